@@ -281,7 +281,7 @@ def _sections(
     answer: "dict[str, Any]", terminal: Terminal, now: "datetime", *, numbered: bool
 ) -> None:
     anchors = [
-        (place(anchor), f"as of {str(anchor['commit'])[:10]}", str(anchor.get("verdict") or ""))
+        (place(anchor), _as_of(anchor), str(anchor.get("verdict") or ""))
         for anchor in answer["anchors"]
     ]
     places = [(place(said), folder(said["worktree"])) for said in answer["provenance"]]
@@ -317,6 +317,11 @@ def _sections(
             number, command = more.get(title, (0, ""))
             if number:
                 terminal.line(styled(f"and {number} more: {command}", "dim"), indent=2)
+
+
+def _as_of(anchor: "dict[str, Any]") -> str:
+    commit = anchor.get("commit")
+    return f"as of {commit[:10]}" if commit else "uncommitted"
 
 
 def _edge(edge: "dict[str, Any]", identity: str) -> tuple[str, str, str]:

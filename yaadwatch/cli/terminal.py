@@ -225,7 +225,11 @@ def telling_unwritten() -> Iterator[None]:
 
 
 def tell_hidden(answer: "dict[str, Any]", terminal: Terminal) -> None:
-    """Say how many that were asked for belong to other branches, when there are any."""
+    """Print how many memories belong to other branches, or to uncommitted work elsewhere."""
+    for work in answer.get("uncommitted") or ():
+        where = work["worktree"] or "no work tree now"
+        said = f"{work['memories']} more about uncommitted work in {where} ({work['branch']})"
+        terminal.line(styled(f"{said}; see: --all-branches", "dim"))
     if hidden := answer.get("hidden", 0):
         terminal.line(
             styled(f"{hidden} more on branches not merged here; see: --all-branches", "dim")

@@ -1,32 +1,58 @@
-"""Which memories were learned on another branch that is not merged here? They are not told.
+"""Find the memories of other branches, and of uncommitted work elsewhere; they are hidden here.
 
-A pinned one is, one that was learned or said again at a commit that this work tree has, or whose
-work it has (squashed or rebased), and one that a file of a person's says here. What cannot be told
-(no commit, a history that was cut or rewritten, git that does not answer) is shown.
+A pinned memory is shown, and so is one that was learned at a commit that this work tree has, or
+whose work it has (squashed or rebased), and one that a person's file says here. What git cannot
+tell (no commit, a history that was cut or rewritten, no answer) is shown. A memory about
+uncommitted work is shown in the checkout that has the work.
 """
 
 import contextlib
-from collections.abc import Collection, Mapping, Set
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Set
 
+from yaadwatch.core import privacy
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.errors import YaadError
-from yaadwatch.store import provenance
+from yaadwatch.model.provisional import Checkout
+from yaadwatch.store import provenance, worktrees
+from yaadwatch.store.connection import Connection
 from yaadwatch.store.recall import learned as table
+from yaadwatch.store.recall import provisional
 from yaadwatch.system.git.layout import Head
 
 
-def elsewhere(home: Home, space: Space, learned: Mapping[str, Collection[str]]) -> frozenset[str]:
-    """Return those that were learned at commits of branches only that are not merged here.
+def checkout_of(space: Space, head: Head) -> Checkout:
+    """Return the checkout of a work tree; `head` is where its HEAD is."""
+    branch = privacy.mask(head.branch).text if head.branch else head.commit
+    return Checkout(worktree=space.worktree.id, branch=branch)
+
+
+def elsewhere(home: Home, space: Space, conn: Connection, ids: Collection[str]) -> frozenset[str]:
+    """Return those of `ids` that are of other branches, or of uncommitted work elsewhere.
 
     Args:
         home: what may be reached.
         space: the work tree.
-        learned: the commits at which memories were learned, by their ids.
+        conn: a snapshot of its store.
+        ids: of memories.
     """
+    try:
+        head = space.repository.head()
+    except YaadError:  # what a search needs of git is not worth failing for
+        return frozenset()
+    checkout = checkout_of(space, head)
+    unmerged = _on_branches(home, space, head, table.of_nodes(conn, ids))
+    found = unmerged - provisional.here(conn, checkout) if unmerged else unmerged
+    return found | provisional.hidden(conn, checkout).keys() & frozenset(ids)
+
+
+def _on_branches(
+    home: Home, space: Space, head: Head, learned: Mapping[str, Collection[str]]
+) -> frozenset[str]:
+    """Return those that were learned at commits of branches only that are not merged here."""
     if not learned:
         return frozenset()
     try:
-        head = space.repository.head()
         strange = {node: commits for node, commits in learned.items() if head.commit not in commits}
         if not strange:
             return frozenset()
@@ -56,14 +82,44 @@ def require_away(home: Home, space: Space) -> frozenset[str]:
         YaadError: git does not answer.
     """
     head = space.repository.head()
+    checkout = checkout_of(space, head)
+    found: Set[str] = space.db.read(provisional.hidden, checkout).keys()
     strange = frozenset(space.db.read(table.commits) - {head.commit})
-    if not strange:
+    if strange:
+        strange = _unmerged(home, space, head, strange, unsure=True)
+    if strange:
+        unmerged = space.db.read(table.only_at, strange)
+        found = (found | frozenset(unmerged)) - space.db.read(provisional.here, checkout)
+    if not found:
         return frozenset()
-    strange = _unmerged(home, space, head, strange, unsure=True)
-    if not strange:
-        return frozenset()
-    found = space.db.read(table.only_at, strange)
     return frozenset(found) - space.db.read(provenance.spoken, space.worktree.id)
+
+
+Work = tuple[str | None, str, int]
+"""The path of a work tree (None: in none now), a branch, and the memories about work there."""
+
+
+def uncommitted_elsewhere(space: Space, among: Collection[str] | None = None) -> list[Work]:
+    """Return where the uncommitted work is that memories hidden here are about.
+
+    `among`: only these memories count; all when None.
+    """
+    try:
+        checkout = checkout_of(space, space.repository.head())
+    except YaadError:  # what an answer needs of git is not worth failing for
+        return []
+    found = space.db.read(provisional.hidden, checkout)
+    counts = Counter(one for node, one in found.items() if among is None or node in among)
+    paths = {row.id: str(row.path) for row in space.db.read(worktrees.everything)} if counts else {}
+    rows = [(paths.get(one.worktree or 0), one.branch, count) for one, count in counts.items()]
+    return sorted(rows, key=lambda row: (row[0] is None, row[0] or "", row[1]))
+
+
+def uncommitted_rows(found: Iterable[Work]) -> list[dict[str, object]]:
+    """Return the JSON of where uncommitted work is."""
+    return [
+        {"worktree": path, "branch": branch, "memories": count} for path, branch, count in found
+    ]
 
 
 def look(home: Home, project: str, worktree: int) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bridges.agents import AGENTS, Agent
-from yaadwatch.core.quoting import quoted
+from yaadwatch.core.quoting import as_name, quoted
 from yaadwatch.core.recall import brief
 from yaadwatch.core.recall.brief import Brief, Cause, Doubt, Statement
 from yaadwatch.engine import branch_ancestry, stale
@@ -172,7 +172,7 @@ def compose(
             gaps=asked,
             tokens_max=budget.tokens,
             chars_max=budget.chars,
-            note=". ".join(_notes(home, checked=checked)),
+            note=". ".join(_notes(home, space, checked=checked)),
         )
         for budget in budgets
     ]
@@ -187,8 +187,12 @@ def _gaps(home: Home, space: Space, now: datetime) -> Iterator[brief.Gap]:
             yield brief.Gap(question=question, times=gap.asked)
 
 
-def _notes(home: Home, *, checked: bool) -> Iterator[str]:
+def _notes(home: Home, space: Space, *, checked: bool) -> Iterator[str]:
     """Yield what keeps the brief from being whole."""
+    for path, branch, count in branch_ancestry.uncommitted_elsewhere(space):
+        where = f"in {as_name(path)} " if path is not None else ""
+        are = "memory is" if count == 1 else "memories are"
+        yield f"{count} more {are} about uncommitted work {where}({as_name(branch)})"
     if not checked:
         yield _UNCHECKED
     if home.user.stands_in:

@@ -232,6 +232,41 @@ class History:
         """Return the files that git neither tracks nor ignores."""
         return self._once(("untracked",), self._repository.untracked)
 
+    def commit_named(self, name: str) -> str | None:
+        """Return the id of the commit that a name stands for, or None."""
+        return self._once(("commit_named", name), self._repository.commit_named, name)
+
+    def merge_base(self, one: str, other: str) -> str:
+        """Return the newest commit that both have; '' when there is none."""
+        key = ("merge_base", one, other)
+        return self._once(key, self._repository.merge_base, one, other)
+
+    def is_merged(self, commit: str, into: str) -> bool:
+        """Return whether a commit is in the history of another one."""
+        if not commit or not into or commit == into:
+            return bool(commit) and commit == into
+        return self.has_commit(commit) and self.merge_base(commit, into) == commit
+
+    def stray(self, commits: frozenset[str]) -> frozenset[str]:
+        """Return those of `commits` that are there, and on no branch, tag or HEAD of this tree."""
+        return self._once(("stray", commits), self._repository.stray, commits)
+
+    def rewritten(self, commits: frozenset[str], branch: str) -> frozenset[str]:
+        """Return those of stray `commits` that a branch had; all where nothing tells."""
+        logged = self._once(("logged", branch), self._repository.logged, branch)
+        if not logged or not commits:
+            return commits
+        return commits - self._repository.stray(commits, logged)
+
+    def stashes(self) -> Sequence[str]:
+        """Return the commits of the stash, newest first."""
+        return self._once(("stashes",), self._repository.stashes)
+
+    def is_checked_out(self, path: str, blob: str) -> bool:
+        """Return whether a file is as git last wrote it from `blob`."""
+        key = ("is_checked_out", path, blob)
+        return self._once(key, self._repository.is_checked_out, path, blob)
+
     def left_out(self) -> LeftOut:
         """Return what may be missing in the work tree without being deleted."""
         return self._once(("left_out",), self._repository.left_out)

@@ -1,7 +1,7 @@
 """Changes to a memory inside a transaction: each leaves a version, and an event in the log."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -15,6 +15,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import COLD, HOT, Node, Version
+from yaadwatch.model.provisional import Checkout
 from yaadwatch.store import (
     anchors,
     edges,
@@ -28,7 +29,7 @@ from yaadwatch.store import (
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph.supersession import TAKEN_BACK
-from yaadwatch.store.recall import learned
+from yaadwatch.store.recall import learned, provisional
 from yaadwatch.store.truth import versions
 from yaadwatch.store.whole import derived
 
@@ -153,10 +154,53 @@ def stand_back(conn: Connection, node_id: str, now: datetime, *, actor: str) -> 
     log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=new.id, body=body))
 
 
-def learn(conn: Connection, node: Node, commit: str, now: datetime, *, fresh: bool = False) -> None:
-    """Note at which commit a memory is learned, or said again; nothing without a commit."""
-    if commit:
-        learned.note(conn, node.id, commit, now, fresh=fresh)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Where a memory is learned.
+
+    Args:
+        commit: HEAD; '' for what holds whatever is checked out.
+        checkout: the one whose uncommitted work the memory rests on; None when HEAD holds it all.
+    """
+
+    commit: str = ""
+    checkout: Checkout | None = None
+
+
+NOWHERE: Final = Where()
+
+
+def learn(
+    conn: Connection,
+    node: Node,
+    where: Where,
+    now: datetime,
+    *,
+    fresh: bool = False,
+    reworded: bool = False,
+) -> None:
+    """Note where a memory is learned, or said again.
+
+    What is about uncommitted work is learned in the commit that will hold it. With other words
+    (`reworded`), the commits at which it was learned before do not vouch for it.
+    """
+    if where.checkout is not None:
+        if reworded:
+            learned.forget(conn, node.id)
+        provisional.put(conn, node.id, where.commit, [where.checkout])
+        return
+    if not fresh:
+        provisional.drop(conn, node.id)
+    if where.commit:
+        learned.note(conn, node.id, where.commit, now, fresh=fresh)
+
+
+def settle(
+    conn: Connection, node: Node, where: Where, now: datetime, *, reworded: bool = False
+) -> None:
+    """Note where a memory rests that was mended, when that was or is uncommitted work."""
+    if where.checkout is not None or provisional.of_node(conn, node.id):
+        learn(conn, node, where, now, reworded=reworded)
 
 
 def archive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str) -> Node:

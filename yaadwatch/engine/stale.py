@@ -5,7 +5,7 @@ events gives the same flags. What happened in between only decides when it runs 
 first.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from yaadwatch.core import privacy
 from yaadwatch.engine import branch_ancestry, commit_evidence, identity, json_views
 from yaadwatch.engine.anchored import anchor_state, assessing
 from yaadwatch.engine.anchored.commit import AtHead
+from yaadwatch.engine.anchored.uncommitted import Settler
 from yaadwatch.engine.anchored.worktree import WorkTree, expect, look_at
 from yaadwatch.engine.doubts import doubting, flagging
 from yaadwatch.engine.doubts.flagging import Checked, Gathered
@@ -20,6 +21,7 @@ from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Method, Sighting, Verdict
 from yaadwatch.model.errors import YaadError
+from yaadwatch.model.provisional import Settled
 from yaadwatch.store import (
     anchors,
     flags,
@@ -27,6 +29,8 @@ from yaadwatch.store import (
     provenance,
     sightings,
 )
+from yaadwatch.store.recall import learned, provisional
+from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.sqlite.faults import is_unwritable
 from yaadwatch.store.truth import lookbacks
 from yaadwatch.system import files
@@ -67,6 +71,7 @@ def stale(
         shallow = json_views.shallow_row(space)
         not_looked, why = space.db.read(lookbacks.given_up, space.worktree.id)
         away = frozenset[str]() if all_branches else branch_ancestry.away(home, space)
+        elsewhere = [] if all_branches else branch_ancestry.uncommitted_elsewhere(space)
     asked = [
         flag
         for flag in found
@@ -88,6 +93,7 @@ def stale(
             if flag.verdict is Verdict.UNKNOWN
         ],
         "hidden": len(asked) - len(living),
+        "uncommitted": branch_ancestry.uncommitted_rows(elsewhere),
         "looking": looking,
         "not_looked": {"memories": not_looked, "why": why} if not_looked else None,
         "shallow": shallow,
@@ -159,19 +165,14 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     row = db.read(flagging.row_of, worktree)
     known = db.read(sightings.of_worktree, worktree)
     flagged = {flag.node: flag for flag in db.read(flags.of_worktree, worktree)}
-    hidden = db.read(provenance.hidden, worktree)
+    hidden, loose = db.read(provenance.hidden, worktree), db.read(provisional.everything)
     tree, head = look_at(space, known.values(), home.clock.now_ns())
     head_stands = (head.head.commit, head.head.branch) == (row.head, row.branch)
     full = paths is None or not head_stands
     head_was = head.head.commit
     if flagged and not head_stands:
         head_was = _grown_from(row.head, head)
-    if full:
-        wanted = set(db.read(anchors.paths)) | known.keys()
-        changed = _differing(space.root, wanted, known, tree.now_ns)
-    else:
-        changed = set(paths or ())
-    changed |= set(db.read(anchors.above, changed))
+    changed = _changed(space, None if full else paths, known, tree.now_ns)
     resting = db.read(anchors.folders)
     folders = _folders(resting, changed, tree)
     # A doubt may be of a moment at which the folder was away, and the hint was about another file.
@@ -182,6 +183,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     if row.head and not head_stands:
         affected |= _stirred(db.read(anchors.named_elsewhere), row.head, head)
     affected |= flagged.keys() & hidden
+    affected |= loose.keys() if full else set()
     affected |= {
         flag.node
         for flag in flagged.values()
@@ -193,25 +195,38 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     expect(tree, every)
     assessing.expect(every, head)
     judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]] = {}
+    settled: dict[str, Settled] = {}
+    settler = Settler(tree=tree, head=head, here=branch_ancestry.checkout_of(space, head.head))
     held = set()
     now = home.clock.now()
+
+    def flag_of(node_id: str, rests_on: tuple[Anchor, ...]) -> Flag | None:
+        return _judge(
+            texts[node_id],
+            rests_on,
+            (tree, head),
+            worktree=worktree,
+            before=flagged.get(node_id),
+            head_was=head_was,
+            now=now,
+        )
+
     for node_id in sorted(affected):
         own = tuple(anchored[node_id])
-        text = texts.get(node_id)
         flag = None
-        if own and text is not None and node_id not in hidden:
-            flag = _judge(
-                text,
-                own,
-                (tree, head),
-                worktree=worktree,
-                before=flagged.get(node_id),
-                head_was=head_was,
-                now=now,
-            )
+        found = settler.settle(own, *loose[node_id]) if own and node_id in loose else None
+        if found is not None:
+            settled[node_id] = found
+        is_here = node_id not in hidden and (found is None or found.is_here)
+        if own and node_id in texts and is_here:
+            flag = flag_of(node_id, found.judged if found is not None else own)
             if flag is None and _held(own, tree, known):
                 held.add(node_id)
         judged[node_id] = (own, flag)
+    for node_id, found in _stray(db, settler, judged, settled).items():
+        settled[node_id] = found
+        flag = flag_of(node_id, found.judged) if found.is_here else None
+        judged[node_id] = (tuple(anchored[node_id]), flag)
     tree.seen |= {
         path: now or Sighting(path=path, signature=files.UNBELIEVED, blob="")
         for path, now in folders.items()
@@ -222,9 +237,40 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
         commit=head.head.commit,
         full=full,
         judged=judged,
+        provisional=settled,
         held=frozenset(held),
         seen=tuple(sight for path, sight in tree.seen.items() if sight != known.get(path)),
     )
+
+
+def _stray(
+    db: Database,
+    settler: Settler,
+    judged: Mapping[str, tuple[tuple[Anchor, ...], Flag | None]],
+    settled: Collection[str],
+) -> dict[str, Settled]:
+    """Return what became of flagged memories that were learned only at commits on no branch."""
+    head = settler.head
+    flagged = [
+        node
+        for node, (_, flag) in judged.items()
+        if flag is not None and flag.verdict is not Verdict.UNKNOWN and node not in settled
+    ]
+    where = db.read(learned.of_nodes, flagged) if flagged else {}
+    branch = head.head.branch
+    try:
+        stray = head.history.stray(frozenset().union(*where.values()) - {head.head.commit})
+        rewritten = head.history.rewritten(stray, branch) if branch else frozenset()
+    except YaadError:  # then the flags stand
+        return {}
+    strays: dict[str, Settled] = {}
+    for node, commits in where.items():
+        if stray.issuperset(commits):
+            found = settler.settle_stray(judged[node][0], min(commits))
+            # What this branch had and has no more is lost, unless it is uncommitted again.
+            if found and (rewritten.isdisjoint(commits) or (found.is_here and found.checkouts)):
+                strays[node] = found
+    return strays
 
 
 def _folders(
@@ -378,6 +424,18 @@ def _held(own: tuple[Anchor, ...], tree: WorkTree, known: dict[str, Sighting]) -
         if before.blob and now.blob and now.blob not in {before.blob, anchor.blob}:
             return True
     return False
+
+
+def _changed(
+    space: Space, paths: Collection[str] | None, known: dict[str, Sighting], now_ns: int
+) -> set[str]:
+    """Return the anchored paths that may have changed; `paths` None: look at all of them."""
+    if paths is None:
+        wanted = set(space.db.read(anchors.paths)) | known.keys()
+        changed = _differing(space.root, wanted, known, now_ns)
+    else:
+        changed = set(paths)
+    return changed | set(space.db.read(anchors.above, changed))
 
 
 def _differing(

@@ -144,12 +144,15 @@ BY_URI: Final = {resource.uri: resource for resource in RESOURCES}
 def _memories(found: Found) -> str:
     """Return the answers of `recall` as a text to put before a question."""
     results = cast("list[Mapping[str, object]]", found["results"])
-    hidden = found.get("hidden", 0)
-    more = (
-        f"{hidden} more belong to branches that are not merged here; yaad_recall tells them with"
-        " all_branches."
-        if hidden
-        else ""
+    work = cast("list[Mapping[str, int]]", found.get("uncommitted") or [])
+    places = {
+        "belong to branches that are not merged here": found.get("hidden", 0),
+        "are about uncommitted work elsewhere": sum(one["memories"] for one in work),
+    }
+    more = " ".join(
+        f"{count} more {what}; yaad_recall with all_branches returns them."
+        for what, count in places.items()
+        if count
     )
     if not results:
         return f"yaadwatch remembers nothing about that. {more}".rstrip()

@@ -16,7 +16,7 @@ from yaadwatch.core.truth.doubt import assignments, inner_literals, returns
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine.anchored import file_state
 from yaadwatch.engine.anchored.anchor_maker import Maker, path_word
-from yaadwatch.engine.anchored.worktree import View
+from yaadwatch.engine.anchored.worktree import View, WorkTree
 from yaadwatch.model.anchors import ASSIGNED, HELD, RETURNED, Anchor, Method
 from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, SYMBOL_FILES_MAX
 
@@ -123,7 +123,14 @@ def _name(one: Sought, view: View) -> None:
         if path is not None and view.find(path) is not None:
             one.files.setdefault(path, "session")
             continue
+        new = _new(view, mention)
+        path = new.match(mention, folder=source.folder) if new is not None else None
+        if path is not None:
+            one.files.setdefault(path, "text")
+            continue
         folder = tree.match_folder(mention, folder=source.folder)
+        if folder is None and new is not None:
+            folder = new.match_folder(mention, folder=source.folder)
         if folder is not None and folder not in one.folders:
             one.folders.append(folder)
     symbols = dict.fromkeys(source.symbols, "given")
@@ -139,6 +146,13 @@ def _name(one: Sought, view: View) -> None:
         for word in dict.fromkeys((*parts, *_forms(one.spoken.words)))
         if is_telling(word) and word not in stems
     ]
+
+
+def _new(view: View, mention: str) -> Tree | None:
+    """Return the files that git does not track yet, if a text may name one of them by `mention`."""
+    if not isinstance(view, WorkTree) or not ("/" in mention or "." in mention.strip(".")):
+        return None
+    return view.new_files()
 
 
 def _touched(mention: str, touched: Sequence[str]) -> str | None:

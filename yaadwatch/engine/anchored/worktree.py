@@ -23,7 +23,10 @@ from yaadwatch.model.settings import FILE_BYTES_MAX, MOVE_CANDIDATES_MAX
 from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.repository import Repository, blob_id
+from yaadwatch.system.git.words.texts import may_be_text, words_in
 
+NEW_FILES_MAX = 256
+"""Untracked files in which a word is looked for that no tracked file holds."""
 MOVED_INSIDE_MAX = 32
 """Files of a folder that is gone that are looked for elsewhere, one by one."""
 _ODD = {
@@ -68,6 +71,7 @@ class WorkTree:
     _moved: dict[tuple[str, frozenset[str]], str | None] = field(default_factory=dict)
     _untracked: dict[str, list[str]] = field(default_factory=dict)
     _listing: Tree | None = None
+    _new_files: Tree | None = None
     _stand: dict[tuple[Method, str], bool] = field(default_factory=dict)
 
     def find(self, path: str) -> Found | None:
@@ -179,8 +183,21 @@ class WorkTree:
         return any(True for _ in Tree.of(self.head.history.untracked()).matching(pattern))
 
     def standing(self, words: Sequence[str]) -> dict[str, Sequence[str]]:
-        """Return the tracked text files that hold each word."""
-        return self.head.history.standing(words, at=None)
+        """Return the text files that hold each word: tracked ones, or else new ones."""
+        found = self.head.history.standing(words, at=None)
+        lost = [word for word, paths in found.items() if not paths]
+        new: dict[str, list[str]] = {word: [] for word in lost}
+        for path in islice(self.head.history.untracked(), NEW_FILES_MAX) if lost else ():
+            data = self.read(path) if may_be_text(path) else None
+            for word in words_in(lost, data or b""):
+                new[word].append(path)
+        return {word: paths or sorted(new[word]) for word, paths in found.items()}
+
+    def new_files(self) -> Tree:
+        """Return the files that git neither tracks nor ignores."""
+        if self._new_files is None:
+            self._new_files = Tree.of(self.head.history.untracked())
+        return self._new_files
 
     def _is_there(self, path: str) -> bool:
         """Return whether a tracked file is there, or only not checked out."""

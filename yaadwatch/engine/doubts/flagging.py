@@ -14,9 +14,11 @@ from yaadwatch.model.anchors import Anchor, Flag, Sighting, Verdict
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.projects import Worktree
+from yaadwatch.model.provisional import Settled
 from yaadwatch.store import anchors, flags, nodes, sightings, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.recall import learned, provisional
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,7 @@ class Checked:
 class Gathered:
     """A work tree's verdicts, ready to be written down; by memory, with what it was judged on.
 
+    `provisional`: what became of memories about uncommitted work, where that changed.
     `held`: memories whose definitions were the same in a file that was not.
     """
 
@@ -44,6 +47,7 @@ class Gathered:
     commit: str
     full: bool
     judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]]
+    provisional: dict[str, Settled]
     held: frozenset[str]
     seen: tuple[Sighting, ...]
 
@@ -81,6 +85,7 @@ def write(home: Home, space: Space, gathered: Gathered) -> Checked:
                 continue  # forgotten or confirmed meanwhile; that verb has dealt with its flag
             if node_id in gathered.held:
                 held.add(node_id)
+            _settle(conn, node_id, gathered.provisional.get(node_id), now)
             old = before.get(node_id)
             if flag is not None and flag != old:
                 flags.put(conn, flag)
@@ -119,6 +124,25 @@ def write(home: Home, space: Space, gathered: Gathered) -> Checked:
         return Checked(judged=len(gathered.judged), raised=raised, cleared=cleared, at=now)
 
     return space.db.write(commit)
+
+
+def _settle(conn: Connection, node_id: str, found: Settled | None, now: datetime) -> None:
+    """Write down where uncommitted work is now, or the commit that holds it."""
+    if found is None:
+        return
+    if found.is_stray:
+        learned.forget(conn, node_id)
+    if found.checkouts:
+        if provisional.of_node(conn, node_id) != found.checkouts:
+            provisional.put(conn, node_id, found.base, found.checkouts)
+            anchors.insert(conn, found.anchors)
+        return
+    provisional.drop(conn, node_id)
+    anchors.insert(conn, found.anchors)
+    node = nodes.get(conn, node_id)
+    of_file = node is None or node.origin.startswith("file:")  # the file says where it holds
+    if found.commit and not of_file:
+        learned.note(conn, node_id, found.commit, now)
 
 
 def _strengthen(conn: Connection, held: set[str], now: datetime) -> None:

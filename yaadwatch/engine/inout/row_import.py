@@ -39,7 +39,7 @@ TOLD_MAX: Final = 200
 """Conflicts and rows left out that are told one by one; all are counted."""
 
 OWNER: Final = dict.fromkeys(
-    ("node_versions", "file_watch", "provenance", "learned", "claims"), "node"
+    ("node_versions", "file_watch", "provenance", "learned", "provisional", "claims"), "node"
 )
 """Tables whose rows belong to a memory: where another one stands in its place, they do not come."""
 

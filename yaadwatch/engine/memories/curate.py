@@ -132,8 +132,6 @@ def confirm(home: Home, call: Call, *, id: str) -> dict[str, object]:
         confirmed = replace(
             node, confidence=1.0, confirmed_at=now, updated_at=now, version=node.version + 1
         )
-        space = held.shelf.space
-        commit = "" if space is None else space.repository.head().commit
         away = succession.away(home, held.shelf)
 
         def change(conn: Connection) -> None:
@@ -141,7 +139,8 @@ def confirm(home: Home, call: Call, *, id: str) -> dict[str, object]:
             node_changes.confirm(
                 conn, home, confirmed, rests_on.anchors, now, actor=call.origin, away=away
             )
-            node_changes.learn(conn, confirmed, commit, now)
+            if not rests_on.lacking:
+                node_changes.learn(conn, confirmed, rests_on.where, now)
 
         held.db.write(change)
         against = contradicting.told(home, held.shelf, node.id)

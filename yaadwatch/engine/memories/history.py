@@ -93,7 +93,8 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
             version=node.version + 1,
         )
         kept = [anchor for anchor in old if anchor.trust != "text"]
-        rests_on = preparing.anchor_again(home, held.shelf.space, back, kept, whole=True).anchors
+        rested = preparing.anchor_again(home, held.shelf.space, back, kept, whole=True)
+        rests_on = rested.anchors
         named = preparing.named_in(home, held.shelf.space, back.text)
         away = succession.away(home, held.shelf)
 
@@ -113,6 +114,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
                 change="restored",
                 away=away,
             )
+            node_changes.settle(conn, back, rested.where, now, reworded=True)
             relating.relate(conn, home, back, named, now, known=hold, others=True)
 
         held.db.write(commit)

@@ -13,6 +13,7 @@ from yaadwatch.core.recall.brief import said_where
 from yaadwatch.engine import claiming, json_views, node_changes, stale, succession
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import session_text
+from yaadwatch.engine.node_changes import NOWHERE, Where
 from yaadwatch.engine.remember import named_files, preparing, relating
 from yaadwatch.engine.remember.drafts import clean
 from yaadwatch.engine.store_lookup import Shelf, shelves
@@ -45,6 +46,7 @@ class Mended:
     lacking: str = ""
     away: Collection[str] = ()
     stated: bool = True
+    where: Where = NOWHERE
 
 
 def update(
@@ -91,6 +93,7 @@ def update(
             entities=preparing.named_in(home, space, said),
             lacking=rests_on.lacking,
             away=succession.away(home, held.shelf),
+            where=rests_on.where,
         )
         held.db.write(_write, home, done, "edited", call.origin)
         return updated(done) | contradicting.told(home, held.shelf, node.id)
@@ -232,8 +235,10 @@ def _accept(
         anchors=rests_on.anchors,
         masked=masked.kinds,
         entities=preparing.named_in(home, space, said),
+        lacking=rests_on.lacking,
         away=succession.away(home, shelf),
         stated=not keeps_changes,
+        where=rests_on.where,
     )
     if dry_run:
         space.db.read(node_changes.refuse_twin, worded)
@@ -311,6 +316,9 @@ def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) 
         away=done.away,
         stated=done.stated,
     )
+    reworded = done.after.text != done.before.text
+    if not done.lacking:
+        node_changes.settle(conn, done.after, done.where, now, reworded=reworded)
     session_text.around(conn, done.after.id, now)
     relating.relate(conn, home, done.after, done.entities, now, known=hold, others=True)
 

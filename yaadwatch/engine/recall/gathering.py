@@ -21,7 +21,7 @@ from yaadwatch.model.recall import EVERYTHING, SET_UNION, Filter
 from yaadwatch.model.settings import Settings
 from yaadwatch.store import anchors, fulltext, nodes, provenance
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.recall import candidates, learned
+from yaadwatch.store.recall import candidates
 from yaadwatch.store.recall.candidates import Sketch
 from yaadwatch.store.sessions import doings
 
@@ -89,8 +89,8 @@ class Gathered:
     known: Mapping[str, Sketch] = field(default_factory=dict)
 
 
-Elsewhere = Callable[[Mapping[str, Collection[str]]], Collection[str]]
-"""Tells which memories belong to other branches, by the commits at which they were learned."""
+Elsewhere = Callable[[Connection, Collection[str]], Collection[str]]
+"""Returns which of some memories belong to other branches, or to uncommitted work elsewhere."""
 
 
 def gather(
@@ -357,9 +357,7 @@ def _elsewhere(
     elsewhere: Elsewhere,
 ) -> set[str]:
     """Return those of `found`, by id, that only other branches say, or know."""
-    away = {
-        node for node in elsewhere(learned.of_nodes(conn, found)) if not known[found[node]].pinned
-    }
+    away = {node for node in elsewhere(conn, found) if not known[found[node]].pinned}
     if away:
         away -= provenance.spoken(conn, worktree)
     return away | provenance.hidden(conn, worktree, found.keys())

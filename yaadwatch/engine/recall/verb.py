@@ -60,13 +60,13 @@ class _Found:
 
     `meant`: their meaning was searched, too. `covered`: which share of what the question is about
     the best answer holds, 0.0 to 1.0; `near`: the highest similarity to it, 0.0 without vectors.
-    `hidden`: how many more of other branches were among the best, were those told.
+    `hidden`: those that would be among the best, and are of other branches or uncommitted work.
     """
 
     meant: bool
     covered: float
     near: float
-    hidden: int
+    hidden: frozenset[str]
     best: Sequence[Ranked]
     shelf: Mapping[str, Shelf]
 
@@ -153,7 +153,10 @@ def recall(
         states = _states(found, fitted, known)
         later = _superseding(home, found, fitted, everywhere=all_branches)
         related, left = _edges(found, fitted)
+        elsewhere: list[branch_ancestry.Work] = []
         if there.project is not None and there.project.space is not None:
+            if found.hidden:
+                elsewhere = branch_ancestry.uncommitted_elsewhere(there.project.space, found.hidden)
             project = there.project.space.project.id
             own = {each.id for each in fitted.items if found.shelf[each.id] is there.project}
             home.accessed(project, iter(own))
@@ -180,7 +183,8 @@ def recall(
         ],
         "edges": [_edge_row(edge) for edge in related],
         "search": HYBRID if found.meant else WORDS,
-        "hidden": found.hidden,
+        "hidden": len(found.hidden) - sum(count for *_, count in elsewhere),
+        "uncommitted": branch_ancestry.uncommitted_rows(elsewhere),
         "budget": {"used": fitted.used + fitted.left - left, "left": left},
     }
 
@@ -239,10 +243,10 @@ def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Foun
         shelf_of |= {one.id: shelf for one in own}
     best = _best([each.here for _, each in stores], shadowed, question)
     away = frozenset[str]().union(*(each.away for _, each in stores))
-    hidden = 0
+    hidden: frozenset[str] = frozenset()
     if away:
         everywhere = _best([each.everywhere for _, each in stores], shadowed, question)
-        hidden = sum(each.candidate.id in away for each in everywhere)
+        hidden = away.intersection(each.candidate.id for each in everywhere)
     return _Found(
         meant=meant,
         covered=max((each.here.covered for _, each in stores), default=0.0),
@@ -303,8 +307,8 @@ def _meaning(home: Home, shelf: Shelf, question: Question) -> Sequence[tuple[int
 def _elsewhere(home: Home, shelf: Shelf) -> Elsewhere:
     space = shelf.space
     if space is None:
-        return lambda _: frozenset()
-    return lambda learned: branch_ancestry.elsewhere(home, space, learned)
+        return lambda _conn, _ids: frozenset()
+    return lambda conn, ids: branch_ancestry.elsewhere(home, space, conn, ids)
 
 
 def _place(path: str | None, call: Call, there: Shelves) -> str | None:

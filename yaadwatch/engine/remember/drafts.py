@@ -10,6 +10,7 @@ from typing import Final
 from yaadwatch.core import privacy
 from yaadwatch.core.privacy import Masked
 from yaadwatch.engine.doubts.overlapping import Overlap
+from yaadwatch.engine.node_changes import NOWHERE, Where
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import NOT_GIVEN, Node, canonical_key, canonical_kind
@@ -72,7 +73,7 @@ class Match:
 class Ready:
     """A draft with everything decided that does not need the store; `scope`: whose store.
 
-    `commit`: where it is learned; empty for what holds whatever is checked out.
+    `where` it is learned; nowhere for what holds whatever is checked out.
     `entities`: packages, addresses and ports that it names. `match`: the memory that it seems to
     mean; what it means is decided when it is stored. `lacking`: why not all was found that it rests
     on; empty when all was. `away`: memories of other branches, where others stand in the place of
@@ -91,7 +92,7 @@ class Ready:
     anchors: tuple[Anchor, ...]
     entities: tuple[str, ...]
     match: Match | None
-    commit: str = ""
+    where: Where = NOWHERE
     lacking: str = ""
     away: Collection[str] = ()
     missing: tuple[Missing, ...] = ()

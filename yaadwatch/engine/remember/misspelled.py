@@ -37,6 +37,8 @@ def missing(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> tuple[Miss
         if not _is_file_name(path) or listing.match(path, folder=draft.folder) is not None:
             continue
         place = path.removeprefix("./")
+        if any(f"/{anchor.path}".endswith(f"/{place}") for anchor in found):
+            continue  # git does not track it yet
         if tree.find(place) is not None or listing.names_folder(path):
             continue
         if listing.named(place.rpartition("/")[2]):

@@ -1,10 +1,13 @@
 """The files that a caller names: where they are in the work tree that the call is about."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
+from yaadwatch.core.references.mentions import mentions
 from yaadwatch.engine.workspace import Call, Space
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.git import layout as layouts
 
 
 def folder_of(call: Call, space: Space) -> str:
@@ -13,6 +16,43 @@ def folder_of(call: Call, space: Space) -> str:
         return ""
     here = call.folder.resolve()
     return here.relative_to(space.root).as_posix() if here.is_relative_to(space.root) else ""
+
+
+def linked_tree(call: Call, space: Space, said: str, files: Sequence[str]) -> Path | None:
+    """Return the linked work tree that a statement is about, though the call comes from elsewhere.
+
+    It is the only one with all of the files that the statement names and `space` does not have.
+
+    Args:
+        call: where the statement comes from.
+        space: the work tree of the call.
+        said: the statement.
+        files: what the caller says that it rests on.
+    """
+    trees = [tree.root for tree in layouts.worktrees(space.repository.layout)]
+    others = [root for root in trees if root is not None and root != space.root]
+    if not others:
+        return None
+    outside = {str(Path(file).resolve().parent) for file in files if file.startswith("/")}
+    named = [root for root in others if any(Path(one).is_relative_to(root) for one in outside)]
+    if named:
+        return max(named, key=lambda root: len(root.parts))
+    here = folder_of(call, space)
+    missing = [path for path in mentions(said).paths if _is_missing(path, here, space)]
+    having = [
+        root for root in others if missing and all((root / path).is_file() for path in missing)
+    ]
+    return having[0] if len(having) == 1 else None
+
+
+def _is_missing(path: str, here: str, space: Space) -> bool:
+    """Return whether a text names a file by its path that is nowhere in a work tree."""
+    place = path.removeprefix("./")
+    if place.startswith("/") or ".." in place.split("/") or not Path(place).suffix:
+        return False
+    if any(os.path.lexists(space.root / start / place) for start in ("", here)):
+        return False
+    return not any(f"/{one}".endswith(f"/{place}") for one in space.repository.tracked())
 
 
 def file_of(given: str, here: str, space: Space) -> str:

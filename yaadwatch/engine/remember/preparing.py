@@ -12,12 +12,13 @@ from yaadwatch.core.text import text_hash
 from yaadwatch.core.text_cache import kept
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.verdict import BY_NAME, DEFINED, Span
-from yaadwatch.engine import budget, succession
-from yaadwatch.engine.anchored import anchor_state, anchoring, file_state
+from yaadwatch.engine import branch_ancestry, budget, succession
+from yaadwatch.engine.anchored import anchor_state, anchoring, file_state, uncommitted
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, look_at
 from yaadwatch.engine.git_queries import WithoutGit
+from yaadwatch.engine.node_changes import NOWHERE, Where
 from yaadwatch.engine.remember import matching, misspelled
 from yaadwatch.engine.remember.drafts import Draft, Match, Ready, clean, clean_attributes
 from yaadwatch.engine.store_lookup import Shelf
@@ -25,6 +26,7 @@ from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import PROJECT, USER, Node
+from yaadwatch.model.provisional import Checkout
 from yaadwatch.model.settings import (
     ANCHORS_PER_NODE_MAX,
     NODE_ATTRIBUTES_BYTES_MAX,
@@ -89,12 +91,16 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
             lacking = _lacking(error)
             anchored = _anchored(cleaned, known, tree, head, lacking=lacking)
             used = packages_of(tree)
-    commit = "" if head is None else head.head.commit
+    places = [NOWHERE for _ in cleaned]
+    if space is not None and head is not None and not lacking:
+        checkout = branch_ancestry.checkout_of(space, head.head)
+        both = [_placed(*one, tree, head, checkout) for one in zip(cleaned, anchored, strict=True)]
+        anchored, places = [rests_on for rests_on, _ in both], [where for _, where in both]
     away = succession.away(home, Shelf(db=db, space=space)) if known.replaced else ()
     ready = []
     kinds = [_kinds(draft, m) for draft, m in zip(drafts, masked, strict=True)]
-    for draft, digest, masked_kinds, match, rests_on in zip(
-        cleaned, hashes, kinds, known.matches, anchored, strict=True
+    for draft, digest, masked_kinds, match, rests_on, where in zip(
+        cleaned, hashes, kinds, known.matches, anchored, places, strict=True
     ):
         sort = classify.classify(
             draft.text, headings=draft.headings, kind=draft.kind, tier=draft.tier
@@ -112,7 +118,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
                 anchors=tuple(rests_on),
                 entities=tuple(entities.entities(draft.text, used)),
                 match=match,
-                commit="" if draft.baseline or draft.has_id or _is_of_file(draft) else commit,
+                where=where,
                 lacking=lacking,
                 away=away,
                 missing=misspelled.missing(draft, rests_on, tree)
@@ -152,11 +158,31 @@ def _is_of_file(draft: Draft) -> bool:
     return draft.origin.startswith("file:")
 
 
+def _placed(
+    draft: Draft, anchors: Sequence[Anchor], tree: WorkTree, head: AtHead, checkout: Checkout
+) -> tuple[Sequence[Anchor], Where]:
+    """Return what a draft rests on, and where it is learned.
+
+    What a file said before it was watched, and what comes with an id, is learned nowhere here.
+    """
+    if draft.baseline or draft.has_id:
+        return anchors, NOWHERE
+    anchors = uncommitted.marked(anchors, tree, head)
+    commit = head.head.commit
+    if uncommitted.is_provisional(anchors):
+        return anchors, Where(commit=commit, checkout=checkout)
+    return anchors, Where(commit="" if _is_of_file(draft) else commit)
+
+
 class Rested(NamedTuple):
-    """What a memory rests on; and why not all of that was found, empty when it was."""
+    """What a memory rests on, and where it is learned.
+
+    `lacking`: why not all of that was found, empty when it was; then nothing is known of `where`.
+    """
 
     anchors: Sequence[Anchor]
     lacking: str = ""
+    where: Where = NOWHERE
 
 
 def anchor_again(
@@ -207,7 +233,13 @@ def anchor_again(
     rests_on = _followed(old, found, tree, head)
     if keeps_changes:
         rests_on = _with_changes(old, rests_on, tree, head)
-    return Rested([replace(anchor, node=node.id) for anchor in rests_on], lacking)
+    where = NOWHERE
+    if not lacking:
+        rests_on = uncommitted.marked(rests_on, tree, head)
+        loose = uncommitted.is_provisional(rests_on)
+        checkout = branch_ancestry.checkout_of(space, head.head) if loose else None
+        where = Where(commit=head.head.commit, checkout=checkout)
+    return Rested([replace(anchor, node=node.id) for anchor in rests_on], lacking, where)
 
 
 def _lacking(error: NoGit) -> str:

@@ -108,7 +108,7 @@ def store_over(
     succession.stated_anew(conn, node.id, now, actor=item.draft.origin, away=item.away)
     if not item.draft.has_id:
         relating.relate_others(conn, node, touched, held, now)
-    node_changes.learn(conn, node, item.commit, now)
+    node_changes.learn(conn, node, item.where, now, reworded=True)
     lessons.learned(conn, home, node, item.draft.session, now)
     return Admitted(
         node=node,
@@ -307,7 +307,7 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
     making.write()
     if shared and not item.draft.has_id and not item.draft.baseline:
         relating.relate_others(conn, node, shared, (), now)
-    node_changes.learn(conn, node, item.commit, now, fresh=True)
+    node_changes.learn(conn, node, item.where, now, fresh=True)
     lessons.learned(conn, home, node, item.draft.session, now, fresh=True)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     return Admitted(
@@ -343,7 +343,7 @@ def _said_again(
     hold = node_changes.confirm(
         conn, home, node, rests_on, now, actor=origin, reason="said again", away=item.away
     )
-    node_changes.learn(conn, node, item.commit, now)
+    node_changes.learn(conn, node, item.where, now)
     lessons.learned(conn, home, node, item.draft.session, now)
     if not within:
         relating.relate(conn, home, node, item.entities, now, known=hold, others=True)

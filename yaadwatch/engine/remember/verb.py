@@ -88,6 +88,10 @@ def remember(
     with contextlib.ExitStack() as stack:
         with or_say(own):
             space = stack.enter_context(home.space(call, to_write=True))
+        linked = named_files.linked_tree(call, space, text, files)
+        if linked is not None:
+            call = replace(call, folder=linked / named_files.folder_of(call, space))
+            space = stack.enter_context(home.space(call, to_write=True))
         learned = current.session_of(home, call, space, session)
         placed = _placed(draft, call, space, learned)
         admitted = admit(home, space, [placed])[0]

@@ -20,7 +20,7 @@ from yaadwatch.model.nodes import HOT, WARM, Node, Provenance
 from yaadwatch.store import agreements, anchors, flags, nodes, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.recall import learned
+from yaadwatch.store.recall import learned, provisional
 from yaadwatch.store.truth import lookbacks, versions
 from yaadwatch.store.truth.lookbacks import Piece
 
@@ -207,6 +207,7 @@ class _Commit:
         claiming.take(conn, edited, self._now)
         resting = [replace(anchor, node=node.id) for anchor in item.anchors]
         hold = node_changes.rest_on(conn, self._home, edited, resting, self._now)
+        node_changes.settle(conn, edited, item.where, self._now, reworded=True)
         relating.relate(conn, self._home, edited, item.entities, self._now, known=hold, others=True)
         flags.drop_node(conn, node.id)
 
@@ -235,8 +236,11 @@ class _Commit:
 
     def _said_here(self, conn: Connection, node: Node) -> None:
         """Note that a person typed the words of a memory here that is bound to other branches."""
-        if not self._seen.from_git and learned.of_nodes(conn, [node.id]):
-            node_changes.learn(conn, node, self._seen.head.commit, self._now)
+        if self._seen.from_git or provisional.of_node(conn, node.id):
+            return
+        if learned.of_nodes(conn, [node.id]):
+            where = node_changes.Where(commit=self._seen.head.commit)
+            node_changes.learn(conn, node, where, self._now)
 
     def _say(self, conn: Connection, node: Node) -> None:
         """Note that a person typed the words of a memory: it is a rule, whoever said it first."""

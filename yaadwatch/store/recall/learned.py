@@ -44,6 +44,11 @@ def note(
     )
 
 
+def forget(conn: apsw.Connection, node: str) -> None:
+    """Forget at which commits a memory was learned."""
+    conn.execute("DELETE FROM learned WHERE node = ?", (node,))
+
+
 def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, set[str]]:
     """Return, for those of `ids` that were learned at commits, which these are."""
     rows = conn.execute(

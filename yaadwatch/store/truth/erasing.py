@@ -69,6 +69,7 @@ STRUCTURE: Final = {
     "imports": {"id", "format", "digest"},
     "job_runs": {"job"},
     "learned": {"node", "commit_id"},
+    "provisional": {"node", "branch", "base"},
     "meta": {"key", "value"},
     "node_versions": {"node", "change", "actor", "kind"},
     "nodes": {"id", "kind", "scope", "text_hash", "key", "origin", "session"},

@@ -7,11 +7,13 @@ renames. Nothing here lets git read a work-tree file through a filter of the rep
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import HISTORY_COMMITS_MAX
+from yaadwatch.system import files
 from yaadwatch.system.git import (
     attributes,
     blame,
@@ -34,6 +36,13 @@ from yaadwatch.system.git.conversions import Conversions
 from yaadwatch.system.git.index_cache import LeftOut, Listed, T
 from yaadwatch.system.git.layout import Head, Layout
 from yaadwatch.system.git.words import worktree_words
+
+_REFLOG_BYTES_MAX = 4 * 1024 * 1024
+_INDEX_ENTRY = re.compile(
+    r"\d+ (?P<blob>[0-9a-f]+) 0\t[^\n]*\n"
+    r"(?:  [^\n]*\n)*?  mtime: (?P<s>\d+):(?P<ns>\d+)\n(?:  [^\n]*\n)*?  size: (?P<size>\d+)"
+)
+"""What `git ls-files -s --debug` prints of one file."""
 
 
 def blob_id(data: bytes, object_format: str = "sha1") -> str:
@@ -238,6 +247,60 @@ class Repository(Past):
             if name == os.fsencode(path):
                 return about.decode().split()[1]
         return None
+
+    def merge_base(self, one: str, other: str) -> str:
+        """Return the newest commit that both have; '' when there is none."""
+        asked = ["merge-base", valid(one)[0], valid(other)[0]]
+        return self._git.ask(asked, allowed=(0, 1)).decode("ascii", "replace").strip()
+
+    def stray(self, commits: Collection[str], but: Collection[str] = ()) -> frozenset[str]:
+        """Return those of `commits` that are there, and on no branch, tag or HEAD of this tree.
+
+        `but`: commits whose history counts as if they were on a branch.
+        """
+        if not commits:
+            return frozenset()
+        others = ["--not", "--branches", "--remotes", "--tags", "HEAD", *but]
+        asked = ["rev-list", "--ignore-missing", *sorted(commits), *others]
+        found = self._git.ask(asked).decode("ascii", "replace").split()
+        return frozenset(found).intersection(commits)
+
+    def stashes(self, limit: int = 32) -> list[str]:
+        """Return the commits of the stash, newest first; the third parent holds untracked files."""
+        if not self._has_stash():
+            return []
+        asked = ["rev-list", "--walk-reflogs", f"--max-count={limit}", "refs/stash", "--"]
+        return self._git.ask(asked, allowed=(0, 128)).decode("ascii", "replace").split()
+
+    def _has_stash(self) -> bool:
+        return (self.layout.common_dir / "logs" / "refs" / "stash").is_file()
+
+    def is_checked_out(self, path: str, blob: str) -> bool:
+        """Return whether a file is as git last wrote it from `blob`, by the index alone.
+
+        The bytes may differ where a filter or a setting of line ends applies.
+        """
+        if self.layout.root is None or NO_FILE.search(path):
+            return False
+        rows = self._git.ask(["ls-files", "-s", "--debug", "--", path]).decode("utf-8", "replace")
+        entry = _INDEX_ENTRY.match(rows)
+        if entry is None or entry["blob"] != blob:
+            return False
+        try:
+            now = os.lstat(self.layout.root / path)
+        except OSError:
+            return False
+        mtime_ns = int(entry["s"]) * 1_000_000_000 + int(entry["ns"])
+        return now.st_size == int(entry["size"]) and now.st_mtime_ns == mtime_ns
+
+    def logged(self, branch: str, limit: int = 256) -> list[str]:
+        """Return the commits that a branch was at lately, newest first, from its log."""
+        place = f"logs/refs/heads/{branch}"
+        found = files.observe(self.layout.common_dir, place, bytes_max=_REFLOG_BYTES_MAX, now_ns=0)
+        lines = (found.data or b"").splitlines()[-limit:]
+        fields = [line.split(b" ", 2) for line in reversed(lines)]
+        ids = (one.decode("ascii", "replace") for row in fields for one in (row[1:2] + row[:1]))
+        return [one for one in dict.fromkeys(ids) if ID.fullmatch(one) and one.strip("0")]
 
     def is_own_work(self, since: str, until: str) -> bool:
         """Tell whether `until` is `since` and commits that this repository's own user wrote."""

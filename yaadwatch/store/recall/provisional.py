@@ -1,0 +1,87 @@
+"""Which memories rest on uncommitted files, and in which checkouts those files are."""
+
+from collections.abc import Iterable
+
+import apsw
+
+from yaadwatch.model.provisional import Checkout
+
+
+def put(conn: apsw.Connection, node: str, base: str, checkouts: Iterable[Checkout]) -> None:
+    """Make these the checkouts with the uncommitted files that a memory rests on.
+
+    Args:
+        conn: a transaction.
+        node: the memory.
+        base: HEAD when it was learned; '' before the first commit.
+        checkouts: at most one for each work tree.
+
+    Raises:
+        apsw.ConstraintError: the node is not there.
+    """
+    drop(conn, node)
+    conn.executemany(
+        "INSERT INTO provisional (node, worktree, branch, base) VALUES (?, ?, ?, ?)",
+        [(node, one.worktree, one.branch, base) for one in checkouts],
+    )
+
+
+def drop(conn: apsw.Connection, node: str) -> None:
+    """Note that a memory rests on nothing uncommitted."""
+    conn.execute("DELETE FROM provisional WHERE node = ?", (node,))
+
+
+def everything(conn: apsw.Connection) -> dict[str, tuple[str, tuple[Checkout, ...]]]:
+    """Return the base and the checkouts of each living memory that rests on uncommitted files."""
+    rows = conn.execute(
+        """
+        SELECT node, base, worktree, branch
+          FROM provisional
+         WHERE EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
+         ORDER BY node, worktree
+        """
+    )
+    found: dict[str, tuple[str, tuple[Checkout, ...]]] = {}
+    for node, base, worktree, branch in rows:
+        before = found.get(node, (base, ()))[1]
+        found[node] = (base, (*before, Checkout(worktree=worktree, branch=branch)))
+    return found
+
+
+def of_node(conn: apsw.Connection, node: str) -> tuple[Checkout, ...]:
+    """Return the checkouts with the uncommitted files that a memory rests on."""
+    rows = conn.execute(
+        "SELECT worktree, branch FROM provisional WHERE node = ? ORDER BY worktree", (node,)
+    )
+    return tuple(Checkout(worktree=worktree, branch=branch) for worktree, branch in rows)
+
+
+def here(conn: apsw.Connection, checkout: Checkout) -> set[str]:
+    """Return the memories that rest on uncommitted files of a checkout."""
+    rows = conn.execute(
+        "SELECT node FROM provisional WHERE worktree = ? AND branch = ?",
+        (checkout.worktree, checkout.branch),
+    )
+    return {node for (node,) in rows}
+
+
+def hidden(conn: apsw.Connection, checkout: Checkout) -> dict[str, Checkout]:
+    """Return the memories about uncommitted work that a checkout does not have, and who has it.
+
+    Pinned ones, archived ones and those that were learned at a commit, too, are not among them.
+    """
+    rows = conn.execute(
+        """
+        SELECT p.node, min(p.worktree), p.branch
+          FROM provisional AS p
+          JOIN nodes ON nodes.id = p.node
+         WHERE nodes.archived_ms IS NULL AND NOT nodes.pinned
+           AND NOT EXISTS (SELECT 1 FROM learned WHERE learned.node = p.node)
+           AND NOT EXISTS (SELECT 1
+                             FROM provisional AS here
+                            WHERE here.node = p.node AND here.worktree = ? AND here.branch = ?)
+         GROUP BY p.node
+        """,
+        (checkout.worktree, checkout.branch),
+    )
+    return {node: Checkout(worktree=worktree, branch=branch) for node, worktree, branch in rows}
