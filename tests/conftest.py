@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 from repositories import GIT_ENVIRONMENT, Repo
 
+from yaadwatch.client.invoker import NAMED, SIGNS
 from yaadwatch.system.git.command import GitRunner
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -58,6 +59,8 @@ def is_of_the_person(name):
     """Say whether a variable of the environment is hidden from the tests; not what is for them."""
     if name == "COLUMNS":  # output is wrapped to it, and tests look for words in output
         return True
+    if name in {*NAMED, *(sign for sign, _ in SIGNS)}:
+        return True  # an agent may run the tests
     return name.startswith(("GIT_", "YAAD_")) and name not in {"YAAD_REQUIRE", "YAAD_SOAK"}
 
 

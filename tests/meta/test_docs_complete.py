@@ -50,7 +50,8 @@ def test_every_setting_is_in_the_contract_with_its_default():
             else getattr(settings, section.name.capitalize())
         ):
             default = setting.default
-            shown = list(default) if isinstance(default, tuple) else f"{default:g}"
+            shown = list(default) if isinstance(default, tuple) else default
+            shown = shown if isinstance(shown, str | list) else f"{shown:g}"
             assert f"| `{section.name}.{setting.name}` | {shown} |" in CONTRACTS
 
 

@@ -43,6 +43,7 @@ SHOWN = {
         f"{ENGINE}/test_agent_files_formats.py::test_with_no_time_set_nobody_is_waited_for"
     ),
     "agent_files.also": f"{ENGINE}/test_agent_files_formats.py::test_they_are_read_like_any_other",
+    "agents.rules": f"{ENGINE}/test_review.py::test_a_person_may_open_the_rules_files_to_agents",
     "mcp.wide": (
         "integration/test_mcp_protocol.py::test_a_wide_tool_is_served_where_the_setting_names_it"
     ),

@@ -100,6 +100,8 @@ OPERATIONS: Final = (
     _read("gaps", truth.Gaps, "list how often questions had no good answer", WIDE),
     _write("approve_gap", truth.ApproveGap, "keep the words of such a question", WIDE),
     _write("drop_gap", truth.DropGap, "forget such a question", WIDE),
+    _read("review", truth.Review, "list the notes of agents and imports that wait for a person"),
+    _write("decide", truth.Decide, "approve, edit or dismiss such a note; for persons only"),
     _write("feedback", truth.Feedback, "judge a memory: approve, edit or discard it", WIDE),
     _write("check", memories.Check, "compare every memory of a project with its files now"),
     _write("add", projects.Add, "watch a repository and read its agent files"),

@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
-from yaadwatch.cli.words import ago, count, short
+from yaadwatch.cli.words import ago, count, short, worded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def headline(doubt: "dict[str, Any]") -> tuple[str, ...]:
         styled(f"{verdict}{level}", colour),
         "  ",
         styled(short(doubt["id"]), "bold"),
-        f"  {doubt['text']}",
+        f"  {worded(doubt)}",
     )
 
 

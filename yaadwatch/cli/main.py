@@ -121,6 +121,7 @@ def _for_agents(command: str, argv: "Sequence[str]") -> int:
 
 def _client(args: "Namespace", terminal: "Terminal") -> "Client":
     from yaadwatch.client.connection import Client
+    from yaadwatch.client.invoker import agent_of
 
     def start() -> None:
         from yaadwatch.client import autostart
@@ -131,11 +132,14 @@ def _client(args: "Namespace", terminal: "Terminal") -> "Client":
         terminal.progress(f"still working, {seconds} s")
 
     folder = _folder(args.project)
+    found = agent_of(os.environ)
+    agent = found[0] if found is not None else None
     if not args.starts_daemon:
-        return Client(cwd=folder, on_wait=wait)
+        return Client(cwd=folder, agent=agent, on_wait=wait)
     from yaadwatch.cli.service.reading import Reader
 
-    return Reader(cwd=folder, start=start, on_wait=wait, on_alone=partial(_tell_alone, terminal))
+    alone = partial(_tell_alone, terminal)
+    return Reader(cwd=folder, agent=agent, start=start, on_wait=wait, on_alone=alone)
 
 
 def _tell_alone(terminal: "Terminal", why: YaadError) -> None:

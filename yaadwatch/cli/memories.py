@@ -5,7 +5,7 @@ from argparse import ArgumentTypeError, Namespace
 from yaadwatch.cli.parsing import Commands, Parser, utf8_text, whole_number
 from yaadwatch.cli.terminal import Terminal, read_whole, styled
 from yaadwatch.cli.truth import contradicted
-from yaadwatch.cli.words import ago, folder, listed, place, short, tier
+from yaadwatch.cli.words import ago, folder, listed, noted, place, short, tier, worded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,6 +179,11 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(
             styled(f"{answer['lacking']}; say it again once git is installed", "yellow"), indent=2
         )
+    if answer.get("waits"):
+        terminal.line(
+            styled("in no rules file until a person approves it: yaadwatch review", "yellow"),
+            indent=2,
+        )
     if answer["masked"]:
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
     _print_missing(answer, terminal)
@@ -247,7 +252,7 @@ def show(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.json(answer)
         return 0
     now = client.now()
-    terminal.line(styled(str(answer["text"]), "bold"), hang=0)
+    terminal.line(styled(worded(answer), "bold"), hang=0)
     if answer.get("stale"):
         stale = answer["stale"]
         terminal.line(styled(f"may be stale: {stale['verdict']}", "yellow"))
@@ -264,6 +269,8 @@ def _facts(answer: "dict[str, Any]", now: "datetime") -> "Iterator[tuple[str, st
     own = ", your own" if answer.get("scope") == "user" else ""
     yield "kind", f"{answer['kind']}, {tier(answer['tier'])}{pinned}{own}"
     yield "from", str(answer["origin"])
+    if answer.get("by"):
+        yield "by", noted(answer)
     yield "confidence", f"{answer['confidence']:.2f}, confirmed {ago(answer['confirmed_at'], now)}"
     yield "created", f"{ago(answer['created_at'], now)}, updated {ago(answer['updated_at'], now)}"
     if answer.get("key"):

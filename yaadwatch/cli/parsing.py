@@ -42,6 +42,7 @@ GROUPS = {
         "recall": "recall",
         "show": "memories",
         "context": "agents",
+        "review": "truth.review",
         "history": "truth.history",
         "edit": "mend",
         "tag": "curate",

@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser, fraction, whole_number
 from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
-from yaadwatch.cli.words import count, listed, short
+from yaadwatch.cli.words import count, listed, noted, short, worded
 from yaadwatch.model.nodes import SCOPES
 from yaadwatch.model.recall import DEPTHS, MERGES, STRATEGIES
 
@@ -153,9 +153,11 @@ def _print(found: "dict[str, Any]", terminal: Terminal) -> None:
     terminal.line(
         styled(short(found["id"]), "bold"),
         styled(f"  {found['score']:.2f}  {found['kind']}{state}{own}{more}  ", "dim"),
-        str(found["text"]),
+        worded(found),
         hang=10,
     )
+    if found.get("approved_at"):
+        terminal.line(styled(noted(found), "dim"), indent=10)
     if found["stale"]:
         terminal.line(styled(f"may be stale: {found['stale']['verdict']}", "yellow"), indent=10)
     if later := found.get("superseded_by"):

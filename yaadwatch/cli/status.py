@@ -175,6 +175,13 @@ def _tell_running(answer: "dict[str, Any]", client: "Client", terminal: Terminal
     else:
         terminal.gap()
         terminal.line("No repository is watched. Watch one: yaadwatch add DIR")
+    waiting = answer.get("waiting", 0) + sum(
+        project.get("waiting", 0) for project in answer["projects"]
+    )
+    if waiting:
+        waits = "waits" if waiting == 1 else "wait"
+        terminal.gap()
+        terminal.line(f"{count(waiting, 'note')} {waits} for review: yaadwatch review")
     if answer["jobs"]:
         _title("Jobs", terminal)
         terminal.table([_job(job, now) for job in answer["jobs"]])

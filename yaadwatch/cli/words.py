@@ -111,6 +111,39 @@ def in_command(path: object) -> str:
     return folder(path) if whole == str(path) else whole
 
 
+def worded(row: dict[str, object]) -> str:
+    """Return what a memory says, for people and agents that read our output.
+
+    The words of an agent or an import that no person has approved are quoted, with who and when.
+    """
+    text = str(row.get("text", ""))
+    if not row.get("unverified"):
+        return text
+    from yaadwatch.core.quoting import quoted
+
+    return f"{noted(row)}: {quoted(text)}"
+
+
+def noted(row: dict[str, object]) -> str:
+    """Return who said a memory and when, and when a person approved it."""
+    from yaadwatch.core.quoting import as_name
+
+    kind, _, name = str(row.get("by") or "unknown").partition(" ")
+    who = kind if not name else as_name(name) if kind == "agent" else f"{kind} {as_name(name)}"
+    on = day(row.get("said_at"))
+    if row.get("approved_at"):
+        return f"noted by {who}, approved {day(row['approved_at'])}"
+    if row.get("unverified"):
+        return f"{who} noted on {on}, not approved"
+    return f"{who}, {on}"
+
+
+def day(moment: object) -> str:
+    """Return the day of a time in an answer: "24 Nov 2026"."""
+    then = when(moment)
+    return f"{then.day} {then:%b %Y}" if then is not None else "an unknown day"
+
+
 def place(anchor: dict[str, object]) -> str:
     """Return an anchor or a place as "path:line symbol"."""
     shown = str(anchor.get("path", ""))

@@ -1,35 +1,63 @@
-"""Words of others among ours: how they are told, so that they read as data and end where we end.
+"""Render words of files, agents and other strangers so that they stay data.
 
-A repository may be a stranger's, and the name of a file may be a sentence, a heading, a tag, or a
+One function for each place where such words are written: `quoted` and `as_line` in Markdown and
+plain text, `as_name` for names and values in our sentences, `author` for who said something. A
+repository may be a stranger's, and the name of a file may be a sentence, a heading, a tag, or a
 line of commands. A name that can be read as nothing else stands as it is; any other in quotes.
 """
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
+
+from bridges.agents import AGENTS
+from yaadwatch.model.authority import AGENT, IMPORT, Authority
+from yaadwatch.model.nodes import KINDS
 
 NAME_CHARS_MAX: Final = 200
 """Of a longer name the end is told."""
 
 _UNSEEN: Final = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]+"
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]+"
 )
-_CLOSING_TAG: Final = re.compile(r"<(?=/)")
+_TAG: Final = re.compile(
+    r"<(?=/|!--|\?|\||(?:system|user|assistant|human|developer|tool|function|instructions?|important"
+    r"|admin|antml|invoke|parameter)\b)",
+    re.IGNORECASE,
+)
+"""What closes a tag or opens a comment, and what opens a tag of those that agents obey."""
+_STRUCTURE: Final = re.compile(r"(?:[#>*+|=~_-]|```|\[|\d{1,9}[.)](?=\s|$))")
+"""What a list item may not begin with, or Markdown makes something else of it."""
 _PLAIN_NAME: Final = re.compile(r"[\w./@+~:%^=()\[\]{}*$-]+")
+_AGENTS: Final = frozenset(agent.name for agent in AGENTS)
 _MARKUP: Final = str.maketrans("<>`", "‹›'")
 
 
 def quoted(text: str) -> str:
     """Return `text` as data: one line in double quotes that it cannot end by itself.
 
-    Characters that cannot be seen go, and so does what could close a tag around us.
+    Characters that cannot be seen go, and so does what could close a tag around us, or load an
+    image.
     """
-    return '"' + as_line(text).replace('"', "'") + '"'
+    return '"' + as_line(text).replace('"', "'").replace("![", "! [") + '"'
 
 
 def as_line(text: str) -> str:
     """Return `text` as one line without what cannot be seen, and that closes no tag around us."""
-    return _CLOSING_TAG.sub("< ", " ".join(_UNSEEN.sub(" ", text).split()))
+    return _TAG.sub("< ", " ".join(_UNSEEN.sub(" ", text).split()))
+
+
+def as_item(text: str) -> str:
+    """Return a person's words as the text of one list item, which Markdown reads as words alone."""
+    line = as_line(text)
+    if not _STRUCTURE.match(line):
+        return line
+    number = re.match(r"\d+", line)
+    at = number.end() if number else 0
+    return f"{line[:at]}\\{line[at:]}"
 
 
 def as_name(name: str) -> str:
@@ -42,6 +70,26 @@ def as_name(name: str) -> str:
     return short if _PLAIN_NAME.fullmatch(short) else quoted(short.translate(_MARKUP))
 
 
+def as_kind(kind: str) -> str:
+    """Return the kind of a memory: those we know plain, one that a caller made up in quotes."""
+    return kind if kind in KINDS else quoted(kind)
+
+
 def as_names(names: Sequence[str], most: int) -> str:
     """Return the first `most` names, with `or` between them, and dots where there are more."""
     return " or ".join(map(as_name, names[:most])) + (" ..." if len(names) > most else "")
+
+
+def author(whose: Authority) -> str:
+    """Return who said something, in a sentence of ours: `a person`, an agent, a file, an import."""
+    if whose.kind == AGENT:
+        known = whose.name in _AGENTS
+        return whose.name if known else f"agent {quoted(whose.name)}" if whose.name else "an agent"
+    if whose.kind == IMPORT:
+        return f"an import ({as_name(whose.name)})" if whose.name else "an import"
+    return as_name(whose.name) if whose.name else "a person"
+
+
+def day(at: datetime) -> str:
+    """Return a day as people write it: 24 Nov 2026."""
+    return f"{at.day} {at:%b %Y}"

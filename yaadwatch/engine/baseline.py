@@ -50,6 +50,7 @@ def read(home: Home, space: Space) -> Baseline:
             headings=statement.headings,
             folder=file.path.rpartition("/")[0],
             baseline=True,
+            from_git=True,
         )
         for file in found
         for statement in file.statements

@@ -1,5 +1,5 @@
-"""What should an agent know before it starts? The brief: doubts first, then hot rules, then tasks,
-then what the last session left.
+"""The brief of an agent that starts: doubts first, then rules, tasks, unverified notes, and what
+the last session left.
 
 What the agent reads in the checked-out agent files anyway, in our block or in a file of our own, is
 not told again. A doubt about such a statement is told, because the file cannot tell it.
@@ -32,11 +32,12 @@ from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import Settings
 from yaadwatch.model.tasks import DOING, NORMAL, UNFINISHED
-from yaadwatch.store import agent_files, hot, nodes, provenance
+from yaadwatch.store import agent_files, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import supersession
 from yaadwatch.store.sessions import rows, tasks
 from yaadwatch.store.sessions.tasks import TaskRow
+from yaadwatch.store.truth import authority
 
 RULES_MAX = 500
 """Hot memories looked at for one brief; far more than any budget holds."""
@@ -68,6 +69,7 @@ class _Told:
 
     doubts: list[Doubt]
     rules: list[Statement]
+    notes: list[Statement]
     tasks: list[Statement]
     last: str
 
@@ -109,6 +111,7 @@ def context(
         "brief": composed.text,
         "stale": composed.doubts,
         "rules": composed.rules,
+        "notes": composed.notes,
         "tasks": composed.tasks,
         "contradictions": composed.clashes,
         "last": composed.last,
@@ -168,6 +171,7 @@ def compose(
             told.rules,
             told.tasks,
             clashes=[_clash(one) for one in found],
+            notes=told.notes,
             last=told.last.splitlines(),
             gaps=asked,
             tokens_max=budget.tokens,
@@ -278,6 +282,7 @@ def _look(
         for node in ruling
         if node.id not in left_out and syncing.words_of(node.text) not in carried
     ]
+    ranked = _ranked(conn, rules, settings, now)
     last = rows.last_told(conn, worktree, session)
     later = nodes.many(conn, sorted({new for node in replaced for new in gone[node]}))
     return _Told(
@@ -296,7 +301,8 @@ def _look(
                 for node in replaced
             ),
         ],
-        rules=_ranked(conn, rules, settings, now, quoted=heirs - hot.persons(conn, heirs)),
+        rules=[one for one in ranked if not _is_unverified(one)],
+        notes=[one for one in ranked if _is_unverified(one)],
         tasks=_tasks(conn, left_out),
         last=last.summary if last is not None else "",
     )
@@ -306,6 +312,7 @@ def _tasks(conn: Connection, left_out: Set[str]) -> list[Statement]:
     """Return the tasks that are not done, what comes first at the front."""
     found = tasks.of_states(conn, UNFINISHED, TASKS_MAX)
     known = nodes.many(conn, [row.node for row in found if row.node not in left_out])
+    whose = authority.of_nodes(conn, known)
     return [
         Statement(
             id=row.node,
@@ -314,6 +321,7 @@ def _tasks(conn: Connection, left_out: Set[str]) -> list[Statement]:
             pinned=known[row.node].pinned,
             source=brief.source_of(known[row.node].origin),
             state=_state(row),
+            whose=whose.get(row.node),
         )
         for row in found
         if row.node in known
@@ -333,14 +341,10 @@ def _ranked(
     memories: Sequence[Node],
     settings: Settings,
     now: datetime,
-    *,
-    quoted: Set[str],
 ) -> list[Statement]:
-    """Return memories as they are told: pinned first, then the ones we are most sure of.
-
-    `quoted`: those that an agent stated in place of others; they are data, and no instruction.
-    """
+    """Return memories for the brief: pinned first, then the ones we are most sure of."""
     left = ageing.confidences(conn, memories, settings, now)
+    whose = authority.of_nodes(conn, left)
     ordered = sorted(memories, key=lambda node: (not node.pinned, -left[node.id], node.id))
     return [
         Statement(
@@ -348,10 +352,15 @@ def _ranked(
             text=node.text,
             summary=node.summary,
             pinned=node.pinned,
-            source=brief.source_of(node.origin) or (brief.BY_AGENT if node.id in quoted else ""),
+            source=brief.source_of(node.origin),
+            whose=whose.get(node.id),
         )
         for node in ordered
     ]
+
+
+def _is_unverified(said: Statement) -> bool:
+    return said.whose is not None and said.whose.is_unverified
 
 
 def _doubt(

@@ -10,13 +10,14 @@ from yaadwatch.engine.stores.store_places import is_anothers, lacking
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import ABSENT, AgentFileRow
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Suggestion, Verdict
+from yaadwatch.model.authority import Authority
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.projects import Project, Worktree
 from yaadwatch.store import agent_files, nodes, worktrees
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth import lookbacks
+from yaadwatch.store.truth import authority, lookbacks
 from yaadwatch.system.git import layout as layouts
 
 HANGS = "See which it is: findmnt; umount --lazy it, or wait until it answers."
@@ -116,6 +117,21 @@ def _evidence_row(evidence: Evidence) -> dict[str, object]:
     }
 
 
+def by_row(whose: Authority | None) -> dict[str, object]:
+    """Return the JSON of whose word a memory is: who said it, when, and when a person approved it.
+
+    `unverified`: the word of an agent or an import that no person has approved.
+    """
+    if whose is None:  # it was erased meanwhile
+        return {"by": None, "said_at": None, "approved_at": None, "unverified": True}
+    return {
+        "by": whose.by,
+        "said_at": whose.at,
+        "approved_at": whose.approved_at,
+        "unverified": whose.is_unverified,
+    }
+
+
 def changed_row(node: Node, *, undo: str = "") -> dict[str, object]:
     """Return the JSON of a memory that was just changed."""
     return {
@@ -136,6 +152,7 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
         "path": str(project.root),
         "branch": None,
         "memories": 0,
+        "waiting": 0,
         "stale": 0,
         "unknown": 0,
         "last_check": None,
@@ -190,6 +207,7 @@ def _contents(
     found: dict[str, object] = {
         "branch": (main.branch or None) if main is not None else None,
         "memories": nodes.count(conn),
+        "waiting": authority.count_waiting(conn),
         "last_check": main.checked_at if main is not None else None,
         "files": file_rows(agent_files.of_worktree(conn, main.id)) if main is not None else [],
     }

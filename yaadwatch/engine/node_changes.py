@@ -6,7 +6,9 @@ from datetime import datetime
 from typing import Final
 
 from yaadwatch.core import cjk, text
+from yaadwatch.core.quoting import quoted
 from yaadwatch.engine import claiming, succession
+from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
@@ -62,6 +64,7 @@ def confirm(
         The edges that begin or end in it and hold.
     """
     nodes.replace(conn, node, expected_version=node.version - 1)
+    dismissing.lift(conn, [node.text], actor=actor)
     versions.add(conn, version_of(node, now, change, actor, reason))
     if stated:
         succession.stated_anew(conn, node.id, now, actor=actor, away=away)
@@ -210,6 +213,7 @@ def archive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: 
     )
     nodes.replace(conn, archived, expected_version=node.version)
     versions.add(conn, version_of(archived, now, "archived", actor, reason))
+    dismissing.note(conn, node, now, actor=actor, reason=reason)
     fulltext.remove(conn, nodes.num(conn, node.id))
     flags.drop_node(conn, node.id)
     log.append(
@@ -219,7 +223,7 @@ def archive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: 
     return archived
 
 
-def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str) -> Node:
+def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str = "") -> Node:
     """Bring an archived memory back inside a transaction: stated anew, findable, to be checked."""
     back = replace(
         node,
@@ -231,7 +235,8 @@ def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str) -> Nod
         version=node.version + 1,
     )
     nodes.replace(conn, back, expected_version=node.version)
-    versions.add(conn, version_of(back, now, "restored", actor))
+    dismissing.lift(conn, [back.text], actor=actor)
+    versions.add(conn, version_of(back, now, "restored", actor, reason))
     index(conn, back)
     claiming.again(conn, back, now)
     unhide(conn, back)
@@ -273,7 +278,8 @@ def refuse_twin(conn: Connection, node: Node) -> None:
     if twin is not None and twin.id != node.id:
         raise YaadError(
             Code.CONFLICT,
-            f'Memory {called(twin.id)} says the same already: "{twin.text}"; nothing was changed.',
+            f"Memory {called(twin.id)} says the same already: {quoted(twin.text)}; nothing was "
+            "changed.",
             hint=f"Keep that one: yaadwatch forget {called(node.id)}",
         )
     holder = nodes.by_key(conn, node.scope, node.key) if node.key is not None else None
@@ -281,7 +287,7 @@ def refuse_twin(conn: Connection, node: Node) -> None:
         raise YaadError(
             Code.CONFLICT,
             f"Memory {called(holder.id)} is kept under the key {node.key} already: "
-            f'"{holder.text}"; nothing was changed.',
+            f"{quoted(holder.text)}; nothing was changed.",
             hint=f"Keep that one; or forget it first: yaadwatch forget {called(holder.id)}",
         )
 

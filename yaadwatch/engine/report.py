@@ -19,7 +19,7 @@ from yaadwatch.model.settings import Settings
 from yaadwatch.store import jobs, worktrees
 from yaadwatch.store import projects as registry
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth import lookbacks
+from yaadwatch.store.truth import authority, lookbacks
 from yaadwatch.system import mounts, processes
 from yaadwatch.system.config import FILE, value_of
 from yaadwatch.system.git.command import INSTALL_GIT, NO_GIT
@@ -71,6 +71,7 @@ def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
             "socket": pulse.socket() if pulse is not None else None,
         },
         "projects": rows,
+        "waiting": home.user.read(authority.count_waiting),
         "jobs": [
             {
                 "name": name,

@@ -32,7 +32,7 @@ from yaadwatch.store import (
 from yaadwatch.store.recall import learned, provisional
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.sqlite.faults import is_unwritable
-from yaadwatch.store.truth import lookbacks
+from yaadwatch.store.truth import authority, lookbacks
 from yaadwatch.system import files
 
 STANDS = "stands"
@@ -66,6 +66,7 @@ def stale(
         found = space.db.read(doubting.of_worktree, space.worktree.id)
         known = space.db.read(nodes.many, [flag.node for flag in found])
         places = space.db.read(said_in, space.worktree.id, known)
+        whose = space.db.read(authority.of_nodes, known)
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
         looking = space.db.read(lookbacks.left, space.worktree.id)
         shallow = json_views.shallow_row(space)
@@ -85,6 +86,7 @@ def stale(
     return {
         "stale": [
             json_views.doubt_row(flag, known[flag.node], places.get(flag.node, ()))
+            | json_views.by_row(whose.get(flag.node))
             for flag in shown
         ],
         "unknown": [

@@ -78,7 +78,11 @@ def tier_of(kind: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A node as it is stored; `text` is masked. `key`: unique among the living of its scope."""
+    """A node as it is stored; `text` is masked.
+
+    `key`: unique among the living of its scope. `from_git`: its words came with git, and nobody
+    typed them while the file was watched.
+    """
 
     id: str
     kind: str
@@ -101,6 +105,7 @@ class Node:
     version: int = 1
     archived_at: datetime | None = None
     archive_reason: str | None = None
+    from_git: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -310,6 +310,26 @@ class AgentFiles:
             raise ValueError(f"idle_s must be within 0 and 3600, got {self.idle_s}")
 
 
+ALWAYS: Final = "always"
+"""Rules of agents are followed before a person approves them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agents:
+    """How far agents are trusted.
+
+    Args:
+        rules: `review`: a rule that an agent states is quoted, and in no rules file, until a person
+            approves it; `always`: the private rules files carry it at once.
+    """
+
+    rules: str = "review"
+
+    def __post_init__(self) -> None:
+        if self.rules not in ("review", ALWAYS):
+            raise ValueError(f"rules must be 'review' or 'always', got {self.rules!r}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vectors:
     """How texts are made vectors; see `yaadwatch embed`.
@@ -375,6 +395,7 @@ class Settings:
     watch: Watch = field(default_factory=Watch)
     git: Git = field(default_factory=Git)
     agent_files: AgentFiles = field(default_factory=AgentFiles)
+    agents: Agents = field(default_factory=Agents)
     vectors: Vectors = field(default_factory=Vectors)
     mcp: Mcp = field(default_factory=Mcp)
     daemon: Daemon = field(default_factory=Daemon)

@@ -106,6 +106,8 @@ VERBS: Final[Mapping[str, Late]] = {
     "gaps": Late("truth.gaps", "gaps"),
     "approve_gap": Late("truth.gaps", "approve_gap"),
     "drop_gap": Late("truth.gaps", "drop_gap"),
+    "review": Late("memories.review", "review"),
+    "decide": Late("memories.review", "decide"),
     "feedback": Late("memories.feedback", "feedback"),
     "check": Late("stale", "check"),
     "add": Late("projects", "add"),

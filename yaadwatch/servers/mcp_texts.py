@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from yaadwatch.api.frames import to_text
+from yaadwatch.core.quoting import as_kind, as_name, quoted
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.ids import called
 
@@ -163,7 +164,10 @@ def _memories(found: Found) -> str:
         others = cast("list[Mapping[str, object]]", row.get("superseded_by") or [])
         later = ", ".join(called(str(one["id"])) for one in others)
         doubt += f" [superseded by {later}]" if later else ""
-        said = " ".join(str(row["text"]).split())
-        sort = f"{row['kind']}, {row['state']}" if row.get("state") else row["kind"]
+        said = quoted(str(row["text"]))
+        if row.get("unverified"):
+            said = f"{as_name(str(row['by']).removeprefix('agent '))} noted, not approved: {said}"
+        kind = as_kind(str(row["kind"]))
+        sort = f"{kind}, {row['state']}" if row.get("state") else kind
         lines.append(f"- {sort}: {said} ({called(str(row['id']))}){doubt}")
     return "\n".join([*lines, more] if more else lines)

@@ -1,6 +1,6 @@
 """Which memories are rules for every agent; and what the words of a file once stood for."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Collection, Iterable, Set
 
 import apsw
 
@@ -9,17 +9,26 @@ from yaadwatch.store import nodes
 from yaadwatch.store.codec import json_list
 from yaadwatch.store.graph import supersession
 from yaadwatch.store.graph.supersession import said_by_person
+from yaadwatch.store.truth.authority import persons_word
 
 
-def rules(conn: apsw.Connection, *, agents: bool, hidden: Set[str] = frozenset()) -> list[Node]:
+def rules(
+    conn: apsw.Connection,
+    *,
+    agents: bool = False,
+    hidden: Set[str] = frozenset(),
+    inside: Collection[str] = (),
+) -> list[Node]:
     """Return the living hot or pinned memories, pinned first, then the oldest first.
 
     Those that have given way to another are left out; see `store.graph.supersession`.
 
     Args:
         conn: a snapshot.
-        agents: those too that an agent said, and no person has confirmed, pinned or typed.
+        agents: those too of agents and imports that no person has approved.
         hidden: memories that are not there for whoever asks; they supersede none.
+        inside: hashes of words that a block holds: what came with git stays where it is, and goes
+            nowhere else before a person approves it.
     """
     rows = conn.execute(
         f"""
@@ -27,10 +36,11 @@ def rules(conn: apsw.Connection, *, agents: bool, hidden: Set[str] = frozenset()
           FROM nodes
          WHERE archived_ms IS NULL AND scope = 'project' AND kind NOT IN ('file', 'entity')
            AND (tier = 1 OR pinned)
-           AND (?1 OR {said_by_person("nodes")})
+           AND ((?1 AND from_git = 0) OR {persons_word("nodes")}
+                OR (from_git = 1 AND text_hash IN (SELECT value FROM json_each(?2))))
          ORDER BY pinned DESC, created_ms, id
         """,  # noqa: S608
-        (int(agents),),
+        (int(agents), json_list(inside)),
     )
     order = [node for (node,) in rows]
     gone = supersession.successors(conn, order, hidden=hidden)

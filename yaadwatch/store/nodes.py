@@ -53,8 +53,8 @@ def insert_all(
         INSERT INTO nodes (num, id, kind, tier, scope, text, text_hash, summary, key, tags,
                            attributes, origin, session, confidence, confirmed_ms, accessed_ms,
                            pinned, version, created_ms, updated_ms, archived_ms, archive_reason,
-                           begins)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                           from_git, begins)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         ((num, *_values(node), begins.get(node.id)) for num, node in enumerate(new, first)),
     )
@@ -67,7 +67,7 @@ def get(conn: apsw.Connection, id: str) -> Node | None:
         """
         SELECT id, kind, tier, scope, text, text_hash, summary, key, tags, attributes, origin,
                session, confidence, confirmed_ms, accessed_ms, pinned, version,
-               created_ms, updated_ms, archived_ms, archive_reason
+               created_ms, updated_ms, archived_ms, archive_reason, from_git
           FROM nodes
          WHERE id = ?
         """,
@@ -90,7 +90,7 @@ def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Node]:
         """
         SELECT id, kind, tier, scope, text, text_hash, summary, key, tags, attributes, origin,
                session, confidence, confirmed_ms, accessed_ms, pinned, version,
-               created_ms, updated_ms, archived_ms, archive_reason
+               created_ms, updated_ms, archived_ms, archive_reason, from_git
           FROM nodes
          WHERE id IN (SELECT value FROM json_each(?))
          ORDER BY id
@@ -144,7 +144,7 @@ def by_hash(conn: apsw.Connection, scope: str, text_hash: str, *, thing: bool) -
         """
         SELECT id, kind, tier, scope, text, text_hash, summary, key, tags, attributes, origin,
                session, confidence, confirmed_ms, accessed_ms, pinned, version,
-               created_ms, updated_ms, archived_ms, archive_reason
+               created_ms, updated_ms, archived_ms, archive_reason, from_git
           FROM nodes
          WHERE scope = ? AND text_hash = ? AND (kind IN ('file', 'entity')) = ?
            AND archived_ms IS NULL
@@ -224,7 +224,7 @@ def replace(conn: apsw.Connection, node: Node, *, expected_version: int) -> None
                key = ?8, tags = ?9, attributes = ?10, origin = ?11, session = ?12,
                confidence = ?13, confirmed_ms = ?14, accessed_ms = ?15, pinned = ?16,
                version = ?17, created_ms = ?18, updated_ms = ?19, archived_ms = ?20,
-               archive_reason = ?21
+               archive_reason = ?21, from_git = ?22
          WHERE id = ?1 AND version = ?17 - 1
         """,
         _values(node),
@@ -425,10 +425,14 @@ def _not_the_expected_version(conn: apsw.Connection, id: str, expected: int) -> 
     return YaadError(
         Code.CONFLICT,
         f"{called(id)} was changed by somebody else: it is at version {there.version}, not"
-        f' {expected}, and reads "{there.text}"; nothing was written.',
+        f' {expected}, and reads "{_in_one_line(there.text)}"; nothing was written.',
         f"If the change is still right, repeat it for version {there.version}. "
         f"What was changed: yaadwatch history {called(id)}",
     )
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split()).replace('"', "'")
 
 
 def _values(node: Node) -> tuple[str | int | float | None, ...]:
@@ -455,6 +459,7 @@ def _values(node: Node) -> tuple[str | int | float | None, ...]:
         to_ms(node.updated_at),
         to_ms_or_null(node.archived_at),
         node.archive_reason,
+        int(node.from_git),
     )
 
 
@@ -481,6 +486,7 @@ def _node(row: tuple[Any, ...]) -> Node:
         updated_ms,
         archived_ms,
         archive_reason,
+        from_git,
     ) = row
     return Node(
         id=id,
@@ -504,4 +510,5 @@ def _node(row: tuple[Any, ...]) -> Node:
         updated_at=from_ms(updated_ms),
         archived_at=from_ms_or_null(archived_ms),
         archive_reason=archive_reason,
+        from_git=bool(from_git),
     )

@@ -50,7 +50,7 @@ _TRUSTED_NS: Final = 1_000_000_000
 _QUOTED: Final = re.compile(rb"\"(?:[^\"\\]|\\.)*\"|'[^']*'|#.*")
 _ARRAY: Final = re.compile(r"""\s*\[\s*(?:["']|\]\s*$)""")
 """A list as TOML writes it; a pattern may begin with a bracket, too."""
-_KINDS: Final = {float: "a number", int: "a whole number", tuple: "a list of texts"}
+_KINDS: Final = {float: "a number", int: "a whole number", tuple: "a list of texts", str: "a text"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

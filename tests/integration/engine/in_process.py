@@ -15,6 +15,7 @@ class InProcess:
     """A client that calls the verbs itself."""
 
     pid = 0
+    wrote = ()
 
     def __init__(self, tree):
         self._tree = tree

@@ -85,7 +85,7 @@ def test_what_was_exported_makes_an_equal_store(full):
     told = ask(full, "export", path)
     there = other(full.world)
 
-    answer = ask(there, "import", path)
+    answer = ask(there, "import", path, "--mine")
 
     assert content(there) == content(full)
     assert told["counts"] == {table: len(found) for table, found in content(full).items() if found}
@@ -107,7 +107,7 @@ def test_a_text_that_is_stored_longer_than_it_was_said_comes_in(world):
     path = repo.path.parent / "out.jsonl"
     ask(repo, "export", path)
 
-    answer = ask(there, "import", path)
+    answer = ask(there, "import", path, "--mine")
 
     assert answer["left_out"] == []
     assert there.show(memory)["text"] == repo.show(memory)["text"]
@@ -123,7 +123,7 @@ def test_lines_in_which_something_steers_a_terminal_come_in_letters(full):
     path.write_text(lines)
     there = other(full.world)
 
-    answer = ask(there, "import", path)
+    answer = ask(there, "import", path, "--mine")
 
     assert answer["left_out"] == []
     assert "otter" in str(content(there))
@@ -145,7 +145,7 @@ def test_a_memory_of_long_ago_comes_in(full, how):
     ask(full, "export", path, "--format", how)
     there = other(full.world)
 
-    answer = ask(there, "import", path)
+    answer = ask(there, "import", path, "--mine")
 
     assert answer["left_out"] == []
     assert there.show("old-1")["created_at"] == datetime(33, 4, 5, 6, 7, 8, tzinfo=UTC)
@@ -163,7 +163,7 @@ def test_notes_that_say_the_same_at_the_same_time_are_as_many_afterwards(world):
     path = repo.path.parent / "out.jsonl"
     ask(repo, "export", path)
 
-    ask(there, "import", path)
+    ask(there, "import", path, "--mine")
 
     assert content(there)["session_notes"] == content(repo)["session_notes"]
     assert len(content(there)["session_notes"]) == 3
@@ -180,7 +180,7 @@ def test_an_approved_gap_goes_on_being_counted_under_another_home_s_key(full):
     places.key_file().unlink()
     there = other(full.world)
 
-    answer = ask(there, "import", path)
+    answer = ask(there, "import", path, "--mine")
 
     assert answer["counts"]["gaps"] == {"new": 1}
     there.home.poorly_answered(there.home.project_at(there.path)[0].id, "deploy, how do we?")
@@ -195,7 +195,7 @@ def test_a_gap_without_words_is_left_out_and_told(full):
     row = {"table": "gaps", "hash": "ab" * 32, "asked": 3, "first_at": at, "last_at": at}
     path.write_text(path.read_text() + json.dumps(row) + "\n")
 
-    answer = ask(other(full.world), "import", path)
+    answer = ask(other(full.world), "import", path, "--mine")
 
     (left,) = answer["left_out"]
     assert (left["table"], "not approved" in left["reason"]) == ("gaps", True)
@@ -205,7 +205,7 @@ def test_an_export_of_the_import_is_the_same_file(full):
     path, again = full.path.parent / "one.jsonl", full.path.parent / "two.jsonl"
     ask(full, "export", path)
     there = other(full.world)
-    ask(there, "import", path)
+    ask(there, "import", path, "--mine")
 
     ask(there, "export", again)
 
@@ -222,10 +222,10 @@ def test_a_memory_reworded_and_back_goes_out_the_same_from_both_stores(full):
     full.edit(memory, "Pagers are off at night")
     ask(full, "export", one)
     there = other(full.world)
-    ask(there, "import", one)
+    ask(there, "import", one, "--mine")
     ask(there, "export", two)
 
-    answer = ask(full, "import", two)
+    answer = ask(full, "import", two, "--mine")
     ask(full, "export", three)
 
     assert {what for found in answer["counts"].values() for what in found} == {"same"}
@@ -240,7 +240,7 @@ def test_importing_twice_changes_nothing(full):
     ask(full, "export", path)
     before = content(full)
 
-    answer = ask(full, "import", path)
+    answer = ask(full, "import", path, "--mine")
 
     assert {what for found in answer["counts"].values() for what in found} == {"same"}
     assert content(full) == before
@@ -253,10 +253,14 @@ def test_a_memory_that_was_reworded_and_back_is_the_same_in_both_ways(full):
     path, again = full.path.parent / "one.jsonl", full.path.parent / "two.jsonl"
     ask(full, "export", path)
     there = other(full.world)
-    ask(there, "import", path)
+    ask(there, "import", path, "--mine")
     ask(there, "export", again)
 
-    answers = [ask(full, "import", path), ask(full, "import", again), ask(there, "import", path)]
+    answers = [
+        ask(full, "import", path, "--mine"),
+        ask(full, "import", again, "--mine"),
+        ask(there, "import", path, "--mine"),
+    ]
 
     for answer in answers:
         assert answer["conflicts"] == []
@@ -274,11 +278,11 @@ def test_a_dry_run_counts_and_changes_nothing(full):
     with there.db() as db:
         before = dump(db)
 
-    tried = ask(there, "import", path, "--dry-run")
+    tried = ask(there, "import", path, "--mine", "--dry-run")
 
     with there.db() as db:
         assert dump(db) == before
-    done = ask(there, "import", path)
+    done = ask(there, "import", path, "--mine")
     assert tried["dry_run"] is True
     assert tried["counts"] == done["counts"]
     assert tried["import"] is None
@@ -288,7 +292,7 @@ def test_what_says_otherwise_here_stays_and_is_told(full):
     path = full.path.parent / "out.jsonl"
     ask(full, "export", path)
     there = other(full.world)
-    ask(there, "import", path)
+    ask(there, "import", path, "--mine")
     with there.db() as db:
         node = db.read(
             lambda conn: conn.execute("SELECT id FROM nodes WHERE text LIKE 'Deploys%'").get
@@ -296,13 +300,13 @@ def test_what_says_otherwise_here_stays_and_is_told(full):
     there.edit(node, "Deploys are made by the pipeline")
     before = content(there)
 
-    answer = ask(there, "import", path)
+    answer = ask(there, "import", path, "--mine")
 
     assert content(there) == before
     (conflict,) = answer["conflicts"]
     assert (conflict["table"], conflict["row"]) == ("nodes", node)
     assert "text" in conflict["reason"]
-    ran = command(there, "import", path)
+    ran = command(there, "import", path, "--mine")
     assert "kept as it is here" in ran.out
 
 
@@ -313,7 +317,7 @@ def test_a_memory_whose_key_is_taken_here_comes_without_it_and_that_is_told(full
     there = other(full.world)
     mine = there.remember("Wages are paid on Fridays", key="wages")
 
-    answer = ask(there, "import", path)
+    answer = ask(there, "import", path, "--mine")
 
     assert there.show(mine)["key"] == "wages"
     assert there.show(theirs)["key"] is None
@@ -331,7 +335,7 @@ def test_a_memory_that_is_here_under_another_id_is_that_one(full):
     there = other(full.world)
     here = there.remember("Deploys go through `make ship`, after the tests")
 
-    answer = ask(there, "import", path)
+    answer = ask(there, "import", path, "--mine")
 
     assert answer["counts"]["nodes"]["merged"] >= 1
     assert there.memories().count("Deploys go through `make ship`, after the tests") == 1
@@ -347,7 +351,7 @@ def test_secrets_are_masked_on_the_way_in(full):
     path.write_text(data)
     there = other(full.world)
 
-    answer = ask(there, "import", path)
+    answer = ask(there, "import", path, "--mine")
 
     assert answer["masked"] > 0
     with there.db() as db:
@@ -364,7 +368,7 @@ def test_an_export_larger_than_a_line_on_the_socket_comes_in_pieces(full, monkey
 
     assert ran.client.calls > 5
     there = other(full.world)
-    ask(there, "import", path)
+    ask(there, "import", path, "--mine")
     assert content(there) == content(full)
     assert list((spool.places.home() / "spool").iterdir()) == []
 
@@ -377,7 +381,7 @@ def test_how_the_vectors_of_a_store_stand_stays_there(full):
         db.write(embeddings.put, "a-space", missing, [b"\1" * 8])
     ask(full, "export", path)
 
-    answer = ask(there, "import", path)
+    answer = ask(there, "import", path, "--mine")
 
     assert not [table for table in answer["counts"] if table.startswith("embedding")]
     with there.db() as db:
@@ -391,7 +395,7 @@ def test_thousands_of_memories_go_out_and_come_in_without_a_limit(repo):
     told = ask(repo, "export", path)
     there = other(repo.world)
 
-    ask(there, "import", path)
+    ask(there, "import", path, "--mine")
 
     assert told["counts"]["nodes"] >= 2_500
     assert len(there.memories()) == 2_500
@@ -407,7 +411,7 @@ def test_a_circle_is_refused_and_nothing_comes(full):
     there = other(full.world)
     before = content(there)
 
-    ran = command(there, "import", path)
+    ran = command(there, "import", path, "--mine")
 
     assert ran.status == 4
     assert "circle" in ran.err
@@ -432,7 +436,7 @@ def test_a_file_that_is_no_export_brings_nothing_and_says_why(full, spoil):
     there = other(full.world)
     before = content(there)
 
-    ran = command(there, "import", path, "--format", "jsonl")
+    ran = command(there, "import", path, "--mine", "--format", "jsonl")
 
     assert ran.status in (2, 4)
     assert "Traceback" not in ran.err
@@ -499,7 +503,7 @@ def test_a_line_that_makes_no_sense_is_left_out_and_told_and_the_others_come(ful
         stream.write(json.dumps(odd) + "\n")
     there = other(full.world)
 
-    answer = ask(there, "import", path)
+    answer = ask(there, "import", path, "--mine")
 
     assert answer["left_out_count"] == 1
     assert answer["left_out"][0]["reason"]
@@ -513,10 +517,10 @@ def test_the_users_own_store_goes_out_and_comes_in_too(full):
     ask(full, "export", path, "--user")
     full.forget(own)
 
-    again = ask(full, "import", path, "--user")
+    again = ask(full, "import", path, "--mine", "--user")
 
     assert [one["row"] for one in again["conflicts"]] == [own]
-    wrong = ask(full, "import", path)
+    wrong = ask(full, "import", path, "--mine")
     assert wrong["counts"]["nodes"] == {"left_out": 1}
 
 
@@ -552,7 +556,7 @@ def test_a_store_goes_elsewhere_as_a_single_file_for_us_alone(full):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [one.name for one in path.parent.glob("memories.db*")] == ["memories.db"]
     there = other(full.world)
-    answer = ask(there, "import", path)
+    answer = ask(there, "import", path, "--mine")
     assert answer["format"] == "store"
     assert content(there) == content(full)
 
@@ -619,7 +623,7 @@ def test_what_was_imported_is_listed(full):
     path = full.path.parent / "out.jsonl"
     ask(full, "export", path)
     there = other(full.world)
-    done = ask(there, "import", path)
+    done = ask(there, "import", path, "--mine")
 
     (row,) = ask(there, "import", "--list")["imports"]
 
@@ -645,7 +649,7 @@ def test_the_file_the_memories_rest_on_is_watched_after_an_import(full):
     path = full.path.parent / "out.jsonl"
     ask(full, "export", path)
     there = other(full.world)
-    ask(there, "import", path)
+    ask(there, "import", path, "--mine")
     with there.db() as db:
         node = db.read(
             lambda conn: conn.execute("SELECT id FROM nodes WHERE text LIKE 'The retry%'").get

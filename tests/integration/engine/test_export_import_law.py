@@ -149,7 +149,7 @@ def test_what_goes_out_and_comes_in_again_makes_an_equal_store(world, done):
 
     ask(repo, "export", one)
     there.add()
-    answer = ask(there, "import", one)
+    answer = ask(there, "import", one, "--mine")
     ask(there, "export", two)
 
     assert answer["conflicts"] == answer["left_out"] == []
@@ -158,7 +158,7 @@ def test_what_goes_out_and_comes_in_again_makes_an_equal_store(world, done):
         assert db.read(histories) == history
     assert one.read_bytes().splitlines()[1:] == two.read_bytes().splitlines()[1:]
     assert verifying.verify(there.home, there.call)["findings"] == []
-    again = ask(there, "import", two)
+    again = ask(there, "import", two, "--mine")
     assert {what for found in again["counts"].values() for what in found} <= {"same"}
     assert content(there) == before
 
@@ -182,7 +182,7 @@ def test_pages_that_come_into_an_empty_store_go_out_of_it_byte_for_byte(world, d
     ask(repo, "export", one, "--format", "markdown")
     there.add()
 
-    answer = ask(there, "import", one)
+    answer = ask(there, "import", one, "--mine")
 
     ask(there, "export", two, "--format", "markdown")
     assert bytes_below(two) == bytes_below(one)

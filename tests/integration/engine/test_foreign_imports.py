@@ -152,7 +152,7 @@ def test_pages_make_the_same_memories_again(full):
         same = after[text]
         for field in ("id", "kind", "tier", "tags", "pinned", "created_at"):
             assert getattr(same, field) == getattr(node, field)
-        assert same.origin == "import"
+        assert same.origin == f"import:{folder.name}"
     start = living(there)["Use jose, not jsonwebtoken: it runs at the edge"].id
     assert "led_to" in [edge["kind"] for edge in there.show(start)["edges"]]
     assert verifying.verify(there.home, there.call)["findings"] == []
@@ -313,8 +313,9 @@ def test_a_page_that_says_a_person_said_so_makes_nothing_a_persons(full):
 
     memory = living(there)["Tokens end after five minutes"].id
     with there.db() as db:
-        assert [one.actor for one in db.read(versions.of_node, memory)] == ["import:cli", "import"]
+        actors = [one.actor for one in db.read(versions.of_node, memory)]
         assert not db.read(hot.is_persons, memory)
+    assert actors == ["import:cli", f"import:{folder.name}"]
 
 
 ODD_HEADERS = {
@@ -579,7 +580,7 @@ def test_an_agent_file_comes_in_as_its_statements_once(full):
     assert answer["counts"]["nodes"]["new"] == 2
     assert answer["counts"]["nodes"]["merged"] == 1
     found = living(full)
-    assert found["Prices are integers, in cents."].origin == "import"
+    assert found["Prices are integers, in cents."].origin == f"import:{path.name}"
     assert not any(TOKEN in text for text in found)
     assert ask(full, "import", path)["counts"]["nodes"]["new"] == 0
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from yaadwatch.engine.memories import history
+from yaadwatch.engine.memories import curate, history
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 
@@ -20,7 +20,7 @@ def test_each_change_is_told_with_who_made_it_and_why(repo):
     agent = Call(folder=repo.path, origin="agent:claude")
     repo.edit(memory, "The cache holds 16 entries")
     repo.pin(memory)
-    repo.forget(memory, "nobody needs it")
+    curate.forget(repo.home, agent, id=memory, reason="nobody needs it")
     history.restore(repo.home, agent, id=memory)
 
     told = history.history(repo.home, repo.call, id=memory[-8:])
@@ -32,7 +32,7 @@ def test_each_change_is_told_with_who_made_it_and_why(repo):
         (1, "created", "cli", None),
         (2, "edited", "cli", None),
         (3, "pinned", "cli", None),
-        (4, "archived", "cli", "nobody needs it"),
+        (4, "archived", "agent:claude", "nobody needs it"),
         (5, "restored", "agent:claude", None),
     ]
     assert [one["text"][16:18] for one in told["versions"]] == ["12", "16", "16", "16", "16"]

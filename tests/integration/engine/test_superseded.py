@@ -363,6 +363,9 @@ class TestPeopleAndAgents:
         yarn, pnpm = by_agent(tree, YARN)["id"], by_agent(tree, PNPM)["id"]
 
         links.link(tree.home, agent(tree), id=pnpm, kind="supersedes", to=yarn)
+        for note in (yarn, pnpm):
+            tree.confirm(note)  # in a rules file, an agent's words need a person's approval
+        links.link(tree.home, tree.call, id=pnpm, kind="supersedes", to=yarn)
         tree.sync()
 
         assert PNPM in tree.read(PRIVATE)

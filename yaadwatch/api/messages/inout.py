@@ -26,7 +26,7 @@ class Export:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Import:
     """Hand in a piece (base64) of what comes in; `last`: that was all, now take it, or with
-    `dry_run` only try.
+    `dry_run` only try. `mine`: an export of ours that holds the person's own words.
     """
 
     format: str
@@ -37,6 +37,7 @@ class Import:
     dry_run: bool = False
     user: bool = False
     source: str = ""
+    mine: bool = False
 
     def __post_init__(self) -> None:
         _one_of(self.format, IMPORTS)

@@ -1,4 +1,4 @@
-"""What is asked about truth beyond files: claims, contradictions, gaps, feedback."""
+"""What is asked about truth beyond files: claims, contradictions, gaps, feedback, review."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,6 +8,7 @@ from yaadwatch.api.messages.checks import (
     check_id,
     check_length,
     check_text,
+    check_version,
     check_within,
 )
 from yaadwatch.model.settings import QUERY_CHARS_MAX
@@ -18,6 +19,7 @@ WORDS_CHARS_MAX: Final = 256
 REASON_CHARS_MAX: Final = 1_000
 NUMBER_MAX: Final = 2**63 - 1
 VERDICTS: Final = ("approve", "edit", "discard")
+DECISIONS: Final = ("approve", "edit", "dismiss")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,3 +141,32 @@ class Feedback:
         if self.reason and self.verdict != "discard":
             raise ValueError("reason is for the verdict 'discard'")
         check_length("reason", self.reason, REASON_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """Ask which notes of agents and imports wait for a person."""
+
+    limit: int = 100
+
+    def __post_init__(self) -> None:
+        check_within("limit", self.limit, 1, 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decide:
+    """Approve, edit or dismiss a note; `expected_version` is the one that the person saw."""
+
+    id: str
+    verdict: str
+    text: str | None = None
+    expected_version: int | None = None
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+        if self.verdict not in DECISIONS:
+            raise ValueError(f"verdict must be one of {', '.join(DECISIONS)}, got {self.verdict!r}")
+        if (self.text is not None) != (self.verdict == "edit"):
+            raise ValueError("text is for the verdict 'edit', and needed there")
+        if self.expected_version is not None:
+            check_version(self.expected_version)

@@ -4,7 +4,7 @@ from argparse import ArgumentTypeError, Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser, fraction, json_value, utf8_text
 from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
-from yaadwatch.cli.words import count, listed, place, short
+from yaadwatch.cli.words import count, listed, place, short, worded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _object(text: str) -> "dict[str, object]":
 
 def _tell_resting(found: "dict[str, Any]", terminal: Terminal) -> None:
     terminal.line(
-        styled(short(found["id"]), "bold"), f"  {found['weight']:.2f}  {found['text']}", hang=16
+        styled(short(found["id"]), "bold"), f"  {found['weight']:.2f}  {worded(found)}", hang=16
     )
     for anchor in found["anchors"]:
         terminal.line(f"rests on {place(anchor)}", indent=16)

@@ -5,7 +5,7 @@ from argparse import Namespace
 from yaadwatch.cli.graph.links import relation
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import count, short
+from yaadwatch.cli.words import count, short, worded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _tell(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int:
         terminal.line(
             f"{node['steps']}  ",
             styled(short(node["id"]), "bold"),
-            f"  {node['text']}",
+            f"  {worded(node)}",
             styled(doubt, "yellow"),
             hang=13,
         )

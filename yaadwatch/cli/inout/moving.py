@@ -33,8 +33,10 @@ To read it in again: yaadwatch import"""
 _IMPORT_MORE = """\
 A folder is read as markdown pages, .jsonl as an export, a database as the store
 of yaadwatch or of another Yaad, any other file as an agent file. Nothing is
-imported twice. What is here already stays; conflicts are listed. Secrets are
-masked. Either everything is imported or nothing."""
+imported twice. What it says counts as the import's until you approve it
+(yaadwatch review), unless you say with --mine that it is your own export. What
+is here already stays; conflicts are listed. Secrets are masked. Either
+everything is imported or nothing."""
 
 
 def add_export(commands: Commands) -> Parser:
@@ -159,6 +161,11 @@ def add_import(commands: Commands) -> Parser:
     command.add_argument(
         "--user", action="store_true", help="into your own store instead of the project's"
     )
+    command.add_argument(
+        "--mine",
+        action="store_true",
+        help="an export of your own: your words in it count as yours, and need no review",
+    )
     command.add_argument("--list", action="store_true", help="print what was imported")
     return command
 
@@ -181,6 +188,7 @@ def take_in(args: Namespace, client: "Client", terminal: Terminal) -> int:
         "format": form,
         "user": args.user,
         "source": source.rpartition("/")[2],
+        **({"mine": True} if args.mine else {}),
     }
     total = outside.size_of(source)
     sent = 0

@@ -13,7 +13,7 @@ class Reader(Client):
     """Asks the daemon; where `start` fails, what only reads is answered from the stores.
 
     Args:
-        cwd, on_wait: as for `Client`.
+        cwd, agent, on_wait: as for `Client`.
         start: starts a daemon.
         on_alone: told why no daemon can be had, once, before something is answered without.
     """
@@ -22,11 +22,12 @@ class Reader(Client):
         self,
         *,
         cwd: str,
+        agent: str | None = None,
         start: Callable[[], object],
         on_wait: Callable[[int], object],
         on_alone: Callable[[YaadError], object],
     ) -> None:
-        super().__init__(cwd=cwd, start=self._begin, on_wait=on_wait)
+        super().__init__(cwd=cwd, agent=agent, start=self._begin, on_wait=on_wait)
         self._folder = Path(cwd)
         self._begin_daemon = start
         self._on_alone = on_alone

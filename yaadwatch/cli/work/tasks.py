@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
-from yaadwatch.cli.words import ago, count, short
+from yaadwatch.cli.words import ago, count, short, worded
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.tasks import NORMAL, PRIORITIES, STATES, UNFINISHED
 
@@ -143,7 +143,7 @@ def _tell(row: "dict[str, Any]", terminal: Terminal, more: str) -> None:
         styled(short(row["id"]), "bold"),
         "  ",
         styled(f"{state}{priority}", _COLOURS.get(state, "yellow")),
-        f"  {row['text']}",
+        f"  {worded(row)}",
         *waits,
         styled(more, "dim"),
         hang=10,

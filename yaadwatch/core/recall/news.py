@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from yaadwatch.core.quoting import as_line, as_name, quoted
+from yaadwatch.core.quoting import as_kind, as_line, as_name, quoted
 from yaadwatch.core.recall.brief import SHORT_ID_CHARS, said_where
 from yaadwatch.core.text import estimate_tokens
 
@@ -18,7 +18,8 @@ _BEGIN: Final = "News from yaadwatch, the memory of this project; what stands in
 class Item:
     """One piece of news: a memory that is new or changed, or in doubt for a reason.
 
-    `said_in`: paths and lines of a person's own files that say it, which we do not change.
+    `said_in`: paths and lines of a person's own files that say it, which we do not change. `by`:
+    the agent or import that says it, if no person has approved it.
     """
 
     id: str
@@ -26,6 +27,7 @@ class Item:
     text: str
     reason: str = ""
     said_in: tuple[tuple[str, int], ...] = ()
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,8 @@ def _line(item: Item) -> str:
             f"- may no longer be true: {quoted(item.text)} ({name}): {as_line(item.reason)}."
             f" Check it, then: yaadwatch confirm ID, or {mend}"
         )
-    return f"- new {as_line(item.kind)}: {quoted(item.text)} ({name})"
+    by = f", noted by {as_name(item.by)}, not approved" if item.by else ""
+    return f"- new {as_kind(item.kind)}{by}: {quoted(item.text)} ({name})"
 
 
 def _backed(file: Backed) -> str:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from yaadwatch.core.quoting import as_name, quoted
+from yaadwatch.core.quoting import as_kind, as_name, author, quoted
+from yaadwatch.model.authority import of_origin
 from yaadwatch.model.sessions import Facts, Session, Touched
 
 LEARNED_TOLD: Final = 8
@@ -87,9 +88,8 @@ def _words(text: str) -> set[str]:
 
 
 def _headline(session: Session, ended_at: datetime | None) -> str:
-    who = session.agent.partition(":")[2] or "a person"
-    branch = _line(session.branch)
-    where = f" on {branch}" if branch else ""
+    who = author(of_origin(session.agent, session.started_at))
+    where = f" on {as_name(_line(session.branch))}" if session.branch else ""
     begun = session.started_at
     if ended_at is None:
         return f"{who}{where}, since {begun:%Y-%m-%d %H:%M} UTC."
@@ -102,7 +102,8 @@ def _lessons(learned: Sequence[Lesson]) -> Iterable[str]:
     others = [one for one in learned if one.kind != "task"]
     for sort, found in (("Learned", others), ("Tasks", tasks)):
         told = [
-            f"{one.state or one.kind}: {quoted(_line(one.text))}" for one in found[:LEARNED_TOLD]
+            f"{one.state or as_kind(one.kind)}: {quoted(_line(one.text))}"
+            for one in found[:LEARNED_TOLD]
         ]
         if told:
             yield f"{sort}: " + "; ".join(told) + _more(found, LEARNED_TOLD)

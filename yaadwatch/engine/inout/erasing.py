@@ -15,6 +15,7 @@ from pathlib import Path
 from yaadwatch import places, prepared_briefs
 from yaadwatch.core import cjk, privacy, text, text_cache
 from yaadwatch.core.quoting import quoted
+from yaadwatch.core.wording import words_hash
 from yaadwatch.engine import node_changes
 from yaadwatch.engine.identity import DAMAGED, IMPORTS, SNAPSHOTS
 from yaadwatch.engine.inout import incoming, spool
@@ -33,7 +34,7 @@ from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import doings
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.store.truth import erasing, versions
+from yaadwatch.store.truth import dismissals, erasing, versions
 from yaadwatch.store.truth.erasing import INSTEAD
 from yaadwatch.store.whole import imported
 from yaadwatch.system import redacting
@@ -293,6 +294,8 @@ def _erase(conn: Connection, words: _Words, now: datetime) -> list[str]:
     lonely = set(edges.lonely_things(conn, len(touched) + 1)) & touched
     nodes.erase(conn, lonely & _things(conn, lonely))
     erasing.drop_tombstones(conn, words.hashes)
+    dismissals.drop_of_nodes(conn, words.ids)
+    dismissals.lift(conn, [words_hash(said) for said in words.texts])
     erasing.silence(conn, words.ids)
     erasing.reword_past(conn, words.texts)
     erasing.redact(conn, words.quoted, cjk.spaced)

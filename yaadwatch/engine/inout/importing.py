@@ -16,7 +16,7 @@ from yaadwatch.engine.inout.row_import import TOLD_MAX, Told
 from yaadwatch.engine.inout.spool import Spool
 from yaadwatch.engine.inout.stores import Meant, meant
 from yaadwatch.engine.memories import inject
-from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.engine.workspace import PERSON, Call, Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenEdge, GivenNode
 from yaadwatch.model.ids import called
@@ -46,6 +46,13 @@ class _Job:
     format: str
     source: str
     dry_run: bool
+    mine: bool
+
+    @property
+    def name(self) -> str:
+        """Return what the import is called where its words are shown."""
+        masked = privacy.mask(self.source).text.rpartition("/")[2]
+        return " ".join(masked.split())[:64] or self.format
 
 
 def take_in(
@@ -60,6 +67,7 @@ def take_in(
     dry_run: bool = False,
     user: bool = False,
     source: str = "",
+    mine: bool = False,
 ) -> dict[str, object]:
     """Take a piece of what is imported; with the last one import it. The answer is Imported.
 
@@ -74,6 +82,8 @@ def take_in(
         dry_run: do everything, and undo it.
         user: into the user store; JSON Lines and stores only.
         source: what it is called where it comes from.
+        mine: a person says that an export of ours holds their own words; else all of it counts as
+            the import's, and waits for a review.
 
     Raises:
         YaadError: NOT_FOUND (no watched project here; the pieces before are gone), BAD_REQUEST (it
@@ -81,6 +91,12 @@ def take_in(
             imported.
     """
     made = spool.make(home.clock) if upload is None else spool.find(upload)
+    if mine and call.origin != PERSON:
+        raise YaadError(
+            Code.REFUSED,
+            "Only a person can say that an export holds their own words; nothing was imported.",
+            hint="Import it without that: its words wait for a review.",
+        )
     if not last:
         made.append(part, data)
         return {"upload": made.id, "done": False}
@@ -92,7 +108,7 @@ def take_in(
                 hint="Name a file that holds something.",
             )
         now, name = home.clock.now(), home.new_id()
-        job = _Job(id=name, now=now, format=format, source=source, dry_run=dry_run)
+        job = _Job(id=name, now=now, format=format, source=source, dry_run=dry_run, mine=mine)
         return _import(home, call, made, job, user=user) | {"upload": made.id, "done": True}
     finally:
         made.drop()
@@ -123,7 +139,8 @@ def _import(home: Home, call: Call, made: Spool, job: _Job, *, user: bool) -> di
 
 def _lines(store: Meant, path: Path, job: _Job) -> dict[str, object]:
     def change(conn: Connection) -> dict[str, object]:
-        told = _row(lines.read(conn, store, path, job.now))
+        foreign = "" if job.mine else job.name
+        told = _row(lines.read(conn, store, path, job.now, foreign=foreign))
         _note(conn, told, job, None)
         return told
 
@@ -151,7 +168,7 @@ def _foreign(home: Home, call: Call, store: Meant, made: Spool, job: _Job) -> di
     runs: list[Taken] = []  # the last one counts: a transaction may be made again
     answer: dict[str, Any] = inject.inject_and(
         home,
-        Call(folder=call.folder, origin=ORIGIN),
+        Call(folder=call.folder, origin=f"{ORIGIN}:{job.name}"),
         lambda conn, made: runs.append(incoming_history.take(conn, found, made, job.now)),
         nodes=[_node(one, job.now) for one in _once(found.memories, known)],
         edges=_edges(found.relations, known, job.now),

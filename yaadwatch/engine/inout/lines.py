@@ -57,8 +57,15 @@ def write(store: Meant, stream: BinaryIO, now: datetime) -> dict[str, int]:
     return store.db.read(look)
 
 
-def read(conn: Connection, store: Meant, path: Path, now: datetime) -> Told:
+def read(conn: Connection, store: Meant, path: Path, now: datetime, *, foreign: str) -> Told:
     """Take the lines of a file into a store, inside a transaction.
+
+    Args:
+        conn: the transaction.
+        store: which store it is.
+        path: the file.
+        now: when it comes.
+        foreign: what the import is called whose words are not the person's own; '' for their own.
 
     Raises:
         YaadError: BAD_REQUEST when it is no such file, or a line is no JSON; TOO_LARGE; REFUSED
@@ -67,7 +74,7 @@ def read(conn: Connection, store: Meant, path: Path, now: datetime) -> Told:
     """
     with path.open("rb") as stream:
         _check_head(conn, stream.readline(LINE_BYTES_MAX))
-        return row_import.take(conn, store, _lines(stream), now)
+        return row_import.take(conn, store, _lines(stream), now, foreign=foreign)
 
 
 def _lines(stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:

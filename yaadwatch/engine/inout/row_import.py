@@ -15,11 +15,15 @@ from functools import lru_cache
 from typing import Any, Final
 
 from yaadwatch.core import privacy, text
+from yaadwatch.core.quoting import quoted
 from yaadwatch.engine import node_changes
+from yaadwatch.engine.authority.dismissing import is_persons
 from yaadwatch.engine.inout.stores import Meant, roots
 from yaadwatch.engine.learning import session_text
 from yaadwatch.engine.truth import gaps
+from yaadwatch.engine.workspace import AGENT
 from yaadwatch.model import events
+from yaadwatch.model.authority import IMPORT
 from yaadwatch.model.edges import ACYCLIC
 from yaadwatch.model.edges import canonical_kind as edge_kind
 from yaadwatch.model.ids import called
@@ -93,7 +97,12 @@ class Told:
 
 
 def take(
-    conn: Connection, store: Meant, lines: Iterable[tuple[int, dict[str, Any]]], now: datetime
+    conn: Connection,
+    store: Meant,
+    lines: Iterable[tuple[int, dict[str, Any]]],
+    now: datetime,
+    *,
+    foreign: str,
 ) -> Told:
     """Take rows into a store, inside a transaction.
 
@@ -102,17 +111,20 @@ def take(
         store: which store it is.
         lines: the rows as JSON says them, each with the number of its line.
         now: when they come.
+        foreign: what the import is called whose words are not the person's own, and so wait for a
+            person; '' for an export of the person's own.
 
     Raises:
         YaadError: REFUSED when they would close a circle; nothing may be kept then.
     """
-    return _Taking(conn, store, now).take(lines)
+    return _Taking(conn, store, now, foreign).take(lines)
 
 
 class _Taking:
     """One import; it lives as long as its transaction."""
 
-    def __init__(self, conn: Connection, store: Meant, now: datetime) -> None:
+    def __init__(self, conn: Connection, store: Meant, now: datetime, foreign: str) -> None:
+        self._foreign = foreign
         self._conn = conn
         self._now = now
         self._scope = store.role
@@ -211,6 +223,12 @@ class _Taking:
 
     def _insert(self, table: Table, row: dict[str, Any], number: int) -> int | None:
         """Add a row; return its number, None when it was left out."""
+        if self._foreign:
+            if table.name == "dismissals":
+                reason = "what another person dismissed counts for that person alone"
+                self.told.leave(table.name, f"line {number}", reason)
+                return None
+            row = self._as_foreign(table, row)
         given = row.get(table.number) if table.number else None
         last = self._last[table.name]
         if given is not None and given <= last and not rows.is_free(self._conn, table, given):
@@ -278,8 +296,11 @@ class _Taking:
             gathered.clear()
 
     def _compare(self, table: Table, row: dict[str, Any], known: dict[str, Any]) -> None:
+        came = self._as_foreign(table, row) if self._foreign else row
         different = sorted(
-            name for name, value in row.items() if known[name] != value and name != table.number
+            name
+            for name, value in row.items()
+            if known[name] not in (value, came[name]) and name != table.number
         )
         if not different or table.name == "provenance":  # what a file here says is known here
             self.told.count(table.name, "same")
@@ -315,6 +336,17 @@ class _Taking:
                 self.told.masked += 1
                 done[name] = clean
         return done
+
+    def _as_foreign(self, table: Table, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a row of an import as that import's word: whoever it names, no person said it."""
+        origin = f"{IMPORT}:{self._foreign}"
+        if table.name == "nodes" and not str(row["origin"]).startswith((AGENT, IMPORT)):
+            return row | {"origin": origin, "from_git": 0}
+        if table.name == "node_versions" and is_persons(str(row["actor"])):
+            return row | {"actor": origin}
+        if table.name == "sessions" and row.get("summary"):
+            return row | {"summary": f"Imported: {quoted(str(row['summary']))}"}
+        return row
 
     def _here(self, table: Table, row: dict[str, Any]) -> dict[str, Any]:
         """Return a row with what it refers to as that is called here.

@@ -6,7 +6,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from yaadwatch.core import privacy, text
+from yaadwatch.core.quoting import quoted
 from yaadwatch.engine import claiming, json_views, node_changes, succession
+from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import session_text
@@ -31,7 +33,7 @@ from yaadwatch.model.settings import (
 from yaadwatch.store import anchors, edges, nodes, provenance, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth import versions
+from yaadwatch.store.truth import authority, versions
 
 _Change = Callable[[Connection, Node, datetime], Node]
 
@@ -94,6 +96,7 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
     def change(conn: Connection, node: Node, now: datetime) -> Node:
         if node.archived_at is None:
             return node
+        dismissing.refuse(conn, node.text, actor=call.origin)
         twin = nodes.by_hash(conn, node.scope, node.text_hash, thing=False)
         if twin is not None:
             raise YaadError(
@@ -106,7 +109,7 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
             raise YaadError(
                 Code.CONFLICT,
                 f"Memory {called(holder.id)} is kept under its key {node.key} now: "
-                f'"{holder.text}"; nothing was restored.',
+                f"{quoted(holder.text)}; nothing was restored.",
                 hint=f"Keep that one; or forget it first: yaadwatch forget {called(holder.id)}",
             )
         return node_changes.unarchive(conn, node, now, actor=call.origin)
@@ -324,6 +327,7 @@ def _show(
         "tags": list(node.tags),
         "attributes": dict(node.attributes),
         "origin": node.origin,
+        **json_views.by_row(authority.of_nodes(conn, [node_id]).get(node_id)),
         "pinned": node.pinned,
         "version": node.version,
         "confidence": round(left, 3),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from yaadwatch.core import text
 from yaadwatch.engine import claiming, node_changes, succession
+from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.memories import curate, mend
 from yaadwatch.engine.remember import preparing, relating
 from yaadwatch.engine.store_lookup import shelves
@@ -99,6 +100,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
         away = succession.away(home, held.shelf)
 
         def commit(conn: Connection) -> None:
+            dismissing.refuse(conn, back.text, actor=call.origin)
             node_changes.refuse_twin(conn, back)
             node_changes.refuse_said(conn, node, back.text)
             node_changes.index(conn, back)

@@ -16,12 +16,14 @@ from yaadwatch.engine.doubts import doubting, flagging
 from yaadwatch.engine.remember.named_files import folder_of, place_of
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Anchor, Flag
+from yaadwatch.model.authority import Authority
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import THINGS, Node
 from yaadwatch.model.settings import IMPACT_NODES_MAX
 from yaadwatch.store import anchors, flags, nodes, provenance
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import authority
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,7 @@ class _Resting:
     on: dict[str, list[Anchor]]
     central: dict[str, float]
     doubts: dict[str, Flag]
+    whose: dict[str, Authority]
     symbols: Sequence[str]
 
 
@@ -155,6 +158,7 @@ def _look(
         on=on,
         central=central,
         doubts=doubting.of_nodes(conn, worktree, [come.node for come in shown]),
+        whose=authority.of_nodes(conn, [come.node for come in shown]),
         symbols=sorted({anchor.name for anchor in rows if anchor.symbol}),
     )
 
@@ -184,6 +188,7 @@ def _row(reached: Reached, found: _Resting) -> dict[str, object]:
         "id": node.id,
         "text": node.text,
         "kind": node.kind,
+        **json_views.by_row(found.whose.get(node.id)),
         "weight": round(reached.part, 4),
         "centrality": round(found.central[node.id], 4),
         "anchors": json_views.anchor_rows(found.on.get(node.id, ())),

@@ -14,6 +14,7 @@ from typing import Any, Final, Self, TypeVar
 from yaadwatch.core import privacy
 from yaadwatch.core.privacy import Masked
 from yaadwatch.engine.anchored.worktree import look_at
+from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.memories import inject_edges
 from yaadwatch.engine.memories.inject_edges import CHANGED, NEW, SAME
 from yaadwatch.engine.memories.links import past
@@ -338,6 +339,11 @@ def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
         elif item is None:
             done.nodes[SAME] += 1
         else:
+            unwanted = dismissing.of_text(conn, item.text, actor=batch.actor)
+            if unwanted is not None and (node is None or item.text != node.text):
+                done.left_out.append({"id": one.id, "reason": dismissing.words_of(unwanted)})
+                continue
+            dismissing.lift(conn, [item.text], actor=batch.actor)
             _refuse_key(making, item.draft.key, one.id)
             if node is None:
                 apart = item.text_hash in there.said

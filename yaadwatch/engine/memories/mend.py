@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from yaadwatch.core import text as texts
 from yaadwatch.core.recall.brief import said_where
 from yaadwatch.engine import claiming, json_views, node_changes, stale, succession
+from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import session_text
 from yaadwatch.engine.node_changes import NOWHERE, Where
@@ -296,6 +297,8 @@ def _worded(home: Home, node: Node, said: str, version: int) -> Node:
 
 
 def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) -> None:
+    if done.after.text != done.before.text:
+        dismissing.refuse(conn, done.after.text, actor=actor)
     node_changes.refuse_twin(conn, done.after)
     if done.after.text != done.before.text:
         node_changes.refuse_said(conn, done.before, done.after.text)

@@ -19,6 +19,7 @@ from yaadwatch.model.settings import GRAPH_EDGES_MAX, GRAPH_SEEDS_MAX, GRAPH_STE
 from yaadwatch.store import edges, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import steps
+from yaadwatch.store.truth import authority
 
 BOTH, ANCESTORS, DESCENDANTS = "both", "ancestors", "descendants"
 _DIRECTIONS = {
@@ -165,6 +166,7 @@ def _walked(
     told = {item.id: item for item in fitted.items}
     numbers = steps.among(conn, told, kinds=asked.kinds, view=asked.view, limit=GRAPH_EDGES_MAX + 1)
     doubts = doubting.of_nodes(conn, worktree, told)
+    whose = authority.of_nodes(conn, told)
     more = len(walk.left) + len(walk.found) - len(told)
     return {
         "start": [one for one in starts if one in told],
@@ -174,6 +176,7 @@ def _walked(
                 "kind": walk.found[node_id][0].kind,
                 "tier": walk.found[node_id][0].tier,
                 "text": item.text,
+                **json_views.by_row(whose.get(node_id)),
                 "depth": item.depth,
                 "steps": walk.found[node_id][1],
                 "stale": json_views.doubt_in_short(doubts.get(node_id)),

@@ -25,6 +25,7 @@ from yaadwatch.engine.store_lookup import Shelf, Shelves
 from yaadwatch.engine.vectors import search
 from yaadwatch.engine.workspace import AGENT, Call, Home, or_say
 from yaadwatch.model.anchors import Flag
+from yaadwatch.model.authority import Authority
 from yaadwatch.model.edges import CURRENT, Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node, canonical_kind
@@ -35,6 +36,7 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import steps
 from yaadwatch.store.recall import candidates, then
 from yaadwatch.store.sessions import tasks
+from yaadwatch.store.truth import authority
 
 EDGES_MAX = 100
 """Relations told between the memories of one answer, at most; the strongest."""
@@ -151,6 +153,7 @@ def recall(
         fitted = budget.fit(_items(query, found.best, known, depth), tokens_max, depth)
         doubts = _doubts(found, fitted)
         states = _states(found, fitted, known)
+        whose = _whose(found, fitted)
         later = _superseding(home, found, fitted, everywhere=all_branches)
         related, left = _edges(found, fitted)
         elsewhere: list[branch_ancestry.Work] = []
@@ -173,6 +176,7 @@ def recall(
                 "kind": known[shown.id].kind,
                 "tier": known[shown.id].tier,
                 "scope": known[shown.id].scope,
+                **json_views.by_row(whose.get(shown.id)),
                 "score": round(scores[shown.id], 4),
                 "depth": shown.depth,
                 "state": states.get(shown.id),
@@ -239,6 +243,10 @@ def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Foun
             keys = [one.key for one in own if one.key is not None]
             taken = _taken(home, there.project, keys, question)
             shadowed = {one.id for one in own if one.key in taken or one.id in shelf_of}
+        if shelf is there.own:
+            # What an agent proposes for all projects counts in none before a person approves it.
+            ids = [one.id for one in own]
+            shadowed |= set(ids) - shelf.db.read(authority.approved, ids) if ids else set()
             own = [one for one in own if one.id not in shadowed]
         shelf_of |= {one.id: shelf for one in own}
     best = _best([each.here for _, each in stores], shadowed, question)
@@ -379,6 +387,14 @@ def _doubts(found: _Found, fitted: Fitted) -> dict[str, Flag]:
     for shelf, ids in _by_shelf(found, [each.id for each in fitted.items]):
         doubts |= shelf.db.read(doubting.of_nodes, shelf.worktree, ids)
     return doubts
+
+
+def _whose(found: _Found, fitted: Fitted) -> dict[str, Authority]:
+    """Return whose word each answer is."""
+    whose: dict[str, Authority] = {}
+    for shelf, ids in _by_shelf(found, [each.id for each in fitted.items]):
+        whose |= shelf.db.read(authority.of_nodes, ids)
+    return whose
 
 
 def _superseding(

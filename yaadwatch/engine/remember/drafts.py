@@ -29,7 +29,8 @@ class Draft:
     the statement is kept under; `expected_version`: the version of the memory under that key that
     it is meant for, any when None. `session`: the id of the session that it is said in, if any.
     `cleaned`: what `clean` made of `text`, where somebody has asked already. `stays`: it is no rule
-    for other agents, so a new memory of it is not hot.
+    for other agents, so a new memory of it is not hot. `from_git`: its file came with git, or was
+    there before we watched.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Draft:
     pinned: bool = False
     baseline: bool = False
     stays: bool = False
+    from_git: bool = False
     has_id: bool = False
     session: str | None = None
 

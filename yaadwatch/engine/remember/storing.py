@@ -6,7 +6,9 @@ from datetime import datetime
 from typing import Final
 
 from yaadwatch.core import text
+from yaadwatch.core.quoting import quoted
 from yaadwatch.engine import claiming, node_changes, succession
+from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.remember import matching, relating
 from yaadwatch.engine.remember.batch_write import Making
@@ -29,6 +31,7 @@ from yaadwatch.model.nodes import HOT, Node
 from yaadwatch.model.settings import NODE_ATTRIBUTES_BYTES_MAX, TAGS_MAX
 from yaadwatch.store import anchors, hot, nodes
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth.authority import FROM_GIT
 
 OF_ITS_OWN: Final = frozenset(("task", "skill"))
 """Kinds that are more than a word about a memory: it has a state, or is shown elsewhere."""
@@ -42,11 +45,15 @@ def store(conn: Connection, home: Home, item: Ready, now: datetime) -> Admitted:
     Raises:
         YaadError: CONFLICT when the memory under the key is not at the version expected, or another
             one says the same; NOT_FOUND when a version is expected and there is no such memory;
-            REFUSED when a person's own file says it, or a person does and an agent has other words.
+            REFUSED when a person's own file says it, a person does and an agent has other words, or
+            a person dismissed or forgot these words and an agent says them again.
     """
     if item.draft.expected_version is not None:
         _require_version(conn, item)
     match = matching.again(conn, item)
+    if match is None or match.how in (matching.KEYED, matching.REFINES):
+        dismissing.refuse(conn, item.text, actor=item.draft.origin)
+        dismissing.lift(conn, [item.text], actor=item.draft.origin)
     if match is not None:
         known = match.node
         if match.how == matching.KEYED:
@@ -172,8 +179,8 @@ def _reworded(conn: Connection, home: Home, item: Ready, holder: Node, now: date
     if item.draft.origin.startswith(AGENT) and hot.is_persons(conn, holder.id):
         raise YaadError(
             Code.REFUSED,
-            f'A person said what is kept under the key {holder.key}: "{holder.text}"; nothing was '
-            "stored.",
+            f"A person said what is kept under the key {holder.key}: {quoted(holder.text)}; "
+            "nothing was stored.",
             hint="Remember it without the key, or under another one; a person can change it: "
             f"yaadwatch edit {called(holder.id)}",
         )
@@ -245,6 +252,7 @@ def _made(item: Ready, now: datetime, *, id: str, created_at: datetime, tier: in
         created_at=created_at,
         updated_at=now,
         pinned=item.draft.pinned,
+        from_git=item.draft.from_git,
     )
 
 
@@ -340,8 +348,9 @@ def _said_again(
     claiming.again(conn, node, now)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     origin = item.draft.origin
+    reason = f"said again, {FROM_GIT}" if item.draft.from_git else "said again"
     hold = node_changes.confirm(
-        conn, home, node, rests_on, now, actor=origin, reason="said again", away=item.away
+        conn, home, node, rests_on, now, actor=origin, reason=reason, away=item.away
     )
     node_changes.learn(conn, node, item.where, now)
     lessons.learned(conn, home, node, item.draft.session, now)

@@ -15,11 +15,12 @@ from yaadwatch.engine.remember import matching, named_files, preparing, replacin
 from yaadwatch.engine.remember.drafts import NEW, Admitted, Draft, Ready, clean_key, clean_kind
 from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.truth import contradicting
-from yaadwatch.engine.workspace import Call, Home, Space, or_say
+from yaadwatch.engine.workspace import PERSON, Call, Home, Space, or_say
+from yaadwatch.model.authority import of_origin
 from yaadwatch.model.nodes import PROJECT, USER
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import supersession
-from yaadwatch.store.truth import contradictions
+from yaadwatch.store.truth import authority, contradictions
 
 
 def remember(
@@ -118,8 +119,19 @@ def _told(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[str,
         if before is not None
         else None,
     }
+    if admitted.node.origin != PERSON:  # a person's own needs no look
+        told |= shelf.db.read(_whose, admitted.node.id)
+    else:
+        whose = of_origin(admitted.node.origin, admitted.node.created_at)
+        told |= json_views.by_row(whose) | {"waits": False}
     against = contradicting.told(home, shelf, admitted.node.id) if admitted.torn else {}
     return told | against | replacing.offers(shelf, call, admitted)
+
+
+def _whose(conn: Connection, node: str) -> dict[str, object]:
+    """Return whose word a memory is, and whether it waits until a person approves it."""
+    whose = json_views.by_row(authority.of_nodes(conn, [node]).get(node))
+    return whose | {"waits": authority.is_waiting(conn, node)}
 
 
 def admit(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Admitted]:

@@ -15,6 +15,7 @@ from yaadwatch.model.tasks import DOING, UNFINISHED
 from yaadwatch.store import nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import rows, tasks
+from yaadwatch.store.truth import authority
 
 TASKS_MAX = 50
 DOUBTS_MAX = 50
@@ -75,6 +76,7 @@ def _compose(
     doubted = nodes.many(conn, [flag.node for flag in flags[:DOUBTS_MAX]])
     found = [row for row in tasks.of_states(conn, UNFINISHED, TASKS_MAX) if row.node not in hidden]
     known = nodes.many(conn, [row.node for row in found])
+    whose = authority.of_nodes(conn, known)
     return composing.compose(
         done=session_text.told(conn, session) if session is not None else "",
         going_on=session is not None and session.ended_at is None,
@@ -85,6 +87,7 @@ def _compose(
                 summary=known[row.node].summary,
                 state="under way" if row.state == DOING else "",
                 source=source_of(known[row.node].origin),
+                whose=whose.get(row.node),
             )
             for row in found
         ],

@@ -12,12 +12,14 @@ from yaadwatch.engine.learning import current
 from yaadwatch.engine.remember import named_files
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
+from yaadwatch.model.authority import Authority
 from yaadwatch.model.nodes import HOT, THINGS, Node
 from yaadwatch.model.sessions import Session
 from yaadwatch.store import anchors, nodes, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import doings, rows
+from yaadwatch.store.truth import authority
 
 EVENTS_MAX = 2_000
 """Events looked at for news; of more, only the newest are."""
@@ -132,6 +134,7 @@ def _news(
     flags = doubting.of_nodes(conn, worktree, sorted(doubted))
     places = said_in(conn, worktree, flags)
     known = nodes.many(conn, doubted | said)
+    whose = authority.of_nodes(conn, known)
     own = {one.node for one in doings.of_session(conn, session.id)}
     touched = doings.files(conn, session.id)
     doubts = [
@@ -147,11 +150,16 @@ def _news(
     ]
     told = {item.id for item in doubts}
     new = [
-        Item(id=node.id, kind=node.kind, text=node.summary)
+        Item(id=node.id, kind=node.kind, text=node.summary, by=_unverified(whose[node.id]))
         for node in known.values()
         if node.id in said - hidden - own - told and _is_news(node, session, touched)
     ]
     return [*doubts, *new], last
+
+
+def _unverified(whose: Authority) -> str:
+    """Return who said something that no person has approved; '' for all else."""
+    return whose.by.removeprefix("agent ") if whose.is_unverified else ""
 
 
 def _is_news(node: Node, session: Session, touched: Iterable[str]) -> bool:

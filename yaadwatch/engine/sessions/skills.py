@@ -1,7 +1,7 @@
 """The verbs of skills: ways of working, each with a name, a line on when to use it, and a body."""
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import node_changes
+from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.memories import mend
@@ -14,6 +14,7 @@ from yaadwatch.model.nodes import Node
 from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import skills as rows
+from yaadwatch.store.truth import authority
 
 KIND = "skill"
 
@@ -133,6 +134,7 @@ def _row(conn: Connection, node: Node, worktree: int) -> dict[str, object]:
         "id": node.id,
         "name": node.key,
         "description": rows.description(conn, node.id) or node.summary,
+        **json_views.by_row(authority.of_nodes(conn, [node.id]).get(node.id)),
         "version": node.version,
         "updated_at": node.updated_at,
         "stale": flag is not None and flag.level == "warn",

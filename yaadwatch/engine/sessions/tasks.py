@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from yaadwatch.engine import branch_ancestry, node_changes
+from yaadwatch.engine import branch_ancestry, json_views, node_changes
 from yaadwatch.engine.learning import current, lessons
 from yaadwatch.engine.memories import mend
 from yaadwatch.engine.remember import verb as remembering
@@ -20,7 +20,7 @@ from yaadwatch.store import nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import tasks as rows
 from yaadwatch.store.sessions.tasks import TaskRow
-from yaadwatch.store.truth import versions
+from yaadwatch.store.truth import authority, versions
 
 KIND = "task"
 
@@ -121,9 +121,12 @@ def _listed(
     every = rows.of_states(conn, states, limit + len(hidden))
     found = [row for row in every if row.node not in hidden][:limit]
     known = nodes.many(conn, [row.node for row in found])
+    whose = authority.of_nodes(conn, known)
     return {
         "hidden": sum(row.node in away for row in every),
-        "tasks": [_row(known[row.node], row) for row in found],
+        "tasks": [
+            _row(known[row.node], row) | json_views.by_row(whose.get(row.node)) for row in found
+        ],
         "counts": dict.fromkeys(STATES, 0) | rows.counts(conn),
     }
 

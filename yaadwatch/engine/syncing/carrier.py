@@ -16,6 +16,7 @@ from bridges.registry import for_path
 from yaadwatch.core.quoting import as_line
 from yaadwatch.core.sync.budget import Rule, fit
 from yaadwatch.core.text import text_hash
+from yaadwatch.core.wording import addresses_agents
 from yaadwatch.engine import identity
 from yaadwatch.engine.stores.store_places import exclude_file
 from yaadwatch.engine.syncing import acting
@@ -25,8 +26,10 @@ from yaadwatch.model.agent_files import ABSENT, PAUSED, SYNCED, AgentFileRow
 from yaadwatch.model.anchors import Flag
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
+from yaadwatch.model.settings import ALWAYS
 from yaadwatch.store import agent_files, flags, hot, meta, provenance
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import authority
 from yaadwatch.system import files, keys
 from yaadwatch.system.safe_write import replacing
 
@@ -88,7 +91,9 @@ def sync(
     """
     path = row.path
     replacing.recover(space.root / path, lambda data: acting.keep(home, space, path, data, key=key))
-    wanted = render(path, *space.db.read(_rules, space.worktree.id, away), said)
+    agents = home.settings.agents.rules == ALWAYS
+    rules = space.db.read(_rules, space.worktree.id, away, agents=agents)
+    wanted = render(path, *rules, said)
     seen = files.observe(space.root, path, bytes_max=1 << 20, now_ns=home.clock.now_ns())
     if seen.kind not in ("file", "absent"):
         _note(space, row, PAUSED, f"is no plain file ({seen.kind}); it was not written")
@@ -125,7 +130,9 @@ def would_write(
     home: Home, space: Space, path: str, *, said: Collection[str], away: Set[str]
 ) -> tuple[bytes, bytes]:
     """Return what a carrier holds, and what it would hold after a sync."""
-    wanted = render(path, *space.db.read(_rules, space.worktree.id, away), said)
+    agents = home.settings.agents.rules == ALWAYS
+    rules = space.db.read(_rules, space.worktree.id, away, agents=agents)
+    wanted = render(path, *rules, said)
     seen = files.observe(space.root, path, bytes_max=1 << 20, now_ns=home.clock.now_ns())
     return seen.data or b"", wanted
 
@@ -184,9 +191,21 @@ def take_away(home: Home, project: str, root: Path, path: str) -> None:
         home.user.write(meta.drop, key)
 
 
-def _rules(conn: Connection, worktree: int, away: Set[str]) -> tuple[list[Node], dict[str, Flag]]:
+def _rules(
+    conn: Connection, worktree: int, away: Set[str], *, agents: bool
+) -> tuple[list[Node], dict[str, Flag]]:
+    """Return the rules that a private file carries, and what is in doubt about them.
+
+    Those of agents are among them only where a person has opened that by the setting, and not if
+    they read as if they wanted to steer whoever reads them.
+    """
     hidden = provenance.hidden(conn, worktree) | away
-    rules = [node for node in hot.rules(conn, agents=True, hidden=hidden) if node.id not in hidden]
+    rules = [
+        node for node in hot.rules(conn, agents=agents, hidden=hidden) if node.id not in hidden
+    ]
+    if agents:
+        approved = authority.approved(conn, [node.id for node in rules])
+        rules = [node for node in rules if node.id in approved or not addresses_agents(node.text)]
     return rules, flags.of_nodes(conn, worktree, [node.id for node in rules])
 
 

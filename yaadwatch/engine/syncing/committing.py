@@ -22,6 +22,7 @@ from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.recall import learned, provisional
 from yaadwatch.store.truth import lookbacks, versions
+from yaadwatch.store.truth.authority import FROM_GIT
 from yaadwatch.store.truth.lookbacks import Piece
 
 GONE = "deleted from "
@@ -49,7 +50,10 @@ def commit(
     fresh = [place for place in stock.new if _key(place) not in decided.archived]
     drafts = [
         *(_outside(seen, place, origin) for place in fresh),
-        *(Draft(text=new.text, origin=origin, tier=HOT) for new in (plan.new if plan else ())),
+        *(
+            Draft(text=new.text, origin=origin, tier=HOT, from_git=seen.from_git)
+            for new in (plan.new if plan else ())
+        ),
         *(Draft(text=one.text, origin=origin) for one in (plan.superseded if plan else ())),
     ]
     ready = preparing.prepare(home, space, drafts) if drafts else []
@@ -71,6 +75,7 @@ class _Commit:
         self._archived = decided.archived
         self._now = now
         self._actor = f"file:{seen.path}"
+        self._from_git = f", {FROM_GIT}" if seen.from_git else ""
         self._shows_other = False  # whether other memories are hidden here than before
         self._older: list[str] = []  # what is new here, and may have been written long ago
 
@@ -159,7 +164,8 @@ class _Commit:
         if node is None or node.archived_at is None:
             return
         if nodes.by_hash(conn, node.scope, node.text_hash, thing=False) is None:
-            node_changes.unarchive(conn, node, self._now, actor=self._actor)
+            reason = FROM_GIT if self._seen.from_git else ""
+            node_changes.unarchive(conn, node, self._now, actor=self._actor, reason=reason)
             if not self._seen.from_git:
                 self._stated_anew(conn, node_id)
 
@@ -277,6 +283,7 @@ class _Commit:
 
     def _changed(self, conn: Connection, node: Node, change: str, reason: str) -> None:
         nodes.replace(conn, node, expected_version=node.version - 1)
+        reason += self._from_git
         versions.add(conn, node_changes.version_of(node, self._now, change, self._actor, reason))
         body: dict[str, object] = {"change": change}
         event = Event(kind=events.NODE_UPDATED, at=self._now, subject=node.id, body=body)
@@ -305,4 +312,5 @@ def _outside(seen: Gathered, place: Place, origin: str) -> Draft:
         folder=seen.path.rpartition("/")[0],
         baseline=_is_baseline(seen),
         stays=bool(place.statement.stays),
+        from_git=seen.from_git,
     )

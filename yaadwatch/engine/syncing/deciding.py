@@ -164,7 +164,7 @@ def _look(
     kept_here = set() if seen.path in personal else hot.only_in(conn, personal)
     rules = {
         node.id: node
-        for node in hot.rules(conn, agents=False, hidden=hidden | away)
+        for node in hot.rules(conn, hidden=hidden | away, inside=inside)
         if node.id not in hidden | kept_here
         and (
             node.id not in away

@@ -29,7 +29,7 @@ def said_by_person(node: str) -> str:
             SELECT 1
               FROM node_versions
              WHERE node = {node}.id AND (actor = 'cli' OR actor LIKE 'file:%')
-               AND change IN ('confirmed', 'pinned', 'edited', 'restored')
+               AND change IN ('approved', 'confirmed', 'pinned', 'edited', 'restored')
                AND NOT EXISTS (
                    SELECT 1
                      FROM node_versions AS back

@@ -55,6 +55,7 @@ STRUCTURE: Final = {
     "claims": {"node", "subject", "attribute", "place", "source"},
     "contradictions": {"name", "kind", "decision", "kept", "actor"},
     "cursors": {"name"},
+    "dismissals": {"text_hash", "node", "how"},
     "edges": {"from_node", "to_node", "kind"},
     "embedding_models": {"space", "name", "state"},
     "embeddings": {"space"},

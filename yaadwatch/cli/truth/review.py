@@ -1,0 +1,249 @@
+"""The command review: approve, edit or dismiss what agents and imports stated."""
+
+import os
+from argparse import Namespace
+from collections.abc import Sequence
+
+from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.words import count, day, listed, place, short
+from yaadwatch.client.invoker import agent_of
+from yaadwatch.model.errors import Code, YaadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+    Note = dict[str, Any]
+
+_KEYS = "[a]pprove, [e]dit, [d]ismiss, [s]kip, [q]uit"
+_OF_ALL = "; all from here: [A]pprove, [D]ismiss"
+_DONE = {"approve": "Approved", "edit": "Edited and approved", "dismiss": "Dismissed"}
+
+
+def add_review(commands: Commands) -> Parser:
+    """Add `review`."""
+    command = commands.add(
+        "review",
+        "approve, edit or dismiss what agents and imports stated",
+        review,
+        examples=[
+            ("yaadwatch review", "one by one, on a terminal"),
+            ("yaadwatch review --approve 5c01f2e4 7d3e8a11", "two of them"),
+            ("yaadwatch review --edit 5c01f2e4 Use pnpm", "with other words"),
+            ("yaadwatch review --dismiss-from claude", "all that claude stated"),
+            ("yaadwatch review --json", "for scripts"),
+        ],
+        more="A rule that an agent or an import states is quoted as an unverified note, and\n"
+        "in no rules file, until a person approves it. A dismissed one is refused when\n"
+        "an agent states it again. To trust agents:\n"
+        "  yaadwatch config set agents.rules always",
+    )
+    what = command.add_mutually_exclusive_group()
+    what.add_argument("--approve", metavar="ID", nargs="+", help="approve these notes")
+    what.add_argument("--dismiss", metavar="ID", nargs="+", help="dismiss these notes")
+    what.add_argument("--edit", metavar=("ID", "TEXT"), nargs="+", help="approve it as TEXT")
+    what.add_argument(
+        "--approve-from", metavar="CAUSE", help="approve all notes of an agent, session or import"
+    )
+    what.add_argument(
+        "--dismiss-from", metavar="CAUSE", help="dismiss all notes of an agent, session or import"
+    )
+    command.add_argument(
+        "--list", action="store_true", help="list the notes and ask nothing, also on a terminal"
+    )
+    return command
+
+
+def review(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Review notes: as the options say, else one after the other, else list them."""
+    if any((args.edit, args.approve, args.dismiss, args.approve_from, args.dismiss_from)):
+        _refuse_agent()
+    if args.edit:
+        if len(args.edit) < 2:
+            raise YaadError(
+                Code.BAD_REQUEST,
+                "--edit needs the new text; nothing was changed.",
+                hint="yaadwatch review --edit ID TEXT",
+            )
+        words = " ".join(args.edit[1:])
+        return _decide_all(args, client, terminal, "edit", [{"id": args.edit[0]}], text=words)
+    for verdict, ids, cause in (
+        ("approve", args.approve, args.approve_from),
+        ("dismiss", args.dismiss, args.dismiss_from),
+    ):
+        if ids:
+            notes = [{"id": one} for one in dict.fromkeys(ids)]
+            return _decide_all(args, client, terminal, verdict, notes)
+        if cause:
+            return _decide_all(args, client, terminal, verdict, _caused_by(client, cause))
+    answer = client.call("review")
+    if args.json:
+        terminal.json(answer)
+        return 0
+    if not answer["waiting"]:
+        terminal.line("Nothing waits for review.")
+        return 0
+    if terminal.can_ask() and not args.list and agent_of(os.environ) is None:
+        return _ask_each(answer["waiting"], client, terminal)
+    for note in answer["waiting"]:
+        _show(note, terminal)
+    terminal.line(styled(f"{count(answer['count'], 'note')} to review", "dim"))
+    terminal.line("Approve: yaadwatch review --approve ID    Dismiss: ... --dismiss ID")
+    return 0
+
+
+def _refuse_agent() -> None:
+    """Refuse to decide where an agent runs this command.
+
+    Raises:
+        YaadError: refused, with the variable that says so.
+    """
+    found = agent_of(os.environ)
+    if found is not None:
+        name, variable = found
+        raise YaadError(
+            Code.REFUSED,
+            f"An agent runs this command ({name}, by ${variable}), and only a person decides about "
+            "notes; nothing was changed.",
+            hint="Ask the person to run in a terminal of their own: yaadwatch review",
+        )
+
+
+def _caused_by(client: "Client", cause: str) -> "list[Note]":
+    """Return the notes of one agent, session or import.
+
+    Raises:
+        YaadError: not_found, with the causes that there are.
+    """
+    wanted = cause.strip().lower()
+    waiting = client.call("review", limit=1000)["waiting"]
+    found = [
+        note
+        for note in waiting
+        if wanted in (str(note["cause"]).lower(), str(note["by"]).lower())
+        or str(note["by"]).lower() == f"agent {wanted}"
+        or (note.get("session") and wanted in (short(note["session"]), note["session"]))
+    ]
+    if not found:
+        causes = sorted({str(note["cause"]) for note in waiting})
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"No note that waits is from {cause}; nothing was changed.",
+            hint=f"There are notes from {listed(causes)}." if causes else "Nothing waits.",
+        )
+    return found
+
+
+def _decide_all(
+    args: Namespace,
+    client: "Client",
+    terminal: Terminal,
+    verdict: str,
+    notes: "Sequence[Note]",
+    *,
+    text: str | None = None,
+) -> int:
+    """Decide about several notes; a note that fails keeps no other from it.
+
+    Raises:
+        YaadError: what failed, and with which note; the code is that of the first.
+    """
+    done, failed = [], []
+    for note in notes:
+        try:
+            done.append(_decide(client, note, verdict, text))
+        except YaadError as error:
+            if len(notes) == 1:
+                raise
+            failed.append((note, error))
+        else:
+            if not args.json:
+                _tell(done[-1], terminal)
+    if args.json:
+        terminal.json(done[0] if len(notes) == 1 else {"decided": done})
+    if failed:
+        why = " ".join(f"{short(note['id'])}: {error.message}" for note, error in failed)
+        raise YaadError(
+            failed[0][1].code,
+            f"{why} {_DONE[verdict]}: {count(len(done), 'note')}.",
+            hint=failed[0][1].hint,
+        )
+    return 0
+
+
+def _decide(
+    client: "Client", note: "Note", verdict: str, text: str | None = None
+) -> "dict[str, Any]":
+    seen = {"expected_version": note["version"]} if "version" in note else {}
+    words = {} if text is None else {"text": text}
+    return client.call("decide", id=note["id"], verdict=verdict, **seen, **words)
+
+
+def _ask_each(notes: "list[Note]", client: "Client", terminal: Terminal) -> int:
+    """Ask a person about each note; what failed is said, and asked no further."""
+    rest = list(notes)
+    while rest:
+        note = rest.pop(0)
+        _show(note, terminal)
+        alike = [one for one in rest if one["cause"] == note["cause"]]
+        of_all = f"{_OF_ALL} ({len(alike) + 1} of {note['cause']})" if alike else ""
+        answer = terminal.ask(f"  {_KEYS}{of_all}: ")
+        if answer[:1] in ("q", ""):
+            break
+        verdict = {"a": "approve", "d": "dismiss", "e": "edit"}.get(answer[:1].lower())
+        if verdict is None:
+            continue
+        text = None
+        if verdict == "edit":
+            text = terminal.ask("  new text: ")
+            if not text:
+                continue
+        chosen = [note]
+        if alike and answer[:1] in ("A", "D"):
+            chosen += alike
+            rest = [one for one in rest if one not in alike]
+        for one in chosen:
+            try:
+                _tell(_decide(client, one, verdict, text), terminal)
+            except YaadError as error:
+                terminal.line(styled(f"{error.message} {error.hint}".rstrip(), "red"), indent=2)
+    return 0
+
+
+def _show(note: "Note", terminal: Terminal) -> None:
+    """Print a note: what it says, who said it when, what it rests on, what it would change."""
+    from yaadwatch.core.quoting import quoted
+
+    terminal.line(
+        styled(short(note["id"]), "bold"),
+        styled(f"  {note['kind']}  ", "dim"),
+        quoted(str(note["text"])),
+        hang=10,
+    )
+    terminal.line(f"{note['cause']}, {day(note['said_at'])}", indent=10)
+    if note.get("before"):
+        terminal.line(f"replaces your words: {quoted(str(note['before']))}", indent=10)
+    if note["anchors"]:
+        terminal.line(f"rests on {', '.join(map(place, note['anchors'][:5]))}", indent=10)
+    if note.get("stale"):
+        terminal.line(styled(f"may be stale: {note['stale']['verdict']}", "yellow"), indent=10)
+    if note["scope"] == "user":
+        terminal.line("would hold in all your projects", indent=10)
+    elif note["files"]:
+        terminal.line(f"would be written to {', '.join(note['files'])}", indent=10)
+
+
+def _tell(done: "dict[str, Any]", terminal: Terminal) -> None:
+    terminal.line(
+        f"{_DONE[done['verdict']]} ",
+        styled(short(done["id"]), "bold"),
+        f"  {done['text']}",
+        hang=10,
+    )
+    if done["files"]:
+        terminal.line(f"written to {', '.join(done['files'])}", indent=2)
+    if done.get("undo"):
+        terminal.command("Undo: ", str(done["undo"]), indent=2)

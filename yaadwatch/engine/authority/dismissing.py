@@ -1,0 +1,70 @@
+"""What a person dismissed or forgot stays away until a person brings it back."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from yaadwatch.core.quoting import day
+from yaadwatch.core.wording import words_hash
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.ids import called
+from yaadwatch.model.nodes import Node
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import dismissals
+from yaadwatch.store.truth.dismissals import Dismissal
+
+DISMISSED: Final = "dismissed"
+FORGOT: Final = "forgot"
+_DELETED: Final = "deleted from "
+
+
+def note(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str) -> None:
+    """Note, as a memory is archived, that a person does not want its words; nothing for others."""
+    if not is_persons(actor) or node.kind in ("session", "task"):
+        return
+    how = reason if reason == DISMISSED or reason.startswith(_DELETED) else FORGOT
+    dismissal = Dismissal(text_hash=words_hash(node.text), node=node.id, how=how, at=now)
+    dismissals.put(conn, dismissal)
+
+
+def lift(conn: Connection, texts: Iterable[str], *, actor: str) -> None:
+    """Let words come back that a person says, restores or approves; an agent lifts nothing."""
+    if is_persons(actor):
+        dismissals.lift(conn, [words_hash(text) for text in texts])
+
+
+def is_persons(actor: str) -> bool:
+    """Return whether a person made a change, and not an agent, an import or a job."""
+    return actor == "cli" or actor.startswith("file:")
+
+
+def of_text(conn: Connection, text: str, *, actor: str) -> Dismissal | None:
+    """Return that a person does not want these words, when somebody else says them."""
+    if is_persons(actor):
+        return None
+    digest = words_hash(text)
+    return dismissals.of_hashes(conn, [digest]).get(digest)
+
+
+def refuse(conn: Connection, text: str, *, actor: str) -> None:
+    """Refuse words that a person dismissed or forgot, unless a person says them.
+
+    Raises:
+        YaadError: REFUSED, with what the person did, and when.
+    """
+    found = of_text(conn, text, actor=actor)
+    if found is not None:
+        raise YaadError(
+            Code.REFUSED,
+            f"{words_of(found)}; it was not stored again.",
+            hint="Do not state it again. If it holds after all, the person can bring it back: "
+            f"yaadwatch restore {called(found.node)}",
+        )
+
+
+def words_of(found: Dismissal) -> str:
+    """Return what a person did with some words, and when."""
+    if found.how.startswith(_DELETED):
+        return f"A person deleted this from an agent file on {day(found.at)}"
+    did = DISMISSED if found.how == DISMISSED else FORGOT
+    return f"A person {did} this on {day(found.at)}"

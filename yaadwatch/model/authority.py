@@ -1,0 +1,59 @@
+"""Authority: whose word a memory is, and whether a person approved it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+PERSON: Final = "person"
+AGENT: Final = "agent"
+REPOSITORY: Final = "repository"
+IMPORT: Final = "import"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authority:
+    """Whose word a memory is.
+
+    Args:
+        kind: PERSON, AGENT, REPOSITORY or IMPORT.
+        name: of the agent or the import, or the path of the file; '' for a person.
+        at: when it was said first.
+        approved_at: when a person approved words that are not a person's; None before that.
+    """
+
+    kind: str
+    name: str
+    at: datetime
+    approved_at: datetime | None = None
+
+    @property
+    def is_persons(self) -> bool:
+        """Whether a person said it, or approved it."""
+        return self.kind == PERSON or self.approved_at is not None
+
+    @property
+    def is_unverified(self) -> bool:
+        """Whether it is the word of an agent or an import that no person has approved."""
+        return self.kind in (AGENT, IMPORT) and self.approved_at is None
+
+    @property
+    def by(self) -> str:
+        """Return who said it: `person`, `agent NAME`, `repository` or `import NAME`."""
+        named = self.name if self.kind in (AGENT, IMPORT) else ""
+        return f"{self.kind} {named}".strip()
+
+
+def of_origin(origin: str, at: datetime, *, from_git: bool = False) -> Authority:
+    """Return whose word a memory of this origin is, before any approval.
+
+    Args:
+        origin: 'cli', 'agent:NAME', 'file:PATH', 'import' or 'import:NAME'.
+        at: when it was said.
+        from_git: the words of the file came with git.
+    """
+    kind, _, name = origin.partition(":")
+    if kind == "file":
+        return Authority(kind=REPOSITORY if from_git else PERSON, name=name, at=at)
+    if kind in (AGENT, IMPORT):
+        return Authority(kind=kind, name=name, at=at)
+    return Authority(kind=PERSON, name="", at=at)

@@ -1,0 +1,129 @@
+"""Whose word each memory is, and which memories wait until a person approves them.
+
+A person's word is what a person typed, or what a person has approved, confirmed, pinned or edited
+since an agent last changed its words. What an agent does to a memory (confirming it, pinning it)
+never makes it a person's, and neither does bringing a dismissed one back.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+import apsw
+
+from yaadwatch.model.authority import Authority, of_origin
+from yaadwatch.store.codec import from_ms, json_list
+
+APPROVED: Final = "approved"
+"""The change of a version by which a person approved the words of an agent or an import."""
+TAKEN_BACK: Final = "taken back"
+"""The change of a version that takes back the one before it."""
+
+FROM_GIT: Final = "from git"
+"""What the reason ends with of a change that a file brought which git had written."""
+
+_BY_PERSON: Final = "(actor = 'cli' OR actor LIKE 'file:%')"
+
+
+def approvals(node: str) -> str:
+    """Return a query in SQL for when a person vouched for the words that a memory has now.
+
+    Args:
+        node: the row of `nodes`, by its name in the query.
+    """
+    return f"""
+        SELECT at_ms
+          FROM node_versions
+         WHERE node = {node}.id AND {_BY_PERSON} AND reason NOT LIKE '%{FROM_GIT}'
+           AND (change IN ('{APPROVED}', 'confirmed', 'pinned', 'edited')
+                OR (change = 'restored' AND reason <> ''))
+           AND version > coalesce((
+               SELECT max(version)
+                 FROM node_versions
+                WHERE node = {node}.id AND NOT {_BY_PERSON}
+                  AND (change = 'edited' OR (change = 'restored' AND reason <> ''))), 0)
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM node_versions AS back
+                WHERE back.node = {node}.id AND back.version = node_versions.version + 1
+                  AND back.change = '{TAKEN_BACK}')
+"""  # noqa: S608
+
+
+def persons_word(node: str) -> str:
+    """Return a condition in SQL: a memory is a person's word, or a person approved it.
+
+    Args:
+        node: the row of `nodes`, by its name in the query.
+    """
+    return f"""
+        (({node}.from_git = 0 AND ({node}.origin = 'cli' OR {node}.origin LIKE 'file:%')
+          AND NOT EXISTS (
+              SELECT 1
+                FROM node_versions
+               WHERE node = {node}.id AND NOT {_BY_PERSON}
+                 AND (change = 'edited' OR (change = 'restored' AND reason <> ''))))
+         OR EXISTS ({approvals(node)}))
+"""  # noqa: S608
+
+
+def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Authority]:
+    """Return whose word each of some memories is."""
+    rows = conn.execute(
+        f"""
+        SELECT id, origin, from_git, created_ms, {persons_word("nodes")},
+               (SELECT min(at_ms) FROM ({approvals("nodes")})),
+               (SELECT actor
+                  FROM node_versions
+                 WHERE node = nodes.id AND change = 'edited' AND NOT {_BY_PERSON}
+                 ORDER BY version DESC
+                 LIMIT 1)
+          FROM nodes
+         WHERE id IN (SELECT value FROM json_each(?))
+         ORDER BY id
+        """,  # noqa: S608
+        (json_list(ids),),
+    )
+    found = {}
+    for node, origin, from_git, created_ms, is_persons, approved_ms, editor in rows:
+        whose = of_origin(origin, from_ms(created_ms), from_git=bool(from_git))
+        if whose.is_persons and not is_persons and editor is not None:
+            whose = of_origin(editor, whose.at)  # an agent gave a person's memory other words
+        elif is_persons and not whose.is_persons and approved_ms is not None:
+            whose = replace(whose, approved_at=from_ms(approved_ms))
+        found[node] = whose
+    return found
+
+
+def approved(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
+    """Return those of `ids` that are a person's word, or that a person approved."""
+    return {node for node, whose in of_nodes(conn, ids).items() if whose.is_persons}
+
+
+def waiting(conn: apsw.Connection, limit: int) -> list[str]:
+    """Return the living memories that would instruct agents and wait for a person, newest first.
+
+    Those are the rules, skills and notes for all projects of an agent or an import.
+    """
+    rows = conn.execute(f"{_WAITING} ORDER BY updated_ms DESC, id LIMIT ?", (limit,))
+    return [node for (node,) in rows]
+
+
+def is_waiting(conn: apsw.Connection, id: str) -> bool:
+    """Return whether a memory waits for a person."""
+    return bool(conn.execute(f"{_WAITING} AND id = ?", (id,)).get)
+
+
+def count_waiting(conn: apsw.Connection) -> int:
+    """Return how many memories wait for a person."""
+    return int(conn.execute(f"SELECT count(*) FROM ({_WAITING})").get)  # noqa: S608
+
+
+_WAITING: Final = f"""
+    SELECT id
+      FROM nodes
+     WHERE archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session', 'task')
+       AND (tier = 1 OR pinned OR kind = 'skill' OR scope = 'user')
+       AND NOT (origin LIKE 'file:%' AND from_git = 1)
+       AND NOT {persons_word("nodes")}
+"""  # noqa: S608
