@@ -236,6 +236,10 @@ class History:
         """Return the id of the commit that a name stands for, or None."""
         return self._once(("commit_named", name), self._repository.commit_named, name)
 
+    def commits_of(self, path: str, until: str) -> Sequence[str]:
+        """Return the newest commits in the history of `until` that touched a path, newest first."""
+        return self._once(("commits_of", path, until), self._repository.commits_of, path, until)
+
     def merge_base(self, one: str, other: str) -> str:
         """Return the newest commit that both have; '' when there is none."""
         key = ("merge_base", one, other)
@@ -285,6 +289,8 @@ class History:
         """
         if ("holding", at, word) not in self._answers:
             self._once(("scan", at, word), self._scan, word, likely, at)
+        if (failed := self._failed.get(("holding", at, word))) is not None:
+            raise failed
         return cast("Sequence[str]", self._answers["holding", at, word])
 
     def expect(self, words: Iterable[str]) -> None:
@@ -374,7 +380,16 @@ class History:
         news = (other for other in likely if ("holding", at, other) not in self._answers)
         words = list(dict.fromkeys((word, *news)))[:WORDS_PER_SCAN]
         new = self.untracked() if at is None else None
-        found = self._repository.files_with(words, at=at, untracked=at is None, new=new)
+        try:
+            found = self._repository.files_with(words, at=at, untracked=at is None, new=new)
+        except YaadError as error:
+            if error.code is not Code.UNAVAILABLE or at is None:
+                raise
+            # A text cannot be read: that says nothing against what stands in others.
+            found = self._repository.files_with(words, at=at, whole=False)
+            lost = [name for name, paths in found.items() if not paths]
+            self._failed |= {("holding", at, name): error for name in lost}
+            found = {name: paths for name, paths in found.items() if paths}
         for name, paths in found.items():
             self._answers["holding", at, name] = paths
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from yaadwatch.core import privacy
 from yaadwatch.engine import branch_ancestry, commit_evidence, identity, json_views
-from yaadwatch.engine.anchored import anchor_state, assessing
+from yaadwatch.engine.anchored import anchor_state, assessing, bases
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.uncommitted import Settler
 from yaadwatch.engine.anchored.worktree import WorkTree, expect, look_at
@@ -205,7 +205,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     def flag_of(node_id: str, rests_on: tuple[Anchor, ...]) -> Flag | None:
         return _judge(
             texts[node_id],
-            rests_on,
+            bases.with_bases(rests_on, head),
             (tree, head),
             worktree=worktree,
             before=flagged.get(node_id),
@@ -361,6 +361,15 @@ def _settled(flag: Flag, head: AtHead, head_was: str) -> bool:
     )
 
 
+def _still_stands(before: Flag | None, head: AtHead) -> bool:
+    """Return whether a flag stays where nothing can be told now: what is lost clears nothing."""
+    return (
+        before is not None
+        and before.verdict is not Verdict.UNKNOWN
+        and before.branch == head.head.branch
+    )
+
+
 def _places(flag: Flag) -> set[str]:
     """Return the files that a doubt is about."""
     places = {evidence.path for evidence in flag.evidence}
@@ -387,6 +396,8 @@ def _judge(
     tree, head = views
     assessed = assessing.assess(text, own, tree, head)
     worst = assessed.worst
+    if worst.verdict is Verdict.UNKNOWN and _still_stands(before, head):
+        return before
     if worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
         return None
     reason = privacy.mask(worst.reason).text

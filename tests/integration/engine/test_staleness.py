@@ -652,7 +652,7 @@ def test_rewritten_history_gives_the_right_verdict_without_its_commit(repo):
     assert not collected["uncommitted"]
 
 
-def test_a_file_that_went_while_history_was_rewritten_is_unknown_or_gone(repo):
+def test_a_file_that_went_while_history_was_rewritten_stays_gone(repo):
     repo.write("src/extra.md", "Extra.\n")
     repo.commit("extra")
     memory = repo.remember("Extras are in src/extra.md")
@@ -661,8 +661,8 @@ def test_a_file_that_went_while_history_was_rewritten_is_unknown_or_gone(repo):
     assert repo.verdict(memory) == "gone"
     collect_garbage(repo)
     repo.commit("later")
-    assert repo.verdict(memory) == "unknown"
-    assert "not in this repository" in repo.stale()["unknown"][0]["reason"]
+    assert repo.verdict(memory) == "gone"
+    assert repo.stale()["unknown"] == []
 
 
 def collect_garbage(repo):

@@ -44,6 +44,13 @@ def is_provisional(anchors: Sequence[Anchor]) -> bool:
     return any(not anchor.commit for anchor in anchors)
 
 
+def is_held(anchor: Anchor, at: AtHead) -> bool:
+    """Return whether a commit holds what is anchored: of a whole file, whether it is there."""
+    if anchor.method is Method.FILE:
+        return at.find(anchor.path) is not None
+    return _is_in_commit(anchor, at, None, ())
+
+
 @dataclass(slots=True, kw_only=True)
 class Settler:
     """Finds what became of uncommitted work; one for each check of a work tree.

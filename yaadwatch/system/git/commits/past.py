@@ -118,6 +118,15 @@ class Past(Snapshots):
         found = [line.decode() for line in reversed(self._git.ask(arguments).split())]
         return [commit for commit in found if commit not in cut]
 
+    def commits_of(self, path: str, until: str) -> list[str]:
+        """Return the commits in the history of `until` that touched a path, newest first.
+
+        At most 50, the newest.
+        """
+        limit = f"--max-count={EVIDENCE_COMMITS_MAX}"
+        arguments = ["rev-list", "--topo-order", limit, valid(until)[0], "--", path or "."]
+        return self._git.ask(arguments).decode("ascii", "replace").split()
+
     def touched(self, since: str, until: str) -> frozenset[str] | None:
         """Return the files that commits in `since..until` touched, also what was taken back.
 

@@ -1,0 +1,165 @@
+"""A commit or an object that disappears blinds no check, and clears no flag."""
+
+import pytest
+
+CACHE = "def cached(key):\n    return key\n"
+CACHE_TEXT = "The cache is `cached` in `src/cache.py`"
+FETCH = "`fetch_with_retry` retries, in `src/net.py`"
+
+
+def collect_garbage(repo):
+    repo.git("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
+    repo.git("gc", "-q", "--prune=now")
+
+
+def squash(repo):
+    repo.git("switch", "-q", "main")
+    repo.git("merge", "-q", "--squash", "feat")
+    repo.git("commit", "-qm", "squashed")
+    repo.git("branch", "-qD", "feat")
+
+
+def rebase(repo):
+    repo.git("switch", "-q", "main")
+    repo.write("other.py", "x = 1\n")
+    repo.commit("other")
+    repo.git("rebase", "-q", "main", "feat")
+    repo.git("switch", "-q", "main")
+    repo.git("merge", "-q", "--ff-only", "feat")
+
+
+def amend(repo):
+    repo.write("other.py", "x = 1\n")
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "--amend", "-m", "amended")
+    repo.git("switch", "-q", "main")
+    repo.git("merge", "-q", "--ff-only", "feat")
+
+
+@pytest.fixture(params=[squash, rebase, amend], ids=lambda way: way.__name__)
+def lost(repo, request):
+    """A memory of a branch, whose commit was put into main in another way, and is no more."""
+
+    def made(text=CACHE_TEXT, path="src/cache.py", content=CACHE):
+        repo.git("switch", "-qc", "feat")
+        repo.write(path, content)
+        commit = repo.commit("cache")
+        memory = repo.remember(text)
+        request.param(repo)
+        collect_garbage(repo)
+        assert repo.git("cat-file", "-e", commit, check=False) == ""
+        return memory
+
+    return made
+
+
+def test_moved_definition_is_followed(repo, lost):
+    memory = lost()
+    repo.git("mv", "src/cache.py", "src/store.py")
+    repo.commit("rename")
+
+    doubt = repo.doubt(memory)
+
+    assert doubt["verdict"] == "moved"
+    assert doubt["suggestion"]["text"] == "The cache is `cached` in `src/store.py`"
+    assert doubt["evidence"][0]["commit"]["subject"] == "rename"
+
+
+def test_moved_whole_file_is_followed(repo, lost):
+    memory = lost("How caching works is told in docs/cache.md", "docs/cache.md", "Caching.\n")
+    repo.git("mv", "docs/cache.md", "docs/store.md")
+    repo.commit("rename")
+
+    assert repo.verdict(memory) == "moved"
+
+
+def test_removed_file_is_gone_with_its_commit(repo, lost):
+    memory = lost()
+    repo.git("rm", "-q", "src/cache.py")
+    repo.commit("no cache")
+
+    doubt = repo.doubt(memory)
+
+    assert doubt["verdict"] == "gone"
+    assert doubt["evidence"][0]["commit"]["subject"] == "no cache"
+
+
+def test_moved_folder_is_followed(repo, lost):
+    memory = lost("Everything about caching belongs into cache/", "cache/store.py", CACHE)
+    repo.git("mv", "cache", "caching")
+    repo.commit("rename")
+
+    assert repo.verdict(memory) == "moved"
+
+
+def test_moved_memory_can_be_anchored_again(repo, lost):
+    memory = lost()
+    repo.git("mv", "src/cache.py", "src/store.py")
+    repo.commit("rename")
+
+    repo.reanchor(memory)
+
+    assert repo.verdict(memory) == "fresh"
+    assert "src/store.py" in repo.show(memory)["text"]
+
+
+@pytest.mark.parametrize("change", ["moved", "gone", "changed"])
+def test_flag_stays_when_the_objects_behind_it_are_lost(repo, change):
+    memory = repo.remember(FETCH)
+    first = repo.head()
+    text = repo.read("src/net.py")
+    if change == "moved":
+        repo.git("mv", "src/net.py", "src/http.py")
+    elif change == "gone":
+        repo.git("rm", "-q", "src/net.py")
+    else:
+        repo.write("src/net.py", text.replace("raise OSError(url)", "return None"))
+    repo.commit("change")
+    before = repo.verdict(memory)
+    assert before == change
+
+    tree = repo.git("rev-parse", "HEAD^{tree}").strip()
+    again = repo.git("commit-tree", tree, "-m", "all anew").strip()
+    repo.git("reset", "-q", "--hard", again)
+    collect_garbage(repo)
+
+    assert repo.git("cat-file", "-t", first, check=False) == ""
+    assert repo.verdict(memory) == change
+
+
+def broken(repo, path):
+    """Have the blob of a file at HEAD be there and be no object."""
+    blob = repo.git("rev-parse", f"HEAD:{path}").strip()
+    place = repo.path / ".git" / "objects" / blob[:2] / blob[2:]
+    place.chmod(0o644)
+    place.write_bytes(b"nothing that git wrote")
+
+
+def test_unreadable_blob_costs_no_name_that_stands_elsewhere(repo):
+    repo.write("src/other.py", "x = 1\n")
+    repo.commit("other")
+    memory = repo.remember(FETCH)
+    text = repo.read("src/net.py")
+    repo.write("src/net.py", "y = 1\n")
+    repo.write("src/http.py", text)
+    repo.write("src/other.py", "x = 2\n")
+    repo.commit("moved by hand")
+    broken(repo, "src/other.py")
+
+    assert repo.verdict(memory) == "moved"
+    assert repo.stale()["unknown"] == []
+
+
+def test_unreadable_blob_never_makes_fresh_what_stands_nowhere_else(repo):
+    repo.write("src/other.py", "x = 1\n")
+    repo.write("src/rate.py", "RATE = 5\n")
+    repo.commit("other")
+    memory, other = repo.remember(FETCH), repo.remember("`RATE` is 5 in src/rate.py")
+    repo.write("src/net.py", "y = 1\n")
+    repo.write("src/other.py", "x = 2\n")
+    repo.write("src/rate.py", "RATE = 6\n")
+    repo.commit("removed")
+    broken(repo, "src/other.py")
+
+    assert repo.verdict(memory) in {"gone", "unknown"}
+    assert repo.verdict(other) == "changed"
