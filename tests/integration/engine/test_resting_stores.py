@@ -302,3 +302,14 @@ class TestLook:
 
         with pytest.raises(YaadError, match=r"not a database|damaged"):
             world.home.stores.look(project, anchors.paths)
+
+
+def test_a_store_on_another_disk_is_closed_early_and_others_are_not(world):
+    tree = world.repo()
+    tree.add()
+    own = tree.path.stat().st_dev
+
+    assert tree.home.stores.rest(timedelta(0), but_on=own) == 0
+    assert tree.home.stores.is_any_open
+    assert tree.home.stores.rest(timedelta(0), but_on=own + 1) == 1
+    assert not tree.home.stores.is_any_open

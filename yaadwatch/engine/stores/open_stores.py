@@ -229,8 +229,16 @@ class Stores:
         self._drop_returned(project)
         return False
 
-    def rest(self, idle: timedelta) -> int:
-        """Close the stores that nobody used for so long; return how many those were."""
+    @property
+    def is_any_open(self) -> bool:
+        """Return whether a store is open."""
+        return bool(self._open)
+
+    def rest(self, idle: timedelta, *, but_on: int | None = None) -> int:
+        """Close the stores that nobody used for so long; return how many those were.
+
+        `but_on`: the number of a disk whose stores stay open.
+        """
         now_s = self._clock.monotonic_s()
         before = now_s - idle.total_seconds()
         with self._lock:
@@ -239,9 +247,14 @@ class Stores:
                 for project in list(self._open)
                 if project not in self._users
                 and self._used_at[project] <= before
+                and (but_on is None or self._is_elsewhere(project, but_on))
                 and not self._may_have_to_go(project, now_s)
             ]
         return self._put_to_rest(resting)
+
+    def _is_elsewhere(self, project: str, disk: int) -> bool:
+        """Return whether a store was opened on another disk. It is locked."""
+        return project in self._numbers and self._numbers[project][0] != disk
 
     def withdraw(self) -> int:
         """Take away what was put back into repositories that are deleted by now; return how many.
