@@ -75,10 +75,10 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
     terminal.line(f"{found} in doubt{unknown}; last check {ago(answer.get('checked_at'), now)}.")
     if unchecked := answer.get("unchecked"):
         terminal.line(styled(f"Not checked now: {unchecked}", "yellow"))
-    if looking := answer.get("looking"):
+    if comparing := answer.get("comparing"):
         terminal.line(
-            f"{count(looking, 'statement')} of your agent files still to be compared with the code"
-            " of the day they were written."
+            f"Comparing {comparing['done']} of {count(comparing['total'], 'statement')} of your"
+            " agent files with the code of the day they were written."
         )
     tell_shallow(answer, terminal)
     if missed := answer.get("not_looked"):

@@ -125,6 +125,9 @@ def _tell_files(answer: "dict[str, Any]", terminal: Terminal) -> None:
             terminal.line(styled(f"{obstacle}; the brief of a session tells the rules", "yellow"))
     for problem in answer.get("problems", ()):
         terminal.line(styled(problem, "yellow"))
+    if pause := answer.get("pause"):
+        terminal.line(styled(f"Agent files are {pause['what']}.", "yellow"))
+        terminal.line(f"fix: {pause['mend']}", indent=2)
     if not answer.get("settled", True):
         terminal.line(
             "Not finished: git or an agent is at work, or a file cannot be written;"

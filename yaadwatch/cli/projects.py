@@ -174,11 +174,26 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
             indent=2,
         )
     tell_shallow(answer, terminal, indent=2)
+    if answer.get("guards"):
+        terminal.line(_guarded(answer), indent=2)
     if any(found["mode"] == "private" for found in answer["files"]):
         terminal.line(
             "To write a block into them instead: yaadwatch files adopt --mode inline", indent=2
         )
     terminal.line(f"Undo: {answer['undo']}")
+
+
+def _guarded(answer: "dict[str, Any]") -> str:
+    """Return what a change of the code can flag, in words."""
+    guards = answer["guards"]
+    noun = "rule" if answer["files"] else "memory"
+    if not guards["memories"]:
+        return f"no {noun} is tied to a file or definition here, so no change of the code flags one"
+    files = count(guards["files"], "file")
+    if not guards["definitions"]:
+        return f"{count(guards['memories'], noun)} tied to {files}"
+    definitions = count(guards["definitions"], "definition")
+    return f"{count(guards['memories'], noun)} tied to {definitions} in {files}"
 
 
 def _is_new(args: Namespace, client: "Client") -> bool:
@@ -221,6 +236,8 @@ def _row(project: "dict[str, Any]") -> tuple[str, ...]:
     state = str(project["state"])
     if project.get("reason"):
         state += f": {project['reason']}"
+    elif comparing := project.get("comparing"):
+        state += f", comparing {comparing['done']} of {comparing['total']}"
     stale = f"{project['stale']} stale"
     return (
         short(project["id"]),

@@ -194,6 +194,8 @@ def _tell_projects(projects: "list[dict[str, Any]]", terminal: Terminal, now: "d
         branch = f"  {project['branch']}" if project.get("branch") else ""
         terminal.line(styled(folder(project["path"]), "bold"), branch, indent=2)
         terminal.line(*_project(project, now), indent=4)
+        if pause := project.get("pause"):
+            terminal.line(styled(f"agent files are {pause['what']}", "yellow"), indent=4)
     if others:
         notable = sum(map(_is_notable, others))
         of_them = f", {notable} of them in doubt or not watched" if notable else ""
@@ -227,7 +229,11 @@ def _first(rows: "list[T]", is_notable: "Callable[[T], bool]") -> "tuple[list[T]
 
 def _is_notable(project: "dict[str, Any]") -> bool:
     """Tell whether a person would look at a project first: of what is usual they know."""
-    return bool(project["stale"]) or project["state"] != "ok" or project["watch"] != "full"
+    return (
+        bool(project["stale"] or project.get("pause") or project.get("comparing"))
+        or project["state"] != "ok"
+        or project["watch"] != "full"
+    )
 
 
 def _project(project: "dict[str, Any]", now: "datetime") -> tuple[str, ...]:
@@ -240,9 +246,16 @@ def _project(project: "dict[str, Any]", now: "datetime") -> tuple[str, ...]:
         styled(f"{project['stale']} stale", "yellow" if project["stale"] else ""),
         f", checked {ago(project.get('last_check'), now)}, ",
         styled(watched, "" if project["watch"] == "full" else "yellow"),
+        _comparing(project),
         lag,
         _size(project.get("size")),
     )
+
+
+def _comparing(project: "dict[str, Any]") -> str:
+    """Return how far the comparison of rules with the code of their day is; '' when it is done."""
+    found = project.get("comparing")
+    return styled(f", comparing {found['done']} of {found['total']}", "yellow") if found else ""
 
 
 def _size(found: "dict[str, Any] | None") -> str:

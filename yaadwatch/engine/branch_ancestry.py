@@ -73,6 +73,17 @@ def away(home: Home, space: Space) -> frozenset[str]:
         return frozenset()
 
 
+def last_away(home: Home, space: Space) -> frozenset[str]:
+    """Return what `away` does, by what git said last of the same commits; it is asked at most once.
+
+    Git may be busy with a long check, and whoever wants what is known must not wait for it.
+    """
+    try:
+        return _away(home, space, ask_again=False)
+    except YaadError:  # as for `away`
+        return frozenset()
+
+
 def require_away(home: Home, space: Space) -> frozenset[str]:
     """Return what `away` does, for whoever must not take what git cannot tell for an answer.
 
@@ -81,12 +92,21 @@ def require_away(home: Home, space: Space) -> frozenset[str]:
     Raises:
         YaadError: git does not answer.
     """
+    return _away(home, space, ask_again=True)
+
+
+def _away(home: Home, space: Space, *, ask_again: bool) -> frozenset[str]:
     head = space.repository.head()
     checkout = checkout_of(space, head)
     found: Set[str] = space.db.read(provisional.hidden, checkout).keys()
     strange = frozenset(space.db.read(table.commits) - {head.commit})
     if strange:
-        strange = _unmerged(home, space, head, strange, unsure=True)
+        place, asked = (space.project.id, space.worktree.id), (head, strange)
+        known = home.unmerged_here.get(place)
+        if ask_again or known is None or known[0] != asked:
+            known = asked, _unmerged(home, space, head, strange, unsure=True)
+            home.unmerged_here[place] = known
+        strange = known[1]
     if strange:
         unmerged = space.db.read(table.only_at, strange)
         found = (found | frozenset(unmerged)) - space.db.read(provisional.here, checkout)

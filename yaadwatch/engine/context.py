@@ -6,7 +6,7 @@ not told again. A doubt about such a statement is told, because the file cannot 
 """
 
 import threading
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from bridges.agents import AGENTS, Agent
 from yaadwatch.core.quoting import as_name, quoted
 from yaadwatch.core.recall import brief
 from yaadwatch.core.recall.brief import Brief, Cause, Doubt, Statement
-from yaadwatch.engine import branch_ancestry, stale
+from yaadwatch.engine import branch_ancestry, json_views, stale
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.loading import Loading, loading
 from yaadwatch.engine.doubts import ageing, doubting, overlapping
@@ -48,6 +48,8 @@ SUPERSEDED = "superseded"
 GAPS_MAX = 20
 
 _UNCHECKED = "Files may have changed since the last check; more may be in doubt: yaadwatch stale"
+
+_COMPARING = "Comparing the rules of agent files with the code they were written for"
 
 _STANDS_IN = (
     "The store of what holds in every project cannot be used; a copy of it is read. The person "
@@ -107,6 +109,7 @@ def context(
             checked=checked,
         )
         current.shown(home, call, space, composed.shown)
+        comparing = json_views.comparing_row(home, space)
     return {
         "brief": composed.text,
         "stale": composed.doubts,
@@ -117,6 +120,7 @@ def context(
         "last": composed.last,
         "gaps": composed.gaps,
         "checked": checked,
+        "comparing": comparing,
         "budget": {"used": composed.used, "left": composed.left},
     }
 
@@ -165,6 +169,7 @@ def compose(
         space.db, CLASHES_MAX, now=now, worktree=space.worktree.id, away=away
     )
     asked = list(_gaps(home, space, now))
+    comparing = json_views.comparing_row(home, space)
     return [
         brief.compose(
             told.doubts,
@@ -176,7 +181,8 @@ def compose(
             gaps=asked,
             tokens_max=budget.tokens,
             chars_max=budget.chars,
-            note=". ".join(_notes(home, space, checked=checked)),
+            note=". ".join(_notes(home, space, checked=checked, comparing=comparing)),
+            is_note_urgent=comparing is not None,
         )
         for budget in budgets
     ]
@@ -191,7 +197,9 @@ def _gaps(home: Home, space: Space, now: datetime) -> Iterator[brief.Gap]:
             yield brief.Gap(question=question, times=gap.asked)
 
 
-def _notes(home: Home, space: Space, *, checked: bool) -> Iterator[str]:
+def _notes(
+    home: Home, space: Space, *, checked: bool, comparing: Mapping[str, object] | None
+) -> Iterator[str]:
     """Yield what keeps the brief from being whole."""
     for path, branch, count in branch_ancestry.uncommitted_elsewhere(space):
         where = f"in {as_name(path)} " if path is not None else ""
@@ -199,6 +207,9 @@ def _notes(home: Home, space: Space, *, checked: bool) -> Iterator[str]:
         yield f"{count} more {are} about uncommitted work {where}({as_name(branch)})"
     if not checked:
         yield _UNCHECKED
+    if comparing is not None:
+        done, total = comparing["done"], comparing["total"]
+        yield f"{_COMPARING}: {done} of {total} done; more may be in doubt"
     if home.user.stands_in:
         yield _STANDS_IN
 

@@ -87,6 +87,21 @@ def shallow_row(space: Space) -> dict[str, object] | None:
     return {"statements": space.db.read(lookbacks.cut_off, space.worktree.id)}
 
 
+def comparing_row(home: Home, space: Space) -> dict[str, object] | None:
+    """Return how far the comparison of rules with the code of their day is; None at its end."""
+    return space.db.read(_comparing, home, space.project.id, space.worktree.id)
+
+
+def _comparing(
+    conn: Connection, home: Home, project: str, worktree: int
+) -> dict[str, object] | None:
+    waiting, total = lookbacks.progress(conn, worktree)
+    if not waiting:
+        return None
+    done = total - waiting + min(home.compared[project, worktree], waiting)
+    return {"done": done, "total": total}
+
+
 def proposal_row(proposal: Suggestion) -> dict[str, object]:
     """Return the JSON of what would mend a memory.
 
@@ -158,6 +173,7 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
         "last_check": None,
         "state": "ok",
         "files": [],
+        "comparing": None,
     }
     if home.pulse is not None and home.pulse.hangs(project.id):
         why = "a disk that it is on does not answer; it was not looked at"
@@ -167,7 +183,7 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
             hint = {"hint": _anothers(project)} if is_anothers(project) else {}
             return shown | {"state": "missing", "reason": reason} | hint
         with home.stores.use(project) as db:
-            found, main, doubts = db.read(_contents, project)
+            found, main, doubts = db.read(_contents, home, project)
         shown |= found | counted(_told_here(home, project, main, doubts))
         _require_ours(home, project)
         return shown
@@ -197,7 +213,7 @@ def _require_ours(home: Home, project: Project) -> None:
 
 
 def _contents(
-    conn: Connection, project: Project
+    conn: Connection, home: Home, project: Project
 ) -> tuple[dict[str, object], Worktree | None, list[Flag]]:
     trees = worktrees.everything(conn)
     main = next((tree for tree in trees if tree.path == project.root), None) or next(
@@ -210,6 +226,7 @@ def _contents(
         "waiting": authority.count_waiting(conn),
         "last_check": main.checked_at if main is not None else None,
         "files": file_rows(agent_files.of_worktree(conn, main.id)) if main is not None else [],
+        "comparing": _comparing(conn, home, project.id, main.id) if main is not None else None,
     }
     return found, main, doubts
 

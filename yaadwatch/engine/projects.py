@@ -30,7 +30,7 @@ from yaadwatch.engine.workspace import Call, Home, require_files, require_reposi
 from yaadwatch.model.agent_files import ABSENT, READ, AgentFileRow
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
-from yaadwatch.store import meta, nodes
+from yaadwatch.store import anchors, meta, nodes
 from yaadwatch.store import projects as registry
 from yaadwatch.system import config, files
 from yaadwatch.system.git import layout as layouts
@@ -107,6 +107,7 @@ def add(
             known = {row.path: row for row in done.files}
             doubts = space.db.read(doubting.of_worktree, space.worktree.id)
             shallow = json_views.shallow_row(space)
+            guards = space.db.read(anchors.census)
         undo.pop_all()
     removed = identity.last_removed(home, layout.common_dir)
     return {
@@ -130,6 +131,7 @@ def add(
         **json_views.counted(doubts),
         "looking": said.looking,
         "shallow": shallow,
+        "guards": guards,
         "mode": mode,
         "wrote": list(done.wrote),
         "backup": str(removed[1]) if removed is not None and not (found.again or restore) else None,

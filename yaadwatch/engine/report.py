@@ -3,6 +3,7 @@
 import os
 import shlex
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -11,6 +12,7 @@ from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.engine import budget, json_views, store_lookup
 from yaadwatch.engine.stores.store_places import STORE_FOLDER
+from yaadwatch.engine.syncing import pauses
 from yaadwatch.engine.vectors import verbs as vectors
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import YaadError
@@ -22,7 +24,8 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority, lookbacks
 from yaadwatch.system import mounts, processes
 from yaadwatch.system.config import FILE, value_of
-from yaadwatch.system.git.command import INSTALL_GIT, NO_GIT
+from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.command import INSTALL_GIT, NO_GIT, TimedOut
 
 UNUSED_TOLD_MAX: Final = 5
 """Of what one project's file sets in vain; `config list` there tells all."""
@@ -43,6 +46,8 @@ _MEND_DISKS: Final = {
     "full": "df -h {folder} (then free some space there)",
     "read-only": "df -h {folder} (then have that disk mounted for writing)",
 }
+TIMEOUTS_OF: Final = timedelta(hours=1)
+"""Git commands that took too long are reported for so long."""
 NEARLY: Final = 0.9
 """So is one of which this part is used."""
 _COMPACT: Final = "yaadwatch upkeep, then yaadwatch compact {which}"
@@ -94,8 +99,16 @@ def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
 def _project(home: Home, project: Project) -> dict[str, object]:
     row = json_views.project_row(home, project)
     watch, lag = home.pulse.watch(project.id) if home.pulse is not None else ("off", None)
-    shown = row | {"watch": watch if row["state"] == "ok" else "off", "lag_ms": lag, "size": None}
+    shown = row | {
+        "watch": watch if row["state"] == "ok" else "off",
+        "lag_ms": lag,
+        "size": None,
+        "pause": None,
+    }
     if row["state"] == "ok":
+        layout = layouts.find(project.root)
+        pause = None if layout is None else pauses.pause_of(layout, home.clock.now())
+        shown["pause"] = None if pause is None else pause.as_json(home.clock.now())
         with home.stores.use(project) as db:
             shown["size"] = budget.row(budget.of_store(home, db))
     return shown
@@ -157,6 +170,8 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
             noun = "memory" if number == 1 else "memories"
             what = f"{row['path']}: {number} {noun} could not be judged"
             problems.append({"what": what, "mend": f"yaadwatch stale --project {_quoted(row)}"})
+    problems += _pauses(rows)
+    problems += _git_timeouts(home)
     problems += _disks(home, rows)
     own = budget.row(budget.of_store(home, home.user))
     problems += _full("Your own store", own, _COMPACT.format(which="--user"))
@@ -249,6 +264,41 @@ def _not_looked(
         if row["state"] == "ok"
         for path, number, why in home.stores.look(project, given_up)
     ]
+
+
+def _pauses(rows: list[dict[str, object]]) -> list[dict[str, str]]:
+    """Return which locks of git agent files wait for."""
+    paused = [(row["path"], cast("dict[str, object]", row["pause"])) for row in rows]
+    return [
+        {"what": f"{path}: agent files are {one['what']}.", "mend": str(one["mend"])}
+        for path, one in paused
+        if one and str(one["for"]).endswith(".lock")
+    ]
+
+
+def _git_timeouts(home: Home) -> list[dict[str, str]]:
+    """Return in which folders git commands took too long within the last hour."""
+    since = home.clock.now() - TIMEOUTS_OF
+    found: dict[Path, list[TimedOut]] = {}
+    for one in list(home.git.timed_out):
+        if one.at >= since:
+            found.setdefault(one.cwd, []).append(one)
+    limit_ms = home.settings.git.timeout_ms
+    return [
+        {
+            "what": f"git took longer than {limit_ms / 1000:g} s in {cwd} and was ended, "
+            f"{_times(len(late))} since {late[0].at.astimezone():%H:%M} "
+            f"({', '.join(sorted({one.command for one in late}))}); what needed its answer was not "
+            "done, and is tried again.",
+            "mend": f"yaadwatch config set git.timeout_ms {limit_ms * 3}, then yaadwatch restart "
+            "(if the machine is not just busy)",
+        }
+        for cwd, late in found.items()
+    ]
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
 
 
 def _full(store: str, found: object, mend: str) -> list[dict[str, str]]:

@@ -69,9 +69,11 @@ def stale(
         whose = space.db.read(authority.of_nodes, known)
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
         looking = space.db.read(lookbacks.left, space.worktree.id)
+        comparing = json_views.comparing_row(home, space)
         shallow = json_views.shallow_row(space)
         not_looked, why = space.db.read(lookbacks.given_up, space.worktree.id)
-        away = frozenset[str]() if all_branches else branch_ancestry.away(home, space)
+        find_away = branch_ancestry.away if check else branch_ancestry.last_away
+        away = frozenset[str]() if all_branches else find_away(home, space)
         elsewhere = [] if all_branches else branch_ancestry.uncommitted_elsewhere(space)
     asked = [
         flag
@@ -97,6 +99,7 @@ def stale(
         "hidden": len(asked) - len(living),
         "uncommitted": branch_ancestry.uncommitted_rows(elsewhere),
         "looking": looking,
+        "comparing": comparing,
         "not_looked": {"memories": not_looked, "why": why} if not_looked else None,
         "shallow": shallow,
         "checked_at": checked_at,

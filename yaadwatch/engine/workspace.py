@@ -148,6 +148,10 @@ class Home:
         self._accessed_lock = threading.Lock()
         self.adding = threading.Lock()  # of those who have a repository watched, one at a time
         self.naming = threading.Lock()  # of those who give a skill its name, one at a time
+        self.compared: Counter[tuple[str, int]] = Counter()
+        """Memories of a work tree that the look back has compared and not written down yet."""
+        self.unmerged_here: dict[tuple[str, int], tuple[object, frozenset[str]]] = {}
+        """For each work tree the commits of other branches that git named last, and of which."""
         self._poorly: dict[str, Counter[str]] = {}
 
     def settings_of(self, store: Path) -> Settings:

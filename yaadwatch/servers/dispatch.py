@@ -5,6 +5,7 @@ an answer, and a fault of ours gets a line in the log.
 """
 
 import asyncio
+import contextlib
 import logging
 import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -147,6 +148,9 @@ CAUSES: Final = frozenset(
 )
 """Operations about memories that may change agent files: a person hears which in the answer."""
 
+EXTRA_MAX: Final = 2
+"""Requests that only read what is known and run although all threads are busy, with checks say."""
+
 AT_ONCE: Final = frozenset({"health"})
 """Verbs that look at nothing but memory: they are answered where they are heard."""
 
@@ -180,6 +184,14 @@ class Job:
     def drop(self) -> None:
         """Do not begin it any more; when it has begun, tell nobody how it ended."""
         self.is_dropped = True
+
+
+def _reads_what_is_known(request: Request) -> bool:
+    """Return whether a request reads the stores, and looks at no file."""
+    name = request.operation.name
+    return name in {"status", "projects"} or (
+        name == "stale" and fields_of(request.message).get("check") is False
+    )
 
 
 class Dispatcher:
@@ -217,6 +229,8 @@ class Dispatcher:
         self._under_way: set[Job] = set()
         self._stuck = 0
         """Threads whose job was answered in their place, because a disk does not answer."""
+        self._extra = 0
+        """Jobs that run in threads of their own."""
         # Not an executor: the futures of one, and the loop's around it, took as long as a verb.
         self._waiting: SimpleQueue[Job | None] = SimpleQueue()
         self._threads: list[Thread] = []
@@ -242,6 +256,9 @@ class Dispatcher:
         """
         call = _call(request.project or hello.cwd, hello.agent, session)
         job = Job(call=call, request=request, line=line, then=then, verb=verb)
+        if self._is_full and self._extra < EXTRA_MAX and _reads_what_is_known(request):
+            self._begin_extra(job)
+            return job
         stuck = min(self._stuck, STUCK_MAX)
         if len(self._threads) < min(len(self._under_way) + 1, self._at_once) + stuck:
             self._start_thread()
@@ -250,6 +267,28 @@ class Dispatcher:
         if self._looking is None:
             self._looking = asyncio.get_running_loop().call_later(self._look_s, self._look)
         return job
+
+    @property
+    def _is_full(self) -> bool:
+        """Return whether every thread has something to do."""
+        return len(self._under_way) >= self._at_once + min(self._stuck, STUCK_MAX)
+
+    def _begin_extra(self, job: Job) -> None:
+        """Do a job in a thread of its own."""
+        loop = asyncio.get_running_loop()
+        self._extra += 1
+        self._under_way.add(job)
+
+        def work() -> None:
+            line = self._do(job)
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(done, line)
+
+        def done(line: bytes) -> None:
+            self._extra -= 1
+            self._done(job, line)
+
+        Thread(target=work, name="verb_extra").start()
 
     async def answer(
         self,

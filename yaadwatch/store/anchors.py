@@ -130,6 +130,20 @@ def everything(conn: apsw.Connection) -> list[Anchor]:
     return [_anchor(row) for row in rows]
 
 
+def census(conn: apsw.Connection) -> dict[str, int]:
+    """Return how many living memories rest on something, and on how many definitions and files."""
+    memories, definitions, files = conn.execute(
+        """
+        SELECT count(DISTINCT node),
+               count(DISTINCT iif(method IN ('tree', 'hunks'), path || char(0) || symbol, NULL)),
+               count(DISTINCT iif(method NOT IN ('folder', 'glob'), path, NULL))
+          FROM file_watch
+         WHERE EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
+        """
+    ).get
+    return {"memories": memories, "definitions": definitions, "files": files}
+
+
 def named_elsewhere(conn: apsw.Connection) -> list[Anchor]:
     """Return the anchors of living nodes on what other files may name, by path, then node."""
     rows = conn.execute(

@@ -3,6 +3,8 @@
 import os
 import sys
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 _SCHEDULED: Final = 2
@@ -74,6 +76,30 @@ def children() -> list[int]:
     import psutil
 
     return sorted(child.pid for child in psutil.Process().children(recursive=True))
+
+
+def is_running_below(name: str, folders: Sequence[Path]) -> bool | None:
+    """Return whether a process whose name begins so runs in one of some folders or below it.
+
+    None when that cannot be known: on other systems than Linux, or where such a process belongs to
+    another user.
+    """
+    if sys.platform != "linux":
+        return None
+    known: bool | None = False
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if not (process / "comm").read_text(errors="replace").startswith(name):
+                continue
+            place = (process / "cwd").readlink()
+        except PermissionError:
+            known = None
+            continue
+        except OSError:  # it has just ended
+            continue
+        if any(place.is_relative_to(folder) for folder in folders):
+            return True
+    return known
 
 
 def cpu_s(pid: int) -> float:

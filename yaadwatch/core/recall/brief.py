@@ -159,6 +159,7 @@ def compose(
     last: Sequence[str] = (),
     gaps: Sequence[Gap] = (),
     note: str = "",
+    is_note_urgent: bool = False,
 ) -> Brief:
     """Return the brief: what fits, in the order given; empty when there is nothing to tell.
 
@@ -173,6 +174,7 @@ def compose(
         last: what there is to tell of the last session, in lines.
         gaps: most asked first.
         note: a sentence of ours that comes first, when there is anything else.
+        is_note_urgent: it is given when there is nothing else, too.
     """
     sections = (
         _Section(_DOUBTS, _by_commit(doubts), "yaadwatch stale", "may no longer be true"),
@@ -219,7 +221,8 @@ def compose(
         body += lines
         told.append([item.id for item in items])
         shown |= {item.id: _cost(item.lines).tokens for item in items if item.id}
-    if not body:
+    is_all = is_note_urgent and not any(section.items for section in sections)
+    if not body and not (is_all and left.holds(_NOTHING)):
         return Brief(text="", doubts=0, rules=0, tasks=0, used=0, left=tokens_max)
     counts = [len(ids) for ids in told] + [0] * (len(sections) - len(told))
     return Brief(

@@ -56,6 +56,7 @@ def go_on(home: Home, project: str) -> timedelta | None:
     later: list[timedelta] = []
     for worktree in _waiting(home, project):
         try:
+            home.compared.pop((project, worktree), None)
             again = _next(home, project, worktree)
         except YaadError as error:  # of another work tree there may be something to tell
             failed = error
@@ -106,6 +107,7 @@ def _next(home: Home, project: str, worktree: int) -> timedelta | None:
             instead = _by_commit(home, space, some[0], cut)
         ids = [node for piece in some for node in piece.ids]
         space.db.write(lookbacks.settle, worktree, ids, instead)
+        home.compared.pop((project, worktree), None)
     return NOW
 
 
@@ -243,6 +245,7 @@ def _looked_up(home: Home, space: Space, pieces: Sequence[Piece]) -> dict[str, _
         own = resting.get(node.id, [])
         after = at_writing.and_since(before, own, *when_read[of[node.id].read_at])
         found[node.id] = _Found(node, own, [replace(one, node=node.id) for one in after])
+        home.compared[space.project.id, space.worktree.id] += 1
     return found
 
 

@@ -16,7 +16,7 @@ from yaadwatch.core.sync.guard import Paused
 from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.agent_files.finding import Found
-from yaadwatch.engine.syncing import acting, carrier, modes, releasing, tree
+from yaadwatch.engine.syncing import acting, carrier, modes, pauses, releasing, tree
 from yaadwatch.engine.syncing.deciding import decide, terms_of
 from yaadwatch.engine.syncing.gathering import MovingError, StashedError, gather, settled
 from yaadwatch.engine.syncing.reading import by_agent
@@ -46,7 +46,10 @@ def files(home: Home, call: Call) -> dict[str, object]:
         fleet = reading.fleet(home, space, thorough=True)
         modes.note_missing(space, fleet)
         rows = _rows(space)
+        now = home.clock.now()
+        pause = pauses.pause_of(space.repository.layout, now)
         return {
+            "pause": None if pause is None else pause.as_json(now),
             "files": [_row(space, row) for row in rows.values() if _shown(row)],
             "agents": by_agent(space, fleet, rows),
             "problems": list(registry.problems()),

@@ -84,6 +84,17 @@ def left(conn: apsw.Connection, worktree: int) -> int:
     return sum(len(piece.ids) for piece in pieces if piece.waits)
 
 
+def progress(conn: apsw.Connection, worktree: int) -> tuple[int, int]:
+    """Return how many memories are still to be looked up, and of how many."""
+    waiting = left(conn, worktree)
+    return waiting, max(waiting, _total(conn, worktree)) if waiting else 0
+
+
+def _total(conn: apsw.Connection, worktree: int) -> int:
+    said = meta.get(conn, _total_key(worktree)) or ""
+    return int(said) if said.isdecimal() else 0
+
+
 def cut_off(conn: apsw.Connection, worktree: int) -> int:
     """Return how many memories that are as they were read are older than a shallow history."""
     pieces = [piece for piece in of_worktree(conn, worktree) if piece.done]
@@ -106,6 +117,8 @@ def untouched(conn: apsw.Connection, ids: Iterable[str]) -> list[Node]:
 def add(conn: apsw.Connection, worktree: int, piece: Piece) -> None:
     """Note more that is to be looked up; before the first commit there is nothing to look into."""
     if piece.ids and piece.read_at:
+        before = progress(conn, worktree)[1]
+        meta.put(conn, _total_key(worktree), str(before + len(piece.ids)))
         _put(conn, worktree, [*of_worktree(conn, worktree), piece])
 
 
@@ -133,6 +146,7 @@ def try_again(conn: apsw.Connection) -> None:
 def drop(conn: apsw.Connection, worktree: int) -> None:
     """Look nothing up any more for a work tree."""
     meta.drop(conn, _key(worktree))
+    meta.drop(conn, _total_key(worktree))
 
 
 def _put(conn: apsw.Connection, worktree: int, pieces: Iterable[Piece]) -> None:
@@ -159,6 +173,10 @@ def _is_as_written(piece: Piece) -> bool:
     return all(isinstance(one, str) for one in texts) and all(
         isinstance(one, int) for one in numbers
     )
+
+
+def _total_key(worktree: int) -> str:
+    return f"{_PREFIX}total {worktree}"
 
 
 def _key(worktree: int) -> str:

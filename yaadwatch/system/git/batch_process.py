@@ -42,6 +42,7 @@ class Conversation:
         timeout_s: it is ended when an answer takes longer.
         clock: for that.
         end: leaves nothing of it behind.
+        late: is called with the command and its folder when it took too long.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Conversation:
         timeout_s: float,
         clock: Clock,
         end: Callable[[subprocess.Popen[bytes]], None],
+        late: Callable[[str, Path], None],
     ) -> None:
         assert process.stdin is not None  # noqa: S101  (it was started with both)
         assert process.stdout is not None  # noqa: S101
@@ -65,6 +67,7 @@ class Conversation:
         self._timeout_s = timeout_s
         self._clock = clock
         self._end = end
+        self._late = late
         self._began_s = clock.monotonic_s()
         self._heard = bytearray()
         self._over = False
@@ -124,6 +127,7 @@ class Conversation:
                 if left <= 0:
                     worked_s = processes.cpu_s(self._process.pid) - before_s
                     self.end()
+                    self._late(self._command, self._cwd)
                     raise timed_out(self._command, self._timeout_s, self._cwd, worked_s)
                 if ready.select(left):
                     chunk = os.read(self._stdout, _CHUNK_BYTES)

@@ -16,8 +16,10 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO
 
@@ -50,6 +52,7 @@ _ONLY = {"grep": _NO_TEXT, "check-attr": _NO_TEXT}
 """What only some commands are told. A search need not unpack what can hold no text."""
 _PASSED_ON = ("HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "TMPDIR", "SystemRoot")
 AT_ONCE_MAX = 2
+TIMEOUTS_KEPT = 1000
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 MEMORY_BYTES_MAX = 4 * 1024 * 1024 * 1024
 """Of one git process, where the system can say so; what it maps from packs does not count."""
@@ -84,6 +87,15 @@ class GitFailed(Exception):
         self.errors = tuple(errors)
 
 
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """A git command that was ended because it took too long."""
+
+    command: str
+    cwd: Path
+    at: datetime
+
+
 class GitRunner:
     """Runs git commands, at most two at once, and ends those that take too long.
 
@@ -91,7 +103,8 @@ class GitRunner:
     another one a command that ends after as much processor time as all cores had.
 
     `has_perl`: whether this git searches with the expressions of Perl; whoever learns otherwise
-    says so, for all that it runs later. `remembered`: what searches of commits have found;
+    says so, for all that it runs later. `timed_out`: the last commands that took too long.
+    `remembered`: what searches of commits have found;
     `compared`: what differs between commits;
     `listed`, `attributes`, `left_out`: what is in indexes of git; `standing`: what files of work
     trees may hold. `indexes`: which texts hold a word, where that is kept.
@@ -113,6 +126,7 @@ class GitRunner:
         self._lock = threading.Lock()
         self._places = threading.BoundedSemaphore(AT_ONCE_MAX)
         self._closed = False
+        self.timed_out: deque[TimedOut] = deque(maxlen=TIMEOUTS_KEPT)
         self.has_perl = True
         self.remembered = Remembered()
         self.compared = Compared()
@@ -168,6 +182,7 @@ class GitRunner:
                 process.wait(max(until - self._clock.monotonic_s(), 0.01))
             except (subprocess.TimeoutExpired, TimeoutError):
                 worked_s = processes.cpu_s(process.pid)
+                self._note_timeout(command, cwd)
                 raise timed_out(command, self._timeout_s, cwd, worked_s) from None
             except _TooMuch:
                 raise YaadError(
@@ -206,7 +221,11 @@ class GitRunner:
             timeout_s=self._timeout_s,
             clock=self._clock,
             end=self._over,
+            late=self._note_timeout,
         )
+
+    def _note_timeout(self, command: str, cwd: Path) -> None:
+        self.timed_out.append(TimedOut(command, cwd, self._clock.now()))
 
     def _over(self, process: subprocess.Popen[bytes]) -> None:
         # Without the lock: what is collected as garbage ends so, maybe in a thread that holds it.

@@ -182,6 +182,17 @@ def at_work(layout: Layout) -> str | None:
         return None
 
 
+def at_work_since(layout: Layout) -> tuple[str, int] | None:
+    """Return what `at_work` does, and when that was made, as Unix nanoseconds."""
+    name = at_work(layout)
+    if name is None:
+        return None
+    try:
+        return name, (layout.git_dir / name).lstat().st_mtime_ns
+    except OSError:  # git has just ended
+        return None
+
+
 def object_format(layout: Layout, head: Head) -> str:
     """Return 'sha1' or 'sha256': how this repository names its objects."""
     if head.commit:
