@@ -108,7 +108,7 @@ class TestAgents:
 
         linked(repo, answer["id"], old, by=codex)
 
-        assert f'an agent says: "{FIVE}"' in brief(repo)
+        assert f': "{FIVE}"' in brief(repo)
         assert THREE not in brief(repo)
 
     def test_what_a_person_stated_stays_until_a_person_decides(self, repo, flagged):
