@@ -22,7 +22,7 @@ _ID = "its id or key; a unique beginning or end of the id is enough"
 
 def add_confirm(commands: Commands) -> Parser:
     """Add `confirm`."""
-    return _about_some(
+    command = _about_some(
         commands,
         "confirm",
         "say that memories are still true; their doubt is cleared",
@@ -32,9 +32,14 @@ def add_confirm(commands: Commands) -> Parser:
             ("yaadwatch confirm 5c01f2e4 7d3e8a11", "several at once"),
             ("yaadwatch confirm 5c01f2e4 --json", "for scripts"),
         ],
-        more="From then on they rest on the files as they are now, and count as new. Not true\n"
-        "any more: yaadwatch edit ID, or yaadwatch forget ID",
+        more="From then on they rest on the files as they are now, and count as new. When a\n"
+        "file or definition that one names is not there, or a value is another one, you\n"
+        "are asked first. Not true any more: yaadwatch edit ID, or yaadwatch forget ID",
     )
+    command.add_argument(
+        "--yes", action="store_true", help="also what names something that is not there"
+    )
+    return command
 
 
 def add_forget(commands: Commands) -> Parser:
@@ -149,8 +154,29 @@ def add_tag(commands: Commands) -> Parser:
 def confirm(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Say that memories still hold."""
     return _each(
-        args, lambda one: _told(client.call("confirm", id=one), "Confirmed", args, terminal)
+        args,
+        lambda one: _told(_confirmed(one, args, client, terminal), "Confirmed", args, terminal),
     )
+
+
+def _confirmed(one: str, args: Namespace, client: "Client", terminal: Terminal) -> "dict[str, Any]":
+    """Confirm a memory; what is false for certain only after asking, or with `--yes`.
+
+    Raises:
+        YaadError: refused, when nobody is there to ask, or the answer is no.
+    """
+    if args.yes:
+        return client.call("confirm", id=one, anyway=True)
+    try:
+        return client.call("confirm", id=one)
+    except YaadError as error:
+        asks = error.code is Code.REFUSED and "--yes" in error.hint
+        if not asks or args.json or not terminal.can_ask():
+            raise
+        terminal.line(styled(error.message, "yellow"))
+        if terminal.ask("Confirm it all the same? [y/N] ").lower() not in ("y", "yes"):
+            raise
+    return client.call("confirm", id=one, anyway=True)
 
 
 def forget(args: Namespace, client: "Client", terminal: Terminal) -> int:

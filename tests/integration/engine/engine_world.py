@@ -254,8 +254,8 @@ class Tree:
     def show(self, id: str, **fields):
         return curate.show(self.home, self.call, id=id, **fields)
 
-    def confirm(self, id: str):
-        return curate.confirm(self.home, self.call, id=id)
+    def confirm(self, id: str, **fields):
+        return curate.confirm(self.home, self.call, id=id, **fields)
 
     def forget(self, id: str, reason: str = ""):
         return curate.forget(self.home, self.call, id=id, reason=reason)

@@ -61,7 +61,7 @@ class TestConfirm:
             repo.commit("rename")
         assert repo.verdict(retry) == "moved"
 
-        repo.confirm(retry)
+        repo.confirm(retry, anyway=True)
 
         assert [row["path"] for row in repo.show(retry)["anchors"]] == ["src/http.py"] * 2
         assert repo.verdict(retry) == "fresh"
@@ -75,7 +75,7 @@ class TestConfirm:
         repo.commit("split")
         assert repo.verdict(retry) == "moved"
 
-        repo.confirm(retry)
+        repo.confirm(retry, anyway=True)
 
         assert ("src/retry.py", "fetch_with_retry") in [
             (row["path"], row.get("symbol")) for row in repo.show(retry)["anchors"]
@@ -86,7 +86,7 @@ class TestConfirm:
         (repo.path / "src/net.py").unlink()
         assert repo.verdict(retry) == "gone"
 
-        repo.confirm(retry)
+        repo.confirm(retry, anyway=True)
 
         assert repo.show(retry)["anchors"] == []
         assert repo.verdict(retry) == "fresh"

@@ -262,8 +262,8 @@ class TestReanchor:
 
         (done,) = repo.reanchor(memory)["reanchored"]
 
-        assert done["text"] == "Everything about retries is in src/net"
-        assert places(done) == {("src/net", None)}
+        assert done["text"] == "Everything about retries is in src/net/__init__.py"
+        assert places(done) == {("src/net/__init__.py", None)}
         assert repo.verdict(memory) == "fresh"
 
     def test_it_looks_at_the_files_first(self, repo, retry):
@@ -375,9 +375,8 @@ class TestReanchor:
             {"path": str(side.path / "CLAUDE.md"), "line": 3},
         ]
         assert tree.show(doubt["id"])["stale"]["said_in"] == doubt["said_in"]
-        for refuses in (tree.reanchor, tree.forget):
+        for refuses in (tree.reanchor, tree.forget, tree.confirm):
             assert refusal(refuses, doubt["id"]).code is Code.REFUSED
-        tree.confirm(doubt["id"])
 
     def test_where_nothing_is_proposed_new_words_are_written_where_it_is_said(self, world):
         tree = world.repo("said")

@@ -279,10 +279,10 @@ class TestByAndBy:
 
     def test_added_again_nothing_is_looked_up_twice(self, old):
         old.look_back()
-        old.confirm(next(row["id"] for row in old.stale()["stale"] if row["verdict"] == "gone"))
+        before = doubted(old)
         assert old.add()["looking"] == 0
         old.look_back()
-        assert doubted(old) == {"The": "changed"}
+        assert doubted(old) == before
 
     def test_a_commit_that_is_lost_meanwhile_is_given_up_in_the_end_and_that_is_told(self, old):
         old.look_back_once()

@@ -143,9 +143,10 @@ class History:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirm:
-    """Say that a memory still holds."""
+    """Say that a memory still holds; `anyway`: also when it is false for certain."""
 
     id: str
+    anyway: bool = False
 
     def __post_init__(self) -> None:
         check_id(self.id)

@@ -12,6 +12,7 @@ from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import session_text
+from yaadwatch.engine.memories import provable
 from yaadwatch.engine.remember import preparing
 from yaadwatch.engine.store_lookup import Held, shelves
 from yaadwatch.engine.truth import contradicting
@@ -117,19 +118,26 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
     return _change(home, call, id, change, undo="forget", anew=_is_archived)
 
 
-def confirm(home: Home, call: Call, *, id: str) -> dict[str, object]:
+def confirm(home: Home, call: Call, *, id: str, anyway: bool = False) -> dict[str, object]:
     """Say that a memory is true as things are now: doubts go, its age starts anew.
 
     It rests on the files as they are now: what moved is followed, what is gone is let go.
 
+    Args:
+        home: what may be reached.
+        call: whose project.
+        id: of the memory.
+        anyway: also when something that it says is false for certain.
+
     Raises:
-        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when it is archived;
-            CONFLICT when somebody else changed it meanwhile.
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when it is archived, and
+            as for `provable.refuse_false`; CONFLICT when somebody else changed it meanwhile.
     """
     with shelves(home, call) as both:
         held = both.find(id)
         node, old = held.db.read(_with_anchors, held.id)
         _refuse_archived(node)
+        provable.refuse_false(home, held, node, old, anyway=anyway)
         rests_on = preparing.anchor_again(home, held.shelf.space, node, old)
         now = home.clock.now()
         confirmed = replace(

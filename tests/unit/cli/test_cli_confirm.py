@@ -1,0 +1,44 @@
+"""confirm: a person is asked before what is false for certain is confirmed; a script says --yes."""
+
+import pytest
+from recording import ID, command
+
+from yaadwatch.model.errors import Code, YaadError
+
+SHORT = "f2e4ab37"
+REFUSAL = YaadError(
+    Code.REFUSED,
+    "What memory f2e4ab37 says is false: src/net.py is gone. It was not confirmed.",
+    hint="Correct it: yaadwatch edit f2e4ab37. All the same: yaadwatch confirm f2e4ab37 --yes",
+)
+CONFIRMED = {"id": ID, "text": "See src/net.py", "kind": "fact", "tier": 2, "pinned": False}
+
+
+def confirmed(*arguments, said=(REFUSAL, CONFIRMED), **more):
+    return command("confirm", SHORT, *arguments, answers={"confirm": list(said)}, **more)
+
+
+@pytest.mark.parametrize(("given", "calls"), [("y\n", 2), ("n\n", 1), ("", 1)])
+def test_a_person_is_asked(given, calls):
+    ran = confirmed(given=given, person=True)
+
+    assert "src/net.py is gone" in ran.out + ran.err
+    assert len(ran.calls) == calls
+    assert (ran.status == 0) is (calls == 2)
+    assert ("Confirmed" in ran.out) is (calls == 2)
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_script_is_told_the_next_step(more):
+    ran = confirmed(*more)
+
+    assert ran.status != 0
+    assert len(ran.calls) == 1
+    assert "--yes" in ran.out + ran.err
+
+
+def test_a_script_insists_with_yes():
+    ran = confirmed("--yes", said=[CONFIRMED])
+
+    assert ran.calls == [("confirm", {"id": SHORT, "anyway": True})]
+    assert "Confirmed" in ran.out
