@@ -118,6 +118,7 @@ def ask_everything(repo, runner):
         "differing": lambda: opened.differing(first, last),
         "differing_little": lambda: opened.differing_little(first, last, 9),
         "has_folder": lambda: opened.has_folder(last, "src"),
+        "is_submodule": lambda: opened.is_submodule(last, "src"),
         "remember": lambda: opened.remember({}, at=last),
         "remembered": lambda: opened.remembered([], at=last),
         "searched": lambda: opened.searched(["nowhere, and by nobody"]),

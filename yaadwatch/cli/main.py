@@ -24,6 +24,7 @@ EXITS = {
 }
 """Exit status by code; 1 for the others."""
 INTERRUPTED = 130
+_NO_REPOSITORY = "is not in a git repository"
 
 
 def main(argv: "Sequence[str] | None" = None) -> int:
@@ -75,7 +76,7 @@ def run(
             client.close()
         terminal.flush()
     except YaadError as error:
-        _tell(error, terminal, as_json="--json" in argv)
+        _tell(_about_git_dir(error), terminal, as_json="--json" in argv)
         return _status(error.code, args)
     except (BrokenPipeError, KeyboardInterrupt):
         raise
@@ -98,6 +99,15 @@ def _announce(paths: "list[str]", terminal: "Terminal") -> None:
 
     named = shlex.quote(paths[0]) if len(paths) == 1 else "FILE"
     terminal.line(f"wrote {', '.join(paths)}; undo: yaadwatch files restore {named}")
+
+
+def _about_git_dir(error: YaadError) -> YaadError:
+    """Return the error of a folder without `.git`, with what GIT_DIR has to do with it."""
+    named = os.environ.get("GIT_DIR")
+    if not named or error.code is not Code.NOT_FOUND or _NO_REPOSITORY not in error.message:
+        return error
+    told = f"GIT_DIR is set to {named}. yaadwatch does not use it: it watches folders with a .git."
+    return YaadError(error.code, error.message, hint=f"{told} {error.hint}".strip())
 
 
 def _status(code: Code, args: "Namespace | None") -> int:

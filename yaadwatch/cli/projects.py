@@ -143,6 +143,12 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
     """Print what `add` did."""
     done = "Read again " if answer["again"] else "Watching "
     terminal.line(done, styled(folder(answer["path"]), "bold"))
+    if answer.get("was_at"):
+        terminal.line(
+            f"{folder(answer['was_at'])} is the same repository at another path, and was watched"
+            " there. It is watched here from now on; what is asked there is not answered.",
+            indent=2,
+        )
     imported = answer["imported"]
     statements = count(imported["statements"], "statement")
     new = count(imported["nodes"], "new memory")

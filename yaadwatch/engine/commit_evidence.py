@@ -134,6 +134,10 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
     if anchor.method in (Method.FOLDER, Method.GLOB):
         yield from _emptied(anchor, history, since, until)
         return
+    module = history.submodule_above(since, anchor.path)
+    if module is not None:
+        yield from _of_submodule(module, history, since, until)
+        return
     if history.blob_at(since, anchor.path) is None:
         anchor = replace(anchor, path=history.came_from(anchor.path, since, until))
     left = _departures(anchor.path, history, since, until)
@@ -160,6 +164,17 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
         before = after
 
 
+def _of_submodule(module: str, history: History, since: str, until: str) -> Iterator[Step]:
+    """Yield the commits that set a submodule to another commit, or removed it."""
+    for commit_id in history.changes([module], since, until):
+        commit = history.commit(commit_id)
+        if commit is not None:
+            is_there = history.is_submodule(commit_id, module)
+            name = as_name(module)
+            done = f"changed the commit of submodule {name}" if is_there else f"removed {name}"
+            yield Step(path=module, commit=commit, summary=done)
+
+
 def _done(before: "_Shape", after: "_Shape", symbol: str, path: str) -> str:
     if not after.there:
         return f"removed {symbol} from {as_name(path)}"
@@ -178,6 +193,9 @@ def _left(departures: Iterable[Departure], history: History) -> Iterator[Step]:
 
 def _emptied(anchor: Anchor, history: History, since: str, until: str) -> Iterator[Step]:
     """Yield the commits that took files out of a folder, or away from a pattern."""
+    if anchor.method is Method.FOLDER and history.is_submodule(since, anchor.path):
+        yield from _of_submodule(anchor.path, history, since, until)
+        return
     departures = history.departures(since, until)
     if anchor.method is Method.GLOB:
         place = anchor.symbol

@@ -120,6 +120,16 @@ class History:
         """Return whether `commit` has a folder at `path`."""
         return self._once(("has_folder", commit, path), self._repository.has_folder, commit, path)
 
+    def is_submodule(self, commit: str, path: str) -> bool:
+        """Return whether `commit` has a submodule at `path`."""
+        key = ("is_submodule", commit, path)
+        return self._once(key, self._repository.is_submodule, commit, path)
+
+    def submodule_above(self, commit: str, path: str) -> str | None:
+        """Return the submodule of `commit` that `path` is inside; None when there is none."""
+        folders = (path[:at] for at, letter in enumerate(path) if letter == "/")
+        return next((one for one in folders if self.is_submodule(commit, one)), None)
+
     def tracked(self) -> Sequence[str]:
         """Return the paths in the index."""
         return self._once(("tracked",), self._repository.tracked)

@@ -85,6 +85,7 @@ def add(
         if former is not None:
             home.follow(layout)  # to where it was moved, before this one takes its place
         fresh = not stands(folder / "yaad.db")
+        before = {row.id: row for row in home.user.read(registry.everything)}
         if restore:
             found = identity.restored(home, layout, folder)
         else:
@@ -135,8 +136,23 @@ def add(
         "mode": mode,
         "wrote": list(done.wrote),
         "backup": str(removed[1]) if removed is not None and not (found.again or restore) else None,
+        "was_at": _second_path(before.get(project.id), project),
         "undo": f"yaadwatch remove {shlex.quote(str(project.root))}",
     }
+
+
+def _second_path(before: Project | None, now: Project) -> str | None:
+    """Return where a project was watched, if that path still leads to the same repository.
+
+    A bind mount shows one at two paths.
+    """
+    if before is None or before.common_dir == now.common_dir:
+        return None
+    try:
+        is_same = before.common_dir.samefile(now.common_dir)
+    except OSError:
+        return None
+    return str(before.root) if is_same else None
 
 
 def remove(home: Home, call: Call) -> dict[str, object]:

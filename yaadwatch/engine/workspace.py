@@ -374,7 +374,7 @@ def require_repository(folder: Path) -> Layout:
     raise YaadError(
         Code.NOT_FOUND,
         f"{folder} is not in a git repository, so there is nothing to watch.",
-        hint="Name a folder inside a repository, or make one: git init",
+        hint="Name a folder inside a repository; agents do so with `project`.",
     )
 
 

@@ -5,6 +5,7 @@ import itertools
 import os
 import re
 import stat
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -64,6 +65,29 @@ def observe(root: Path, relative: str, *, bytes_max: int, now_ns: int) -> Observ
         return found.observation
     except UnicodeEncodeError:  # no file has such a name
         return Observation(kind="other", signature=UNBELIEVED)
+
+
+def spelled(root: Path, relative: str) -> str | None:
+    """Return a path as the disk spells it; None when nothing there looks like it.
+
+    The same letter may be one character or two (an accent behind its letter, as a Mac writes it).
+    """
+    here, parts = str(root), []
+    for part in relative.split("/"):
+        name = part
+        if not os.path.lexists(f"{here}/{part}"):
+            form = unicodedata.normalize("NFC", part)
+            try:
+                found = [one for one in os.listdir(here) if not one.isascii()]  # noqa: PTH208
+            except OSError:
+                return None
+            alike = [one for one in found if unicodedata.normalize("NFC", one) == form]
+            if len(alike) != 1:
+                return None
+            name = alike[0]
+        parts.append(name)
+        here = f"{here}/{name}"
+    return "/".join(parts)
 
 
 def signature_of(root: Path, relative: str, now_ns: int) -> str:

@@ -205,6 +205,39 @@ def test_add_asks_nothing_where_nothing_can_be_watched(tmp_path):
     assert "May yaadwatch write" not in ran.out
 
 
+@pytest.mark.parametrize("name", ["add", "stale", "recall"])
+def test_git_dir_in_the_environment_is_explained_and_no_repository_is_proposed(
+    tmp_path, monkeypatch, name
+):
+    """Dot files are kept so: `git init` there would make a second repository in the first."""
+    monkeypatch.setenv("GIT_DIR", "/home/ada/dots.git")
+    nowhere = YaadError(Code.NOT_FOUND, f"{tmp_path} is not in a git repository.", hint="Look.")
+    words = {"add": [tmp_path], "recall": ["words"]}.get(name, [])
+
+    ran = command(name, *words, answers={name: nowhere})
+
+    assert "GIT_DIR is set to /home/ada/dots.git. yaadwatch does not use it" in " ".join(
+        ran.err.split()
+    )
+    assert "git init" not in ran.err
+
+
+def test_git_dir_is_not_mentioned_where_it_is_not_the_reason(tmp_path, monkeypatch):
+    monkeypatch.setenv("GIT_DIR", "/home/ada/dots.git")
+    other = YaadError(Code.NOT_FOUND, "No memory has the id 1.", hint="Look.")
+
+    assert "GIT_DIR" not in command("show", "1", answers={"show": other}).err
+    monkeypatch.delenv("GIT_DIR")
+    nowhere = YaadError(Code.NOT_FOUND, f"{tmp_path} is not in a git repository.", hint="Look.")
+    assert "GIT_DIR" not in command("stale", answers={"stale": nowhere}).err
+
+
+def test_second_path_of_a_repository_is_told():
+    ran = command("add", answers={"add": ADDED | {"was_at": "/srv/first"}})
+
+    assert "/srv/first is the same repository at another path" in " ".join(ran.out.split())
+
+
 def test_a_private_file_is_said_with_the_command_that_changes_it():
     files = [{"path": "CLAUDE.md", "statements": 2, "mode": "private", "state": "synced"}]
 

@@ -1,6 +1,7 @@
 """The files of a repository, looked up by path, by end of path, by folder and by pattern."""
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,11 +57,34 @@ class Tree:
         In this order: relative to `folder` (where the text stands), the exact path, the only path
         that ends in the mention. A name alone must be the only file of that name.
         """
+        found = self._match(mention, folder)
+        if found is not None or mention.isascii():
+            return found
+        spelled = self._composed()
+        alike = Tree.of(spelled)._match(_nfc(mention), _nfc(folder))
+        return spelled.get(alike or "")
+
+    def _match(self, mention: str, folder: str) -> str | None:
         for candidate in (_join(folder, mention), _join("", mention)):
             if candidate and self.files.has_file(candidate):
                 return candidate
         tail = _tail(mention)
         return _only(tail, self.files.named(_last(tail))) if tail else None
+
+    def _composed(self) -> dict[str, str]:
+        """Return the paths with letters beyond ASCII, by their composed form (NFC).
+
+        A Mac writes an accent behind its letter, keyboards write both as one. What looks the same
+        and is two files is left out.
+        """
+        found: dict[str, str] = {}
+        twice: set[str] = set()
+        for path in self.files.below(""):
+            if not path.isascii():
+                form = _nfc(path)
+                twice |= {form} & found.keys()
+                found[form] = path
+        return {form: path for form, path in found.items() if form not in twice}
 
     def names_folder(self, mention: str) -> bool:
         """Return whether a word without slashes is what a folder is called."""
@@ -73,6 +97,17 @@ class Tree:
         """
         if "/" not in mention.strip():
             return None
+        found = self._match_folder(mention, folder)
+        if found is not None or mention.isascii():
+            return found
+        spelled = self._composed()
+        alike = Tree.of(spelled)._match_folder(_nfc(mention), _nfc(folder))
+        inside = (path for form, path in spelled.items() if alike and form.startswith(f"{alike}/"))
+        depth = (alike or "").count("/") + 1
+        folders = {"/".join(path.split("/")[:depth]) for path in inside}
+        return folders.pop() if len(folders) == 1 else None
+
+    def _match_folder(self, mention: str, folder: str) -> str | None:
         for candidate in (_join(folder, mention), _join("", mention)):
             if candidate and self.files.has_folder(candidate):
                 return candidate
@@ -231,6 +266,10 @@ def _as_it_is(pattern: str) -> str:
         else:
             parts.append(re.escape(piece))
     return "".join(parts)
+
+
+def _nfc(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
 
 
 def _last(path: str) -> str:

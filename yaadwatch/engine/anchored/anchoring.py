@@ -116,6 +116,9 @@ def _name(one: Sought, view: View) -> None:
             place = mention.removeprefix("./")
             found = view.find(place)
             path = place if found is not None and not found.odd else None
+        if path is not None and "/" in mention and _is_submodule(path, view):
+            one.folders += [path] * (path not in one.folders)
+            continue
         if path is not None:
             one.files.setdefault(path, "text")
             continue
@@ -153,6 +156,11 @@ def _new(view: View, mention: str) -> Tree | None:
     if not isinstance(view, WorkTree) or not ("/" in mention or "." in mention.strip(".")):
         return None
     return view.new_files()
+
+
+def _is_submodule(path: str, view: View) -> bool:
+    """Return whether a path that git lists as a file is a folder: a submodule is one entry."""
+    return view.find(path) is None and view.has_folder(path)
 
 
 def _touched(mention: str, touched: Sequence[str]) -> str | None:

@@ -118,8 +118,9 @@ class AtHead:
         return self._listing
 
     def has_folder(self, path: str) -> bool:
-        """Return whether the commit has a folder at `path`."""
-        return self.history.has_folder(self.head.commit, path)
+        """Return whether the commit has a folder, or a submodule, at `path`."""
+        commit = self.head.commit
+        return self.history.has_folder(commit, path) or self.history.is_submodule(commit, path)
 
     def matching(self, pattern: str) -> bool:
         """Return whether a file of the commit matches the pattern."""

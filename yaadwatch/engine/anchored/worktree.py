@@ -151,7 +151,7 @@ class WorkTree:
         return self._listing
 
     def has_folder(self, path: str) -> bool:
-        """Return whether a file that git does not ignore is in the folder `path`."""
+        """Return whether a file that git does not ignore, or a submodule, is at `path`."""
         key = (Method.FOLDER, path)
         if key not in self._stand:
             self._stand[key] = self._has_folder(path)
@@ -159,6 +159,8 @@ class WorkTree:
 
     def _has_folder(self, path: str) -> bool:
         inside = path + "/"
+        if path in self.head.history.left_out().modules and self.space.root.joinpath(path).is_dir():
+            return True
         tracked = (one for one in self.head.history.tracked_in(path) if one.startswith(inside))
         if any(self._is_there(one) for one in tracked):
             return True

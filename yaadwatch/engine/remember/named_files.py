@@ -7,6 +7,7 @@ from pathlib import Path
 from yaadwatch.core.references.mentions import mentions
 from yaadwatch.engine.workspace import Call, Space
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system import files as disk
 from yaadwatch.system.git import layout as layouts
 
 
@@ -86,5 +87,23 @@ def place_of(given: str, here: str, space: Space) -> str | None:
     inside = [place for place in places if place != ".." and not place.startswith("../")]
     if not inside:
         return None
-    there = (place for place in inside if os.path.lexists(f"{top}/{place}"))
-    return next(there, inside[-1])
+    spelled = [_spelled(place, space.root) for place in inside]
+    there = (place for place in spelled if os.path.lexists(f"{top}/{place}"))
+    return _without_links(next(there, spelled[-1]), top)
+
+
+def _spelled(place: str, root: Path) -> str:
+    """Return a place as the disk spells it, whose accents may be written in another way."""
+    return place if place.isascii() else disk.spelled(root, place) or place
+
+
+def _without_links(place: str, top: str) -> str:
+    """Return a place by the folder that links on the way lead to, if that is in the work tree.
+
+    A link at the end stays one: a memory rests on a file, and a link is none.
+    """
+    folder, name = os.path.split(place)
+    real = os.path.realpath(f"{top}/{folder}")
+    if not folder or not f"{real}/".startswith(f"{top}/"):
+        return place
+    return f"{real[len(top) :]}/{name}".removeprefix("/")

@@ -87,6 +87,12 @@ class Snapshots:
             return False
         return self._reader(commit).has_folder(commit, path)
 
+    def is_submodule(self, commit: str, path: str) -> bool:
+        """Return whether `commit` has a submodule at `path`; false when either is not there."""
+        if not ID.fullmatch(commit) or NO_FILE.search(path):
+            return False
+        return self._reader(commit).is_submodule(commit, path)
+
     def paths_at(self, commit: str) -> list[str]:
         """Return the paths in a commit."""
         listed = self._git.ask(

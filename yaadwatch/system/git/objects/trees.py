@@ -12,6 +12,7 @@ COMMIT, TREE, BLOB = 1, 2, 3
 SUBJECT_CHARS_MAX = 200
 OBJECT_BYTES_MAX = 64 * 1024 * 1024
 FILES, FOLDER = frozenset({b"100644", b"100755", b"100664"}), b"40000"
+SUBMODULE = b"160000"
 SAME_MODE = {b"100664": b"100644"}
 """What very old trees have, and what git takes it for."""
 _AUTHOR = re.compile(rb"^author [^\n]*> (-?\d{1,18}) [+-]\d+$", re.MULTILINE)
@@ -69,6 +70,10 @@ class Trees(ABC):
     def has_folder(self, commit: str, path: str) -> bool:
         """Return whether a commit has a folder at `path`; false when there is no such commit."""
         return self._entry(commit, path)[0] == FOLDER
+
+    def is_submodule(self, commit: str, path: str) -> bool:
+        """Return whether a commit has a submodule at `path`."""
+        return self._entry(commit, path)[0] == SUBMODULE
 
     def blob(self, id: str, bytes_max: int) -> bytes | None:
         """Return a blob's bytes; None when it is not there or larger than `bytes_max`."""
