@@ -111,6 +111,8 @@ OPERATIONS: Final = (
     _read("files_diff", files.FilesDiff, "show what a sync of the agent files would change"),
     _write("files_sync", files.FilesSync, "bring agent files and memories together"),
     _write("files_adopt", files.FilesAdopt, "have an agent file take part in another way"),
+    _read("files_statements", files.Statements, "say which statements of agent files travel"),
+    _write("files_share", files.FilesShare, "send what an agent file states to other agents"),
     _write("files_release", files.FilesRelease, "take our block out of an agent file"),
     _read("files_history", files.FilesHistory, "say what happened to an agent file"),
     _write("files_restore", files.FilesRestore, "bring a copy of an agent file back"),

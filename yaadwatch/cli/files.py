@@ -1,4 +1,4 @@
-"""The command about agent files: list, diff, sync, history, adopt, release, restore."""
+"""The command about agent files: list, diff, sync, history, share, adopt, release, restore."""
 # ruff: noqa: PTH100, PTH112
 
 import os
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
-ACTIONS = ("list", "diff", "sync", "history", "adopt", "release", "restore")
+ACTIONS = ("list", "diff", "sync", "history", "share", "adopt", "release", "restore")
 
 
 def add_files(commands: Commands) -> Parser:
@@ -30,6 +30,8 @@ def add_files(commands: Commands) -> Parser:
         examples=[
             ("yaadwatch files", "which files there are, and their state"),
             ("yaadwatch files diff", "what a sync would change"),
+            ("yaadwatch files --statements", "what they state, and which of it travels"),
+            ("yaadwatch files share CLAUDE.md", "send what it states to the other agents"),
             ("yaadwatch files adopt CLAUDE.md", "write the rules into a block in it"),
             ("yaadwatch files release CLAUDE.md", "take our block out, byte for byte"),
             ("yaadwatch files history CLAUDE.md", "what was read from it and written to it"),
@@ -48,6 +50,16 @@ def add_files(commands: Commands) -> Parser:
         metavar="DIR|FILE",
         nargs="?",
         help="a folder in the repository (for list, diff, sync), or an agent file",
+    )
+    command.add_argument(
+        "ids", metavar="ID", nargs="*", help="for share: these memories only (default: all of FILE)"
+    )
+    command.add_argument("--undo", action="store_true", help="for share: take it back")
+    command.add_argument(
+        "--statements",
+        action="store_true",
+        help="for list: what the files, or FILE, state; which of it travels, and why the rest does"
+        " not",
     )
     command.add_argument(
         "--mode", choices=MODES, default=INLINE, help="for adopt (default: inline)"
@@ -73,6 +85,10 @@ def files(args: Namespace, client: "Client", terminal: Terminal) -> int:
     answer = _ask(args, client)
     if args.json:
         terminal.json(answer)
+    elif args.action == "share":
+        _tell_shared(answer, terminal)
+    elif args.statements:
+        _tell_statements(answer, terminal)
     elif args.action == "diff":
         _tell_diff(answer, terminal)
     elif args.action == "history":
@@ -92,6 +108,21 @@ def files(args: Namespace, client: "Client", terminal: Terminal) -> int:
 def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
     operation = {"list": "files"}.get(args.action, f"files_{args.action}")
     about = args.what
+    if args.ids and args.action != "share":
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{args.action} takes one name; nothing was done.",
+            hint=f"yaadwatch files {args.action} --help",
+        )
+    if args.action == "share":
+        is_file = bool(about) and (os.path.lexists(about) or "." in about or "/" in about)
+        ids = args.ids if is_file or not about else [about, *args.ids]
+        path = about if is_file else None
+        return client.call(operation, path=path, ids=ids, undo=args.undo)
+    if args.statements:
+        if about and os.path.isdir(about):
+            return client.call("files_statements", project=os.path.abspath(about))
+        return client.call("files_statements", path=about)
     if args.action in {"adopt", "release"}:
         given = {"mode": args.mode} if args.action == "adopt" else {}
         if about and os.path.isdir(about):
@@ -133,6 +164,30 @@ def _tell_files(answer: "dict[str, Any]", terminal: Terminal) -> None:
             "Not finished: git or an agent is at work, or a file cannot be written;"
             " yaadwatch tries again by itself."
         )
+
+
+def _tell_shared(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    shared = count(len(answer["shared"]), "statement")
+    done = "sent to" if "--undo" in str(answer.get("undo")) else "taken back from"
+    terminal.line(f"{shared} {done} the other agents" if answer["shared"] else "Nothing changed.")
+    if answer["stays"]:
+        terminal.line("These stay where they are:")
+        rows = [
+            (f"{row['path']}:{row['line']}", row["text"], row["reason"]) for row in answer["stays"]
+        ]
+        terminal.table(rows)
+    if answer.get("undo"):
+        terminal.line(f"Undo: {answer['undo']}")
+
+
+def _tell_statements(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    if not answer["statements"]:
+        terminal.line("No agent file here states anything.")
+        return
+    for row in answer["statements"]:
+        to = f"to {', '.join(row['to'])}" if row["travels"] else f"stays: {row['reason']}"
+        terminal.line(styled(f"{row['path']}:{row['line']}", "bold"), f" {row['text']}")
+        terminal.line(styled(to, "" if row["travels"] else "yellow"), indent=2)
 
 
 def _row(found: "dict[str, Any]") -> tuple[str, ...]:

@@ -118,6 +118,8 @@ VERBS: Final[Mapping[str, Late]] = {
     "files_diff": Late("syncing.verbs", "files_diff"),
     "files_sync": Late("syncing.verbs", "files_sync"),
     "files_adopt": Late("syncing.verbs", "files_adopt"),
+    "files_statements": Late("syncing.sharing", "statements"),
+    "files_share": Late("syncing.sharing", "files_share"),
     "files_release": Late("syncing.verbs", "files_release"),
     "files_history": Late("syncing.history", "files_history"),
     "files_restore": Late("syncing.verbs", "files_restore"),

@@ -266,3 +266,55 @@ def test_adopting_a_file_asks_for_a_commit():
     answer = SYNCED | {"wrote": ["CLAUDE.md"]}
     ran = command("files", "adopt", "CLAUDE.md", answers={"files_adopt": answer})
     assert "commit this: git commit CLAUDE.md" in ran.out
+
+
+def test_sharing_says_what_was_sent_what_stays_and_how_to_undo_it():
+    answer = SYNCED | {
+        "shared": [{"id": "0199b1c2", "text": "Use tabs"}],
+        "stays": [
+            {"path": "web/A.md", "line": 3, "text": "Use Zod", "reason": "it holds for web/ only"}
+        ],
+        "undo": "yaadwatch files share --undo 5c01f2e4",
+    }
+    ran = command("files", "share", "CLAUDE.md", "5c01f2e4", answers={"files_share": answer})
+
+    assert ran.calls == [
+        ("files_share", {"path": "CLAUDE.md", "ids": ["5c01f2e4"], "undo": False}),
+    ]
+    assert ran.lines[0] == "1 statement sent to the other agents"
+    assert "  web/A.md:3  Use Zod  it holds for web/ only" in ran.lines
+    assert ran.lines[-1] == "Undo: yaadwatch files share --undo 5c01f2e4"
+
+
+def test_memories_are_shared_without_a_file():
+    answer = SYNCED | {"shared": [], "stays": [], "undo": None}
+    ran = command(
+        "files", "share", "--undo", "5c01f2e4", "94df4b12", answers={"files_share": answer}
+    )
+
+    assert ran.calls[0][1] == {"path": None, "ids": ["5c01f2e4", "94df4b12"], "undo": True}
+    assert ran.lines == ["Nothing changed."]
+
+
+def test_each_statement_is_listed_with_what_becomes_of_it():
+    row = {"path": "CLAUDE.md", "line": 3, "text": "Use tabs", "id": "x", "to": ["AGENTS.md"]}
+    rows = [
+        row | {"travels": True, "reason": None},
+        row | {"line": 4, "travels": False, "to": [], "reason": "it is a fact"},
+    ]
+    answers = {"files_statements": {"statements": rows}}
+    ran = command("files", "--statements", answers=answers)
+
+    assert ran.calls == [("files_statements", {"path": None})]
+    assert ran.lines == [
+        "CLAUDE.md:3 Use tabs",
+        "  to AGENTS.md",
+        "CLAUDE.md:4 Use tabs",
+        "  stays: it is a fact",
+    ]
+
+
+def test_a_second_name_is_refused_where_one_is_meant():
+    ran = command("files", "adopt", "CLAUDE.md", "AGENTS.md")
+    assert ran.status == 2
+    assert "takes one name; nothing was done" in ran.err

@@ -99,7 +99,7 @@ ASKED_BY = {
     "drop_gap": "gaps",
 } | dict.fromkeys(
     (
-        *("files_diff", "files_sync", "files_history"),
+        *("files_diff", "files_sync", "files_history", "files_share", "files_statements"),
         *("files_adopt", "files_release", "files_restore"),
     ),
     "files",

@@ -8,6 +8,7 @@ from yaadwatch.model.agent_files import INLINE
 
 PATHS_MAX: Final = 64
 HISTORY_ENTRIES_MAX: Final = 1_000
+IDS_MAX: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,31 @@ class FilesAdopt:
 
     def __post_init__(self) -> None:
         check_mode(self.mode)
+        if self.path is not None:
+            check_text("path", self.path, NAME_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statements:
+    """Ask what agent files, or one of them, state, and which of it travels to other agents."""
+
+    path: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.path is not None:
+            check_text("path", self.path, NAME_CHARS_MAX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesShare:
+    """Send what a file states, or some of it, to the other agents; `undo` takes it back."""
+
+    path: str | None = None
+    ids: tuple[str, ...] = ()
+    undo: bool = False
+
+    def __post_init__(self) -> None:
+        check_texts("ids", self.ids, IDS_MAX, NAME_CHARS_MAX)
         if self.path is not None:
             check_text("path", self.path, NAME_CHARS_MAX)
 

@@ -31,7 +31,7 @@ from yaadwatch.model.settings import (
     VERSIONS_CHARS_MAX,
     VERSIONS_SHOWN_MAX,
 )
-from yaadwatch.store import anchors, edges, nodes, provenance, worktrees
+from yaadwatch.store import agreements, anchors, edges, nodes, provenance, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority, versions
@@ -251,6 +251,7 @@ def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str
         _refuse_archived(node)
         if pinned:
             claiming.again(conn, node, now)
+            agreements.offer(conn, [node.id])
         if node.pinned == pinned:
             return node
         done = replace(node, pinned=pinned, updated_at=now, version=node.version + 1)

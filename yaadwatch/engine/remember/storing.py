@@ -29,7 +29,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import HOT, Node
 from yaadwatch.model.settings import NODE_ATTRIBUTES_BYTES_MAX, TAGS_MAX
-from yaadwatch.store import anchors, hot, nodes
+from yaadwatch.store import agreements, anchors, hot, nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth.authority import FROM_GIT
 
@@ -352,6 +352,7 @@ def _said_again(
     hold = node_changes.confirm(
         conn, home, node, rests_on, now, actor=origin, reason=reason, away=item.away
     )
+    agreements.offer(conn, [node.id])
     node_changes.learn(conn, node, item.where, now)
     lessons.learned(conn, home, node, item.draft.session, now)
     if not within:

@@ -159,12 +159,13 @@ def _look(
     items = agreement.items if agreement is not None else ()
     # A rule that is agreed to have no line is here only as far as it would be without that.
     agreed = [row.node for row in items if row.file]
+    stood = {text_hash(row.graph) for row in items if row.file and row.graph}
     is_union = agreement is None or (seen.from_git and seen.commits is None)
     hidden = provenance.hidden(conn, worktree)
     kept_here = set() if seen.path in personal else hot.only_in(conn, personal)
     rules = {
         node.id: node
-        for node in hot.rules(conn, hidden=hidden | away, inside=inside)
+        for node in hot.rules(conn, hidden=hidden | away, inside=inside | stood)
         if node.id not in hidden | kept_here
         and (
             node.id not in away

@@ -24,6 +24,7 @@ _CHANGES: Final = {
     "edited": "changed",
     "demoted": "taken out",
     "confirmed": "said again",
+    "shared": "sent to other agents",
 }
 
 

@@ -16,6 +16,8 @@ from yaadwatch.store.codec import from_ms, json_list
 
 APPROVED: Final = "approved"
 """The change of a version by which a person approved the words of an agent or an import."""
+SHARED: Final = "shared"
+"""The change of a version by which a person sent a statement of an agent file to other agents."""
 TAKEN_BACK: Final = "taken back"
 """The change of a version that takes back the one before it."""
 
@@ -35,7 +37,7 @@ def approvals(node: str) -> str:
         SELECT at_ms
           FROM node_versions
          WHERE node = {node}.id AND {_BY_PERSON} AND reason NOT LIKE '%{FROM_GIT}'
-           AND (change IN ('{APPROVED}', 'confirmed', 'pinned', 'edited')
+           AND (change IN ('{APPROVED}', '{SHARED}', 'confirmed', 'pinned', 'edited')
                 OR (change = 'restored' AND reason <> ''))
            AND version > coalesce((
                SELECT max(version)

@@ -1,0 +1,141 @@
+"""Which statements of agent files travel, why the others do not, and how a person sends them."""
+
+import pytest
+
+from yaadwatch.engine.syncing import sharing, verbs
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.ids import called
+
+CLAUDE = (
+    "# Rules\n\n- Use tabs in Go files\n- The parser reads src/net.py\n"
+    "- We release on Tuesdays only\n"
+)
+AGENTS = "# For agents\n\n- Be brief\n"
+TABS, PAGES = "Use tabs in Go files", "The parser reads src/net.py"
+WEEK = "We release on Tuesdays only"
+
+
+@pytest.fixture
+def tree(world):
+    tree = world.repo()
+    tree.write("CLAUDE.md", CLAUDE)
+    tree.write("AGENTS.md", AGENTS)
+    tree.write("web/AGENTS.md", "- Use Zod here\n")
+    tree.add(mode="inline")
+    tree.sync()
+    return tree
+
+
+def told(tree, **fields):
+    tree.settle()
+    rows = sharing.statements(tree.home, tree.call, **fields)["statements"]
+    return {row["text"]: row for row in rows}
+
+
+def share(tree, **fields):
+    tree.settle()
+    return sharing.files_share(tree.home, tree.call, **fields)
+
+
+def test_each_statement_says_whether_it_travels_and_why_not(tree):
+    tree.write("CLAUDE.md", CLAUDE + "- Never push on Fridays\n")
+    for _ in range(3):
+        tree.sync()
+
+    rows = told(tree)
+
+    assert rows["Never push on Fridays"]["travels"]
+    assert rows["Never push on Fridays"]["to"] == ["AGENTS.md"]
+    assert "was there before" in rows[TABS]["reason"]
+    assert f"yaadwatch files share {called(rows[TABS]['id'])}" in rows[TABS]["reason"]
+    assert "instructs nobody" in rows[PAGES]["reason"]
+    assert f"yaadwatch files share {called(rows[PAGES]['id'])}" in rows[PAGES]["reason"]
+    assert rows["Use Zod here"]["reason"] == "it holds for web/ only"
+    assert rows[TABS]["line"] == 3
+    assert {row["path"] for row in told(tree, path="AGENTS.md").values()} == {"AGENTS.md"}
+
+
+def test_a_whole_file_is_shared_and_taken_back(tree):
+    before = {name: tree.read(name) for name in ("CLAUDE.md", "AGENTS.md")}
+
+    answer = share(tree, path="CLAUDE.md")
+
+    assert {row["text"] for row in answer["shared"]} == {TABS, WEEK}
+    assert answer["wrote"] == ["AGENTS.md"]
+    assert TABS in tree.read("AGENTS.md")
+    assert WEEK in tree.read("AGENTS.md")
+    assert told(tree)[WEEK]["to"] == ["AGENTS.md"]
+    assert [row["text"] for row in answer["stays"]] == [PAGES]
+    assert PAGES not in tree.read("AGENTS.md")
+    assert tree.read("CLAUDE.md") == before["CLAUDE.md"]
+
+    ids = [row["id"] for row in answer["shared"]]
+    assert all(called(one) in answer["undo"] for one in ids)
+    back = share(tree, ids=ids, undo=True)
+    assert {name: tree.read(name) for name in before} == before
+    assert "--undo" not in back["undo"]
+
+
+def test_chosen_memories_only(tree):
+    pages = told(tree)[PAGES]["id"]
+
+    share(tree, path="CLAUDE.md", ids=[called(pages)])
+
+    assert PAGES in tree.read("AGENTS.md")
+    assert TABS not in tree.read("AGENTS.md")
+    assert share(tree, ids=[pages])["shared"] == []
+
+
+def test_what_holds_for_a_folder_stays_there(tree):
+    answer = share(tree, path="web/AGENTS.md")
+
+    assert answer["shared"] == []
+    assert [row["reason"] for row in answer["stays"]] == ["it holds for web/ only"]
+    assert "Zod" not in tree.read("AGENTS.md") + tree.read("CLAUDE.md")
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({}, Code.BAD_REQUEST),
+        ({"path": "NOTHING.md"}, Code.NOT_FOUND),
+        ({"path": "CLAUDE.md", "ids": ["zzzz"]}, Code.NOT_FOUND),
+    ],
+)
+def test_what_cannot_be_shared_changes_nothing(tree, fields, code):
+    before = tree.read("AGENTS.md")
+    with pytest.raises(YaadError) as caught:
+        share(tree, **fields)
+
+    assert caught.value.code is code
+    assert tree.read("AGENTS.md") == before
+
+
+def test_a_rule_that_a_branch_lacks_is_offered_again_when_it_is_stated_there(world):
+    """A block stays as git brought it, until a person states the rule on that branch."""
+    tree = world.repo()
+    tree.git("config", "user.email", "ada@example.org")
+    tree.write("CLAUDE.md", CLAUDE)
+    tree.commit("rules")
+    tree.add(mode="inline")
+    tree.remember("Never push on Fridays", kind="convention")
+    tree.sync()
+    tree.commit("a block")
+    tree.sync()
+    tree.git("branch", "release")
+    rule = tree.remember("Never log tokens", kind="convention")
+    tree.sync()
+    tree.commit("more rules")
+    tree.sync()
+    tree.git("checkout", "-q", "release")
+    for _ in range(2):
+        tree.sync()
+    assert tree.git("status", "--porcelain") == ""
+
+    assert tree.remember("Never log tokens", kind="convention") == rule
+    for _ in range(2):
+        tree.sync()
+
+    assert "Never log tokens" in tree.read("CLAUDE.md")
+    assert "is not committed" in tree.rows()["CLAUDE.md"].reason
+    assert verbs.files(tree.home, tree.call)["files"][0]["reason"]

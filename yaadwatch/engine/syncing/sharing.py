@@ -1,0 +1,271 @@
+"""Which statements of agent files travel to other agents, why the others do not, and send them."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bridges.agents import CARRIERS
+from bridges.instructing import LINK, PROSE, THANKS, TO_DO
+from bridges.rules import Statement
+from yaadwatch.core.text import text_hash
+from yaadwatch.engine import node_changes
+from yaadwatch.engine.agent_files import finding, reading
+from yaadwatch.engine.agent_files.finding import Found
+from yaadwatch.engine.syncing import branch_file, tree, verbs
+from yaadwatch.engine.syncing.deciding import as_stored
+from yaadwatch.engine.workspace import Call, Home, Space
+from yaadwatch.model import events
+from yaadwatch.model.agent_files import INLINE, PRIVATE, SYNCED, AgentFileRow
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.ids import called
+from yaadwatch.model.nodes import HOT, WARM, Node
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
+from yaadwatch.store import agent_files, agreements, hot, nodes, provenance
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import versions
+from yaadwatch.store.truth.authority import SHARED, TAKEN_BACK
+from yaadwatch.system import files as file_system
+
+NO_RULE: Final = frozenset({LINK, PROSE, THANKS, TO_DO})
+"""Reasons of statements that say the same in another file, and are no rules there either."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """A statement of an agent file, the memory that it is, and why it goes to no other agent.
+
+    `bars` is a reason that no command changes: the words would mean something else elsewhere.
+    """
+
+    path: str
+    statement: Statement
+    node: Node | None
+    bars: str = ""
+    reason: str = ""
+
+
+def statements(home: Home, call: Call, *, path: str | None = None) -> dict[str, object]:
+    """Return what agent files state, and whether each statement travels; the answer is Statements.
+
+    Args:
+        home: what may be reached.
+        call: whose work tree.
+        path: one file only.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no such agent file.
+    """
+    with home.space(call) as space:
+        found = _told(home, space, verbs.named(space, call, path) if path is not None else None)
+        rows = space.db.read(agent_files.of_worktree, space.worktree.id)
+        return {"statements": [_as_json(space, one, rows) for one in found]}
+
+
+def files_share(
+    home: Home, call: Call, *, path: str | None = None, ids: Sequence[str] = (), undo: bool = False
+) -> dict[str, object]:
+    """Send what an agent file states to the other agents: all of it, or chosen memories.
+
+    What would mean something else elsewhere stays; the answer (Shared) says why.
+
+    Args:
+        home: what may be reached.
+        call: whose work tree.
+        path: the file; None where `ids` say it all.
+        ids: the memories, as they are called; empty: all that the file states.
+        undo: take them back instead.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no such agent file, or it does not state one of `ids`;
+            BAD_REQUEST when neither is given. Nothing was changed.
+    """
+    if path is None and not ids:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "Which rules do you mean? Name a file, or memories; nothing was shared.",
+            hint="yaadwatch files share CLAUDE.md",
+        )
+    with home.space(call) as space:
+        tree.sync_space(home, space)
+        known = _told(home, space, verbs.named(space, call, path) if path is not None else None)
+        meant = _chosen(known, ids)
+        # What only is no rule as it reads is sent where a person chose it.
+        kept = [one for one in meant if one.bars and not (undo or (ids and one.bars in NO_RULE))]
+        able = [one.node for one in meant if one.node is not None and one not in kept]
+        changed = space.db.write(_shared(home, call, undo=undo), [node.id for node in able])
+    answer = verbs.files_sync(home, call)
+    stays = [
+        {"path": one.path, "line": one.statement.line, "text": _text(one), "reason": one.bars}
+        for one in kept
+    ]
+    back = " ".join(called(node.id) for node in changed)
+    back_to = "" if undo else " --undo"
+    return answer | {
+        "shared": [{"id": node.id, "text": node.text} for node in changed],
+        "stays": stays,
+        "undo": f"yaadwatch files share{back_to} {back}" if back else None,
+    }
+
+
+def _shared(
+    home: Home, call: Call, *, undo: bool
+) -> Callable[[Connection, Sequence[str]], list[Node]]:
+    """Return the transaction that makes memories rules for every agent, or takes that back."""
+
+    def commit(conn: Connection, ids: Sequence[str]) -> list[Node]:
+        now = home.clock.now()
+        changed = []
+        for node in nodes.many(conn, ids).values():
+            if node.archived_at is not None or (node.tier == HOT) != undo:
+                continue
+            tier = WARM if undo else HOT
+            done = replace(node, tier=tier, updated_at=now, version=node.version + 1)
+            word = TAKEN_BACK if undo else SHARED
+            nodes.replace(conn, done, expected_version=node.version)
+            versions.add(conn, node_changes.version_of(done, now, word, call.origin))
+            body: dict[str, object] = {"change": word}
+            log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body=body))
+            changed.append(done)
+        if not undo:
+            agreements.offer(conn, ids)
+        return changed
+
+    return commit
+
+
+def _chosen(known: Sequence[Told], ids: Sequence[str]) -> list[Told]:
+    """Return the statements of chosen memories; all where none is chosen.
+
+    Raises:
+        YaadError: NOT_FOUND when no statement is one of them.
+    """
+    if not ids:
+        return list(known)
+    found = []
+    for given in ids:
+        meant = given.lower().strip()
+        of_it = [
+            one
+            for one in known
+            if one.node is not None and meant in (one.node.id, called(one.node.id))
+        ]
+        if not of_it:
+            raise YaadError(
+                Code.NOT_FOUND,
+                f"No agent file here states a memory {given}; nothing was shared.",
+                hint="What they state: yaadwatch files --statements",
+            )
+        found += of_it
+    return found
+
+
+def _told(home: Home, space: Space, path: str | None) -> list[Told]:
+    """Return what the agent files of a work tree state outside our blocks, file by file.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no agent file at `path`.
+    """
+    fleet = reading.fleet(home, space)
+    if path is not None and path not in fleet.files:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{path} is no agent file of {space.root}; nothing was changed.",
+            hint="What there is: yaadwatch files list",
+        )
+    personal = finding.personal(space.repository, fleet)
+    found: list[Told] = []
+    for name, file in fleet.files.items():
+        if path in (None, name) and not file.reason:
+            found += _of_file(space, file, personal)
+    return found
+
+
+def _of_file(space: Space, file: Found, personal: Collection[str]) -> list[Told]:
+    seen = file_system.observe(space.root, file.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+    if seen.data is None:
+        return []
+    document = reading.parsed(file.bridge, seen.data)
+    by_words, rules = space.db.read(_memories, space.worktree.id, file.path)
+    elsewhere = ""
+    if file.path in personal:
+        elsewhere = "git does not share its file, so it is for you alone"
+    elif not file.here:
+        elsewhere = f"it holds for {file.path.rpartition('/')[0]}/ only"
+    elif not document.everywhere:
+        elsewhere = "its file holds for some files or tasks only"
+    found = []
+    for statement in document.statements:
+        node = by_words.get(text_hash(as_stored(statement.text)))
+        bars = elsewhere or statement.stays
+        reason = bars or _why_not(node, rules)
+        found.append(Told(path=file.path, statement=statement, node=node, bars=bars, reason=reason))
+    return found
+
+
+def _memories(conn: Connection, worktree: int, path: str) -> tuple[dict[str, Node], set[str]]:
+    """Return the memories that a file states, by the hash of their words; and which are rules."""
+    rows = [row for row in provenance.on_path(conn, worktree, path) if row.line is not None]
+    found = nodes.many(conn, [row.node for row in rows])
+    by_words = {
+        text_hash(text): found[node]
+        for node, said in hot.texts(conn, found).items()
+        for text in reversed(said)
+    }
+    return by_words, {node.id for node in hot.rules(conn, agents=False)}
+
+
+def _why_not(node: Node | None, rules: set[str]) -> str:
+    """Return why a statement that could travel does not; '' where it does."""
+    if node is None:
+        return "it is not read yet"
+    if node.id in rules:
+        return ""
+    if node.archived_at is not None:
+        return "its memory is archived"
+    share = f"; to send it: yaadwatch files share {called(node.id)}"
+    if node.tier == HOT:
+        return "another memory supersedes it"
+    if node.kind in ("convention", "decision", "preference", "command"):
+        return f"it was there before yaadwatch, or came with git{share}"
+    return f"it is a {node.kind}, and only rules travel{share}"
+
+
+def _as_json(space: Space, told: Told, rows: Mapping[str, AgentFileRow]) -> dict[str, object]:
+    to = [] if told.reason or told.node is None else _targets(space, told, rows)
+    reason = told.reason
+    if told.node is not None and told.bars in NO_RULE:
+        reason += f"; to send it: yaadwatch files share {called(told.node.id)}"
+    if not reason and not to:
+        reason = "no other agent file here takes part, or has room"
+    return {
+        "path": told.path,
+        "line": told.statement.line,
+        "text": _text(told),
+        "id": told.node.id if told.node is not None else None,
+        "travels": bool(to),
+        "to": to,
+        "reason": reason or None,
+    }
+
+
+def _targets(space: Space, told: Told, rows: Mapping[str, AgentFileRow]) -> list[str]:
+    """Return the other files that tell agents a rule: blocks in which it stands, files of ours."""
+    node = told.node.id if told.node is not None else ""
+    standing = set(space.db.read(agreements.standing, node))
+    blocks = [
+        path
+        for path, row in rows.items()
+        if path in standing and row.mode == INLINE and not branch_file.is_refused(row)
+    ]
+    own = [
+        path
+        for path in sorted(CARRIERS & rows.keys())
+        if rows[path].mode == PRIVATE and rows[path].state == SYNCED and rows[path].block
+    ]
+    return [path for path in (*blocks, *own) if path != told.path]
+
+
+def _text(told: Told) -> str:
+    return as_stored(told.statement.text)
