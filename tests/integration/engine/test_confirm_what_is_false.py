@@ -123,3 +123,26 @@ def test_a_rule_of_a_file_is_false_for_the_daemon_as_long_as_it_is_for_check(sit
     assert [row["id"] for row in site.stale()["stale"]] == [doubt["id"]]
     (found,) = offline.rows(offline.check(site.path, base="HEAD~1"))["false"]
     assert found["line"] == 3
+
+
+@pytest.mark.parametrize("sort", CASES)
+def test_to_say_it_again_does_not_clear_it(site, sort):
+    text, change, _ = CASES[sort]
+    memory = site.remember(text)
+    change(site)
+    site.commit("change")
+    verdict = site.verdict(memory)
+
+    assert site.remember(text, symbols=[]) == memory
+
+    assert site.verdict(memory) == verdict != "fresh"
+
+
+def test_to_say_again_what_only_has_a_new_body_confirms_it(site):
+    memory = site.remember("Retries live in src/net.py", symbols=["fetch_with_retry"])
+    site.write("src/net.py", FIVE_TRIES)
+    assert site.verdict(memory) == "changed"
+
+    site.remember("Retries live in src/net.py")
+
+    assert site.verdict(memory) == "fresh"

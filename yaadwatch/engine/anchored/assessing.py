@@ -8,6 +8,7 @@ from yaadwatch.core.references.mentions import mentions
 from yaadwatch.core.truth import verdict as judging
 from yaadwatch.core.truth.doubt import proposals, weights
 from yaadwatch.core.truth.doubt.features import Sight, features, is_lost, lost_of
+from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.verdict import DOUBTS, Judgement, Seen
 from yaadwatch.engine.anchored import anchor_state
 from yaadwatch.engine.anchored.commit import AtHead
@@ -29,6 +30,11 @@ class Assessed:
     suggestion: Suggestion | None
     sights: tuple[Sight, ...]
     features: dict[str, float]
+
+
+def sight_of(text: str, anchor: Anchor, view: View, head: AtHead) -> Sight:
+    """Return what became of one anchor of a memory that says `text`."""
+    return _sight(text, anchor, anchor_state.see(anchor, view, head))
 
 
 def expect(anchors: Iterable[Anchor], head: AtHead) -> None:
@@ -177,3 +183,26 @@ def _changed(anchor: Anchor, head: AtHead) -> int:
         return len(head.window(commit).differing) if known else 0
     except YaadError:  # a broken history costs this feature, not the verdict
         return 0
+
+
+def is_false(sight: Sight, text: str) -> bool:
+    """Return whether what an anchor is on is false for certain, whatever anybody confirms.
+
+    The text names it and it is not there, or gives it a value that is another one. A new body
+    proves nothing.
+    """
+    judged = sight.judgement
+    anchor = judged.anchor
+    if anchor.method is Method.VALUE:
+        return judged.verdict in (Verdict.CHANGED, Verdict.GONE) or judged.also_changed
+    if judged.verdict is Verdict.MOVED:
+        return sight.misplaced
+    return judged.verdict is Verdict.GONE and _is_named(text, anchor)
+
+
+def _is_named(text: str, anchor: Anchor) -> bool:
+    """Return whether a text names what is anchored; it may only have been given with the text."""
+    if anchor.trust == "text":
+        return True
+    name = last_part(anchor.symbol) if anchor.symbol else anchor.path.rpartition("/")[2]
+    return name in text

@@ -6,14 +6,12 @@ another one. That a definition has a new body proves nothing: its text may be tr
 
 from collections.abc import Sequence
 
-from yaadwatch.core.truth.doubt.features import Sight
-from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine.anchored import assessing
 from yaadwatch.engine.anchored.worktree import expect, look_at
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.store_lookup import Held
 from yaadwatch.engine.workspace import Home
-from yaadwatch.model.anchors import Anchor, Method, Verdict
+from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
@@ -45,7 +43,7 @@ def refuse_false(
     expect(tree, anchors)
     assessing.expect(anchors, head)
     found = assessing.assess(node.text, anchors, tree, head)
-    reasons = [one.judgement.reason for one in found.sights if _is_false(one, node.text)]
+    reasons = [one.judgement.reason for one in found.sights if assessing.is_false(one, node.text)]
     if not reasons:
         return
     why = "; ".join(dict.fromkeys(reasons[:SHOWN_MAX]))
@@ -69,22 +67,3 @@ def refuse_false(
         hint=f"Correct it: {correct}. It is true all the same: yaadwatch confirm {short} --yes"
         " (in a request: anyway true)",
     )
-
-
-def _is_false(sight: Sight, text: str) -> bool:
-    """Return whether something that the text names, or a value that it gives, is not so."""
-    judged = sight.judgement
-    anchor = judged.anchor
-    if anchor.method is Method.VALUE:
-        return judged.verdict in (Verdict.CHANGED, Verdict.GONE) or judged.also_changed
-    if judged.verdict is Verdict.MOVED:
-        return sight.misplaced
-    return judged.verdict is Verdict.GONE and _names(text, anchor)
-
-
-def _names(text: str, anchor: Anchor) -> bool:
-    """Return whether a text names what is anchored; it may only have been given with the text."""
-    if anchor.trust == "text":
-        return True
-    name = last_part(anchor.symbol) if anchor.symbol else anchor.path.rpartition("/")[2]
-    return name in text

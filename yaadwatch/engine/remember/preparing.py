@@ -13,7 +13,14 @@ from yaadwatch.core.text_cache import kept
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.verdict import BY_NAME, DEFINED, Span
 from yaadwatch.engine import branch_ancestry, budget, succession
-from yaadwatch.engine.anchored import anchor_state, anchoring, bases, file_state, uncommitted
+from yaadwatch.engine.anchored import (
+    anchor_state,
+    anchoring,
+    assessing,
+    bases,
+    file_state,
+    uncommitted,
+)
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, look_at
@@ -334,8 +341,25 @@ def _anchored(
         old: Sequence[Anchor] = () if match is None else known.before[match.node.id]
         if match is not None and match.how not in (matching.SAME, matching.WITHIN):
             old = named_by(draft.text, old)
-        anchored.append(_followed(old, found, tree, head))
+        rests_on = _followed(old, found, tree, head)
+        if match is not None and match.how == matching.SAME:
+            rests_on = _with_false(match.node.text, old, rests_on, tree, head)
+        anchored.append(rests_on)
     return anchored
+
+
+def _with_false(
+    text: str, old: Sequence[Anchor], now: Sequence[Anchor], tree: WorkTree, head: AtHead
+) -> list[Anchor]:
+    """Return `now` with what is false for certain as it was anchored, so that it stays flagged.
+
+    To say a false sentence once more does not make it true.
+    """
+    both = {(anchor.path, anchor.symbol): anchor for anchor in now}
+    for anchor in old:
+        if assessing.is_false(assessing.sight_of(text, anchor, tree, head), text):
+            both[anchor.path, anchor.symbol] = anchor
+    return list(both.values())[:ANCHORS_PER_NODE_MAX]
 
 
 def _followed(
