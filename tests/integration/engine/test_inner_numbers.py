@@ -108,6 +108,8 @@ def test_it_is_flagged_in_other_languages(repo, path, before, after):
         ("`publish` is retried three times", "def publish(row):", "def publish(a_row, extra=9):"),
         ("`fetch` gives up after thirty seconds", "=30", "=30.0"),
         ("`fetch` gives up after thirty seconds (#3)", "tries=3", "tries=5"),
+        ("Run `fetch --tries 3 --retry` by hand", "tries=3", "tries=5"),
+        ("`fetch` is retried as in example 3 of the page", "tries=3", "tries=5"),
         ("Step 3: call `publish` again and retry", "range(3)", "range(5)"),
         ("`publish` is retried by one of them", "range(3)", "range(1)"),
         ("`Cart.merge` keeps 80 % of the rows", "rows, 50", "rows, 80"),

@@ -36,6 +36,17 @@ _NAMES_A_THING: Final = frozenset(
     )
 )
 """Words before a number that is a name, and counts nothing."""
+_LEADS: Final = frozenset(
+    (
+        *("is", "are", "was", "be", "of", "to", "than", "at", "after", "every", "in", "by", "with"),
+        *("for", "about", "most", "least", "exactly", "only", "has", "have", "and", "or", "from"),
+        *("max", "maximum", "min", "minimum", "timeout", "limit", "waits", "wait", "retries"),
+    )
+)
+"""Words after which a number alone is a count or a value."""
+_NO_NOUNS: Final = frozenset(
+    ("of", "in", "on", "and", "or", "to", "is", "are", "for", "at", "from", "with", "by", "as")
+)
 _SENTENCE_END: Final = re.compile(r"[.!?;](?=\s)|\n\s*\n|\n\s*[-*+]\s")
 _WORD_OR_NAME: Final = re.compile(r"[^\W\d_]+")
 _NAME_OR_PATH: Final = re.compile(
@@ -97,6 +108,8 @@ def counts(text: str) -> Iterator[Count]:
         last = _WORD_OR_NAME.findall(before[-24:])
         if last and last[-1].lower() in _NAMES_A_THING and before[-1:].isspace():
             continue
+        if _is_in_command(before, after) or _is_name(found, before, after):
+            continue
         sentence = _SENTENCE_END.split(before)[-1] + " "
         sentence += _SENTENCE_END.split(after, maxsplit=1)[0]
         unit = (found["unit"] or "").lower()
@@ -116,6 +129,25 @@ def subjects_of(text: str, words: tuple[str, ...] | list[str] = ()) -> frozenset
     stems = {_stem(one) for one in every if len(one) >= _KEPT_CHARS_MIN and one not in _SAY_NOTHING}
     families = {f"#{at}" for at, family in enumerate(_FAMILIES) if every & family}
     return frozenset((stems - _SAY_NOTHING) | families)
+
+
+def _is_in_command(before: str, after: str) -> bool:
+    """Return whether a number stands in a command in backticks: `run --num 5`."""
+    line, rest = before.rpartition("\n")[2], after.partition("\n")[0]
+    if line.count("`") % 2 == 0:
+        return False
+    return " " in (line.rpartition("`")[2] + rest.partition("`")[0]).strip()
+
+
+def _is_name(found: re.Match[str], before: str, after: str) -> bool:
+    """Return whether a number belongs to the word before it and counts nothing: "task 2 of 5"."""
+    if found["unit"] or (found["word"] or "").lower() in _ADVERBS:
+        return False
+    following = re.match(r" ?`?([A-Za-z]+)", after)
+    if following and following[1].lower() not in _NO_NOUNS:
+        return False
+    leading = re.search(r"([A-Za-z]+) \Z", before)
+    return leading is not None and leading[1].lower() not in _LEADS
 
 
 def _value(found: re.Match[str]) -> str:
