@@ -224,3 +224,34 @@ class TestLinkedWorkTree:
 
         with pytest.raises(YaadError, match="outside of"):
             repo.remember("Payments are doubled", files=[str(other.path / "src/net.py")])
+
+
+class TestWhatGitDoesToFiles:
+    """A clean file whose bytes differ from the commit's is no uncommitted work."""
+
+    def test_line_ends_that_git_converts(self, repo):
+        repo.write(".gitattributes", "*.txt text eol=crlf\n")
+        repo.write("docs/rules.txt", "one\r\ntwo\r\n")
+        repo.commit("rules")
+        memory = repo.remember("The rules are in docs/rules.txt")
+
+        assert repo.show(memory)["anchors"][0]["commit"] == repo.head()
+
+    def test_filter_of_the_repository(self, repo):
+        repo.git("config", "filter.caps.clean", "tr a-z A-Z")
+        repo.git("config", "filter.caps.smudge", "tr A-Z a-z")
+        repo.write(".gitattributes", "*.caps filter=caps\n")
+        repo.write("docs/rules.caps", "one\n")
+        repo.commit("rules")
+        memory = repo.remember("The rules are in docs/rules.caps")
+
+        assert repo.show(memory)["anchors"][0]["commit"] == repo.head()
+
+    def test_edited_file_with_other_line_ends_is_uncommitted(self, repo):
+        repo.write(".gitattributes", "*.txt text eol=crlf\n")
+        repo.write("docs/rules.txt", "one\r\ntwo\r\n")
+        repo.commit("rules")
+        repo.write("docs/rules.txt", "one\r\ntwo\r\nthree\r\n")
+        memory = repo.remember("The rules are in docs/rules.txt")
+
+        assert repo.show(memory)["anchors"][0]["commit"] is None
