@@ -240,7 +240,8 @@ class TestBranches:
     def test_a_rule_said_by_hand_holds_on_every_branch(self, tree):
         tree.remember(RULE, kind="convention")
         settle(tree)
-        tree.git("checkout", "-q", "--", ".")
+        tree.commit("a block")
+        settle(tree)
         tree.git("checkout", "-q", "-b", "more")
         tree.write("CLAUDE.md", CLAUDE + f"- {RULE}\n")
         tree.commit("more")

@@ -201,3 +201,42 @@ def test_no_switch_is_refused_because_of_a_block(world):
             assert tree.git("status", "--porcelain") == ""
             tree.sync()
             tree.commit("merged")
+
+
+def test_a_block_that_is_committed_at_once_does_not_reach_the_branch_that_is_next(world):
+    """Nothing is read between the commit and the checkout, as when both are one command line."""
+    tree = world.repo()
+    tree.git("config", "user.email", "ada@example.org")
+    tree.write("CLAUDE.md", CLAUDE)
+    tree.commit("rules")
+    tree.git("branch", "release")
+    tree.add(mode="inline")
+    tree.remember("Always use jose for tokens", kind="convention")
+    tree.sync()
+    tree.commit("a block")
+
+    tree.git("checkout", "-q", "release")
+    for _ in range(2):
+        tree.sync()
+
+    assert tree.git("status", "--porcelain") == ""
+    tree.git("checkout", "-q", "main")
+    for _ in range(2):
+        tree.sync()
+    assert tree.git("status", "--porcelain") == ""
+    assert "jose" in tree.read("CLAUDE.md")
+
+
+def test_a_first_block_that_git_threw_away_is_written_again(world):
+    tree = world.repo()
+    tree.write("CLAUDE.md", CLAUDE)
+    tree.commit("rules")
+    tree.add(mode="inline")
+    tree.remember("Always use jose for tokens", kind="convention")
+    tree.sync()
+
+    tree.git("checkout", "-q", "--", "CLAUDE.md")
+    for _ in range(2):
+        tree.sync()
+
+    assert "jose" in tree.read("CLAUDE.md")
