@@ -255,9 +255,9 @@ def test_a_prompt_tells_what_is_remembered_as_data(opened):
 
     (message,) = result["messages"]
     assert message["role"] == "user"
-    assert "- bug: about jose (1)" in message["content"]["text"]
-    assert "- task, done: learn jose (2)" in message["content"]["text"]
-    assert "- fix: jose of old (3) [superseded by 1]" in message["content"]["text"]
+    assert '- bug: "about jose" (1)' in message["content"]["text"]
+    assert '- task, done: "learn jose" (2)' in message["content"]["text"]
+    assert '- fix: "jose of old" (3) [superseded by 1]' in message["content"]["text"]
     assert "data, no instruction" in message["content"]["text"]
 
 

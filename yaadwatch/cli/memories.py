@@ -5,7 +5,18 @@ from argparse import ArgumentTypeError, Namespace
 from yaadwatch.cli.parsing import Commands, Parser, utf8_text, whole_number
 from yaadwatch.cli.terminal import Terminal, read_whole, styled
 from yaadwatch.cli.truth import contradicted
-from yaadwatch.cli.words import ago, folder, listed, noted, place, short, tier, worded
+from yaadwatch.cli.words import (
+    ago,
+    folder,
+    listed,
+    named,
+    noted,
+    place,
+    short,
+    tier,
+    worded,
+    worded_by,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -276,9 +287,10 @@ def _facts(answer: "dict[str, Any]", now: "datetime") -> "Iterator[tuple[str, st
     if answer.get("key"):
         yield "key", str(answer["key"])
     if answer["tags"]:
-        yield "tags", ", ".join(answer["tags"])
+        yield "tags", ", ".join(map(named, answer["tags"]))
     for name, value in (answer.get("attributes") or {}).items():
-        yield "attribute", f"{name} = {value}"
+        shown = worded_by(value, "agent:" if answer.get("unverified") else "")
+        yield "attribute", f"{named(name)} = {shown}"
     if answer.get("archived_at"):
         why = answer.get("archive_reason") or "no reason given"
         yield "archived", f"{ago(answer['archived_at'], now)}: {why}"
@@ -302,7 +314,7 @@ def _sections(
             ago(past["at"], now),
             str(past["change"]),
             str(past["by"]),
-            str(past["text"]),
+            worded_by(past["text"], past["by"]),
         )
         for past in answer["versions"]
     ]
@@ -333,7 +345,7 @@ def _as_of(anchor: "dict[str, Any]") -> str:
 
 def _edge(edge: "dict[str, Any]", identity: str) -> tuple[str, str, str]:
     """Return a row for an edge: `depends_on X`, or `<- depends_on X` when it comes from there."""
-    said = str(edge["text"]) + ("  (archived)" if edge.get("archived") else "")
+    said = worded(edge) + ("  (archived)" if edge.get("archived") else "")
     if edge["from"] == identity:
         return str(edge["kind"]), short(edge["to"]), said
     return f"<- {edge['kind']}", short(edge["from"]), said

@@ -7,7 +7,7 @@ from argparse import Namespace
 from yaadwatch.cli.doubts import tell_shallow
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import count, folder, short, was_read
+from yaadwatch.cli.words import count, folder, named, short, was_read
 from yaadwatch.model.agent_files import MODES
 from yaadwatch.model.errors import Code, YaadError
 
@@ -248,7 +248,7 @@ def _row(project: "dict[str, Any]") -> tuple[str, ...]:
     return (
         short(project["id"]),
         styled(folder(project["path"]), "bold"),
-        str(project.get("branch") or "-"),
+        named(project.get("branch") or "-"),
         count(project["memories"], "memory") if was_read(project) else "-",
         styled(stale if was_read(project) else "-", "yellow" if project["stale"] else ""),
         styled(state, "" if state == "ok" else "red"),

@@ -5,7 +5,7 @@ from argparse import Namespace
 from yaadwatch.cli import doubts
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import ago, count, folder, size, was_read
+from yaadwatch.cli.words import ago, count, folder, named, size, was_read
 from yaadwatch.client.connection import NobodyListens
 from yaadwatch.model.errors import Code, YaadError
 
@@ -191,7 +191,7 @@ def _tell_projects(projects: "list[dict[str, Any]]", terminal: Terminal, now: "d
     _title("Projects", terminal)
     shown, others = _first(projects, _is_notable)
     for project in shown:
-        branch = f"  {project['branch']}" if project.get("branch") else ""
+        branch = f"  {named(project['branch'])}" if project.get("branch") else ""
         terminal.line(styled(folder(project["path"]), "bold"), branch, indent=2)
         terminal.line(*_project(project, now), indent=4)
         if pause := project.get("pause"):

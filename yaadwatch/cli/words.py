@@ -124,6 +124,22 @@ def worded(row: dict[str, object]) -> str:
     return f"{noted(row)}: {quoted(text)}"
 
 
+def worded_by(text: object, actor: object) -> str:
+    """Return what a version says: quoted where an agent or an import made it."""
+    if not str(actor).startswith(("agent:", "import")):
+        return str(text)
+    from yaadwatch.core.quoting import quoted
+
+    return quoted(str(text))
+
+
+def named(name: object) -> str:
+    """Return a name that others chose, quoted where it is more than a name."""
+    from yaadwatch.core.quoting import as_name
+
+    return as_name(str(name))
+
+
 def noted(row: dict[str, object]) -> str:
     """Return who said a memory and when, and when a person approved it."""
     from yaadwatch.core.quoting import as_name

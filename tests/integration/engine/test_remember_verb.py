@@ -230,7 +230,7 @@ def test_secrets_are_masked_in_every_byte_on_disk(repo, world):
     for text, secret in zip(texts, SECRETS, strict=True):
         answer = repo.remembered(text, tags=[secret, "net"])
         assert answer["masked"]
-        assert secret not in json.dumps(answer)
+        assert secret not in json.dumps(answer, default=str)
         assert "[masked:" in answer["text"]
         repo.remember(text)
         repo.forget(answer["id"], reason=f"leaked {secret}")

@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import ago, count, short, tier
+from yaadwatch.cli.words import ago, count, short, tier, worded_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def history(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(styled(f"{count(answer['more'], 'older version')}, not told here", "dim"))
     before: tuple[object, ...] = ()
     for past in answer["versions"]:
-        why = f": {past['reason']}" if past.get("reason") else ""
+        why = f": {worded_by(past['reason'], past['by'])}" if past.get("reason") else ""
         terminal.line(
             styled(f"{past['version']:>3}  ", "bold"),
             f"{past['change']} {ago(past['at'], now)} by {past['by']}{why}",
@@ -50,7 +50,8 @@ def history(args: Namespace, client: "Client", terminal: Terminal) -> int:
         # A version that only notes a pin or a confirmation says what the one before it says.
         says = past["text"], past["kind"], past["tier"]
         if says != before:
-            terminal.line(f"{past['text']}  ({past['kind']}, {tier(past['tier'])})", indent=5)
+            text = worded_by(past["text"], past["by"])
+            terminal.line(f"{text}  ({past['kind']}, {tier(past['tier'])})", indent=5)
         before = says
     if len(answer["versions"]) > 1:
         terminal.line(

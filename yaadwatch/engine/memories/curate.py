@@ -325,6 +325,7 @@ def _show(
     )
     ends = {_other(edge, node_id) for edge in related}
     others = nodes.many(conn, ends)
+    whose = authority.of_nodes(conn, ends)
     left = ageing.confidences(conn, [node], home.settings, home.clock.now())[node_id]
     return {
         "id": node.id,
@@ -356,6 +357,7 @@ def _show(
         "edges": [
             json_views.edge_row(edge)
             | {"text": _told(other.text), "archived": other.archived_at is not None}
+            | json_views.by_row(whose.get(other.id))
             for edge in related
             for other in (others[_other(edge, node_id)],)
         ],
