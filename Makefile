@@ -10,7 +10,7 @@ COMPILE := $(BIN)/python -m compileall -q yaadwatch bridges
 # pytest keeps the test modules as it rewrites them; without that each worker does it again in each run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install run test bench soak format clean
+.PHONY: install run test test-agents bench soak format clean
 
 install: $(INSTALLED)  ## a virtual environment with everything, and .venv/bin/yaadwatch
 
@@ -28,6 +28,9 @@ run: $(INSTALLED)  ## watch this checkout in the foreground; Ctrl-C ends it
 test: $(INSTALLED)  ## everything: layers, types, lint, laws, real processes
 	$(COMPILE)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+
+test-agents: $(INSTALLED)  ## real coding agents read what we write; installs them from npm
+	YAAD_REQUIRE=npm $(BIN)/python -m pytest tests/e2e/test_real_agents.py tests/e2e/test_connected_agents.py
 
 bench: $(INSTALLED)  ## what it costs: medians, and ratios within one run
 	$(BIN)/python -m tests.bench
