@@ -5,7 +5,7 @@ from typing import Any
 
 import apsw
 
-from yaadwatch.model.anchors import Anchor, Method
+from yaadwatch.model.anchors import HELD, Anchor, Method
 from yaadwatch.store.codec import json_list
 
 
@@ -135,11 +135,15 @@ def census(conn: apsw.Connection) -> dict[str, int]:
     memories, definitions, files = conn.execute(
         """
         SELECT count(DISTINCT node),
-               count(DISTINCT iif(method IN ('tree', 'hunks'), path || char(0) || symbol, NULL)),
+               count(DISTINCT iif(method IN ('tree', 'hunks'), path || char(0) || symbol,
+                              iif(method = 'value' AND instr(symbol, ?1),
+                                  path || char(0) || substr(symbol, 1, instr(symbol, ?1) - 1),
+                                  NULL))),
                count(DISTINCT iif(method NOT IN ('folder', 'glob'), path, NULL))
           FROM file_watch
          WHERE EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
-        """
+        """,
+        (HELD,),
     ).get
     return {"memories": memories, "definitions": definitions, "files": files}
 

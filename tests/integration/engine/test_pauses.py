@@ -128,6 +128,15 @@ class TestComparing:
         assert briefing.context(home, agent)["comparing"] is None
         assert "of 30 done" not in briefing.context(home, agent)["brief"]
 
+    def test_a_definition_that_holds_a_number_of_a_rule_is_guarded(self, world):
+        tree = world.repo("counted")
+        tree.write("CLAUDE.md", "- Downloads are tried three times, in src/net.py\n")
+        tree.commit("rules")
+
+        added = projects.add(world.home, Call(folder=tree.path, origin="cli"))
+
+        assert added["guards"] == {"memories": 1, "definitions": 1, "files": 1}
+
     def test_add_says_what_it_guards(self, ruled):
         ruled.write("AGENTS.md", "- `fetch_with_retry` is in src/net.py\n- Be brief\n")
 
