@@ -54,6 +54,8 @@ def check(repo, *arguments, terminal=None):
 
 def _nobody(args, terminal):
     class Nobody:
+        wrote = ()
+
         def close(self):
             pass
 
