@@ -1,6 +1,10 @@
 """A commit or an object that disappears blinds no check, and clears no flag."""
 
+import contextlib
+
 import pytest
+
+from yaadwatch.model.errors import YaadError
 
 CACHE = "def cached(key):\n    return key\n"
 CACHE_TEXT = "The cache is `cached` in `src/cache.py`"
@@ -163,3 +167,29 @@ def test_unreadable_blob_never_makes_fresh_what_stands_nowhere_else(repo):
 
     assert repo.verdict(memory) in {"gone", "unknown"}
     assert repo.verdict(other) == "changed"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("index.lock", b"nothing that git wrote"),
+        ("index", b"nothing that git wrote"),
+        ("shallow", b"nothing that git wrote\n"),
+        ("packed-refs", b"nothing that git wrote\n"),
+    ],
+)
+def test_damaged_file_of_git_clears_no_flag(repo, name, content):
+    memory = repo.remember(FETCH)
+    repo.git("mv", "src/net.py", "src/http.py")
+    repo.commit("moved")
+    assert repo.verdict(memory) == "moved"
+
+    place = repo.path / ".git" / name
+    before = place.read_bytes() if place.exists() else None
+    place.write_bytes(content)
+    with contextlib.suppress(YaadError):  # with a message; a traceback would fail here
+        repo.stale(all=True)
+    place.unlink() if before is None else place.write_bytes(before)
+
+    answer = repo.stale(all=True, check=False)
+    assert [row["verdict"] for row in answer["stale"]] == ["moved"]
