@@ -65,7 +65,8 @@ _MUST = re.compile(
 )
 _IMPERATIVE = re.compile(
     r"""^\W*(?:please[ ]|then[ ]|also[ ]
-          |(?:when|if|before|after|for|to|unless|once|in)\b[^,.;:]{2,80}[,:][ ])?
+          |(?:when|if|before|after|for|to|unless|once|in)\b[^,.;:]{2,80}[,:][ ]
+          |[\w *`/&-]{1,40}:\W*)?
         (?:use|follow|keep|put|write|add|commit|wrap|include|favou?r|choose|define|validate|adhere|stick
           |treat|respect|reuse|annotate|consider|remember|stay|place|name|document|format|run|import
           |return|test|update|limit|check|store|group|sort|create|remove|ask|stop|leave|split|declare

@@ -207,7 +207,17 @@ class _Reader:
             and index not in self._is_restricted
             and not _STARTS_BLOCK.match(line)
             and _PARAGRAPH.match(line.strip()) is not None
+            and not self._is_label(index)
         )
+
+    def _is_label(self, index: int) -> bool:
+        """Tell whether a line at the margin is a label with a list below it."""
+        line = self._lines[index]
+        if _INDENTED.match(line) or not _LABEL_END.search(line.strip()):
+            return False
+        below = self._lines[index + 1 : index + 3]
+        first = below[1:] if below and not below[0].strip() else below
+        return bool(first) and _ITEM.fullmatch(first[0]) is not None
 
     def _end(self, index: int) -> int:
         """Return the index of the line below an item whose first paragraph ends above `index`."""

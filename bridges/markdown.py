@@ -277,6 +277,7 @@ class _Reader:
                 end_line=end_line,
                 headings=headings,
                 kind=self._kind,
+                lead=hangs_on,
                 stays=self._stays
                 or stays
                 or why_it_stays(words, form, label=hangs_on, kind=self._kind),

@@ -136,5 +136,6 @@ def _is_statement(value: object) -> bool:
         and isinstance(value.headings, tuple)
         and all(isinstance(one, str) for one in value.headings)
         and (value.kind is None or isinstance(value.kind, str))
+        and isinstance(value.lead, str)
         and isinstance(value.stays, str)
     )

@@ -27,6 +27,7 @@ class Statement:
         end_line: last line of its own words, inclusive.
         headings: the headings above it, outermost first.
         kind: what the nearest heading with a telling word says it is, such as `convention`.
+        lead: the words in front that it hangs on; "" when it stands for itself.
         stays: why it is not passed on to other agents; "" when it may be.
     """
 
@@ -35,6 +36,7 @@ class Statement:
     end_line: int
     headings: tuple[str, ...] = ()
     kind: str | None = None
+    lead: str = ""
     stays: str = ""
 
     def __post_init__(self) -> None:
@@ -42,6 +44,11 @@ class Statement:
             raise ValueError("a statement has words")
         if not 1 <= self.line <= self.end_line:
             raise ValueError(f"lines count from 1 upwards, got {self.line} to {self.end_line}")
+
+    @property
+    def own(self) -> str:
+        """The words of the statement without those that it hangs on."""
+        return self.text[len(self.lead) :].removeprefix(" >").strip() or self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

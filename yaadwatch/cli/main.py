@@ -70,8 +70,9 @@ def run(
         client = (connect or _client)(args, terminal)
         try:
             status: int = args.run(args, client, terminal)
-            if client.wrote and not getattr(args, "json", False):
-                _announce(list(client.wrote), terminal)
+            wrote = getattr(client, "wrote", None)
+            if wrote and not getattr(args, "json", False):
+                _announce(list(wrote), terminal)
         finally:
             client.close()
         terminal.flush()

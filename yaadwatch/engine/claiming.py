@@ -87,7 +87,7 @@ def again(conn: Connection, node: Node, now: datetime) -> None:
 def _extracted(node: Node, headings: Sequence[str]) -> tuple[Claim, ...]:
     if node.kind in TELLING:
         return ()
-    place = claiming.place_of(node.origin)
+    place = claiming.holds_in(node)
     return claiming.extract(node.text, place=place, headings=headings)
 
 

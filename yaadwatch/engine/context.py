@@ -17,10 +17,12 @@ from yaadwatch.core.recall.brief import Brief, Cause, Doubt, Statement
 from yaadwatch.engine import branch_ancestry, json_views, stale
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.loading import Loading, loading
+from yaadwatch.engine.agent_files.package_scope import in_package, other_packages
 from yaadwatch.engine.doubts import ageing, doubting, overlapping
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.recall import verb as recalling
+from yaadwatch.engine.remember import named_files
 from yaadwatch.engine.store_lookup import Shelf, Shelves
 from yaadwatch.engine.syncing import reading as syncing
 from yaadwatch.engine.truth import contradictions, gaps
@@ -107,6 +109,7 @@ def context(
             [Budget(tokens=tokens_max, chars=chars_max)],
             session=session,
             checked=checked,
+            folder=named_files.folder_of(call, space),
         )
         current.shown(home, call, space, composed.shown)
         comparing = json_views.comparing_row(home, space)
@@ -133,6 +136,7 @@ def compose(
     *,
     session: str,
     checked: bool,
+    folder: str = "",
 ) -> list[Brief]:
     """Return the brief of a work tree as its store is now, once for each budget.
 
@@ -143,6 +147,7 @@ def compose(
         budgets: how long the brief may be.
         session: the id of the reader's session; '' when it has none.
         checked: whether the files were looked at just now.
+        folder: where the reader works, relative to the work tree; '' at its top.
     """
     now = home.clock.now()
     agent = next((one for one in AGENTS if origin == f"{AGENT}{one.name}"), None)
@@ -160,6 +165,7 @@ def compose(
         worktree=space.worktree.id,
         away=away,
         session=session,
+        folder=folder,
         read=read,
         carried=carried,
         settings=home.settings_of(space.db.path),
@@ -262,6 +268,7 @@ def _look(
     worktree: int,
     away: Set[str],
     session: str,
+    folder: str,
     read: frozenset[str] | None,
     carried: frozenset[str],
     settings: Settings,
@@ -284,6 +291,7 @@ def _look(
     doubted = nodes.many(conn, [*(flag.node for flag in raised), *replaced])
     places = said_in(conn, worktree, doubted)
     left_out = hidden | spoken | doubted.keys() | gone.keys()
+    left_out |= other_packages(conn, ruling, folder)
     # What replaced a flagged memory is carried in its place, whatever its tier.
     heirs = {new for flag in flagged if flag.node not in spoken for new in gone.get(flag.node, ())}
     ruling += list(nodes.many(conn, sorted(heirs - {node.id for node in ruling})).values())
@@ -360,8 +368,8 @@ def _ranked(
     return [
         Statement(
             id=node.id,
-            text=node.text,
-            summary=node.summary,
+            text=in_package(node, node.text),
+            summary=in_package(node, node.summary),
             pinned=node.pinned,
             source=brief.source_of(node.origin),
             whose=whose.get(node.id),

@@ -10,6 +10,7 @@ from yaadwatch.core.recall.rank import Ranked
 from yaadwatch.core.recall.shelving import Answers
 from yaadwatch.core.text import estimate_tokens, summarise
 from yaadwatch.engine import branch_ancestry, json_views, store_lookup, succession
+from yaadwatch.engine.agent_files import package_scope
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.recall import gathering
@@ -150,6 +151,8 @@ def recall(
         )
         found = _ask(home, there, question, now)
         known = _read(found, question.wanted.at)
+        if path is None and not all_branches:
+            found = _of_this_package(found, known, call)
         fitted = budget.fit(_items(query, found.best, known, depth), tokens_max, depth)
         doubts = _doubts(found, fitted)
         states = _states(found, fitted, known)
@@ -209,6 +212,16 @@ def is_answered(home: Home, there: Shelves, text: str, now: datetime) -> bool:
         min_score=usual.min_score,
     )
     return not _is_poor(_ask(home, there, question, now))
+
+
+def _of_this_package(found: _Found, known: Mapping[str, Node], call: Call) -> _Found:
+    """Leave out the rules of other packages than the one that is asked from."""
+    shelf = next((one for one in found.shelf.values() if one.space is not None), None)
+    if shelf is None or shelf.space is None:
+        return found
+    here = named_files.folder_of(call, shelf.space)
+    apart = shelf.db.read(package_scope.other_packages, known.values(), here)
+    return replace(found, best=[one for one in found.best if one.candidate.id not in apart])
 
 
 def _is_poor(found: _Found) -> bool:

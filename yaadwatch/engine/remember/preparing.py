@@ -32,7 +32,7 @@ from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.nodes import PROJECT, USER, Node
+from yaadwatch.model.nodes import HOT, PROJECT, USER, Node
 from yaadwatch.model.provisional import Checkout
 from yaadwatch.model.settings import (
     ANCHORS_PER_NODE_MAX,
@@ -134,6 +134,12 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
             )
         )
     return ready
+
+
+def hot_kind(words: str, headings: tuple[str, ...]) -> str | None:
+    """Return the kind of words that are a rule by themselves; None when they are none."""
+    sort = classify.classify(words, headings=headings)
+    return sort.kind if sort.tier == HOT else None
 
 
 def _cleaned(draft: Draft, masked: Masked) -> Draft:

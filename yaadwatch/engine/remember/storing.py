@@ -7,7 +7,9 @@ from typing import Final
 
 from yaadwatch.core import text
 from yaadwatch.core.quoting import quoted
+from yaadwatch.core.truth.claiming.statements import HOLDS_IN, place_of
 from yaadwatch.engine import claiming, node_changes, succession
+from yaadwatch.engine.agent_files import package_scope
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.remember import matching, relating
@@ -18,6 +20,7 @@ from yaadwatch.engine.remember.drafts import (
     SAME,
     Admitted,
     Draft,
+    Match,
     Ready,
     clean_attributes,
     merged,
@@ -51,6 +54,10 @@ def store(conn: Connection, home: Home, item: Ready, now: datetime) -> Admitted:
     if item.draft.expected_version is not None:
         _require_version(conn, item)
     match = matching.again(conn, item)
+    if match is not None and _rests_elsewhere(conn, item, match.node):
+        item = replace(item, text_hash=_hash_in_folder(item))
+        twin = nodes.by_hash(conn, item.scope, item.text_hash, thing=False)
+        match = Match(twin, matching.SAME) if twin is not None else None
     if match is None or match.how in (matching.KEYED, matching.REFINES):
         dismissing.refuse(conn, item.text, actor=item.draft.origin)
         dismissing.lift(conn, [item.text], actor=item.draft.origin)
@@ -228,6 +235,26 @@ def _require_version(conn: Connection, item: Ready) -> None:
     nodes.require_version(conn, holder.id, draft.expected_version or 0)
 
 
+def _rests_elsewhere(conn: Connection, item: Ready, known: Node) -> bool:
+    """Return whether a file of one folder says in the words of another what rests on other files.
+
+    "The config is in src/index.ts" is another statement in each package.
+    """
+    if not item.draft.origin.startswith(matching.FILE) or not item.anchors:
+        return False
+    if place_of(item.draft.origin) == place_of(known.origin):
+        return False
+    rests_on = anchors.of_nodes(conn, [known.id]).get(known.id, ())
+    return {(one.path, one.symbol) for one in item.anchors} != {
+        (one.path, one.symbol) for one in rests_on
+    }
+
+
+def _hash_in_folder(item: Ready) -> str:
+    """Return the hash of a statement that holds for one folder, and says there what others say."""
+    return text.text_hash(f"{place_of(item.draft.origin)}\0{item.text}")
+
+
 def _hash_apart(node: Node) -> str:
     """Return a hash that no words have: whoever says the words means another memory."""
     return text.text_hash(f"{node.id}\0{node.text}")
@@ -299,6 +326,9 @@ def _given(item: Ready, known: Node, now: datetime, *, kept: bool) -> Node:
         attributes = clean_attributes(
             merged(known.attributes, draft.attributes), NODE_ATTRIBUTES_BYTES_MAX
         )
+    if not draft.has_id:
+        package = draft.attributes.get(HOLDS_IN)
+        attributes = merged(attributes, package_scope.widened(known, package))
     return replace(
         stated,
         kind=item.kind if draft.kind else known.kind,

@@ -7,7 +7,9 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
+from yaadwatch.core.truth.claiming.statements import HOLDS_IN
 from yaadwatch.engine import json_views
+from yaadwatch.engine.agent_files import package_scope
 from yaadwatch.engine.doubts import overlapping
 from yaadwatch.engine.doubts.overlapping import Overlap
 from yaadwatch.engine.learning import current
@@ -188,4 +190,8 @@ def _placed(draft: Draft, call: Call, space: Space, session: str) -> Draft:
     """Return a draft of a session, its files as they are from the top of the work tree."""
     here = named_files.folder_of(call, space)
     files = tuple(named_files.file_of(path, here, space) for path in draft.files)
+    package = package_scope.package_of(space.root, here)
+    if package and draft.kind != "task":
+        attributes = {HOLDS_IN: package, **draft.attributes}
+        draft = replace(draft, attributes=attributes)
     return replace(draft, folder=here, files=files, session=session)

@@ -16,6 +16,7 @@ from bridges.registry import for_path
 from yaadwatch.core.quoting import as_line
 from yaadwatch.core.sync.budget import Rule, fit
 from yaadwatch.core.text import text_hash
+from yaadwatch.core.truth.claiming.statements import HOLDS_IN
 from yaadwatch.core.wording import addresses_agents
 from yaadwatch.engine import identity
 from yaadwatch.engine.stores.store_places import exclude_file
@@ -201,7 +202,9 @@ def _rules(
     """
     hidden = provenance.hidden(conn, worktree) | away
     rules = [
-        node for node in hot.rules(conn, agents=agents, hidden=hidden) if node.id not in hidden
+        node
+        for node in hot.rules(conn, agents=agents, hidden=hidden)
+        if node.id not in hidden and HOLDS_IN not in node.attributes
     ]
     if agents:
         approved = authority.approved(conn, [node.id for node in rules])

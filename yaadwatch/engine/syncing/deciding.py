@@ -14,6 +14,7 @@ from yaadwatch.core.sync.plan import Plan
 from yaadwatch.core.sync.reconcile import Terms
 from yaadwatch.core.sync.sides import File, Graph, Known
 from yaadwatch.core.text import text_hash
+from yaadwatch.core.truth.claiming.statements import HOLDS_IN
 from yaadwatch.engine.syncing.gathering import Gathered
 from yaadwatch.engine.workspace import Space
 from yaadwatch.model.agent_files import INLINE
@@ -167,6 +168,7 @@ def _look(
         node.id: node
         for node in hot.rules(conn, hidden=hidden | away, inside=inside | stood)
         if node.id not in hidden | kept_here
+        and HOLDS_IN not in node.attributes
         and (
             node.id not in away
             # What stands in a file is not taken out of it because of a branch.

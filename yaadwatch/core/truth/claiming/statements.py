@@ -42,6 +42,7 @@ from yaadwatch.core.truth.claiming.words import (
     TOPICS,
     WORD_VALUES,
 )
+from yaadwatch.model.nodes import Node
 
 SENTENCE_CHARS_MAX: Final = 240
 """A longer sentence says more than one value."""
@@ -130,6 +131,16 @@ def given(
 def subject_of(words: str) -> str:
     """Return a subject in the words of a caller, as it is compared with others."""
     return as_noun(words)
+
+
+HOLDS_IN: Final = "holds_in"
+"""The attribute of a memory that says in which package it was stated."""
+
+
+def holds_in(node: Node) -> str:
+    """Return the folder that a memory holds for; '' for the whole project."""
+    said = node.attributes.get(HOLDS_IN)
+    return said if isinstance(said, str) else place_of(node.origin)
 
 
 def place_of(origin: str) -> str:

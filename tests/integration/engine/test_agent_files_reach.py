@@ -1,0 +1,405 @@
+"""What of an agent file reaches other agents: whole rules, with their conditions."""
+
+import pytest
+
+from yaadwatch.engine import context as contexts
+from yaadwatch.engine.syncing import verbs
+from yaadwatch.engine.workspace import Call
+
+CLAUDE = "# Claude\n\n- Be kind\n"
+AGENTS = "# Agents\n\n- Be brief\n"
+BODIES = {
+    "nested": "- Never do any of these:\n  - push to main\n  - skip the tests\n",
+    "fence": "- Always format dates like this:\n  ```\n  2026-01-31\n  ```\n",
+    "table": "- Never import these:\n\n  | name | why |\n  |---|---|\n  | moment | old |\n",
+    "paragraph": "- Never commit secrets;\n\n  they go into the vault\n",
+    "wrapped": "- Always run the suite with the database in a container before you\npush to main\n",
+    "labelled": "Never do any of these:\n\n- push to main\n- skip the tests\n",
+}
+
+
+@pytest.fixture
+def tree(world):
+    """A repository with two agent files that have a block each, which says one rule."""
+    tree = world.repo()
+    tree.write("CLAUDE.md", CLAUDE)
+    tree.write("AGENTS.md", AGENTS)
+    tree.commit("rules")
+    tree.add(mode="inline")
+    tree.remember("Always deploy through canary")
+    tree.sync()
+    return tree
+
+
+def block(tree, path):
+    text = tree.read(path)
+    return text.partition("keep this block.\n")[2].partition("<!-- yaad:end")[0]
+
+
+def type_in_block(tree, path, lines):
+    tree.write(path, tree.read(path).replace("<!-- yaad:end", f"{lines}<!-- yaad:end"))
+    tree.sync()
+
+
+def type_outside(tree, path, lines):
+    tree.write(path, tree.read(path).replace("\n\n- Be", f"\n\n{lines}\n## Own\n\n- Be", 1))
+    tree.sync()
+
+
+def context(tree, *, agent="", folder=""):
+    call = Call(folder=tree.path / folder, origin=f"agent:{agent}" if agent else "cli")
+    return contexts.context(tree.home, call)["brief"]
+
+
+@pytest.mark.parametrize("lines", BODIES.values(), ids=BODIES)
+class TestBodies:
+    def test_a_rule_reaches_the_other_file_with_its_body(self, tree, lines):
+        type_in_block(tree, "CLAUDE.md", lines)
+
+        words = block(tree, "AGENTS.md").split()
+
+        assert " ".join(lines.split()[2:4]) in " ".join(words)
+        assert lines.split()[-1] in words
+        assert lines in block(tree, "CLAUDE.md")
+
+    def test_a_rule_that_is_deleted_takes_its_body_with_it(self, tree, lines):
+        type_in_block(tree, "CLAUDE.md", lines)
+        other = tree.read("AGENTS.md")
+        kept = other.partition("- Always deploy through canary\n")
+        tree.write("AGENTS.md", kept[0] + kept[1] + "<!-- yaad:end -->\n")
+
+        tree.sync()
+
+        assert block(tree, "CLAUDE.md").strip() == "- Always deploy through canary"
+        assert block(tree, "AGENTS.md") == "- Always deploy through canary\n"
+
+    def test_it_is_one_memory(self, tree, lines):
+        type_in_block(tree, "CLAUDE.md", lines)
+
+        known = [one for one in tree.memories() if "canary" not in one and "Be " not in one]
+
+        assert len(known) == 1
+
+
+class TestConditions:
+    @pytest.mark.parametrize(
+        "heading",
+        [
+            "If you write SQL",
+            "Only for the Windows build",
+            "When you touch migrations",
+            "For the mobile app:",
+            "In production",
+            "TypeScript",
+            "Backend",
+        ],
+    )
+    def test_a_rule_below_a_heading_that_says_when_goes_with_it(self, tree, heading):
+        type_outside(tree, "CLAUDE.md", f"## {heading}\n\n- Use lower-case keywords\n")
+
+        (line,) = [one for one in block(tree, "AGENTS.md").splitlines() if "keywords" in one]
+
+        assert heading in line
+
+    def test_such_a_heading_in_a_block_goes_with_its_rules(self, tree):
+        type_in_block(tree, "CLAUDE.md", "## Never do this\n\n- Force-push to main\n")
+
+        assert "- Never do this > Force-push to main" in block(tree, "AGENTS.md")
+        assert "## Never do this\n\n- Force-push to main\n" in block(tree, "CLAUDE.md")
+
+    def test_new_rules_come_above_such_a_heading(self, tree):
+        type_in_block(tree, "CLAUDE.md", "## Never do this\n\n- Force-push to main\n")
+        tree.remember("Always use tabs")
+        tree.sync()
+
+        said = block(tree, "CLAUDE.md")
+
+        assert said.index("Always use tabs") < said.index("## Never")
+
+    def test_a_sentence_over_a_list_that_says_when_goes_with_it(self, tree):
+        lines = "If you change the schema, keep to these.\n\n- Use reversible steps\n"
+        type_outside(tree, "CLAUDE.md", lines)
+
+        (line,) = [one for one in block(tree, "AGENTS.md").splitlines() if "reversible" in one]
+
+        assert line.startswith("- If you change the schema")
+
+    @pytest.mark.parametrize(
+        ("path", "header"),
+        [
+            (".cursor/rules/sql.mdc", "---\nglobs: '*.sql'\n---\n\n"),
+            (".claude/rules/sql.md", "---\npaths: ['*.sql']\n---\n\n"),
+            ("web/AGENTS.md", ""),
+        ],
+    )
+    def test_a_rule_for_some_files_reaches_no_other_file(self, tree, path, header):
+        tree.write(path, header + "- Always use lower-case keywords\n")
+        tree.sync()
+
+        assert "keywords" not in block(tree, "AGENTS.md")
+
+
+class TestWhatIsNoRule:
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            "Conventions came up in the March meeting.\n",
+            "See [the wiki](https://example.com) for more.\n",
+            "The list below is generated.\n",
+            "TODO: write this section\n",
+            "- [ ] Always write this section\n",
+            "Thanks to Bob for these.\n",
+            "- [Avoid barrel files](#21-avoid-barrel-files)\n",
+            "- https://example.com/style\n",
+            "| rule | why |\n|---|---|\n| Always use tabs | width |\n",
+            "- See docs/style.md\n",
+            "- Always release like this\n\n  ```\n  make release\n  ```\n",
+        ],
+    )
+    def test_it_stays_in_its_file_and_can_be_recalled(self, tree, lines):
+        type_outside(tree, "CLAUDE.md", f"## Rules\n\n{lines}")
+
+        assert block(tree, "AGENTS.md") == "- Always deploy through canary\n"
+
+    @pytest.mark.parametrize(
+        "line",
+        ["- Use tabs", "Always use tabs.", "- **Tabs**: use tabs", "- No spaces", "- Tabs only"],
+    )
+    def test_what_instructs_reaches_the_others(self, tree, line):
+        type_outside(tree, "CLAUDE.md", f"## Rules\n\n{line}\n")
+
+        assert len(block(tree, "AGENTS.md").splitlines()) == 2
+
+    def test_installed_skills_are_not_read(self, tree):
+        tree.write("web/.agents/skills/react/AGENTS.md", "- Always avoid barrel files\n")
+        tree.commit("skills")
+        tree.sync()
+
+        assert not any("barrel" in one for one in tree.memories())
+
+
+class TestPersonal:
+    @pytest.mark.parametrize("path", ["CLAUDE.local.md", ".clinerules", ".cursorrules"])
+    def test_what_an_ignored_file_says_reaches_no_shared_file(self, tree, path):
+        exclude = tree.path / ".git" / "info" / "exclude"
+        exclude.write_text(f"{exclude.read_text()}{path}\n")
+        tree.write(path, "# Mine\n\n- Always answer in Dutch\n")
+        tree.sync()
+        tree.write(path, "# Mine\n\n- Always answer in Dutch\n- Always use my fork\n")
+        tree.sync()
+
+        assert "fork" not in block(tree, "AGENTS.md") + block(tree, "CLAUDE.md")
+        assert "Dutch" not in block(tree, "AGENTS.md") + block(tree, "CLAUDE.md")
+
+    def test_what_a_shared_file_says_too_is_not_personal(self, tree):
+        tree.write("CLAUDE.local.md", "# Mine\n\n- Always use my fork\n")
+        tree.sync()
+        type_outside(tree, "CLAUDE.md", "- Always use my fork\n")
+
+        assert "- Always use my fork" in block(tree, "AGENTS.md")
+
+
+class TestWhatIsLoaded:
+    """A rule in a file that an agent does not load is in its brief."""
+
+    RULE = "Always deploy through canary"
+
+    def test_codex_is_told_nothing_twice(self, tree):
+        assert self.RULE not in context(tree, agent="codex")
+
+    def test_what_codex_cuts_off_is_told(self, tree):
+        text = tree.read("AGENTS.md")
+        at = text.index("<!-- yaad:begin")
+        filler = "".join(f"Part {number} of the long story.\n" for number in range(1400))
+        tree.write("AGENTS.md", f"{text[:at]}{filler}\n{text[at:]}")
+        tree.sync()
+
+        assert self.RULE in context(tree, agent="codex")
+        assert self.RULE not in context(tree, agent="opencode")
+
+    def test_what_stands_in_a_file_that_another_replaces_is_told(self, tree):
+        tree.write("AGENTS.override.md", "# Mine\n\n- Only my words\n")
+
+        assert self.RULE in context(tree, agent="codex")
+        assert self.RULE not in context(tree, agent="opencode")
+
+    def test_an_own_limit_of_codex_counts(self, tree, tmp_path):
+        (tmp_path / ".codex").mkdir()
+        (tmp_path / ".codex" / "config.toml").write_text("project_doc_max_bytes = 40\n")
+
+        found = verbs.files(tree.home, tree.call)
+
+        assert self.RULE in context(tree, agent="codex")
+        (codex,) = [one for one in found["agents"] if one["agent"] == "codex"]
+        assert codex["obstacles"][0].startswith("Codex loads 40 of the ")
+        assert codex["ours"] == 0
+
+    def test_a_fallback_name_of_codex_counts(self, world, tmp_path):
+        (tmp_path / ".codex").mkdir()
+        settings = 'project_doc_fallback_filenames = ["CLAUDE.md"]\n'
+        (tmp_path / ".codex" / "config.toml").write_text(settings)
+        tree = world.repo()
+        tree.write("CLAUDE.md", CLAUDE)
+        tree.commit("rules")
+        tree.add(mode="inline")
+        tree.remember(self.RULE)
+        tree.sync()
+
+        assert self.RULE not in context(tree, agent="codex")
+
+    @pytest.mark.parametrize("where", ["home", "project"])
+    def test_the_file_name_in_the_settings_of_gemini_counts(self, tree, tmp_path, where):
+        folder = tmp_path if where == "home" else tree.path
+        assert self.RULE in context(tree, agent="gemini")  # there is no GEMINI.md
+        (folder / ".gemini").mkdir()
+        settings = '{ // mine\n  "context": {"fileName": ["AGENTS.md"]},\n}\n'
+        (folder / ".gemini" / "settings.json").write_text(settings)
+
+        assert self.RULE not in context(tree, agent="gemini")
+
+
+class TestRoom:
+    def test_the_newest_rules_and_prohibitions_have_their_place(self, tree):
+        tree.remember("Never drop the production database")
+        for number in range(30):
+            tree.remember(f"Always name handler number {number} by its route")
+        tree.sync()
+
+        said = block(tree, "CLAUDE.md")
+
+        assert "production database" in said
+        assert "number 29 " in said
+        assert "number 2 " not in said
+        assert len(said.splitlines()) == 25
+        assert not tree.sync().changed
+
+    def test_what_a_person_typed_into_the_block_stays(self, tree):
+        type_in_block(tree, "CLAUDE.md", "- Use tabs in this house\n")
+        for number in range(30):
+            tree.remember(f"Always name handler number {number} by its route")
+        tree.sync()
+
+        assert "- Use tabs in this house\n" in block(tree, "CLAUDE.md")
+
+    def test_files_names_what_has_no_room_and_what_has_no_form(self, tree):
+        long = tree.remember("Always " + "be careful " * 400)
+        for number in range(30):
+            tree.remember(f"Always name handler number {number} by its route")
+        tree.sync()
+
+        (row,) = [
+            one for one in verbs.files(tree.home, tree.call)["files"] if "CLAUDE" in one["path"]
+        ]
+
+        room, form, *_ = row["reason"].split("; ")
+        assert room.startswith("no room in its block for ")
+        assert form.startswith("too long for a block")
+        assert long[-8:] in form
+
+
+class TestPackages:
+    @pytest.fixture
+    def packages(self, world):
+        tree = world.repo()
+        for name in "web", "api":
+            tree.write(f"packages/{name}/src/main.py", "def main():\n    return 1\n")
+        tree.write("tools/package.json", "{}\n")
+        tree.commit("packages")
+        tree.add()
+        return tree
+
+    @staticmethod
+    def state(tree, folder, text):
+        from yaadwatch.engine.remember import verb
+
+        return verb.remember(tree.home, Call(folder=tree.path / folder, origin="cli"), text=text)
+
+    @pytest.mark.parametrize("folder", ["packages/web", "packages/web/src", "tools"])
+    def test_a_rule_is_told_in_its_package_and_at_the_top_only(self, packages, folder):
+        self.state(packages, folder, "Always use Vue components here")
+
+        assert "Vue" not in context(packages, folder="packages/api")
+        assert "Vue" in context(packages, folder=folder)
+        package = folder.removesuffix("/src")
+        assert f"In {package}: Always use Vue" in context(packages)
+
+    def test_a_rule_of_any_other_folder_holds_everywhere(self, packages):
+        self.state(packages, "src", "Always use httpx for calls")
+
+        assert "httpx" in context(packages, folder="packages/api")
+
+    def test_a_rule_that_two_packages_state_holds_everywhere(self, packages):
+        for folder in "packages/web", "packages/api":
+            self.state(packages, folder, "Always use Vue components here")
+
+        assert "Vue" in context(packages, folder="tools")
+
+    def test_values_of_two_packages_do_not_contradict(self, packages):
+        self.state(packages, "packages/web", "Node version: 18")
+
+        told = self.state(packages, "packages/api", "Node version: 20")
+
+        assert not told.get("contradictions")
+        assert not told.get("contradicts")
+
+    def test_recall_leaves_out_the_rules_of_other_packages(self, packages):
+        from yaadwatch.engine.recall import verb
+
+        self.state(packages, "packages/web", "Always use Vue components here")
+
+        def recalled(folder):
+            call = Call(folder=packages.path / folder, origin="cli")
+            return [
+                one["text"]
+                for one in verb.recall(packages.home, call, query="components")["results"]
+            ]
+
+        assert recalled("packages/api") == []
+        assert len(recalled("packages/web")) == len(recalled(".")) == 1
+
+    def test_it_reaches_no_file_of_the_whole_project(self, tree):
+        tree.write("packages/web/main.py", "")
+        self.state(tree, "packages/web", "Always use Vue components here")
+        tree.sync()
+
+        assert "Vue" not in block(tree, "CLAUDE.md")
+
+
+def test_one_sentence_in_three_packages_is_judged_in_each(world):
+    tree = world.repo()
+    for name in "abc":
+        tree.write(f"packages/{name}/src/index.py", f"ID = {name!r}\n")
+        tree.write(f"packages/{name}/CLAUDE.md", "# P\n\n- The config is in `src/index.py`\n")
+    tree.commit("packages")
+    tree.add()
+    (tree.path / "packages/b/src/index.py").unlink()
+    tree.commit("b lost it")
+    tree.check()
+
+    (flag,) = tree.stale()["stale"]
+
+    assert "packages/b/src/index.py is gone" in flag["reason"]
+
+
+def test_the_escapes_of_a_formatter_change_no_memory(tree):
+    tree.remember("Always put scratch files into C:\\dir, see https://example.org")
+    tree.sync()
+    text = tree.read("CLAUDE.md")
+    text = text.replace("C:\\dir", "C:\\\\dir").replace(
+        "https://example.org", "<https://example.org>"
+    )
+    tree.write("CLAUDE.md", text)
+    other = tree.read("AGENTS.md")
+
+    tree.sync()
+
+    assert tree.read("CLAUDE.md") == text
+    assert tree.read("AGENTS.md") == other
+
+
+def test_a_path_with_an_at_sign_imports_nothing(tree):
+    tree.remember("Always follow the guide in @docs/style.md, and hide <!-- nothing -->")
+
+    tree.sync()
+
+    assert "in `@docs/style.md`, and hide <\\!-- nothing -->" in block(tree, "CLAUDE.md")
