@@ -209,8 +209,11 @@ def test_no_session_elsewhere_hears_of_it_as_news(tree):
 
 
 def linked_on_main(tree):
+    """Return a work tree on main in which a person asked for blocks, too."""
     tree.git("switch", "-q", "-c", "aside")
-    return linked(tree, "main")
+    other = linked(tree, "main")
+    other.add(mode="inline")
+    return other
 
 
 class TestFiles:

@@ -115,7 +115,7 @@ def gather(
     moved = row.head != head.commit
     committed = changed and moved and _is_committed(space, path, data, head)
     branch = branch_file.at_head(space, row, head)
-    if from_git and not first and (row.branch, row.head) != (head.branch, head.commit):
+    if from_git and row.head and (row.branch, row.head) != (head.branch, head.commit):
         # Whatever a person adopted, git has put another version of the file in its place.
         branch = replace(branch, adopted=False)
     base, commits, frozen = None, None, False
