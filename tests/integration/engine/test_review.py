@@ -1,12 +1,15 @@
 """What agents state waits for a person: quoted until then, and gone once it is dismissed."""
 
+import io
 import json
 from datetime import timedelta
 
 import pytest
 from engine_world import World
-from in_process import command
+from in_process import InProcess, command
 
+from yaadwatch.cli.main import run
+from yaadwatch.cli.terminal import Terminal
 from yaadwatch.engine import context as contexts
 from yaadwatch.engine.memories import curate, feedback, history, inject, mend
 from yaadwatch.engine.memories.review import decide, review
@@ -467,3 +470,46 @@ def test_answers_are_json_that_names_the_author(claude):
     assert json.loads(json.dumps({"by": found["by"]}))["by"] == "agent claude"
     assert found["said_at"] is not None
     assert found["approved_at"] is None
+
+
+def test_a_skill_that_no_person_approved_is_quoted_and_not_exported(claude, tmp_path):
+    from yaadwatch.engine.sessions import skills
+
+    skills.skill_add(
+        claude.home, agent(claude), name="deploy", description="when to deploy", body="# Run\nit"
+    )
+
+    shown = command(claude, "skill", "show", "deploy").out
+    refused = command(claude, "skill", "export", "deploy", "--to", tmp_path)
+
+    assert "> # Run\n> it\n" in shown
+    assert "no person has approved it" in refused.err
+    assert list(tmp_path.glob("**/SKILL.md")) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "left"),
+    [
+        ("a\nd\n", []),
+        ("s\na\n", [0]),
+        ("A\n", []),
+        ("D\n", []),
+        ("q\n", [0, 1]),
+        ("e\nUse yarn\n", [1]),
+    ],
+    ids=["each", "skip one", "approve all", "dismiss all", "quit", "edit, then the end"],
+)
+def test_on_a_terminal_a_person_is_asked_about_each(claude, monkeypatch, keys, left):
+    rules = [RULE, "Always use docker"]
+    for rule in reversed(rules):
+        states(claude, rule)
+        claude.world.clock.wait(1)
+    rules = waiting(claude)
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    terminal = Terminal(out, io.StringIO(), keys=io.StringIO(keys), width=200)
+    monkeypatch.setattr(terminal, "can_ask", lambda: True)
+
+    status = run(["review"], terminal, lambda args, terminal: InProcess(claude))
+
+    assert status == 0
+    assert sorted(waiting(claude)) == sorted(rules[one] for one in left)

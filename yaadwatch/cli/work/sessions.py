@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import ago, count, listed, short, span, when
+from yaadwatch.cli.words import ago, count, listed, short, span, when, worded_by
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -212,10 +212,12 @@ def _tell_receipt(one: "dict[str, Any]", terminal: Terminal, now: "datetime") ->
         for row in one["shown_memories"]
     ]
     learned = [
-        (short(row["id"]), str(row["kind"]), _since(row), str(row["text"]))
+        (short(row["id"]), str(row["kind"]), _since(row), worded_by(row["text"], one.get("agent")))
         for row in one["learned_memories"]
     ]
-    notes = [(ago(row["at"], now), str(row["text"])) for row in one["notes"]]
+    notes = [
+        (ago(row["at"], now), worded_by(row["text"], one.get("agent"))) for row in one["notes"]
+    ]
     for title, rows in (("Shown", shown), ("Learned", learned), ("Noted", notes)):
         if rows:
             terminal.gap()

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser, file_name
 from yaadwatch.cli.terminal import Terminal, read_whole, styled
-from yaadwatch.cli.words import short
+from yaadwatch.cli.words import short, worded
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -80,7 +80,8 @@ def skill(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line("There are no skills here. Add one: yaadwatch skill add --help")
     for found in [] if args.json or args.name else answer["skills"]:
         stale = [styled("  may be stale", "yellow")] if found["stale"] else []
-        terminal.line(styled(found["name"], "bold"), f"  {found['description']}", *stale)
+        said = worded(found | {"text": found["description"]})
+        terminal.line(styled(found["name"], "bold"), f"  {said}", *stale)
     return 0
 
 
@@ -140,8 +141,16 @@ def _export(found: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int
     """Write NAME/SKILL.md; a file that reads otherwise is left alone.
 
     Raises:
-        YaadError: refused, when another file stands there; unavailable, when it cannot be written.
+        YaadError: refused, when another file stands there, or the skill waits for review;
+            unavailable, when it cannot be written.
     """
+    if found.get("unverified"):
+        raise YaadError(
+            Code.REFUSED,
+            f"The skill {found['name']} is an agent's, and no person has approved it; agents would "
+            "follow the file, so it was not written.",
+            hint=f"Read it: yaadwatch skill show {found['name']}. Then: yaadwatch review",
+        )
     folder = os.path.join(args.to, str(found["name"]))
     path = os.path.join(folder, "SKILL.md")
     about = str(found["description"]).replace("\\", "\\\\").replace('"', '\\"')
@@ -169,9 +178,11 @@ def _export(found: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int
 
 
 def _tell(found: "dict[str, Any]", terminal: Terminal) -> None:
-    terminal.line(styled(found["name"], "bold"), f"  {found['description']}")
+    said = worded(found | {"text": found["description"]})
+    terminal.line(styled(found["name"], "bold"), f"  {said}")
     if found["stale"]:
         terminal.line(styled("may be stale: yaadwatch stale", "yellow"))
     terminal.gap()
+    mark = "> " if found.get("unverified") else ""
     for line in str(found["body"]).splitlines():
-        terminal.line(line)
+        terminal.line(f"{mark}{line}")
