@@ -334,7 +334,7 @@ def _resting(rules: Sequence[Rule], then: AtHead) -> list[list[Anchor]]:
 
 def _judged(rule: Rule, own: Sequence[Anchor], view: View, head: AtHead) -> Finding | None:
     """Return what became of a rule; None when it is as true as it was."""
-    found = assessing.assess(rule.statement.text, own, view, head)
+    found = assessing.assess(rule.statement.text, own, view, head, pages=(rule.path,))
     worst = found.worst
     if not found.level and worst.verdict is not Verdict.UNKNOWN:
         return None

@@ -7,7 +7,8 @@
 `features` runs the engine once over all cases; `fit` prints the table of `core.truth.doubt.weights`
 and its figures: `cv` leaves one repository out at a time and uses the threshold of that table,
 `nested` chooses the threshold anew without that repository, `fit` is the table on what it was
-fitted on. numpy is in the dependency group `bench`.
+fitted on. The tier `unfixed` (what is named is gone, and people left the text) is fitted to by
+nothing and counted apart. numpy is in the dependency group `bench`.
 """
 
 import argparse
@@ -234,9 +235,8 @@ def fit(args):
     import numpy as np
 
     rows = [json.loads(line) for line in Path(args.features).read_text("utf-8").splitlines()]
-    rows = [
-        row for row in rows if row["tier"] in (("core",) if row["label"] else ("core", "unfixed"))
-    ]
+    unfixed = [row for row in rows if row["tier"] == "unfixed" and not row["label"]]
+    rows = [row for row in rows if row["tier"] == "core"]
     names = sorted({name for row in rows for name in row["features"]})
     table = np.array([[row["features"].get(name, 0.0) for name in names] for row in rows])
     labels = np.array([float(row["label"]) for row in rows])
@@ -244,9 +244,10 @@ def fit(args):
     whole = regress(np, table, labels)
     inside = scored(np, table, whole)
     suspect = threshold(rows, inside, rate=args.rate, mode="lagged")
+    left_out = {}
     for repo in sorted(set(repos)):
         left, rest = repos == repo, repos != repo
-        raw = regress(np, table[rest], labels[rest])
+        raw = left_out[repo] = regress(np, table[rest], labels[rest])
         kept = [row for row, keep in zip(rows, rest, strict=True) if keep]
         limit = threshold(kept, scored(np, table[rest], raw), rate=args.rate, mode="lagged")
         out = scored(np, table[left], raw)
@@ -268,6 +269,7 @@ def fit(args):
         _renames(np, mode, own)
         if args.against:
             _against(np, mode, own, Path(args.against))
+    _unfixed(np, unfixed, names, left_out, whole)
     if args.out:
         kept = (
             "id",
@@ -283,6 +285,22 @@ def fit(args):
         )
         lines = (json.dumps({key: row[key] for key in kept}) + "\n" for row in rows)
         Path(args.out).write_text("".join(lines), "utf-8")
+
+
+def _unfixed(np, rows, names, left_out, whole):
+    """Print how many sentences are doubted that people left though what they name was gone.
+
+    They are no mistakes by themselves, and nothing is fitted to them: they are to be read.
+    """
+    found = []
+    for row in rows:
+        values = np.array([[row["features"].get(name, 0.0) for name in names]])
+        found.append(float(scored(np, values, left_out.get(row["repo"], whole))[0]))
+    shown = ", ".join(
+        f"{sum(score >= limit for score in found)} {name}"
+        for name, limit in (("suspect", weights.SUSPECT), ("warn", weights.WARN))
+    )
+    print(f"unfixed, left out: {shown} of {len(rows)}")
 
 
 def _warn(rows, suspect):

@@ -87,7 +87,8 @@ class Judge:
         """Yield what became of each memory, given what it rests on."""
         assessing.expect((anchor for own in rests_on for anchor in own), self._now)
         for memory, own in zip(memories, rests_on, strict=True):
-            found = assessing.assess(memory.text, own, self._now, self._now) if own else None
+            now, pages = self._now, (memory.doc,)
+            found = assessing.assess(memory.text, own, now, now, pages=pages) if own else None
             yield Answer(memory=memory, assessed=found)
 
     def close(self) -> None:

@@ -281,6 +281,10 @@ class History:
         key = ("is_checked_out", path, blob)
         return self._once(key, self._repository.is_checked_out, path, blob)
 
+    def is_ignored(self, path: str) -> bool:
+        """Return whether git ignores `path`, there or not; one that ends with '/' is a folder."""
+        return self._once(("ignored", path), self._repository.is_ignored, path)
+
     def left_out(self) -> LeftOut:
         """Return what may be missing in the work tree without being deleted."""
         return self._once(("left_out",), self._repository.left_out)
@@ -436,6 +440,10 @@ class WithoutGit(History):
     def untracked(self) -> Sequence[str]:
         """Return the files that git neither tracks nor ignores, as far as they are known."""
         return self._or(super().untracked, ())
+
+    def is_ignored(self, path: str) -> bool:
+        """Return whether git ignores `path`, as far as that is known."""
+        return self._or(lambda: History.is_ignored(self, path), False)
 
     def left_out(self) -> LeftOut:
         """Return what may be missing without being deleted, as far as it is known."""

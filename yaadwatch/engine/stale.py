@@ -196,6 +196,9 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     }
     anchored = db.read(anchors.of_nodes, affected)
     texts = db.read(nodes.texts, affected)
+    pages: dict[str, set[str]] = {}
+    for said in db.read(provenance.saying, affected):
+        pages.setdefault(said.node, set()).add(said.path)
     every = [anchor for own in anchored.values() for anchor in own]
     expect(tree, every)
     assessing.expect(every, head)
@@ -214,6 +217,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
             before=flagged.get(node_id),
             head_was=head_was,
             now=now,
+            pages=pages.get(node_id, ()),
         )
 
     for node_id in sorted(affected):
@@ -390,14 +394,17 @@ def _judge(
     before: Flag | None,
     head_was: str,
     now: datetime,
+    pages: Collection[str],
 ) -> Flag | None:
     """Return the flag that a memory which says `text` deserves in this work tree, or None.
+
+    `pages`: the files that say it now.
 
     `head_was`: the HEAD of `before`, when HEAD is still there or has only grown: where it has not
     changed the files of a doubt since, the commits behind that need not be sought again.
     """
     tree, head = views
-    assessed = assessing.assess(text, own, tree, head)
+    assessed = assessing.assess(text, own, tree, head, pages=pages)
     worst = assessed.worst
     if worst.verdict is Verdict.UNKNOWN and _still_stands(before, head):
         return before

@@ -308,7 +308,7 @@ def renamed_everywhere(site, old, new, times):
     yield
 
 
-@pytest.mark.parametrize("times", [6, 2], ids=["many", "few"])
+@pytest.mark.parametrize("times", [6, 10], ids=["six", "ten"])
 def test_what_stands_in_place_of_a_name_is_named_and_not_put_into_the_text(site, times):
     steps = renamed_everywhere(site, "run_steps", "launch_all", times)
     next(steps)

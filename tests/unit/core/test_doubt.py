@@ -223,15 +223,15 @@ GONE = sight(Method.FILE, Seen(), path="src/old.py")
 WORD = sight(Method.WORD, Seen(span=Span.MISSING), symbol="retry_limit")
 REPLACED = sight(
     Method.FILE,
-    Seen(place="bin/x", same_bytes=True, lost=0.8, lost_files=8, replaced=30),
+    Seen(place="bin/x", same_bytes=True, lost=1.0, lost_files=8, replaced=30),
     path="bin/x",
 )
 VALUE = sight(Method.VALUE, Seen(place="p", span=Span.DIFFERENT, instead="18"), symbol="node")
 ALL = (FRESH, GONE, WORD, REPLACED, VALUE)
 
 
-def score(*sights, changed=10):
-    return weights.score(features(sights, changed_files=changed))
+def score(*sights):
+    return weights.score(features(sights))
 
 
 def test_without_anchors_that_can_be_told_there_is_no_score():
@@ -251,9 +251,9 @@ def test_more_that_is_lost_makes_a_memory_no_less_doubtful():
     assert score(FRESH, GONE) <= score(FRESH, GONE, WORD)
 
 
-def found(*sights, changed=10):
+def found(*sights):
     """Return the features of sights that are not 0."""
-    return {name for name, value in features(sights, changed_files=changed).items() if value}
+    return {name for name, value in features(sights).items() if value}
 
 
 def test_of_all_that_is_lost_the_gravest_stands_alone():
@@ -277,22 +277,22 @@ def test_a_definition_that_went_elsewhere_counts_where_the_text_says_where_it_wa
 
 
 def test_uses_are_asked_of_what_is_there_only_while_nothing_is_lost():
-    assert {"unused", "replaced_dense"} <= found(REPLACED)
-    assert not {"unused", "replaced_dense"} & found(REPLACED, GONE)
+    assert {"unused", "replaced"} <= found(REPLACED)
+    assert not {"unused", "replaced"} & found(REPLACED, GONE)
 
 
-def test_among_many_changes_a_lost_use_says_less():
-    few, many = (features([REPLACED], changed_files=count)["unused"] for count in (10, 1000))
+@pytest.mark.parametrize("seen", [{"lost": 0.5, "lost_files": 8}, {"lost": 1.0, "lost_files": 1}])
+def test_thing_that_still_has_a_place_or_had_one_only_is_not_unused(seen):
+    seen = Seen(place="bin/x", same_bytes=True, **seen)
 
-    assert few > many > 0
+    assert found(sight(Method.FILE, seen, path="bin/x")) == {"anchors"}
 
 
-def test_a_definition_that_goes_among_many_changes_says_less():
+def test_definition_that_is_gone_is_a_warning():
     missing = sight(Method.TREE, Seen(place="src/net.py", span=Span.MISSING), symbol="retry")
-    few, many = (features([missing], changed_files=count)["definition_gone"] for count in (1, 500))
 
-    assert few > many > 0
-    assert weights.level(score(missing, changed=1)) == "warn"
+    assert found(missing) == {"definition_gone", "anchors"}
+    assert weights.level(score(missing)) == "warn"
 
 
 def test_the_order_of_sights_plays_no_part():
@@ -300,7 +300,7 @@ def test_the_order_of_sights_plays_no_part():
 
 
 def test_every_weight_is_of_a_feature_and_every_feature_has_a_weight():
-    found = features(ALL, changed_files=3)
+    found = features(ALL)
 
     assert set(weights.WEIGHTS) == {"intercept", *found}
     assert 0 < weights.SUSPECT < weights.WARN < 1

@@ -46,6 +46,12 @@ _PATH = re.compile(
 _FILLED_IN_BEFORE = re.compile(r"(?<![-=])>\Z|[\]}*]\Z")
 _FILLED_IN_BEHIND = re.compile(r"[<{$*]|\[(?!\d)")
 """Beside a part of a path: something that stands for many names, `[Name]`, `<name>` or a star."""
+_PLACEHOLDER = re.compile(
+    r"\b[A-Za-z0-9]\w*(?<=[_-])<[a-z][\w .|/-]{0,60}>"
+    r"|(?<![A-Za-z0-9>)\]<])<(?:[a-z]+[_ ][\w .|/-]{0,60}|[A-Z][A-Z0-9_ -]{1,60})>"
+    r"|(?<![${A-Za-z0-9)\]])\{[A-Za-z][\w.-]{0,60}\}(?!\})"
+)
+"""What is to be filled in, `<name>` or `{name}`; not `Map<Key>`, `<Row>`, `${HOME}` or `{a, b}`."""
 _MARKUP = re.compile(r"\\(?=[_*.\-+()\[\]])")
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
 _NAME = r"[^\W\d][\w$]*|\$\w[\w$]*"
@@ -133,13 +139,14 @@ def mentions(text: str) -> Mentions:
     globs: dict[str, None] = {}
     words: dict[str, None] = {}
     runs: dict[Command, None] = {}
-    for span in spans:
-        paths |= dict.fromkeys(_paths(span, quoted=True))
-        names |= dict.fromkeys(_names(span, quoted=len(span.split()) == 1))
+    for code in spans:
+        span = _PLACEHOLDER.sub(" ", code)
+        paths |= dict.fromkeys(_paths(code, quoted=True))
+        names |= dict.fromkeys(_names(span, quoted=len(code.split()) == 1))
         found = _WORD.findall(span)
         short = len(span.split()) <= _SPAN_WORDS_MAX
         words |= dict.fromkeys(word for word in found if short or not word.isalpha())
-        runs |= dict.fromkeys(commands(span))
+        runs |= dict.fromkeys(commands(code))
         names |= dict.fromkeys(_METHOD.findall(span))
     if "(" in prose:
         names |= dict.fromkeys(_METHOD.findall(prose))
@@ -151,7 +158,7 @@ def mentions(text: str) -> Mentions:
             sort = globs if "*" in pattern else paths
             sort |= dict.fromkeys(listed)
     paths |= dict.fromkeys(_paths(prose, quoted=False))
-    names |= dict.fromkeys(_names(prose, quoted=False))
+    names |= dict.fromkeys(_names(_PLACEHOLDER.sub(" ", prose), quoted=False))
     if "$ " in prose:
         for line in prose.split("\n"):
             if line.lstrip().startswith("$ "):

@@ -1,6 +1,7 @@
 """What became of a memory: each anchor is looked at and judged, then all of them together."""
 
-from collections.abc import Iterable, Sequence
+import posixpath
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from yaadwatch.core.quoting import as_name
@@ -14,7 +15,6 @@ from yaadwatch.engine.anchored import anchor_state
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import View
 from yaadwatch.model.anchors import Anchor, Method, Suggestion, Verdict
-from yaadwatch.model.errors import YaadError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,22 +44,38 @@ def expect(anchors: Iterable[Anchor], head: AtHead) -> None:
             head.window(anchor.commit).expect([anchor_state.word_of(anchor)])
 
 
-def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> Assessed:
+def assess(
+    text: str,
+    anchors: Sequence[Anchor],
+    view: View,
+    head: AtHead,
+    *,
+    pages: Collection[str] = (),
+) -> Assessed:
     """Return what became of a memory that says `text` and rests on `anchors`.
+
+    `pages`: the files in which the text stands now. What moved together with one of them, so that
+    the text still names it from there, did not move for its reader.
 
     Raises:
         ValueError: it rests on nothing.
     """
     sights = [_sight(text, anchor, anchor_state.see(anchor, view, head)) for anchor in anchors]
     settled = judging.settle([sight.judgement for sight in sights])
-    sights = [replace(one, judgement=now) for one, now in zip(sights, settled, strict=True)]
+    along: list[Judgement] = []
+    if pages and any(one.verdict is Verdict.MOVED for one in settled):
+        named = _named_from(text, pages)
+        settled = [_moved_along(one, named) for one in settled]
+        along = [now for one, now in zip(sights, settled, strict=True) if one.judgement != now]
+    sights = [_settled(one, now) for one, now in zip(sights, settled, strict=True)]
     if not is_lost(sights):
         sights = [
-            _sight(text, anchor, anchor_state.with_uses(anchor, sight.seen, head))
+            sight
+            if sight.judgement in along
+            else _sight(text, anchor, anchor_state.with_uses(anchor, sight.seen, head))
             for anchor, sight in zip(anchors, sights, strict=True)
         ]
-    changed = max((_changed(anchor, head) for anchor in anchors), default=0)
-    found = features(sights, changed_files=changed)
+    found = features(sights)
     score = weights.score(found)
     level = weights.level(score)
     worst = _worst(sights)
@@ -79,6 +95,29 @@ def assess(text: str, anchors: Sequence[Anchor], view: View, head: AtHead) -> As
         sights=tuple(sights),
         features=found,
     )
+
+
+def _settled(sight: Sight, judgement: Judgement) -> Sight:
+    misplaced = sight.misplaced and judgement.verdict is not Verdict.TOUCHED
+    return replace(sight, judgement=judgement, misplaced=misplaced)
+
+
+def _named_from(text: str, pages: Collection[str]) -> set[str]:
+    """Return the paths that a text names, as they are read from the pages that it stands in."""
+    folders = {page.rpartition("/")[0] for page in pages}
+    named = mentions(text).paths
+    return {posixpath.normpath(posixpath.join(one, path)) for one in folders for path in named}
+
+
+def _moved_along(judged: Judgement, named: Collection[str]) -> Judgement:
+    """Return a judgement; what the text still names where it went was only touched."""
+    is_place = judged.verdict is Verdict.MOVED and judged.anchor.method in _PLACED
+    if not is_place or judged.place not in named:
+        return judged
+    return replace(judged, verdict=Verdict.TOUCHED, reason="")
+
+
+_PLACED = frozenset((Method.FILE, Method.FOLDER))
 
 
 def _worst(sights: Sequence[Sight]) -> Judgement:
@@ -172,17 +211,6 @@ def _replaced(sights: Sequence[Sight]) -> Judgement | None:
     return replace(
         best.judgement, verdict=Verdict.CHANGED, reason=reason, by_use=True, heir=best.seen.heir
     )
-
-
-def _changed(anchor: Anchor, head: AtHead) -> int:
-    commit = anchor.commit
-    if not commit or commit == head.head.commit:
-        return 0
-    try:
-        known = head.history.has_commit(commit)
-        return len(head.window(commit).differing) if known else 0
-    except YaadError:  # a broken history costs this feature, not the verdict
-        return 0
 
 
 def is_false(sight: Sight, text: str) -> bool:

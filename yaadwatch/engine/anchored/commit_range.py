@@ -3,11 +3,12 @@
 Whatever is asked costs what changed between the two, not what the tree holds.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 
+from yaadwatch.core.lfs_pointer import object_id
 from yaadwatch.core.truth.doubt import uses as using
 from yaadwatch.core.truth.doubt.uses import Uses
 from yaadwatch.engine.anchored.own_output import is_ours, without_ours
@@ -160,7 +161,7 @@ class Window:
             if len(old) > _BYTES_MAX or not tally.may_count(old):
                 continue
             new = self._text(change.new_blob)
-            if len(new) <= _BYTES_MAX:
+            if len(new) <= _BYTES_MAX and not object_id(new):
                 tally.add(change.old, change.new, old, new)
         return {word: replace(uses, gained=()) for word, uses in tally.found().items()}
 
@@ -170,26 +171,31 @@ class Window:
 
     def _naming(self, words: Sequence[str]) -> Iterator[Change]:
         """Yield the changed files that may have held one of the words before."""
-        places = self._places(words)
-        for change in self._changed(words):
-            if change.old_blob and (places is None or change.old in places):
+        for change in self._changed(words, self._places(words)):
+            if change.old_blob:
                 yield change
 
     def _places(self, words: Sequence[str]) -> set[str] | None:
-        """Return the files that held one of the words before; None when that is not known."""
+        """Return the files that held one of the words before; None when that is not known.
+
+        It is looked for where so many files differ that not all of them are read: what else changed
+        must not hide those that held a word.
+        """
         known = self.history.known_standing(words, at=self.since)
+        if known is None and len(self.differing) > FILES_MAX:
+            known = self.history.standing(words, at=self.since)
         return {path for paths in known.values() for path in paths} if known is not None else None
 
-    def _changed(self, words: Sequence[str]) -> list[Change]:
-        """Return the changed files that may be read.
+    def _changed(self, words: Sequence[str], places: Collection[str] | None = None) -> list[Change]:
+        """Return the changed files that may be read; only those that were at `places`, if given.
 
         Which files were renamed is asked only when one that is gone held one of the words: of any
         other one it does not matter where it went.
         """
-        plain = self._readable(self.differing)
+        plain = self._readable(_at(self.differing, places))
         gone = [change for change in plain if change.new is None]
         if len(gone) < len(plain) and self._held(words, gone):
-            return self._readable(self.changes.listed)
+            return self._readable(_at(self.changes.listed, places))
         return plain
 
     def _held(self, words: Sequence[str], changes: Sequence[Change]) -> bool:
@@ -209,6 +215,10 @@ class Window:
             return False
         path = change.new or change.old or ""
         return not f"/{path}".endswith(_NOT_READ) and not is_ours(path)
+
+
+def _at(changes: Iterable[Change], places: Collection[str] | None) -> Iterator[Change]:
+    return (change for change in changes if places is None or change.old in places)
 
 
 @dataclass(frozen=True)

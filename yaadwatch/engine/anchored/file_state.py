@@ -8,6 +8,7 @@ from yaadwatch.core.text_cache import kept
 from yaadwatch.core.truth import definitions, hunks
 from yaadwatch.core.truth.definitions import State, language_of
 from yaadwatch.core.truth.verdict import Seen, Span
+from yaadwatch.engine.anchored import absent_content
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.own_output import is_ours
 from yaadwatch.engine.anchored.worktree import View, WorkTree
@@ -166,6 +167,9 @@ def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
     data = view.read(place)
     if data is None:
         return Seen(unknown=f"{as_name(place)} could not be read")
+    stored = absent_content.of_pointer(anchor, place, data, head)
+    if stored is not None:
+        return stored
     if anchor.method is Method.TREE:
         named = place if language_of(place) is not None else anchor.path
         definition = definitions.define(data, named, anchor.symbol)

@@ -237,6 +237,15 @@ class Repository(Past):
         )
         return [path for path in found if not path.endswith("/")]
 
+    def is_ignored(self, path: str) -> bool:
+        """Return whether git ignores `path`, there or not; one that ends with '/' is a folder."""
+        if self.layout.root is None or not path or NO_FILE.search(path):
+            return False
+        # Its input has no way to be literal; behind `./` no path begins with magic.
+        command = ["--no-literal-pathspecs", "check-ignore", "-z", "--stdin"]
+        given = b"./" + os.fsencode(path) + b"\0"
+        return bool(self._git.ask(command, given=given, allowed=(0, 1)))
+
     def staged_blob(self, path: str) -> str | None:
         """Return the blob that the index holds for a file; None when it holds none."""
         if NO_FILE.search(path):

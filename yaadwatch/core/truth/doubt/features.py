@@ -25,12 +25,14 @@ _GRAVEST = (
 _USED_MIN = 2
 """Places that must have named a thing before their loss says something."""
 
+_MOST = 0.8
+"""The share of its places that a thing must have lost to count as used no more."""
+_LINES_MAX = 50
+"""Lines on which another thing took a place; more say no more."""
+
 _NAMED_STILL = 0.86
 """What a file that moved counts for whose name, which is all that the text has of it, still holds:
 suspect, and no warning unless the memory has many anchors."""
-
-_STEADY = 3.0
-"""Keeps a loss among one changed file from saying much more than one among a hundred."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,24 +49,22 @@ class Sight:
     named_still: bool = False
 
 
-def features(sights: Sequence[Sight], *, changed_files: int) -> dict[str, float]:
+def features(sights: Sequence[Sight]) -> dict[str, float]:
     """Return the features of a memory, by name; each is 0 when nothing speaks for it.
 
-    Args:
-        sights: of its anchors; in any order.
-        changed_files: how many files differ between the anchors' commit and now.
+    How much else changed meanwhile plays no part: what does not touch an anchor, or the places that
+    name it, changes no score.
     """
     known = [sight for sight in sights if sight.judgement.verdict is not Verdict.UNKNOWN]
     if not known:
         return {}
     gravest = _gravest(known)
     lost = {name: float(name == gravest) for name, _, _ in _GRAVEST}
-    lost["definition_gone"] /= _while(changed_files)
     if all(sight.named_still for sight in lost_of(known)):
         lost["place_lost"] *= _NAMED_STILL
     return {
         **lost,
-        **_uses([] if gravest else known, changed_files),
+        **_uses([] if gravest else known),
         "anchors": math.log1p(sum(not _is_silent(sight) for sight in known)),
     }
 
@@ -104,21 +104,15 @@ def _counts(
     return name == "place_lost" and bool(sight.misplaced or sight.seen.retired)
 
 
-def _while(changed_files: int) -> float:
-    """Return how much happened meanwhile; over many changes things go for other reasons too."""
-    return _STEADY + math.log1p(changed_files)
-
-
-def _uses(used: Sequence[Sight], changed_files: int) -> dict[str, float]:
-    """Return what others say who named these things: less of them, or another thing instead."""
-    unused = max((_unused(sight.seen) for sight in used), default=0.0)
+def _uses(used: Sequence[Sight]) -> dict[str, float]:
+    """Return what others say who named these things: few do any more, or they name another."""
     replaced = max((sight.seen.replaced for sight in used), default=0)
     return {
-        "unused": unused / _while(changed_files),
-        "replaced_dense": min(1.0, replaced / changed_files) if changed_files else 0.0,
+        "unused": float(any(_is_unused(sight.seen) for sight in used)),
+        "replaced": math.log1p(min(replaced, _LINES_MAX)) ** 2,
     }
 
 
-def _unused(seen: Seen) -> float:
-    """Return the share of its places that a thing lost; half of it when it had only one."""
-    return seen.lost if seen.lost_files >= _USED_MIN else seen.lost / 2
+def _is_unused(seen: Seen) -> bool:
+    """Return whether a thing lost most of the places that named it, and they were several."""
+    return seen.lost >= _MOST and seen.lost_files >= _USED_MIN

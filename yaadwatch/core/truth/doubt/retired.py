@@ -25,6 +25,16 @@ _INSTEAD = re.compile(
 )
 
 
+_NO_MEMBER = re.compile(
+    r"\s*(?:(?:import|from|package|use|using|require|include|#include|module|namespace|<\?php)\b"
+    r"|warnings\.|declare\s*\(|export\s+[*{]|['\"]use |[\"']{3})"
+)
+"""A line that defines nothing: what stands right above it is on the file."""
+_OF_A_NAME = re.compile(
+    r"(?:[`'\"]|\(\)|\w[._:]\w+|[a-z0-9][A-Z]\w*|[A-Z_]{3,})[`'\"]?\s+"
+    r"(?:is|are|has been|have been)\s[^.]*$"
+)
+"""What is called deprecated is a name, and not the file that says so."""
 _REMARKS = ("@", "#", "/", "*", "[", ".", '"', "'", ")", "--", ";", "<!")
 """How a line begins that remarks on the definition below it."""
 _OF_MEMBERS = ("@", "#", "/", "*", "[", "--", ";", "<!")
@@ -61,7 +71,11 @@ def _items(source: bytes, path: str, symbol: str) -> int | None:
 
 def says_so(data: bytes, line: int | None = None) -> bool:
     """Return whether the head of a file, or what is around a line of it, calls it deprecated."""
-    return any(map(_MARK.search, _around(data, line)))
+    around = _around(data, line)
+    if line is not None:
+        return any(map(_MARK.search, around))
+    marks = ((one, _MARK.search(one)) for one in around)
+    return any(found and not _OF_A_NAME.search(one[: found.end()]) for one, found in marks)
 
 
 def instead(data: bytes, line: int | None = None) -> str:
@@ -81,7 +95,7 @@ def _around(data: bytes, line: int | None) -> list[str]:
     """
     lines = data.decode("utf-8", "replace").split("\n")
     if line is None:
-        return _before_block(lines[:HEAD_LINES])
+        return _before_block(_of_file(lines[:HEAD_LINES]))
     lines = lines[: line + BELOW_LINES]
     first = line - 1
     while lines[first - 1 : first] and lines[first - 1].lstrip().startswith(_REMARKS):
@@ -114,6 +128,21 @@ def _before_block(lines: list[str]) -> list[str]:
                 end -= 1
             return lines[:end]
     return lines
+
+
+def _of_file(lines: list[str]) -> list[str]:
+    """Return the head of a file without the remarks right above a definition: those are on that."""
+    kept: list[str] = []
+    remarks: list[str] = []
+    for one in lines:
+        if one.lstrip().startswith(_OF_MEMBERS) and not one.lstrip().startswith("#include"):
+            remarks.append(one)
+            continue
+        if not one.strip() or _NO_MEMBER.match(one):
+            kept += remarks
+        remarks = []
+        kept.append(one)
+    return [*kept, *remarks]
 
 
 def _depth(lines: list[str]) -> int:
