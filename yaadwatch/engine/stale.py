@@ -21,6 +21,7 @@ from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Method, Sighting, Verdict
 from yaadwatch.model.errors import YaadError
+from yaadwatch.model.nodes import Provenance
 from yaadwatch.model.provisional import Settled
 from yaadwatch.store import (
     anchors,
@@ -196,9 +197,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     }
     anchored = db.read(anchors.of_nodes, affected)
     texts = db.read(nodes.texts, affected)
-    pages: dict[str, set[str]] = {}
-    for said in db.read(provenance.saying, affected):
-        pages.setdefault(said.node, set()).add(said.path)
+    pages = _pages(db.read(provenance.saying, affected))
     every = [anchor for own in anchored.values() for anchor in own]
     expect(tree, every)
     assessing.expect(every, head)
@@ -280,6 +279,14 @@ def _stray(
             if found and (rewritten.isdisjoint(commits) or (found.is_here and found.checkouts)):
                 strays[node] = found
     return strays
+
+
+def _pages(places: Iterable[Provenance]) -> dict[str, set[str]]:
+    """Return the files that say each memory now."""
+    found: dict[str, set[str]] = {}
+    for said in places:
+        found.setdefault(said.node, set()).add(said.path)
+    return found
 
 
 def _folders(
