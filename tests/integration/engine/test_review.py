@@ -11,7 +11,7 @@ from in_process import InProcess, command
 from yaadwatch.cli.main import run
 from yaadwatch.cli.terminal import Terminal
 from yaadwatch.engine import context as contexts
-from yaadwatch.engine.memories import curate, feedback, history, inject, mend
+from yaadwatch.engine.memories import curate, deleting, feedback, history, inject, mend
 from yaadwatch.engine.memories.review import decide, review
 from yaadwatch.engine.recall import recall
 from yaadwatch.engine.remember import verb as remembering
@@ -280,6 +280,16 @@ def test_what_a_person_deleted_from_a_file_stays_away(world):
 
     with pytest.raises(YaadError, match="A person deleted this from an agent file on "):
         states(repo, "Always squash commits before a merge")
+
+
+def test_what_a_person_deleted_for_good_is_not_stored_again_by_an_agent(repo):
+    note = repo.remember("The staging server is called otter")
+    deleting.delete_node(repo.home, repo.call, id=note)
+
+    with pytest.raises(YaadError, match="A person forgot this on "):
+        states(repo, "The staging server is called otter")
+    repo.remember("The staging server is called otter")
+    assert states(repo, "The staging server is called otter")["decision"] == "same"
 
 
 def test_what_upkeep_archived_may_be_said_again(repo):

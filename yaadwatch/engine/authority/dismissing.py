@@ -7,7 +7,6 @@ from typing import Final
 from yaadwatch.core.quoting import day
 from yaadwatch.core.wording import words_hash
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import dismissals
@@ -57,8 +56,8 @@ def refuse(conn: Connection, text: str, *, actor: str) -> None:
         raise YaadError(
             Code.REFUSED,
             f"{words_of(found)}; it was not stored again.",
-            hint="Do not state it again. If it holds after all, the person can bring it back: "
-            f"yaadwatch restore {called(found.node)}",
+            hint="Do not state it again. If it holds after all, the person can state it: yaadwatch "
+            "remember TEXT",
         )
 
 

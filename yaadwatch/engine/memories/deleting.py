@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from yaadwatch.core import text
+from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.learning import session_text
 from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.workspace import Call, Home
@@ -27,10 +28,10 @@ def delete_node(home: Home, call: Call, *, id: str) -> dict[str, object]:
         held = both.there(id)
         if held is None:
             return {"deleted": False, "edges": 0}
-        return held.db.write(_delete, held.id, home.clock.now())
+        return held.db.write(_delete, held.id, home.clock.now(), call.origin)
 
 
-def _delete(conn: Connection, node_id: str, now: datetime) -> dict[str, object]:
+def _delete(conn: Connection, node_id: str, now: datetime, actor: str) -> dict[str, object]:
     node = nodes.get(conn, node_id)
     if node is None:
         return {"deleted": False, "edges": 0}
@@ -53,6 +54,7 @@ def _delete(conn: Connection, node_id: str, now: datetime) -> dict[str, object]:
     related = edges.of_node(conn, node_id, ALL)
     for worktree, path in agreements.places(conn, node_id):
         agreements.bury(conn, worktree, path, [text.text_hash(node.text)], now)
+    dismissing.note(conn, node, now, actor=actor, reason="")
     session_text.without(conn, node_id, now)
     nodes.erase(conn, [node_id])
     log.hush(conn, node_id)
