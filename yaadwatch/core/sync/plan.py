@@ -235,6 +235,8 @@ class _Draft:
             self._keep(index, node, self._view[node].text)
         elif {said.key, said.hash} & self._old:
             self._leave(index)  # the old words of a rule that has its line elsewhere
+        elif said.key in self._graph.buried and self._file.unchanged:
+            self._echo(index)  # words of a memory that is no more, as the branch has them
         elif said.key in self._graph.buried and self._stays_away(said):
             self._leave(index)
         elif former is None:

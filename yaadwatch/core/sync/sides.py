@@ -77,6 +77,7 @@ class File:
         commits: what the file said before git wrote it; None when that is unknown, or nothing that
             is missing counts as deleted.
         frozen: whether the block stays as it is: git brought it with a branch.
+        unchanged: whether it holds what was agreed: no line is newly typed.
         committed: whether the branch has a block: it stays there, even without a rule.
     """
 
@@ -87,3 +88,4 @@ class File:
     commits: Commits | None = None
     frozen: bool = False
     committed: bool = False
+    unchanged: bool = False

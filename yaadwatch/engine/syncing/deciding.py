@@ -128,6 +128,7 @@ def decide(
         commits=seen.commits,
         frozen=seen.frozen or bool(seen.branch.refusal),
         committed=seen.branch.block is not None,
+        unchanged=not seen.changed and bool(seen.row.block),
     )
     done = plan.plan(known.agreement, known.graph, file, terms, accept_deletions=accept_deletions)
     if isinstance(done, Paused):

@@ -17,7 +17,7 @@ from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import INLINE, PAUSED, PENDING, READ, AgentFileRow
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
-from yaadwatch.store import agent_files, agreements, meta, provenance, snapshots, worktrees
+from yaadwatch.store import agent_files, agreements, hot, meta, provenance, snapshots, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system import files, keys
@@ -105,7 +105,7 @@ def let_go(home: Home, space: Space, path: str, *, key: bytes) -> None:
     """Forget a file that is no agent file any more, after our block was taken out of it.
 
     What it said and no other place says is hidden, as what another branch says. Where a link has
-    taken its place, what it said is still a memory, and stays in the blocks.
+    taken its place, rules that it said stay in the blocks.
 
     Raises:
         YaadError: see `release`.
@@ -118,7 +118,8 @@ def let_go(home: Home, space: Space, path: str, *, key: bytes) -> None:
         agreements.forget(conn, row.worktree, path)
         places = provenance.on_path(conn, row.worktree, path)
         elsewhere = provenance.elsewhere(conn, row.worktree, path)
-        lost = () if became_link else places
+        rules = {node.id for node in hot.rules(conn)} if became_link else set()
+        lost = [one for one in places if one.node not in rules]
         veiled = [replace(one, line=None) for one in lost if one.node not in elsewhere]
         provenance.put_path(conn, row.worktree, path, veiled)
         agent_files.drop(conn, row.worktree, [path])
