@@ -53,7 +53,9 @@ WORDS_SHOWN_MAX = 60
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz-= ")
 _SPARE_S = 0.015  # to end, and for a clock that ticks a hundred times a second
-_START_SPARE_S = 0.300  # to read the prepared brief while others have the processor
+_START_SPARE_S = 0.500  # to read the prepared brief while others have the processor
+_END_S = 0.5  # to end once it is too late: a few steps, unless a disk hangs
+_BRIEF_END_S = 2.0  # the same where a brief is due; agents allow 5 s in all
 _STARTS = ("session-start", "subagent-start")
 _AGE_UNKNOWN_S = 0.050
 _CHECK_SHARE = 0.4  # of the time that is left, for the daemon to look at the files
@@ -163,9 +165,11 @@ def main(argv: "Sequence[str]") -> "NoReturn":
     call = Call()
 
     def give_up(why: str, kind: str = "hook.failed") -> "NoReturn":
-        signal.setitimer(signal.ITIMER_REAL, spare_s)
         _end_quietly()
+        signal.setitimer(signal.ITIMER_REAL, max(spare_s, _BRIEF_END_S if starts else _END_S))
         call.read_at_hand()
+        if call.wants_brief:
+            signal.setitimer(signal.ITIMER_REAL, max(spare_s, _BRIEF_END_S))
         _end_with(call, why, kind)
 
     late = f"the daemon did not answer within {limit_s * 1000:.0f} ms"
@@ -181,6 +185,8 @@ def main(argv: "Sequence[str]") -> "NoReturn":
     except (OSError, ValueError, RuntimeError) as error:
         why, is_ours = _named(error), call.payload is not None
     _end_quietly()
+    # What there is must get out, also where the answer came in the last moment.
+    signal.setitimer(signal.ITIMER_REAL, max(spare_s, _BRIEF_END_S if call.wants_brief else _END_S))
     if why:
         _end_with(call, why, "hook.failed", may_use_prepared=is_ours)
     said = _say(call.answer(text))
