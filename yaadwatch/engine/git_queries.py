@@ -282,7 +282,12 @@ class History:
         return self._once(key, self._repository.is_checked_out, path, blob)
 
     def is_ignored(self, path: str) -> bool:
-        """Return whether git ignores `path`, there or not; one that ends with '/' is a folder."""
+        """Return whether git ignores `path`, there or not; one that ends with '/' is a folder.
+
+        Git refuses to say it of a file in a submodule, which has rules of its own.
+        """
+        if any(path.startswith(f"{module}/") for module in self.left_out().modules):
+            return False
         return self._once(("ignored", path), self._repository.is_ignored, path)
 
     def left_out(self) -> LeftOut:
