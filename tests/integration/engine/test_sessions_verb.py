@@ -691,7 +691,7 @@ class TestHandoff:
         assert "src/net.py" in prompt
         assert '"Move the parser to its own module" [under way]' in prompt
         assert '"Write the release notes"' in prompt
-        assert """- an import noted on """ in prompt
+        assert """- an import (pages) noted on """ in prompt
         assert """: "Ask 'Ada' about it" (""" in prompt
         assert "Fix the build" in prompt.split("## What is open")[0]
         assert "Fix the build" not in prompt.split("## What is open")[1]
