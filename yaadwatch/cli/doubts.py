@@ -132,14 +132,17 @@ def tell_doubt(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
     if doubt.get("via"):
         way = " -> ".join([*map(short, doubt["via"]), "this"])
         terminal.line(f"through {way}; clears once {short(doubt['via'][0])} is settled", indent=4)
-    proposed = _tell_suggestion(doubt, terminal)
     identity = short(doubt["id"])
+    if doubt.get("superseded_by"):
+        _tell_superseded(doubt, terminal)
+        return
+    proposed = _tell_suggestion(doubt, terminal)
     also = (doubt.get("suggestion") or {}).get("also_changed")
     accept = f"{'follow it' if also else 'accept that'}: yaadwatch reanchor {identity}"
     delete = f"if not: yaadwatch forget {identity}"
     if doubt.get("said_in"):
         delete = "if not: delete it there"
-        if proposed:
+        if proposed and not also:  # with new words, `reanchor` refuses a person's own line
             terminal.line(accept, indent=4)
     elif proposed:
         terminal.line(f"{accept}    or: yaadwatch edit {identity}", indent=4)
@@ -153,7 +156,7 @@ def _by_commit(doubts: "list[dict[str, Any]]") -> "list[list[dict[str, Any]]]":
     found: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for doubt in doubts:
         commits = [(one.get("commit") or {}).get("id", "") for one in doubt["evidence"]]
-        alone = doubt.get("via") or not commits or not all(commits)
+        alone = doubt.get("via") or doubt.get("superseded_by") or not commits or not all(commits)
         key = (f"of {doubt['id']}",) if alone else tuple(dict.fromkeys(commits))
         found.setdefault(key, []).append(doubt)
     return list(found.values())
@@ -179,6 +182,15 @@ def _tell_of_commit(doubts: "list[dict[str, Any]]", terminal: Terminal, now: "da
     )
     if ours:
         terminal.line(f"if not: yaadwatch forget {' '.join(ours)}", indent=4)
+
+
+def _tell_superseded(doubt: "dict[str, Any]", terminal: Terminal) -> None:
+    """Print what supersedes a flagged memory, and how to remove the old one."""
+    for newer in doubt["superseded_by"]:
+        terminal.line(f"superseded by {short(newer['id'])}  {worded(newer)}", indent=4, hang=4)
+    where = _where(doubt.get("said_in") or [])
+    remove = f"delete it {where}" if where else f"yaadwatch forget {short(doubt['id'])}"
+    terminal.line(f"no longer needed: {remove}", indent=4)
 
 
 def _tell_reason(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
@@ -208,8 +220,8 @@ def _tell_suggestion(doubt: "dict[str, Any]", terminal: Terminal) -> bool:
 
 
 def now_at(suggestion: "dict[str, Any]") -> str:
-    """Return where it is now, and whether its body changed, too."""
-    also = "; its body changed, too" if suggestion.get("also_changed") else ""
+    """Return the new place, and whether more than the place changed."""
+    also = "; more than its place changed" if suggestion.get("also_changed") else ""
     return f"{suggestion['path']}{also}"
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import branch_ancestry, commit_evidence, identity, json_views
+from yaadwatch.engine import branch_ancestry, commit_evidence, identity, json_views, succession
 from yaadwatch.engine.anchored import anchor_state, assessing, bases
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.uncommitted import Settler
@@ -18,10 +18,12 @@ from yaadwatch.engine.anchored.worktree import WorkTree, expect, look_at
 from yaadwatch.engine.doubts import doubting, flagging
 from yaadwatch.engine.doubts.flagging import Checked, Gathered
 from yaadwatch.engine.doubts.places import said_in
+from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Method, Sighting, Verdict
+from yaadwatch.model.authority import Authority
 from yaadwatch.model.errors import YaadError
-from yaadwatch.model.nodes import Provenance
+from yaadwatch.model.nodes import Node, Provenance
 from yaadwatch.model.provisional import Settled
 from yaadwatch.store import (
     anchors,
@@ -67,7 +69,6 @@ def stale(
         found = space.db.read(doubting.of_worktree, space.worktree.id)
         known = space.db.read(nodes.many, [flag.node for flag in found])
         places = space.db.read(said_in, space.worktree.id, known)
-        whose = space.db.read(authority.of_nodes, known)
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
         looking = space.db.read(lookbacks.left, space.worktree.id)
         comparing = json_views.comparing_row(home, space)
@@ -76,6 +77,10 @@ def stale(
         find_away = branch_ancestry.away if check else branch_ancestry.last_away
         away = frozenset[str]() if all_branches else find_away(home, space)
         elsewhere = [] if all_branches else branch_ancestry.uncommitted_elsewhere(space)
+        shelf = Shelf(db=space.db, space=space)
+        later = succession.here(home, shelf, known, everywhere=all_branches)
+        newer = space.db.read(nodes.many, {one for ids in later.values() for one in ids})
+        whose = space.db.read(authority.of_nodes, known.keys() | newer.keys())
     asked = [
         flag
         for flag in found
@@ -90,6 +95,7 @@ def stale(
         "stale": [
             json_views.doubt_row(flag, known[flag.node], places.get(flag.node, ()))
             | json_views.by_row(whose.get(flag.node))
+            | _superseded([newer[one] for one in later.get(flag.node, ()) if one in newer], whose)
             for flag in shown
         ],
         "unknown": [
@@ -106,6 +112,14 @@ def stale(
         "checked_at": checked_at,
         "unchecked": unchecked,
     }
+
+
+def _superseded(later: Iterable[Node], whose: Mapping[str, Authority]) -> dict[str, object]:
+    """Return the part of a doubt that names the memories that supersede it; mostly empty."""
+    rows = [
+        {"id": one.id, "text": one.summary} | json_views.by_row(whose.get(one.id)) for one in later
+    ]
+    return {"superseded_by": rows} if rows else {}
 
 
 def _unchecked(home: Home, space: Space) -> str | None:

@@ -113,7 +113,7 @@ class TestShown:
 
         told = context.context(repo.home, repo.call)["brief"]
 
-        assert "now at src/http.py; its body changed, too" in told
+        assert "now at src/http.py; more than its place changed" in told
         assert "would be true" not in told
 
     def test_check_proposes_no_text_either(self, repo):

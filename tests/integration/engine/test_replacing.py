@@ -28,6 +28,23 @@ def linked(repo, new, old, *, by):
     links.link(repo.home, call, id=new, kind="supersedes", to=old)
 
 
+def superseding(repo):
+    """Return, for each flagged memory, the ids of the memories that supersede it."""
+    found = repo.stale()["stale"]
+    return {row["id"]: [one["id"] for one in row.get("superseded_by", [])] for row in found}
+
+
+def test_stale_names_what_supersedes_a_flagged_memory(repo, flagged):
+    assert superseding(repo) == {flagged: []}
+
+    newer = stated(repo, FIVE, symbols=("fetch_with_retry",))["id"]
+    linked(repo, newer, flagged, by="cli")
+    assert superseding(repo) == {flagged: [newer]}
+
+    links.unlink(repo.home, repo.call, id=newer, kind="supersedes", to=flagged)
+    assert superseding(repo) == {flagged: []}
+
+
 @pytest.fixture
 def flagged(repo):
     """Return the id of a memory of a person that a commit made false."""

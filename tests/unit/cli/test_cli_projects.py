@@ -317,6 +317,43 @@ def test_of_what_a_persons_file_says_it_is_told_where_and_what_to_write(suggesti
     ]
 
 
+def test_no_reanchor_is_offered_where_a_person_has_to_find_new_words():
+    suggestion = {"path": "src/security/auth.ts", "text": None, "also_changed": True}
+    doubt = DOUBT | {
+        "suggestion": suggestion,
+        "said_in": [{"path": "AGENTS.md", "line": 300}],
+    }
+
+    ran = command("stale", answers={"stale": STALE | {"stale": [doubt]}})
+
+    assert ran.lines[4:7] == [
+        "    now at: src/security/auth.ts; more than its place changed",
+        "    correct it in AGENTS.md, line 300",
+        "    still true: yaadwatch confirm f2e4ab37    if not: delete it there",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "remove"),
+    [
+        ({}, "yaadwatch forget f2e4ab37"),
+        ({"said_in": [{"path": "AGENTS.md", "line": 7}]}, "delete it in AGENTS.md, line 7"),
+    ],
+    ids=["ours", "in a file"],
+)
+def test_a_superseded_memory_is_only_to_be_removed(said, remove):
+    newer = {"id": "0199b1c2-7d3e-7f00-8a11-00000000beef", "text": "Tokens are opaque"}
+
+    ran = command(
+        "stale", answers={"stale": STALE | {"stale": [DOUBT | said | {"superseded_by": [newer]}]}}
+    )
+
+    assert ran.lines[4:6] == [
+        "    superseded by 0000beef  Tokens are opaque",
+        f"    no longer needed: {remove}",
+    ]
+
+
 def test_of_many_places_three_are_named():
     places = [{"path": f"docs/{number}.md", "line": number} for number in range(1, 6)]
 

@@ -66,7 +66,7 @@ class Doubt:
     """A memory that may no longer be true.
 
     `reason` in words; `evidence` oldest first; `instead` is what would be true, or empty; `now_at`
-    is where it is when its body changed, too, so that nobody knows what would be true;
+    is the new place when more than the place changed, so that no text is sure to be true;
     `said_in`: paths and lines of a person's own files that say it, which we do not change;
     `newer`: ids and texts of what was stated about the same since.
     """
@@ -386,7 +386,9 @@ def _instead(doubt: Doubt) -> list[str]:
 
 def _proposed(doubt: Doubt) -> list[str]:
     where = said_where(doubt.said_in)
-    place = [f"  - now at {as_name(doubt.now_at)}; its body changed, too"] if doubt.now_at else []
+    place = (
+        [f"  - now at {as_name(doubt.now_at)}; more than its place changed"] if doubt.now_at else []
+    )
     if where and doubt.instead:
         return [f"  - to be written {where}: {quoted(doubt.instead)}"]
     if where:
