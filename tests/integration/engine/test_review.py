@@ -506,8 +506,19 @@ def test_a_skill_that_no_person_approved_is_quoted_and_not_exported(claude, tmp_
         ("D\n", []),
         ("q\n", [0, 1]),
         ("e\nUse yarn\n", [1]),
+        ("?\nd\nq\n", [1]),
+        ("Q\n", [0, 1]),
     ],
-    ids=["each", "skip one", "approve all", "dismiss all", "quit", "edit, then the end"],
+    ids=[
+        "each",
+        "skip one",
+        "approve all",
+        "dismiss all",
+        "quit",
+        "edit, then the end",
+        "other key",
+        "Quit",
+    ],
 )
 def test_on_a_terminal_a_person_is_asked_about_each(claude, monkeypatch, keys, left):
     rules = [RULE, "Always use docker"]

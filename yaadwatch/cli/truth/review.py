@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     Note = dict[str, Any]
 
 _KEYS = "[a]pprove, [e]dit, [d]ismiss, [s]kip, [q]uit"
-_OF_ALL = "; all from here: [A]pprove, [D]ismiss"
+_OF_ALL = "[A]pprove, [D]ismiss"
+_VERDICTS = {"a": "approve", "d": "dismiss", "e": "edit"}
 _DONE = {"approve": "Approved", "edit": "Edited and approved", "dismiss": "Dismissed"}
 
 
@@ -189,12 +190,19 @@ def _ask_each(notes: "list[Note]", client: "Client", terminal: Terminal) -> int:
         note = rest.pop(0)
         _show(note, terminal)
         alike = [one for one in rest if one["cause"] == note["cause"]]
-        of_all = f"{_OF_ALL} ({len(alike) + 1} of {note['cause']})" if alike else ""
-        answer = terminal.ask(f"  {_KEYS}{of_all}: ")
-        if answer[:1] in ("q", ""):
+        if alike:
+            terminal.line(f"all {len(alike) + 1} of {note['cause']}: {_OF_ALL}", indent=2)
+        answer = terminal.ask(f"  {_KEYS}: ")
+        key = answer[:1].lower()
+        if key in ("q", ""):
             break
-        verdict = {"a": "approve", "d": "dismiss", "e": "edit"}.get(answer[:1].lower())
+        verdict = _VERDICTS.get(key)
         if verdict is None:
+            if key != "s":
+                terminal.line(
+                    f"'{answer}' is none of these letters; nothing was decided.", indent=2
+                )
+                rest.insert(0, note)
             continue
         text = None
         if verdict == "edit":
