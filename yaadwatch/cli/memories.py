@@ -302,6 +302,7 @@ def _sections(
     anchors = [
         (place(anchor), _as_of(anchor), str(anchor.get("verdict") or ""))
         for anchor in answer["anchors"]
+        if not _is_repeated(anchor, answer["anchors"])
     ]
     places = [(place(said), folder(said["worktree"])) for said in answer["provenance"]]
     edges = [
@@ -336,6 +337,14 @@ def _sections(
             number, command = more.get(title, (0, ""))
             if number:
                 terminal.line(styled(f"and {number} more: {command}", "dim"), indent=2)
+
+
+def _is_repeated(anchor: "dict[str, Any]", anchors: "list[dict[str, Any]]") -> bool:
+    """Return whether this is a value of a definition that has a row of its own."""
+    if not anchor.get("symbol") or anchor.get("line") or anchor.get("verdict"):
+        return False
+    same = [one for one in anchors if place(one | {"line": None}) == place(anchor)]
+    return any(one.get("line") for one in same)
 
 
 def _as_of(anchor: "dict[str, Any]") -> str:

@@ -292,6 +292,9 @@ def test_show_prints_everything_known():
         "stale": {"verdict": "changed", "score": 0.9},
     }
 
+    value = {"path": "src/auth.ts", "symbol": "sign", "commit": shown["anchors"][0]["commit"]}
+    shown["anchors"] += [value | {"line": 3}, value]
+
     ran = command("show", "f2e4ab37", answers={"show": shown})
 
     assert ran.calls == [("show", {"id": "f2e4ab37"})]
@@ -308,7 +311,8 @@ def test_show_prints_everything_known():
         "archived    1 minute ago: we use authlib",
         "",
         "Rests on",
-        "  src/auth.ts  as of a1b2c3d4e5  changed",
+        "  src/auth.ts         as of a1b2c3d4e5  changed",
+        "  src/auth.ts:3 sign  as of a1b2c3d4e5",
         "",
         "Said in",
         "  CLAUDE.md:7  /srv/api",

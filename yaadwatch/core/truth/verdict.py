@@ -274,6 +274,9 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
         return _still_there(anchor, seen)
     if seen.elsewhere:
         return Judgement(anchor=anchor, verdict=Verdict.TOUCHED, reason="", place=None)
+    if anchor.method is Method.VALUE and seen.place is None:
+        reason = f"{path} is gone, and {name} with it"
+        return Judgement(anchor=anchor, verdict=Verdict.GONE, reason=reason, likely=seen.likely)
     reason = {
         Method.TARGET: f"{path} does not define {name} any more",
         Method.VALUE: f"{path} does not say {name} any more",
