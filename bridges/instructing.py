@@ -12,13 +12,13 @@ Form = Literal["item", "step", "paragraph", "row"]
 
 LINK: Final = "it points somewhere else"
 TO_DO: Final = "it is still to be done"
-THANKS: Final = "it thanks somebody"
+THANKS: Final = "it says thanks"
 EXAMPLE: Final = "it is an example"
-PROSE: Final = "it tells about something and instructs nobody"
+PROSE: Final = "it describes something and gives no instruction"
 ROW: Final = "it is a row of a table"
 STEP: Final = "it is one step of several"
-BODY: Final = "its body cannot be taken along"
-FRAGMENT: Final = "it says nothing without what stands around it"
+BODY: Final = "its nested list, code or paragraphs cannot travel with it"
+FRAGMENT: Final = "it makes no sense without the text around it"
 
 _LINKS = re.compile(r"!?\[[^\[\]]*\]\([^()]*\)|<?https?://\S+>?|\[[^\]]+\]\[[^\]]*\]|(?<!\S)@\S+")
 _ANCHOR = re.compile(r"^\W*\[[^\[\]]*\]\(#[^()]*\)")

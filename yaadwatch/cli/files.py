@@ -172,10 +172,11 @@ def _tell_shared(answer: "dict[str, Any]", terminal: Terminal) -> None:
     terminal.line(f"{shared} {done} the other agents" if answer["shared"] else "Nothing changed.")
     if answer["stays"]:
         terminal.line("These stay where they are:")
-        rows = [
-            (f"{row['path']}:{row['line']}", row["text"], row["reason"]) for row in answer["stays"]
-        ]
-        terminal.table(rows)
+        for row in answer["stays"]:
+            terminal.line(
+                styled(f"{row['path']}:{row['line']}", "bold"), f" {row['text']}", indent=2
+            )
+            terminal.line(str(row["reason"]), indent=4)
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")
 

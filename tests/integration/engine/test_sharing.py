@@ -48,7 +48,7 @@ def test_each_statement_says_whether_it_travels_and_why_not(tree):
     assert rows["Never push on Fridays"]["to"] == ["AGENTS.md"]
     assert "was there before" in rows[TABS]["reason"]
     assert f"yaadwatch files share {called(rows[TABS]['id'])}" in rows[TABS]["reason"]
-    assert "instructs nobody" in rows[PAGES]["reason"]
+    assert "gives no instruction" in rows[PAGES]["reason"]
     assert f"yaadwatch files share {called(rows[PAGES]['id'])}" in rows[PAGES]["reason"]
     assert rows["Use Zod here"]["reason"] == "it holds for web/ only"
     assert rows[TABS]["line"] == 3

@@ -282,7 +282,7 @@ def test_sharing_says_what_was_sent_what_stays_and_how_to_undo_it():
         ("files_share", {"path": "CLAUDE.md", "ids": ["5c01f2e4"], "undo": False}),
     ]
     assert ran.lines[0] == "1 statement sent to the other agents"
-    assert "  web/A.md:3  Use Zod  it holds for web/ only" in ran.lines
+    assert ran.lines[2:4] == ["  web/A.md:3 Use Zod", "    it holds for web/ only"]
     assert ran.lines[-1] == "Undo: yaadwatch files share --undo 5c01f2e4"
 
 

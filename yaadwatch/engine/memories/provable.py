@@ -64,6 +64,6 @@ def refuse_false(
     raise YaadError(
         Code.REFUSED,
         f"What memory {short} says is false: {why}. It was not confirmed.",
-        hint=f"Correct it: {correct}. It is true all the same: yaadwatch confirm {short} --yes"
+        hint=f"Correct it: {correct}. If it is true all the same: yaadwatch confirm {short} --yes"
         " (in a request: anyway true)",
     )
