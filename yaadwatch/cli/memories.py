@@ -180,6 +180,9 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
     terminal.line(str(answer["text"]), indent=2)
     for anchor in answer["anchors"]:
         terminal.line(f"rests on {place(anchor)}", indent=2)
+    if answer.get("holds_in"):
+        package = named(answer["holds_in"])
+        terminal.line(f"holds in {package}; to hold everywhere, state it at the top", indent=2)
     if answer.get("scope") == "user":
         terminal.line("holds in all your projects", indent=2)
     elif not answer["anchors"] and not answer.get("lacking"):

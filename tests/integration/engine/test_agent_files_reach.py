@@ -316,11 +316,12 @@ class TestPackages:
 
     @pytest.mark.parametrize("folder", ["packages/web", "packages/web/src", "tools"])
     def test_a_rule_is_told_in_its_package_and_at_the_top_only(self, packages, folder):
-        self.state(packages, folder, "Always use Vue components here")
+        told = self.state(packages, folder, "Always use Vue components here")
 
         assert "Vue" not in context(packages, folder="packages/api")
         assert "Vue" in context(packages, folder=folder)
         package = folder.removesuffix("/src")
+        assert told["holds_in"] == package
         assert f"In {package}: Always use Vue" in context(packages)
 
     def test_a_rule_of_any_other_folder_holds_everywhere(self, packages):
@@ -330,8 +331,9 @@ class TestPackages:
 
     def test_a_rule_that_two_packages_state_holds_everywhere(self, packages):
         for folder in "packages/web", "packages/api":
-            self.state(packages, folder, "Always use Vue components here")
+            told = self.state(packages, folder, "Always use Vue components here")
 
+        assert not told.get("holds_in")
         assert "Vue" in context(packages, folder="tools")
 
     def test_values_of_two_packages_do_not_contradict(self, packages):

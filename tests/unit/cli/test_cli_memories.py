@@ -378,6 +378,14 @@ def test_a_version_is_restored_of_one_memory_only():
     assert "nothing was restored" in ran.err
 
 
+def test_remember_says_in_which_package_a_rule_holds():
+    ran = command(
+        "remember", "Use jose", answers={"remember": REMEMBERED | {"holds_in": "packages/web"}}
+    )
+
+    assert "  holds in packages/web; to hold everywhere, state it at the top" in ran.lines
+
+
 def test_remember_under_a_key_says_what_was_there_and_how_to_get_it_back():
     before = {"id": ID, "version": 3, "text": "Use authlib's jose"}
     ran = command(

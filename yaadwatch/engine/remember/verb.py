@@ -115,6 +115,7 @@ def _told(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[str,
         "anchors": json_views.anchor_rows(admitted.anchors),
         "masked": list(admitted.masked),
         "decision": admitted.decision,
+        "holds_in": admitted.node.attributes.get(HOLDS_IN),
         "lacking": admitted.lacking or None,
         "missing": [asdict(one) for one in admitted.missing] or None,
         "supersedes": {"id": before.id, "version": before.version, "text": before.text}
