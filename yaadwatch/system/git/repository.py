@@ -304,6 +304,7 @@ class Repository(Past):
 
     def logged(self, branch: str, limit: int = 256) -> list[str]:
         """Return the commits that a branch was at lately, newest first, from its log."""
+        self.require_ours()
         place = f"logs/refs/heads/{branch}"
         found = files.observe(self.layout.common_dir, place, bytes_max=_REFLOG_BYTES_MAX, now_ns=0)
         lines = (found.data or b"").splitlines()[-limit:]
