@@ -276,6 +276,7 @@ class Repository(Past):
 
     def stashes(self, limit: int = 32) -> list[str]:
         """Return the commits of the stash, newest first; the third parent holds untracked files."""
+        self.require_ours()
         if not self._has_stash():
             return []
         asked = ["rev-list", "--walk-reflogs", f"--max-count={limit}", "refs/stash", "--"]
