@@ -174,7 +174,7 @@ def _confirmed(one: str, args: Namespace, client: "Client", terminal: Terminal) 
         if not asks or args.json or not terminal.can_ask():
             raise
         terminal.line(styled(error.message, "yellow"))
-        if terminal.ask("Confirm it all the same? [y/N] ").lower() not in ("y", "yes"):
+        if terminal.ask("Confirm it anyway? [y/N] ").lower() not in ("y", "yes"):
             raise
     return client.call("confirm", id=one, anyway=True)
 

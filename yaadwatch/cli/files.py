@@ -153,7 +153,7 @@ def _tell_files(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line()
         terminal.table([_agent(found) for found in answer["agents"]], indent=0)
         for obstacle in (one for found in answer["agents"] for one in found["obstacles"]):
-            terminal.line(styled(f"{obstacle}; the brief of a session tells the rules", "yellow"))
+            terminal.line(styled(f"{obstacle}; its agent gets the rules from the brief", "yellow"))
     for problem in answer.get("problems", ()):
         terminal.line(styled(problem, "yellow"))
     if pause := answer.get("pause"):

@@ -402,7 +402,9 @@ def _agents(facts: Facts) -> Found:
 
 def _files(facts: Facts) -> Found:
     for project, why in facts.obstacles:
-        advice = "Until then the brief of each session tells what that file does not."
+        advice = (
+            "Until then, the brief of each session has the rules that this file does not bring."
+        )
         list_files = f"yaadwatch files list {shlex.quote(project)}"
         yield "todo", f"{project}: {why}.", list_files, advice
 

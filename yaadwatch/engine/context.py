@@ -215,7 +215,7 @@ def _notes(
         yield _UNCHECKED
     if comparing is not None:
         done, total = comparing["done"], comparing["total"]
-        yield f"{_COMPARING}: {done} of {total} done; more may be in doubt"
+        yield f"{_COMPARING}: {done} of {total} done; more may turn out stale"
     if home.user.stands_in:
         yield _STANDS_IN
 

@@ -117,7 +117,7 @@ class TestComparing:
         agent = Call(folder=ruled.path, origin=f"{AGENT}codex")
         shown = briefing.context(home, agent)
         assert shown["comparing"] == {"done": 0, "total": 30}
-        assert "0 of 30 done; more may be in doubt" in shown["brief"]
+        assert "0 of 30 done; more may turn out stale" in shown["brief"]
 
         home.compared[added["id"], 1] += 12
         assert ruled.stale()["comparing"] == {"done": 12, "total": 30}

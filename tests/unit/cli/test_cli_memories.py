@@ -133,7 +133,7 @@ def test_in_whose_place_a_memory_stands_is_said_where_it_is_confirmed():
 
     ran = command("pin", "f2e4ab37", answers={"pin": CHANGED | {"stands_for": former}})
 
-    assert "  in the place of 00001234  Use authlib" in ran.lines
+    assert "  supersedes 00001234  Use authlib" in ran.lines
 
 
 def test_what_a_statement_contradicts_is_in_the_answer_for_scripts():

@@ -44,4 +44,4 @@ def tell(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 2) -> No
             styled("superseded by", "yellow"), f" {short(one['id'])}  {one['text']}", indent=indent
         )
     for one in answer.get("stands_for") or ():
-        terminal.line(f"in the place of {short(one['id'])}  {one['text']}", indent=indent)
+        terminal.line(f"supersedes {short(one['id'])}  {one['text']}", indent=indent)

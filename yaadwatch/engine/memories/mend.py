@@ -183,9 +183,8 @@ def _refuse_another(now: Flag, before: Flag | None) -> None:
     short = called(now.node)
     raise YaadError(
         Code.CONFLICT,
-        f"Something changed meanwhile, and memory {short} is proposed something else now "
-        f"({now.reason}). Nothing was changed.",
-        hint=f"See what it is: yaadwatch stale. Accept it: yaadwatch reanchor {short}",
+        f"The proposal for memory {short} changed meanwhile ({now.reason}). Nothing was changed.",
+        hint=f"See the new one: yaadwatch stale. Accept it: yaadwatch reanchor {short}",
     )
 
 
