@@ -174,6 +174,22 @@ def test_the_review_says_who_when_what_it_rests_on_and_what_it_would_change(clau
     assert row["version"] == 1
 
 
+def test_the_review_names_only_files_that_an_approval_changes(world):
+    repo = world.repo()
+    (repo.path / ".claude").mkdir()
+    repo.write("AGENTS.md", "# Rules\n\n- Be brief\n")
+    repo.write("CLAUDE.md", "# Rules\n\n- Be kind\n")
+    repo.add(mode="inline")
+    note = states(repo)["id"]
+
+    named = review(repo.home, repo.call)["waiting"][0]["files"]
+    done = approve(repo, note)
+    repo.sync()
+
+    assert named == done["files"] == ["AGENTS.md", "CLAUDE.md"]
+    assert all(RULE in repo.read(path) for path in named)
+
+
 def test_a_statement_about_code_needs_no_approval_and_is_recalled_with_its_author(claude):
     states(claude, FIXED, kind="fix")
 

@@ -252,6 +252,6 @@ def _tell(done: "dict[str, Any]", terminal: Terminal) -> None:
         hang=10,
     )
     if done["files"]:
-        terminal.line(f"written to {', '.join(done['files'])}", indent=2)
+        terminal.line(f"goes to {', '.join(done['files'])}", indent=2)
     if done.get("undo"):
         terminal.command("Undo: ", str(done["undo"]), indent=2)

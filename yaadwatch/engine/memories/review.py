@@ -13,7 +13,7 @@ from yaadwatch.engine.memories import mend
 from yaadwatch.engine.store_lookup import Shelf, shelves
 from yaadwatch.engine.workspace import PERSON, Call, Home
 from yaadwatch.model import events
-from yaadwatch.model.agent_files import INLINE, PAUSED
+from yaadwatch.model.agent_files import ABSENT, INLINE, PAUSED
 from yaadwatch.model.authority import Authority
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
@@ -155,12 +155,12 @@ def _files(conn: Connection, shelf: Shelf, node_id: str) -> list[str]:
         return []
     if node.tier != HOT and not node.pinned:
         return []
-    rows = agent_files.of_worktree(conn, shelf.worktree)
-    return [
-        path
-        for path, row in sorted(rows.items())
-        if row.state != PAUSED and (path in CARRIERS or row.mode == INLINE)
-    ]
+    rows = sorted(agent_files.of_worktree(conn, shelf.worktree).items())
+    there = [path for path, row in rows if row.state not in (PAUSED, ABSENT)]
+    blocks = [path for path in there if dict(rows)[path].mode == INLINE]
+    ours = [path for path, row in rows if path in CARRIERS and row.state != PAUSED]
+    # Without a block the first file of ours is written where there is none yet.
+    return sorted({*blocks, *(path for path in ours if path in there or not blocks)})
 
 
 def _require_waiting(conn: Connection, node_id: str, expected: int | None) -> Node:
