@@ -152,7 +152,7 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
     imported = answer["imported"]
     statements = count(imported["statements"], "statement")
     new = count(imported["nodes"], "new memory")
-    read = f"{statements}, {new}, {imported['anchored']} about code"
+    read = f"{statements}, {new}"
     if not answer["files"]:
         read = "no agent files here; keep a first memory: yaadwatch remember TEXT"
     rows = [("store", folder(answer["store"])), ("read", read)]
@@ -197,9 +197,9 @@ def _guarded(answer: "dict[str, Any]") -> str:
         return f"no {noun} is tied to a file or definition here, so no change of the code flags one"
     files = count(guards["files"], "file")
     if not guards["definitions"]:
-        return f"{count(guards['memories'], noun)} tied to {files}"
+        return f"guards {count(guards['memories'], noun)}, tied to {files}"
     definitions = count(guards["definitions"], "definition")
-    return f"{count(guards['memories'], noun)} tied to {definitions} in {files}"
+    return f"guards {count(guards['memories'], noun)}, tied to {definitions} in {files}"
 
 
 def _is_new(args: Namespace, client: "Client") -> bool:

@@ -130,7 +130,7 @@ def test_add_says_what_it_did_and_how_to_undo_it():
         "Watching /srv/api",
         "  store  /srv/api/.yaad/yaad.db",
         "  git    ignores .yaad/, by a line in the repository's info/exclude",
-        "  read   43 statements, 41 new memories, 17 about code",
+        "  read   43 statements, 41 new memories",
         "    CLAUDE.md  42 statements  inline  synced",
         "    AGENTS.md  1 statement    read    paused: larger than 1 MB",
         "Undo: yaadwatch remove /srv/api",
@@ -141,6 +141,23 @@ def test_add_says_how_many_statements_are_in_doubt_already():
     ran = command("add", answers={"add": ADDED | {"stale": 2}})
 
     assert "  2 memories may no longer be true: yaadwatch stale" in ran.lines
+
+
+@pytest.mark.parametrize(
+    ("guards", "said"),
+    [
+        ((41, 57, 23), "guards 41 rules, tied to 57 definitions in 23 files"),
+        ((1, 0, 1), "guards 1 rule, tied to 1 file"),
+        ((0, 0, 0), "no rule is tied to a file or definition here"),
+    ],
+    ids=["definitions", "a file", "nothing"],
+)
+def test_add_says_what_it_guards(guards, said):
+    row = dict(zip(("memories", "definitions", "files"), guards, strict=True))
+
+    ran = command("add", answers={"add": ADDED | {"guards": row}})
+
+    assert any(line.startswith(f"  {said}") for line in ran.lines)
 
 
 def test_add_says_what_goes_on_in_the_background():
