@@ -114,11 +114,46 @@ def test_it_is_flagged_in_other_languages(repo, path, before, after):
         ("`publish` is retried by one of them", "range(3)", "range(1)"),
         ("`Cart.merge` keeps 80 % of the rows", "rows, 50", "rows, 80"),
         ("`fetch` and `publish` are tried three times", "tries=3", "tries=5"),
+        ("`fetch` gives up after thirty seconds", "timeout=30", "timeout_ms=30_000"),
+        ("`fetch` gives up after 30 minutes", "timeout=30", "timeout=1800"),
+        ("`Cart.merge` serves 50 customers a night", "rows, 50", "rows, 80"),
+        ("`page` is read by 200 people", "LIMIT = 25", "LIMIT = 200"),
     ],
 )
 def test_what_is_not_certainly_another_number_raises_nothing(repo, said, old, new):
     after = PYTHON.replace(old, new) + "\n\nTHREE = 3\n"
     assert flagged(repo, said, PYTHON, after) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("120", "2 * 60"),
+        ("ofMinutes(2)", "ofSeconds(120)"),
+        ("ofSeconds(120)", "ofMinutes(2)"),
+        ("ofSeconds(120)", "ofMillis(120000)"),
+    ],
+)
+def test_the_same_time_in_another_unit_raises_nothing(repo, before, after):
+    code = "class Net {{\n  Duration timeout = {};\n}}\n"
+    said = "`Net` has a timeout of 2 minutes"
+
+    assert flagged(repo, said, code.format(before), code.format(after), "src/Net.java") == []
+
+
+@pytest.mark.parametrize(
+    "later", ["get(url, 3)\n", "get(url)\n    sleep(3)\n", "get(url)\n    return [3]\n"]
+)
+def test_the_old_number_elsewhere_in_the_definition_clears_no_flag(repo, later):
+    code = "def fetch(url):\n    for attempt in range({}):\n        {}"
+    said = "`fetch` is tried three times"
+    assert flagged(repo, said, code.format(3, "get(url)\n"), code.format(5, "get(url)\n"))
+
+    repo.write("src/net.py", code.format(5, later))
+    repo.commit("another 3")
+
+    (row,) = repo.stale()["stale"]
+    assert (row["level"], row["reason"]) == ("warn", "fetch in src/net.py: 3 is now 5")
 
 
 def test_the_flag_names_the_commit_and_clears_when_the_number_is_back(repo):

@@ -18,8 +18,10 @@ from yaadwatch.core.truth.hunks import last_part
 
 TOKENS_MAX: Final = 4_000
 """A definition with more tokens has too many numbers to say which one a text means."""
-DISTINCT_MIN: Final = 20
-"""A number from here on is hardly in a definition by chance when the text names both."""
+DISTINCT_DIGITS_MIN: Final = 3
+"""With as many digits before its zeros a number is hardly in a definition by chance."""
+_UNIT_RATIOS: Final = frozenset((60, 1000, 3600, 60_000, 3_600_000))
+"""Milliseconds, seconds, minutes and hours: how many of one make one of another."""
 _HASH: Final = (".py", ".pyi", ".rb", ".sh", ".bash", ".zsh", ".yml", ".yaml", ".toml", ".ex")
 _STRING: Final = (
     r'"""(?:.|\n)*?"""|\'\'\'(?:.|\n)*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|`[^`]*`'
@@ -63,7 +65,7 @@ def stated(
     for value in count.values:
         lines = {one.line for one in tokens if one.number == value}
         spoken = max((len(_spoken(tokens, line, symbol, count)) for line in lines), default=0)
-        is_distinct = is_named and value.isdecimal() and int(value) >= DISTINCT_MIN
+        is_distinct = is_named and len(value.rstrip("0")) >= DISTINCT_DIGITS_MIN
         if lines and (spoken or is_distinct):
             return value, spoken
     return None
@@ -96,8 +98,9 @@ def now_in_place(
 ) -> str | None:
     """Return the number that stands where a definition had another one; None when that holds.
 
-    None too where it is not certain: the old number is still in the definition, or what took its
-    place is worked out. A name that has a number in the definition or in the file is that number.
+    None too where it is not certain: the old number is still in the definition, other than in code
+    that was added; what took its place is worked out; or it may be the same time in another unit.
+    A name that has a number in the definition or in the file is that number.
 
     Args:
         then: the text of the file when the number was stated.
@@ -109,14 +112,16 @@ def now_in_place(
     old, new = _tokens_of(then, paths[0], symbol), _tokens_of(now, paths[1], symbol)
     if not new or not any(one.number == number for one in old):
         return None
-    if any(one.number == number for one in new):
-        return None
     matcher = difflib.SequenceMatcher(
         None, [one.text for one in old], [one.text for one in new], autojunk=False
     )
     found = set()
     for action, start, end, start_now, end_now in matcher.get_opcodes():
-        if action == "equal" or not any(one.number == number for one in old[start:end]):
+        if action == "insert":
+            continue
+        if any(one.number == number for one in new[start_now:end_now]):
+            return None
+        if not any(one.number == number for one in old[start:end]):
             continue
         if end - start != end_now - start_now:
             return None
@@ -124,7 +129,17 @@ def now_in_place(
             if before.number == number:
                 found.add(after.number or _named_number(after, new, now))
     value = found.pop() if len(found) == 1 else ""
-    return value if value and value != number else None
+    if not value or value == number or _is_other_unit(number, value):
+        return None
+    return value
+
+
+def _is_other_unit(old: str, new: str) -> bool:
+    """Return whether two numbers may be one time, in milliseconds, seconds, minutes or hours."""
+    if not (old.isdecimal() and new.isdecimal()):
+        return False
+    less, more = sorted((int(old), int(new)))
+    return less > 0 and more % less == 0 and more // less in _UNIT_RATIOS
 
 
 def _named_number(token: _Token, tokens: Sequence[_Token], source: str) -> str:
