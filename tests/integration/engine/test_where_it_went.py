@@ -189,6 +189,15 @@ class TestNamesakes:
             "text": "`handler` in `fn/b/handlers.py` returns 2",
         }
 
+    def test_where_it_went_unchanged_a_new_namesake_hides_nothing(self, repo, memory):
+        repo.write("fn/b/main.py", "import os\n")
+        repo.write("fn/b/handlers.py", HANDLER.format(name="handler", value=2))
+        repo.write("web/views.py", HANDLER.format(name="handler", value="event.page"))
+        repo.commit("split, and a web page")
+
+        assert proposed(repo, memory)["path"] == "fn/b/handlers.py"
+        assert repo.doubt(memory)["level"] == "warn"
+
     def test_one_that_says_the_same_is_where_it_is_now(self, repo, memory):
         repo.write("fn/a/main.py", HANDLER.format(name="handler", value=2))
         repo.commit("a does what b does")

@@ -201,7 +201,9 @@ def _went(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
         for path, found in defining.items()
         if path != seen.place
     }
-    elsewhere = [path for path in same if same[path] or _is_new(anchor, path, head)]
+    # Where it stands unchanged, a new definition of its name is a namesake.
+    unchanged = [path for path in same if same[path]]
+    elsewhere = unchanged or [path for path in same if _is_new(anchor, path, head)]
     rewritten = not all(same[path] for path in elsewhere)
     return replace(seen, elsewhere=tuple(elsewhere), rewritten=rewritten)
 
