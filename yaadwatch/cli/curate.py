@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.truth import contradicted
-from yaadwatch.cli.words import confirm_later, count, folder, listed, place, short
+from yaadwatch.cli.words import confirm_later, count, folder, listed, place, short, worded
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -306,7 +306,7 @@ def tag(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.json(answer)
         return 0
     tags = ", ".join(answer["tags"]) or "no tags"
-    terminal.line(styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
+    terminal.line(styled(short(answer["id"]), "bold"), f"  {worded(answer)}", hang=10)
     terminal.line(f"now has {tags}", indent=2)
     if answer.get("masked"):
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
@@ -351,7 +351,7 @@ def _told(
         terminal.json(answer)
         return
     said = already if already and not answer.get("undo") else done
-    terminal.line(f"{said} ", styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
+    terminal.line(f"{said} ", styled(short(answer["id"]), "bold"), f"  {worded(answer)}", hang=10)
     for anchor in answer.get("anchors") or ():
         terminal.line(f"rests on {place(anchor)}", indent=2)
     if confirm_later(answer):

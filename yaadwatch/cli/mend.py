@@ -7,7 +7,7 @@ from argparse import Namespace
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, read_whole, styled
 from yaadwatch.cli.truth import contradicted
-from yaadwatch.cli.words import confirm_later, count, listed, place, short
+from yaadwatch.cli.words import confirm_later, count, listed, place, short, worded
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -200,7 +200,7 @@ def _tell_updated(answer: "dict[str, Any]", args: Namespace, terminal: Terminal)
         terminal.json(answer)
         return 0
     done = "Edited " if answer.get("undo") else "Already says that, nothing was changed: "
-    terminal.line(done, styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
+    terminal.line(done, styled(short(answer["id"]), "bold"), f"  {worded(answer)}", hang=10)
     for anchor in answer["anchors"]:
         terminal.line(f"rests on {place(anchor)}", indent=2)
     if confirm_later(answer):

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from yaadwatch.model.ids import called
 
@@ -122,6 +122,15 @@ def worded(row: dict[str, object]) -> str:
     from yaadwatch.core.quoting import quoted
 
     return f"{noted(row)}: {quoted(text)}"
+
+
+def stated(text: object, rows: Iterable[Mapping[str, object]]) -> str:
+    """Return words that were taken from memories: quoted where one of them is unverified."""
+    if not any(row.get("unverified") for row in rows):
+        return str(text)
+    from yaadwatch.core.quoting import quoted
+
+    return quoted(str(text))
 
 
 def worded_by(text: object, actor: object) -> str:

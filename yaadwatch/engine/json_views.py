@@ -4,13 +4,14 @@ import contextlib
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
+from yaadwatch.core.truth.claiming.statements import place_of
 from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.stores.store_places import is_anothers, lacking
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import ABSENT, AgentFileRow
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Suggestion, Verdict
-from yaadwatch.model.authority import Authority
+from yaadwatch.model.authority import PERSON, REPOSITORY, Authority
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
@@ -135,16 +136,43 @@ def _evidence_row(evidence: Evidence) -> dict[str, object]:
 def by_row(whose: Authority | None) -> dict[str, object]:
     """Return the JSON of whose word a memory is: who said it, when, and when a person approved it.
 
-    `unverified`: the word of an agent or an import that no person has approved.
+    `unverified`: the word of an agent or an import that no person has approved. `reach`: where it
+    holds.
     """
     if whose is None:  # it was erased meanwhile
-        return {"by": None, "said_at": None, "approved_at": None, "unverified": True}
+        return {
+            "by": None,
+            "said_at": None,
+            "approved_at": None,
+            "unverified": True,
+            "reach": None,
+        }
+    file = whose.name if whose.kind in (PERSON, REPOSITORY) else ""
     return {
         "by": whose.by,
         "said_at": whose.at,
         "approved_at": whose.approved_at,
         "unverified": whose.is_unverified,
+        "reach": {
+            "scope": whose.scope,
+            "folder": whose.package or place_of(f"file:{file}") or None,
+            "file": file or None,
+        },
     }
+
+
+def attributed(
+    conn: Connection, rows: Sequence[Mapping[str, object]], *, key: str = "id"
+) -> list[dict[str, object]]:
+    """Return rows that have the words of memories, each with whose word its memory is.
+
+    Args:
+        conn: a snapshot of their store.
+        rows: JSON of memories, or of what belongs to one.
+        key: of the id of the memory in each row.
+    """
+    whose = authority.of_nodes(conn, {str(row[key]) for row in rows})
+    return [{**row, **by_row(whose.get(str(row[key])))} for row in rows]
 
 
 def changed_row(node: Node, *, undo: str = "") -> dict[str, object]:

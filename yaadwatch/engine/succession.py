@@ -4,16 +4,17 @@ Whoever says the old words again means them; what they contradict is told then. 
 take back that a person put something else in their place.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Final
 
-from yaadwatch.engine import branch_ancestry
+from yaadwatch.engine import branch_ancestry, json_views
 from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.workspace import AGENT, Home
 from yaadwatch.model import events
 from yaadwatch.model.edges import SUPERSEDES
 from yaadwatch.model.events import Event
+from yaadwatch.model.nodes import Node
 from yaadwatch.store import edges, hot, nodes, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
@@ -108,7 +109,7 @@ def told_of_both(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
     if former:
         former = shelf.db.read(supersession.predecessors, node, hidden=away(home, shelf))
     before = shelf.db.read(nodes.many, former) if former else {}
-    stands = [{"id": one.id, "text": one.summary} for one in before.values()]
+    stands = shelf.db.read(_attributed, before)
     return told(home, shelf, node) | ({"stands_for": stands} if stands else {})
 
 
@@ -118,4 +119,9 @@ def told(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
     if not later:
         return {}
     found = shelf.db.read(nodes.many, later)
-    return {"superseded_by": [{"id": one.id, "text": one.summary} for one in found.values()]}
+    return {"superseded_by": shelf.db.read(_attributed, found)}
+
+
+def _attributed(conn: Connection, found: Mapping[str, Node]) -> list[dict[str, object]]:
+    rows = [{"id": one.id, "text": one.summary} for one in found.values()]
+    return json_views.attributed(conn, rows)

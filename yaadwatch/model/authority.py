@@ -19,12 +19,16 @@ class Authority:
         name: of the agent or the import, or the path of the file; '' for a person.
         at: when it was said first.
         approved_at: when a person approved words that are not a person's; None before that.
+        scope: `project`, or `user` for what holds in all projects of a person.
+        package: the folder that it was stated for; '' when the store names none.
     """
 
     kind: str
     name: str
     at: datetime
     approved_at: datetime | None = None
+    scope: str = "project"
+    package: str = ""
 
     @property
     def is_persons(self) -> bool:

@@ -50,11 +50,11 @@ class Ran:
         return json.loads(self.out)
 
 
-def command(tree, *argv):
+def command(tree, *argv, width=200):
     """Run a command line in the folder of `tree`."""
     client = InProcess(tree)
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
-    terminal = Terminal(out, io.StringIO(), keys=io.StringIO(), width=200)
+    terminal = Terminal(out, io.StringIO(), keys=io.StringIO(), width=width)
     status = run([str(part) for part in argv], terminal, lambda args, terminal: client)
     return Ran(status, terminal, client)
 

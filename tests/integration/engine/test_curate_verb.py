@@ -552,6 +552,7 @@ class TestShow:
 
     def test_the_verbs_answer_what_the_contracts_say(self, repo, retry):
         keys = {"id", "text", "kind", "tier", "pinned", "archived", "undo"}
+        keys |= {"by", "said_at", "approved_at", "unverified", "reach"}
         assert curate.confirm(repo.home, repo.call, id=retry).keys() == keys | {"lacking"}
         for verb in (curate.pin, curate.unpin, curate.forget, curate.restore):
             assert verb(repo.home, repo.call, id=retry).keys() == keys

@@ -298,9 +298,10 @@ class TestWhichAreMeant:
         repo.link("bun", "supersedes", "yarn")
         told = {row["id"]: row["superseded_by"] for row in asked(repo, "packages")["results"]}
         assert told == {"yarn": [{"id": "bun"}, {"id": "pnpm"}], "pnpm": None}
-        assert repo.show("yarn")["superseded_by"] == [
-            {"id": "bun", "text": "Bun it is"},
-            {"id": "pnpm", "text": "Install the packages with pnpm"},
+        later = repo.show("yarn")["superseded_by"]
+        assert [(row["id"], row["text"], row["by"]) for row in later] == [
+            ("bun", "Bun it is", "person"),
+            ("pnpm", "Install the packages with pnpm", "person"),
         ]
         assert repo.show("pnpm")["superseded_by"] is None
 

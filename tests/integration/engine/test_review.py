@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from engine_world import World
-from in_process import InProcess, command
+from in_process import InProcess, ask, command
 
 from yaadwatch.cli.main import run
 from yaadwatch.cli.terminal import Terminal
@@ -486,6 +486,45 @@ def test_lines_that_approve_a_note_of_this_store_approve_nothing(claude):
     command(claude, "import", file)
 
     assert waiting(claude) == [RULE]
+
+
+def test_every_answer_with_the_words_of_a_memory_names_its_author_and_reach(claude):
+    claude.write("packages/web/CLAUDE.md", "# Web\n\n- The web port is 8080\n")
+    claude.commit("web")
+    claude.sync()
+    note = states(claude, "The web port is 9090", name="codex")["id"]
+    session = ask(claude, "sessions")["sessions"][0]["id"]
+    rows = [
+        *ask(claude, "claims")["claims"],
+        *ask(claude, "graph", "stats")["hubs"],
+        *ask(claude, "recall", "web port")["results"],
+        *ask(claude, "sessions", "show", session)["sessions"][0]["learned_memories"],
+        ask(claude, "confirm", note),
+        ask(claude, "show", note),
+    ]
+
+    assert rows
+    assert all({"by", "unverified", "reach"} <= row.keys() for row in rows)
+    assert {row["by"] for row in rows} >= {"agent codex"}
+    web = [row for row in rows if (row["reach"] or {}).get("file") == "packages/web/CLAUDE.md"]
+    assert web
+    assert {row["reach"]["folder"] for row in web} == {"packages/web"}
+
+
+def test_a_contradiction_quotes_what_an_agent_claims(claude):
+    claude.remember("The API port is 8080")
+    note = states(claude, "The API port is 9090", name="codex")["id"]
+
+    found = ask(claude, "contradictions")["contradictions"][0]
+    assert '"9090"' in found["words"]
+    assert {side["by"]: side["unverified"] for side in found["sides"]} == {
+        "person": False,
+        "agent codex": True,
+    }
+    assert '"9090"' in brief(claude)
+
+    approve(claude, note)
+    assert " 9090 (" in ask(claude, "contradictions")["contradictions"][0]["words"]
 
 
 def test_answers_are_json_that_names_the_author(claude):

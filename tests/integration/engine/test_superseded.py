@@ -40,6 +40,11 @@ def tree(world):
     return tree
 
 
+def said(rows):
+    """Return the ids and texts of memories in an answer."""
+    return [{"id": row["id"], "text": row["text"]} for row in rows]
+
+
 def agent(tree):
     return Call(folder=tree.path, origin="agent:claude")
 
@@ -319,7 +324,7 @@ class TestPeopleAndAgents:
 
         answer = say(tree, pnpm)
 
-        assert answer["stands_for"] == [{"id": yarn, "text": YARN}]
+        assert said(answer["stands_for"]) == [{"id": yarn, "text": YARN}]
         assert block(tree) == [PNPM]
 
     def test_an_agent_puts_nothing_that_a_person_said_in_the_place_of_another_such_thing(
@@ -411,7 +416,7 @@ class TestPeopleAndAgents:
         answer = by_agent(tree, YARN)
 
         assert answer["decision"] == "same"
-        assert answer["superseded_by"] == [{"id": pnpm, "text": PNPM}]
+        assert said(answer["superseded_by"]) == [{"id": pnpm, "text": PNPM}]
         assert block(tree) == [PNPM]
 
     def test_an_agent_takes_back_what_an_agent_did(self, repo):
@@ -505,7 +510,7 @@ class TestSaidAgain:
 
         answer = say(tree.home, agent(tree), id=yarn)
 
-        assert answer["superseded_by"] == [{"id": pnpm, "text": PNPM}]
+        assert said(answer["superseded_by"]) == [{"id": pnpm, "text": PNPM}]
 
     def test_an_edit_to_another_value_contradicts(self, tree):
         three, five = tree.remember(THREE), tree.remember(FIVE)
@@ -621,7 +626,7 @@ class TestBranches:
 
     def test_who_says_it_on_another_branch_is_not_told_of_what_is_not_there(self, feature):
         tree, _, pnpm = feature
-        assert by_agent(tree, YARN)["superseded_by"] == [{"id": pnpm, "text": PNPM}]
+        assert said(by_agent(tree, YARN)["superseded_by"]) == [{"id": pnpm, "text": PNPM}]
 
         tree.git("switch", "-q", "main")
 
@@ -745,7 +750,7 @@ class TestClaims:
         more = rule(tree, f"{THREE}. The API port is 8080.")
         five = rule(tree, FIVE)
 
-        assert settle(tree, five)["still_rules"] == [{"id": more, "text": f"{THREE}."}]
+        assert said(settle(tree, five)["still_rules"]) == [{"id": more, "text": f"{THREE}."}]
         seven = rule(tree, "The client retries 7 times")
         done = settle(tree, None, none=True)
 

@@ -5,7 +5,7 @@ from argparse import Namespace
 from yaadwatch.cli.graph.links import relation, tell_link
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import count, short
+from yaadwatch.cli.words import count, short, worded
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -131,7 +131,7 @@ def _tell_stats(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line("Most related:")
     for hub in answer["hubs"]:
         terminal.line(
-            styled(short(hub["id"]), "bold"), f"  {hub['edges']}  {hub['text']}", indent=2, hang=14
+            styled(short(hub["id"]), "bold"), f"  {hub['edges']}  {worded(hub)}", indent=2, hang=14
         )
 
 

@@ -5,7 +5,7 @@ from argparse import Namespace
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.truth import contradicted
-from yaadwatch.cli.words import ago, count, listed, short
+from yaadwatch.cli.words import ago, count, listed, short, stated, worded
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -194,7 +194,7 @@ def contradictions(args: Namespace, client: "Client", terminal: Terminal) -> int
         terminal.line(styled(one["id"], "bold"), f"  {one['words']}", hang=10)
         for side in one["sides"]:
             terminal.line(
-                f"{short(side['node'])}  {side['text']}  "
+                f"{short(side['node'])}  {worded(side)}  "
                 f"(confirmed {ago(side['confirmed_at'], now)})",
                 indent=10,
                 hang=20,
@@ -202,7 +202,7 @@ def contradictions(args: Namespace, client: "Client", terminal: Terminal) -> int
         if one.get("against"):
             against = one["against"]
             terminal.line(
-                f"{short(against['node'])}  {against['text']}  (newer)", indent=10, hang=20
+                f"{short(against['node'])}  {worded(against)}  (newer)", indent=10, hang=20
             )
     if answer["contradictions"]:
         terminal.line("Settle one: yaadwatch resolve ID --keep MEMORY, --both, or --none")
@@ -244,7 +244,7 @@ def resolve(args: Namespace, client: "Client", terminal: Terminal) -> int:
         )
     for rule in answer["still_rules"]:
         terminal.line(
-            f"{short(rule['id'])} is a rule still: {rule['text']}",
+            f"{short(rule['id'])} is a rule still: {worded(rule)}",
             indent=2,
             hang=12,
         )
@@ -287,7 +287,7 @@ def feedback(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.json(answer)
         return 0
     done = {"approve": "Confirmed", "edit": "Edited", "discard": "Forgot"}[args.verdict]
-    terminal.line(f"{done} ", styled(short(answer["id"]), "bold"), f"  {answer['text']}", hang=10)
+    terminal.line(f"{done} ", styled(short(answer["id"]), "bold"), f"  {worded(answer)}", hang=10)
     if answer.get("masked"):
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
     contradicted.tell(answer, terminal)
@@ -362,10 +362,11 @@ def _list_gaps(args: Namespace, client: "Client", terminal: Terminal) -> int:
 def _claim(one: "dict[str, Any]") -> tuple[str, ...]:
     """Return a row for a claim: number, what it says, from which memory, when it held."""
     where = f" in {one['place']}/" if one.get("place") else ""
+    given = {"unverified": one["source"] not in ("text", "cli")}
     ended = f" until {str(one['until'])[:10]}" if one.get("until") else ""
     return (
         str(one["claim"]),
-        f"{one['subject']} {one['attribute']}: {one['value']}{where}",
+        stated(f"{one['subject']} {one['attribute']}: {one['value']}", [given, one]) + where,
         styled(short(one["node"]), "bold"),
         f"since {str(one['since'])[:10]}{ended}",
         "from its words" if one["source"] == "text" else str(one["source"]),

@@ -4,7 +4,7 @@ It is printed below what was made of it.
 """
 
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import short
+from yaadwatch.cli.words import short, stated, worded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,20 +17,21 @@ def tell(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 2) -> No
     """
     found = answer.get("contradicts") or ()
     for one in found:
+        about = stated(f"{one['subject']} {one['attribute']}", [answer, *one["against"]])
         where = f" in {one['place']}/" if one.get("place") else ""
         terminal.line(
             styled(
-                f"contradicts what is remembered of {one['subject']} {one['attribute']}{where}: "
-                f"{one['value']} here, but",
+                f"contradicts what is remembered of {about}{where}: "
+                f"{stated(one['value'], [answer])} here, but",
                 "yellow",
             ),
             indent=indent,
         )
         for side in one["against"]:
-            later = f" … {side['sentence']}" if side.get("sentence") else ""
+            later = f" … {stated(side['sentence'], [side])}" if side.get("sentence") else ""
             terminal.line(
-                styled(side["value"], "yellow"),
-                f" in {short(side['id'])}  {side['text']}{later}",
+                styled(stated(side["value"], [side]), "yellow"),
+                f" in {short(side['id'])}  {worded(side)}{later}",
                 indent=indent + 2,
                 hang=4,
             )
@@ -41,7 +42,7 @@ def tell(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 2) -> No
         terminal.line("All of them: yaadwatch contradictions", indent=indent)
     for one in answer.get("superseded_by") or ():
         terminal.line(
-            styled("superseded by", "yellow"), f" {short(one['id'])}  {one['text']}", indent=indent
+            styled("superseded by", "yellow"), f" {short(one['id'])}  {worded(one)}", indent=indent
         )
     for one in answer.get("stands_for") or ():
-        terminal.line(f"supersedes {short(one['id'])}  {one['text']}", indent=indent)
+        terminal.line(f"supersedes {short(one['id'])}  {worded(one)}", indent=indent)

@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import ago, count, listed, short, span, when, worded_by
+from yaadwatch.cli.words import ago, count, listed, short, span, when, worded, worded_by
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -207,12 +207,12 @@ def _tell_receipt(one: "dict[str, Any]", terminal: Terminal, now: "datetime") ->
             f"{row['tokens']} tokens",
             "used" if row["used"] else "",
             _since(row),
-            str(row["text"]),
+            worded(row),
         )
         for row in one["shown_memories"]
     ]
     learned = [
-        (short(row["id"]), str(row["kind"]), _since(row), worded_by(row["text"], one.get("agent")))
+        (short(row["id"]), str(row["kind"]), _since(row), worded(row))
         for row in one["learned_memories"]
     ]
     notes = [

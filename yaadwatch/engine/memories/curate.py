@@ -155,7 +155,8 @@ def confirm(home: Home, call: Call, *, id: str, anyway: bool = False) -> dict[st
 
         held.db.write(change)
         against = contradicting.told(home, held.shelf, node.id)
-        return json_views.changed_row(confirmed) | {"lacking": rests_on.lacking or None} | against
+        told = held.db.read(json_views.attributed, [json_views.changed_row(confirmed)])[0]
+        return told | {"lacking": rests_on.lacking or None} | against
 
 
 def pin(home: Home, call: Call, *, id: str) -> dict[str, object]:
@@ -227,8 +228,11 @@ def tag(
         return done
 
     with shelves(home, call) as both:
-        before, after = _changed(home, both.find(id), change)
-    return json_views.changed_row(after, undo=_untag(before, after)) | {
+        held = both.find(id)
+        before, after = _changed(home, held, change)
+        row = json_views.changed_row(after, undo=_untag(before, after))
+        told = held.db.read(json_views.attributed, [row])[0]
+    return told | {
         "version": after.version,
         "tags": list(after.tags),
         "masked": list(dict.fromkeys(kind for one in masked for kind in one.kinds)),
@@ -292,9 +296,10 @@ def _change(
 
         before, after = _changed(home, held, also)
         against = contradicting.told(home, held.shelf, after.id) if anew is not None else {}
-    different = before.version != after.version
-    back = f"yaadwatch {undo} {called(after.id)}" if different else ""
-    return json_views.changed_row(after, undo=back) | against
+        different = before.version != after.version
+        back = f"yaadwatch {undo} {called(after.id)}" if different else ""
+        row = json_views.changed_row(after, undo=back)
+        return held.db.read(json_views.attributed, [row])[0] | against
 
 
 def _changed(home: Home, held: Held, change: _Change) -> tuple[Node, Node]:

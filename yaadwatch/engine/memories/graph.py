@@ -1,5 +1,6 @@
 """What is in the graph of a project: how much, of which kinds, and what has most relations."""
 
+from yaadwatch.engine import json_views
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.nodes import THINGS
 from yaadwatch.model.settings import GRAPH_HUBS_MAX
@@ -37,13 +38,16 @@ def _count(conn: Connection) -> dict[str, object]:
             "historical": census.historical(conn),
             "kinds": current,
         },
-        "hubs": [
-            {
-                "id": node,
-                "kind": known[node].kind,
-                "text": known[node].summary,
-                "edges": number,
-            }
-            for node, number in hubs
-        ],
+        "hubs": json_views.attributed(
+            conn,
+            [
+                {
+                    "id": node,
+                    "kind": known[node].kind,
+                    "text": known[node].summary,
+                    "edges": number,
+                }
+                for node, number in hubs
+            ],
+        ),
     }

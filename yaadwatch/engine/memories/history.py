@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from yaadwatch.core import text
-from yaadwatch.engine import claiming, node_changes, succession
+from yaadwatch.engine import claiming, json_views, node_changes, succession
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.memories import curate, mend
 from yaadwatch.engine.remember import preparing, relating
@@ -121,7 +121,8 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
 
         held.db.write(commit)
         against = contradicting.told(home, held.shelf, back.id)
-    told = mend.updated(mend.Mended(before=node, after=back, anchors=rests_on, masked=()))
+        row = mend.updated(mend.Mended(before=node, after=back, anchors=rests_on, masked=()))
+        told = held.db.read(json_views.attributed, [row])[0]
     undo = f"yaadwatch restore {called(node.id)} --version {node.version}"
     return told | against | {"undo": undo}
 

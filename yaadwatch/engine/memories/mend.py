@@ -80,7 +80,8 @@ def update(
         said = masked.text.strip()
         if version == node.version and said == node.text:
             same = Mended(before=node, after=node, anchors=old, masked=masked.kinds)
-            return updated(same) | contradicting.told(home, held.shelf, node.id)
+            told = held.db.read(json_views.attributed, [updated(same)])[0]
+            return told | contradicting.told(home, held.shelf, node.id)
         held.db.read(node_changes.refuse_said, node, said)
         kept = preparing.named_by(said, old)
         here = named_files.folder_of(call, space) if space is not None else ""
@@ -97,7 +98,8 @@ def update(
             where=rests_on.where,
         )
         held.db.write(_write, home, done, "edited", call.origin)
-        return updated(done) | contradicting.told(home, held.shelf, node.id)
+        told = held.db.read(json_views.attributed, [updated(done)])[0]
+        return told | contradicting.told(home, held.shelf, node.id)
 
 
 def reanchor(

@@ -212,7 +212,7 @@ def _approve(
     claiming.again(conn, done, now)
     body: dict[str, object] = {"change": APPROVED}
     log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node_id, body=body))
-    return json_views.changed_row(done)
+    return json_views.attributed(conn, [json_views.changed_row(done)])[0]
 
 
 def _dismiss(
@@ -220,4 +220,5 @@ def _dismiss(
 ) -> dict[str, object]:
     node = _require_waiting(conn, node_id, expected)
     done = node_changes.archive(conn, node, now, actor=actor, reason=dismissing.DISMISSED)
-    return json_views.changed_row(done, undo=f"yaadwatch restore {called(node_id)}")
+    row = json_views.changed_row(done, undo=f"yaadwatch restore {called(node_id)}")
+    return json_views.attributed(conn, [row])[0]

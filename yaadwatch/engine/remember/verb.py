@@ -125,7 +125,9 @@ def _told(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[str,
     if admitted.node.origin != PERSON:  # a person's own needs no look
         told |= shelf.db.read(_whose, admitted.node.id)
     else:
-        whose = of_origin(admitted.node.origin, admitted.node.created_at)
+        whose = replace(
+            of_origin(admitted.node.origin, admitted.node.created_at), scope=admitted.node.scope
+        )
         told |= json_views.by_row(whose) | {"waits": False}
     against = contradicting.told(home, shelf, admitted.node.id) if admitted.torn else {}
     return told | against | replacing.offers(shelf, call, admitted)

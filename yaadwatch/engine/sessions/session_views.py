@@ -13,6 +13,7 @@ from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import supersession
 from yaadwatch.store.sessions import doings, rows
+from yaadwatch.store.truth import authority
 
 _NOTHING = {"shown": 0, "used": 0, "learned": 0, "tokens": 0}
 
@@ -68,6 +69,7 @@ def receipt(
     used = {one.node for one in part if one.role == USED}
     against = _against(clashes)
     superseded = supersession.successors(conn, found, hidden=hidden)
+    whose = authority.of_nodes(conn, found)
 
     def told(node: str) -> dict[str, object]:
         memory = found[node]
@@ -79,6 +81,7 @@ def receipt(
             "stale": json_views.doubt_in_short(doubts.get(node)),
             "contradicted": against.get(node, []),
             "superseded": node in superseded,
+            **json_views.by_row(whose.get(node)),
         }
 
     return row(conn, session) | {

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from yaadwatch.core import privacy
 from yaadwatch.core.truth.claiming import statements as claiming
-from yaadwatch.engine import succession
+from yaadwatch.engine import json_views, succession
 from yaadwatch.engine.store_lookup import Shelf, shelves
 from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.workspace import Call, Home
@@ -56,10 +56,11 @@ def claims(
                 hidden=succession.away(home, shelf),
             )
             gone = succession.here(home, shelf, {one.node for one in found})
-            rows += [
+            told = [
                 claim_row(one, now) | ({"holds": False} if one.node in gone else {})
                 for one in found
             ]
+            rows += shelf.db.read(json_views.attributed, told, key="node")
     return {"claims": rows[:CLAIMS_TOLD_MAX], "more": len(rows) > CLAIMS_TOLD_MAX}
 
 
@@ -154,8 +155,9 @@ def add_claim(
         held = both.find(id)
         done = held.db.write(commit)
         against = contradicting.told(home, held.shelf, held.id)
+        row = held.db.read(json_views.attributed, [claim_row(done, now)], key="node")[0]
     return (
-        claim_row(done, now)
+        row
         | against
         | {
             "masked": masked,
@@ -184,7 +186,8 @@ def end_claim(home: Home, call: Call, *, claim: int) -> dict[str, object]:
             if claim in shelf.db.read(table.many, [claim]):
                 done = shelf.db.write(commit)
                 if done is not None:
-                    return claim_row(done, now)
+                    row = claim_row(done, now)
+                    return shelf.db.read(json_views.attributed, [row], key="node")[0]
     raise YaadError(
         Code.NOT_FOUND,
         f"There is no claim {claim} here; nothing was ended.",

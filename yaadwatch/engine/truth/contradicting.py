@@ -7,11 +7,12 @@ lists, seen from one memory: the same query, kept to what that claims.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from yaadwatch.engine import succession
+from yaadwatch.engine import json_views, succession
 from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.truth import contradictions
 from yaadwatch.engine.truth.contradictions import Contradiction, Side
 from yaadwatch.engine.workspace import Home
+from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth.claims import TEXT
 
 AGAINST_MAX: Final = 5
@@ -28,11 +29,17 @@ def told(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
         node: its id.
     """
     found = contradictions.of_memory(home, shelf, node, home.clock.now())
-    against = {"contradicts": [_row(one, node) for one in found]} if found else {}
+    against = {"contradicts": shelf.db.read(_rows, found, node)} if found else {}
     return against | succession.told_of_both(home, shelf, node)
 
 
-def _row(one: Contradiction, node: str) -> Mapping[str, object]:
+def _rows(
+    conn: Connection, found: Sequence[Contradiction], node: str
+) -> list[Mapping[str, object]]:
+    return [_row(conn, one, node) for one in found]
+
+
+def _row(conn: Connection, one: Contradiction, node: str) -> Mapping[str, object]:
     mine = [side for side in one.sides if side.node.id == node]
     others = _against(one, mine)
     more = len(others) - AGAINST_MAX
@@ -44,7 +51,7 @@ def _row(one: Contradiction, node: str) -> Mapping[str, object]:
         "attribute": first.attribute,
         "place": first.place or None,
         "value": first.value,
-        "against": [_side(side) for side in others[:AGAINST_MAX]],
+        "against": json_views.attributed(conn, [_side(side) for side in others[:AGAINST_MAX]]),
         "more": more if more > 0 else None,
         "settle": f"yaadwatch resolve {one.name} --keep MEMORY, --both or --none",
     }

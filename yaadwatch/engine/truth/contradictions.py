@@ -5,16 +5,18 @@ goes. Only decisions are written down.
 """
 
 import hashlib
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from yaadwatch.core.quoting import as_name, quoted
 from yaadwatch.core.truth.claiming import pairing
 from yaadwatch.core.truth.claiming.statements import PROJECT
-from yaadwatch.engine import branch_ancestry
+from yaadwatch.engine import branch_ancestry, json_views
 from yaadwatch.engine.store_lookup import Shelf, Shelves, shelves
-from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.engine.workspace import PERSON, Call, Home
+from yaadwatch.model.authority import Authority
 from yaadwatch.model.claims import LINK, VALUES, Claimed, Clash, Settled, Stated
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
@@ -27,7 +29,7 @@ from yaadwatch.model.settings import (
 from yaadwatch.store import anchors, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.store.truth import claims
+from yaadwatch.store.truth import authority, claims
 from yaadwatch.store.truth import contradictions as table
 
 NAME_CHARS: Final = 8
@@ -130,7 +132,9 @@ def contradictions(home: Home, call: Call, *, settled: bool = False) -> dict[str
     decided: list[dict[str, object]] = []
     with shelves(home, call) as both:
         for shelf in stores(both):
-            rows += [_row(one) for one in in_store(home, shelf, now)]
+            found = in_store(home, shelf, now)
+            whose = shelf.db.read(authority.of_nodes, _memories(found))
+            rows += [_row(one, whose) for one in found]
             if settled:
                 decided += shelf.db.read(_decided)
     return {"contradictions": rows, "settled": decided}
@@ -146,8 +150,9 @@ def _decided(conn: Connection) -> list[dict[str, object]]:
         for group in groups.values()
     ]
     known = claims.many(conn, {number for group in numbers for number in group})
+    is_strange = _strange(conn, known)
     return [
-        _settled_row(group[-1], [known[number] for number in sorted(set(about))])
+        _settled_row(group[-1], [known[number] for number in sorted(set(about))], is_strange)
         for group, about in zip(groups.values(), numbers, strict=True)
     ]
 
@@ -229,7 +234,18 @@ def _grouped(conn: Connection, clashes: Sequence[Clash]) -> list[Contradiction]:
         claim = known[one.claim]
         about = (claim.subject, claim.attribute, claim.place) if one.kind == VALUES else (claim.id,)
         groups.setdefault((one.kind, *about), []).append(one)
-    return [_told(key, tuple(group), known, memories) for key, group in groups.items()]
+    is_strange = _strange(conn, known)
+    return [_told(key, tuple(group), known, memories, is_strange) for key, group in groups.items()]
+
+
+def _strange(conn: Connection, known: Mapping[int, Claimed]) -> Callable[[Claimed], bool]:
+    """Return what tells whether a claim is no person's word: by its memory, or by who gave it."""
+    persons = authority.approved(conn, {one.node for one in known.values()})
+
+    def is_strange(claim: Claimed) -> bool:
+        return claim.node not in persons or claim.source not in (claims.TEXT, PERSON)
+
+    return is_strange
 
 
 def _told(
@@ -237,6 +253,7 @@ def _told(
     clashes: tuple[Clash, ...],
     known: dict[int, Claimed],
     memories: dict[str, Node],
+    is_strange: Callable[[Claimed], bool],
 ) -> Contradiction:
     kind = clashes[0].kind
     numbers = dict.fromkeys(
@@ -250,24 +267,34 @@ def _told(
         name=hashlib.sha256("\0".join(map(str, key)).encode()).hexdigest()[:NAME_CHARS],
         kind=kind,
         sides=sides,
-        words=_words(kind, sides, against, clashes[0].at),
+        words=_words(kind, sides, against, clashes[0].at, is_strange),
         clashes=clashes,
         against=against,
         at=clashes[0].at,
     )
 
 
-def _words(kind: str, sides: Sequence[Side], against: Node | None, at: datetime | None) -> str:
+def _words(
+    kind: str,
+    sides: Sequence[Side],
+    against: Node | None,
+    at: datetime | None,
+    is_strange: Callable[[Claimed], bool],
+) -> str:
     """Return a contradiction in a line: "api port: 8080 (5c01f2e4) or 9090 (77aa01bc)"."""
     first = sides[0].claim
-    said = _claimed([side.claim for side in sides])
+    said = _claimed([side.claim for side in sides], is_strange)
     if kind == VALUES:
         return said
     when = f"{at:%Y-%m-%d}" if at is not None else ""
     if kind == LINK:
         return f"{said} rests on a relation that ended on {when}"
     what = (
-        f"memory {called(against.id)}" if against is not None else first.evidence or "its evidence"
+        f"memory {called(against.id)}"
+        if against is not None
+        else as_name(first.evidence)
+        if first.evidence
+        else "its evidence"
     )
     return (
         f"{said} was last confirmed on {sides[0].node.confirmed_at:%Y-%m-%d}, and {what} is newer, "
@@ -275,13 +302,20 @@ def _words(kind: str, sides: Sequence[Side], against: Node | None, at: datetime 
     )
 
 
-def _claimed(found: Sequence[Claimed]) -> str:
-    """Return claims about one thing in a line, each value once with the memories that say so."""
+def _claimed(found: Sequence[Claimed], is_strange: Callable[[Claimed], bool]) -> str:
+    """Return claims about one thing in a line, each value once with the memories that say so.
+
+    The words of a claim that `is_strange`, which is no person's, stand in quotes.
+    """
     first = found[0]
-    name = f"{first.subject} {first.attribute}" + (f" in {first.place}/" if first.place else "")
+    name = f"{first.subject} {first.attribute}"
+    if any(map(is_strange, found)):
+        name = quoted(name)
+    name += f" in {first.place}/" if first.place else ""
     values: dict[str, list[str]] = {}
     for one in found:
-        values.setdefault(one.value, []).append(called(one.node))
+        value = quoted(one.value) if is_strange(one) else one.value
+        values.setdefault(value, []).append(called(one.node))
     said = [f"{value} ({_listed(ids, ', ')})" for value, ids in values.items()]
     return f"{name}: {_listed(said, ' or ')}"
 
@@ -292,8 +326,15 @@ def _listed(said: Sequence[str], between: str) -> str:
     return between.join([*said[:NAMED_MAX], *([f"{more} more"] if more > 0 else [])])
 
 
-def _row(one: Contradiction) -> dict[str, object]:
+def _memories(found: Sequence[Contradiction]) -> set[str]:
+    """Return the ids of all memories in some contradictions."""
+    sides = {side.node.id for one in found for side in one.sides}
+    return sides | {one.against.id for one in found if one.against is not None}
+
+
+def _row(one: Contradiction, whose: Mapping[str, Authority]) -> dict[str, object]:
     first = one.sides[0].claim
+    against = one.against
     return {
         "id": one.name,
         "kind": one.kind,
@@ -310,19 +351,28 @@ def _row(one: Contradiction) -> dict[str, object]:
                 "source": side.claim.source,
                 "evidence": side.claim.evidence or None,
                 "confirmed_at": side.node.confirmed_at,
+                **json_views.by_row(whose.get(side.node.id)),
             }
             for side in one.sides
         ],
-        "against": {"node": one.against.id, "text": one.against.text} if one.against else None,
+        "against": {
+            "node": against.id,
+            "text": against.text,
+            **json_views.by_row(whose.get(against.id)),
+        }
+        if against is not None
+        else None,
         "at": one.at,
     }
 
 
-def _settled_row(one: Settled, about: Sequence[Claimed]) -> dict[str, object]:
+def _settled_row(
+    one: Settled, about: Sequence[Claimed], is_strange: Callable[[Claimed], bool]
+) -> dict[str, object]:
     return {
         "id": one.name,
         "kind": one.kind,
-        "words": _claimed(about),
+        "words": _claimed(about, is_strange),
         "decision": one.decision,
         "kept": one.kept,
         "by": one.actor,

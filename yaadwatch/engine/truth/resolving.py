@@ -7,7 +7,7 @@ from typing import Any
 
 from yaadwatch.core import privacy
 from yaadwatch.core.truth.claiming.parts import differ
-from yaadwatch.engine import node_changes, succession
+from yaadwatch.engine import json_views, node_changes, succession
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.store_lookup import Shelf, Shelves, shelves
 from yaadwatch.engine.truth.contradictions import Contradiction, Side, in_store, stores, whole
@@ -281,7 +281,9 @@ def _still(
             for node, places in said.items()
             for path, line in places
         ],
-        "still_rules": [{"id": node.id, "text": node.summary} for node in rules],
+        "still_rules": json_views.attributed(
+            conn, [{"id": node.id, "text": node.summary} for node in rules]
+        ),
     }
 
 

@@ -79,7 +79,9 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Authority]:
                   FROM node_versions
                  WHERE node = nodes.id AND change = 'edited' AND NOT {_BY_PERSON}
                  ORDER BY version DESC
-                 LIMIT 1)
+                 LIMIT 1),
+               scope, iif(json_type(attributes, '$.holds_in') = 'text',
+                          attributes ->> '$.holds_in', '')
           FROM nodes
          WHERE id IN (SELECT value FROM json_each(?))
          ORDER BY id
@@ -87,13 +89,13 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Authority]:
         (json_list(ids),),
     )
     found = {}
-    for node, origin, from_git, created_ms, is_persons, approved_ms, editor in rows:
+    for node, origin, from_git, created_ms, is_persons, approved_ms, editor, scope, package in rows:
         whose = of_origin(origin, from_ms(created_ms), from_git=bool(from_git))
         if whose.is_persons and not is_persons and editor is not None:
             whose = of_origin(editor, whose.at)  # an agent gave a person's memory other words
         elif is_persons and not whose.is_persons and approved_ms is not None:
             whose = replace(whose, approved_at=from_ms(approved_ms))
-        found[node] = whose
+        found[node] = replace(whose, scope=scope, package=package)
     return found
 
 
