@@ -198,6 +198,33 @@ class TestNamesakes:
         assert proposed(repo, memory)["path"] == "fn/b/handlers.py"
         assert repo.doubt(memory)["level"] == "warn"
 
+    @pytest.mark.parametrize(
+        ("path", "later"),
+        [
+            (
+                "web/views.py",
+                "def handler(request):\n    for page in request:\n        show(page)\n",
+            ),
+            ("cli/run.py", "class handler:\n    verbose = True\n    colour = palette.find(7)\n"),
+            ("fn/c/main.py", "@app.get('/')\nasync def handler():\n    yield b'', 200, dict()\n"),
+        ],
+    )
+    def test_a_later_namesake_that_says_something_else_is_not_where_it_went(
+        self, repo, path, later
+    ):
+        pays = "def handler(event):\n    bill = event.bill\n    return billing.pay(bill)\n"
+        repo.write("fn/d/main.py", pays)
+        repo.commit("a handler that pays")
+        memory = repo.remember("`handler` in `fn/d/main.py` pays the bill")
+        repo.write("fn/d/main.py", "import os\n")
+        repo.commit("nothing is paid")
+        repo.write(path, later)
+        repo.commit("another handler")
+
+        doubt = repo.doubt(memory)
+        assert (doubt["verdict"], doubt["level"]) == ("gone", "warn")
+        assert path not in str(doubt)
+
     def test_one_that_says_the_same_is_where_it_is_now(self, repo, memory):
         repo.write("fn/a/main.py", HANDLER.format(name="handler", value=2))
         repo.commit("a does what b does")

@@ -7,6 +7,7 @@ from yaadwatch.core.quoting import as_name
 from yaadwatch.core.text_cache import kept
 from yaadwatch.core.truth import definitions, hunks
 from yaadwatch.core.truth.definitions import State, language_of
+from yaadwatch.core.truth.doubt import relocated
 from yaadwatch.core.truth.verdict import Seen, Span
 from yaadwatch.engine.anchored import absent_content
 from yaadwatch.engine.anchored.commit import AtHead
@@ -203,7 +204,11 @@ def _went(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
     }
     # Where it stands unchanged, a new definition of its name is a namesake.
     unchanged = [path for path in same if same[path]]
-    elsewhere = unchanged or [path for path in same if _is_new(anchor, path, head)]
+    elsewhere = unchanged or [
+        path
+        for path in same
+        if _is_new(anchor, path, head) and not _is_unlike(anchor, path, view, head)
+    ]
     rewritten = not all(same[path] for path in elsewhere)
     return replace(seen, elsewhere=tuple(elsewhere), rewritten=rewritten)
 
@@ -220,6 +225,22 @@ def _is_new(anchor: Anchor, path: str, head: AtHead) -> bool:
     before = history.came_from(path, since, until) if until and since != until else path
     then = AtHead(history=history, head=Head(commit=since, branch=""), names={})
     return then.find(before) is None or define_in(then, before, anchor.symbol) is None
+
+
+def _is_unlike(anchor: Anchor, path: str, view: View, head: AtHead) -> bool:
+    """Return whether a definition in another file is something else of the same name."""
+    old = _defining_lines(_anchored_bytes(anchor, head.history), anchor.path, anchor.symbol)
+    new = _defining_lines(view.read(path), path, anchor.symbol)
+    return bool(old and new) and relocated.is_unlike(old, new)
+
+
+def _defining_lines(data: bytes | None, path: str, symbol: str) -> str:
+    """Return the lines of a definition; '' where they are not known."""
+    found = definitions.define(data, path, symbol) if data is not None else None
+    if data is None or found is None or found.state is not State.FOUND or found.line is None:
+        return ""
+    lines = data.decode("utf-8", "replace").split("\n")
+    return "\n".join(lines[found.line - 1 : found.end_line])
 
 
 def _is_same(

@@ -6,6 +6,7 @@ be what a memory is about.
 
 import re
 from collections.abc import Iterable
+from typing import Final
 
 from yaadwatch.core.truth.languages import language_of
 
@@ -16,6 +17,11 @@ _IMPORT = re.compile(
     r"|(?:const|let|var)\s+[\w$\s{},:]+=\s*(?:await\s+import|require)\s*\()"
 )
 """How a line of code begins that says where something else is."""
+_WORD = re.compile(r"[^\W\d]\w*")
+WORDS_MIN: Final = 5
+"""A definition with fewer words, its name and keywords among them, is like any other one."""
+ALIKE_MIN: Final = 0.4
+"""Share of the words of the shorter definition that the other one has, too."""
 _RELATIVE = re.compile(r"(?:\.\.?/)+")
 
 
@@ -40,6 +46,16 @@ def is_divided_among(old: bytes, parts: Iterable[bytes], path: str) -> bool:
     imports = language is not None and not language.is_settings
     said = {line for part in parts for line in _lines(part, imports=imports)}
     return said.issuperset(_lines(old, imports=imports))
+
+
+def is_unlike(old: str, new: str) -> bool:
+    """Return whether two definitions of one name have hardly a word in common.
+
+    What is too short to tell is not unlike.
+    """
+    words, others = (frozenset(_WORD.findall(text)) for text in (old, new))
+    fewer = min(len(words), len(others))
+    return fewer >= WORDS_MIN and len(words & others) < ALIKE_MIN * fewer
 
 
 def _lines(source: bytes, *, imports: bool) -> list[str]:
