@@ -69,7 +69,8 @@ class TestNewText:
                 "`A_MAX` is 3 and `B_MAX` is 5 in src/v.py",
                 "`A_MAX` is 5 and `B_MAX` is 7 in src/v.py",
             ),
-            ("`A_MAX` = 3 in src/v.py, on port 3", "`A_MAX` = 5 in src/v.py, on port 3"),
+            ("`A_MAX` = 3 in src/v.py, on port 4", "`A_MAX` = 5 in src/v.py, on port 4"),
+            ("`A_MAX` = 3 in src/v.py: open port 3", None),
             ("Python 3 code: `A_MAX` is three in src/v.py", None),
             (
                 "Python 3 code, src/v.py: `A_MAX` is three.",
@@ -77,13 +78,12 @@ class TestNewText:
             ),
             ("In src/v.py `A_MAX` is 3, and `A_MAX` is 3", None),
             (
-                "In src/v.py `A_MAX` is 3.0; keep port 3 free",
-                "In src/v.py `A_MAX` is 5; keep port 3 free",
+                "In src/v.py `A_MAX` is 3.0; see #3",
+                "In src/v.py `A_MAX` is 5; see #3",
             ),
-            (
-                "`A_MAX` in `src/v.py` is now 3, of 3 at most",
-                "`A_MAX` in `src/v.py` is now 5, of 3 at most",
-            ),
+            ("`A_MAX` in `src/v.py` is now 3, of 3 at most", None),
+            ("`A_MAX` in `src/v.py` is 3, because three is what the API allows", None),
+            ("`A_MAX` in `src/v.py` is 3, not 5", None),
         ],
     )
     def test_only_what_is_said_of_the_name_is_put_in(self, repo, said, new):
@@ -148,6 +148,13 @@ class TestNewText:
             'LIMIT = "b"',
             "was a, is now b",
             "(default: `'b'`)",
+        ),
+        (
+            "`LIMIT` (default: `True`; true is slow)",
+            "LIMIT = True",
+            "LIMIT = False",
+            "was true, is now false",
+            None,
         ),
         ("`LIMIT` (default: `5`)", "LIMIT = 5", "LIMIT = None", "was 5, is now nothing", None),
         ("`LIMIT` (default: `5`)", "LIMIT = 5", "LIMIT = True", "was 5, is now true", None),

@@ -105,8 +105,7 @@ def counts(text: str) -> Iterator[Count]:
         before, after = text[:start], text[end:]
         if found["digits"] and _ORDINAL.search(before) and after[:1] in {".", ")"}:
             continue
-        last = _WORD_OR_NAME.findall(before[-24:])
-        if last and last[-1].lower() in _NAMES_A_THING and before[-1:].isspace():
+        if _is_behind_a_sort(before):
             continue
         if _is_in_command(before, after) or _is_name(found, before, after):
             continue
@@ -122,6 +121,12 @@ def counts(text: str) -> Iterator[Count]:
         )
 
 
+def numbers(text: str) -> frozenset[str]:
+    """Return every number in a text that is no name, in words or digits, in the plain form."""
+    every = _NUMBER.finditer(text)
+    return frozenset(_value(one) for one in every if not _is_behind_a_sort(text[: one.start()]))
+
+
 def subjects_of(text: str, words: tuple[str, ...] | list[str] = ()) -> frozenset[str]:
     """Return the stems of the words and of the parts of the names in a text, and their families."""
     parts = [part.lower() for part in _PARTS.findall(text)]
@@ -129,6 +134,12 @@ def subjects_of(text: str, words: tuple[str, ...] | list[str] = ()) -> frozenset
     stems = {_stem(one) for one in every if len(one) >= _KEPT_CHARS_MIN and one not in _SAY_NOTHING}
     families = {f"#{at}" for at, family in enumerate(_FAMILIES) if every & family}
     return frozenset((stems - _SAY_NOTHING) | families)
+
+
+def _is_behind_a_sort(before: str) -> bool:
+    """Return whether what stands before a number makes it a name: "Python 3"."""
+    last = _WORD_OR_NAME.findall(before[-24:])
+    return bool(last) and last[-1].lower() in _NAMES_A_THING and before[-1:].isspace()
 
 
 def _is_in_command(before: str, after: str) -> bool:

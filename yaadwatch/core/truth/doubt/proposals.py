@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from yaadwatch.core.references import targets, values
+from yaadwatch.core.references import counts, targets, values
 from yaadwatch.core.references.commands import renamed
 from yaadwatch.core.references.mentions import mentions
 from yaadwatch.core.truth.hunks import last_part
@@ -192,7 +192,8 @@ def _is_left(others: Sequence[Judgement], judgements: Sequence[Judgement]) -> bo
 def _revalued(text: str, valued: Sequence[Judgement]) -> str | None:
     """Return `text` with the values that are there now; None unless it is sure where each goes.
 
-    It goes where the text was understood to give the old one, which must be one place.
+    It goes where the text was understood to give the old one, which must be one place. What else
+    names the old or the new value may be false with it: "is 10, because it allows 10", "not 25".
     """
     places: dict[tuple[int, int], str] = {}
     for one in valued:
@@ -206,9 +207,23 @@ def _revalued(text: str, valued: Sequence[Judgement]) -> str | None:
         new = _written_as(written, one)
         if not new or places.setdefault(span, new) != new:
             return None
+    rest = text
+    for start, end in places:
+        rest = rest[:start] + " " * (end - start) + rest[end:]
+    if any(_names_value(rest, one.anchor.fingerprint, one.heir) for one in valued):
+        return None
     for (start, end), new in sorted(places.items(), reverse=True):
         text = text[:start] + new + text[end:]
     return text
+
+
+def _names_value(text: str, *given: str) -> bool:
+    """Return whether a text names one of these values, in words or digits."""
+    if not counts.numbers(text).isdisjoint(given):
+        return True
+    words = [re.escape(value.strip("\"'")) for value in given if not value[:1].isdecimal()]
+    alone = rf"(?i)(?<![\w.-])(?:{'|'.join(words)})(?![\w-]|\.\w)"
+    return bool(words) and re.search(alone, text) is not None
 
 
 def _written_as(written: str, judged: Judgement) -> str:
