@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import WIDE_TOOLS, Settings
+from yaadwatch.model.settings import ALWAYS, WIDE_TOOLS, Settings
 from yaadwatch.system import config
 
 KEYS = [
@@ -30,12 +30,16 @@ def _other(default, name=""):
     """A value in range that is not the default; a list fits files and half-lives of kinds."""
     if name == "wide":
         return WIDE_TOOLS
+    if isinstance(default, str):
+        return ALWAYS
     if isinstance(default, tuple):
         return (*default, "task=7", "note=0.5")
     return default / 2 if isinstance(default, float) else default + 1
 
 
 def _toml(value):
+    if isinstance(value, str):
+        return json.dumps(value)
     return json.dumps(list(value)) if isinstance(value, tuple) else value
 
 
