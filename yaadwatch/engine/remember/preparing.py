@@ -494,9 +494,9 @@ def _require_symbols(draft: Draft, found: Sequence[Anchor], tree: WorkTree, lack
             nearest = misspelled.nearest_definition(symbol, found, draft.files, tree)
             raise YaadError(
                 Code.NOT_FOUND,
-                f"{symbol} is defined in none of the files that were named, nor in exactly one "
-                "file of the work tree; nothing was stored.",
+                f"No named file defines {symbol}, and in the work tree none or several files do; "
+                "nothing was stored.",
                 hint=f"Did you mean {nearest}?"
                 if nearest
-                else "Give the file that defines it too.",
+                else "Name the file that defines it, too.",
             )

@@ -35,7 +35,7 @@ from yaadwatch.system import files, keys
 from yaadwatch.system.safe_write import replacing
 
 HEAD: Final = (
-    "<!-- Written by yaadwatch, kept out of git. It is written anew whenever a rule changes. -->",
+    "<!-- Written by yaadwatch, kept out of git. It is rewritten whenever a rule changes. -->",
     "",
 )
 DOUBTED: Final = " (May be out of date: "
@@ -103,7 +103,7 @@ def sync(
         _note_as(space, row, wanted, key)
         return False
     if seen.data is not None and not _is_ours(row, seen.data, key):
-        reason = "was changed by somebody else and not written over; have it written anew: "
+        reason = "was edited and was not overwritten; to write it again: "
         _note(space, row, PAUSED, f"{reason}yaadwatch files adopt {shlex.quote(path)}")
         return False
     # Noted before it is written: after a kill in between it is known for ours.
