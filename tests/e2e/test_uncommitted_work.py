@@ -32,6 +32,12 @@ def remembered_by_agent(machine, checkout, text):
     return json.loads(answers[1]["result"]["content"][0]["text"])
 
 
+def recalled(machine, checkout, words):
+    """Return the memories that a recall finds once the daemon has compared this HEAD."""
+    machine.ask("stale", cwd=checkout.root)
+    return machine.ask("recall", words, cwd=checkout.root)["results"]
+
+
 def test_branch_without_the_work_has_no_flag_and_no_rule(machine, checkout):
     machine.ask("add", checkout.root)
     checkout.git("switch", "-qc", "feat")
@@ -48,7 +54,7 @@ def test_branch_without_the_work_has_no_flag_and_no_rule(machine, checkout):
     wait_until(lambda: not rules.exists() or "doubled" not in rules.read_text("utf-8"))
 
     checkout.git("switch", "-q", "feat")
-    found = machine.ask("recall", "payments doubled", cwd=checkout.root)["results"]
+    found = recalled(machine, checkout, "payments doubled")
     assert [row["id"] for row in found] == [memory]
     assert not found[0]["stale"]
 
@@ -68,5 +74,5 @@ def test_work_of_one_work_tree_raises_nothing_in_another(machine, checkout):
     checkout.git("-C", str(side), "add", "-A")
     checkout.git("-C", str(side), "commit", "-qm", "pay")
     checkout.git("merge", "-q", "side")
-    found = machine.ask("recall", "payments doubled", cwd=checkout.root)["results"]
+    found = recalled(machine, checkout, "payments doubled")
     assert [row["id"] for row in found] == [memory]

@@ -213,7 +213,6 @@ WORK_WITHOUT_GIT = (
     ["stale", "--all"],
     ["files"],
     ["files", "sync"],
-    ["files", "diff"],
     ["remember", "The rate is set in {path}"],
     ["remember", "We like tea"],
     ["task", "add", "Look at {path}"],
@@ -242,13 +241,15 @@ WORK_WITHOUT_GIT = (
 )
 
 
-def test_a_daemon_that_never_had_git_does_all_but_add_and_check(machine):
+def test_daemon_without_git_refuses_only_add_check_and_files_diff(machine):
     machine.live()
     shop = Shop.new(machine, files=2)
     machine.stop()
     machine.env["PATH"] = "/nowhere"
     given = {"path": shop.path(0), "id": shop.said[0]}
 
+    diff = machine.run("files", "diff", cwd=shop.root)
+    assert (diff.status, "git is not installed" in diff.err) == (3, True)
     for command in WORK_WITHOUT_GIT:
         ran = machine.run(*(word.format(**given) for word in command), cwd=shop.root)
         assert ran.status == 0, (command, ran)
