@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import count, day, listed, place, short
+from yaadwatch.cli.words import count, day, listed, place, short, worded
 from yaadwatch.client.invoker import agent_of
 from yaadwatch.model.errors import Code, YaadError
 
@@ -245,10 +245,11 @@ def _show(note: "Note", terminal: Terminal) -> None:
 
 
 def _tell(done: "dict[str, Any]", terminal: Terminal) -> None:
+    is_back = done["verdict"] == "dismiss" and not done["archived"]
     terminal.line(
         f"{_DONE[done['verdict']]} ",
         styled(short(done["id"]), "bold"),
-        f"  {done['text']}",
+        f"  your words again: {done['text']}" if is_back else f"  {worded(done)}",
         hang=10,
     )
     if done["files"]:

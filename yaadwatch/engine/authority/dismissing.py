@@ -22,8 +22,12 @@ def note(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str
     if not is_persons(actor) or node.kind in ("session", "task"):
         return
     how = reason if reason == DISMISSED or reason.startswith(_DELETED) else FORGOT
-    dismissal = Dismissal(text_hash=words_hash(node.text), node=node.id, how=how, at=now)
-    dismissals.put(conn, dismissal)
+    put(conn, node, now, how=how)
+
+
+def put(conn: Connection, node: Node, now: datetime, *, how: str = DISMISSED) -> None:
+    """Note that a person does not want the words that a memory has."""
+    dismissals.put(conn, Dismissal(text_hash=words_hash(node.text), node=node.id, how=how, at=now))
 
 
 def lift(conn: Connection, texts: Iterable[str], *, actor: str) -> None:

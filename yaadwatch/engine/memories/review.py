@@ -9,8 +9,8 @@ from yaadwatch.core import privacy
 from yaadwatch.engine import claiming, json_views, node_changes
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.memories import mend
-from yaadwatch.engine.store_lookup import Shelf, shelves
+from yaadwatch.engine.memories import history, mend
+from yaadwatch.engine.store_lookup import Held, Shelf, shelves
 from yaadwatch.engine.workspace import PERSON, Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.agent_files import ABSENT, INLINE, PAUSED
@@ -18,7 +18,7 @@ from yaadwatch.model.authority import Authority
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
-from yaadwatch.model.nodes import HOT, PROJECT, Node
+from yaadwatch.model.nodes import HOT, PROJECT, Node, Version
 from yaadwatch.store import agent_files, anchors, nodes
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
@@ -27,6 +27,11 @@ from yaadwatch.store.truth.authority import APPROVED
 
 LISTED_MAX: Final = 100
 """Notes in one answer; the answer counts the rest."""
+_VOUCHING: Final = (
+    *("created", "edited", "confirmed", "pinned", "restored"),
+    *(authority.APPROVED, authority.SHARED),
+)
+"""Changes by which a person vouches for the words that a memory has then."""
 APPROVE, EDIT, DISMISS = VERDICTS = ("approve", "edit", "dismiss")
 
 
@@ -60,7 +65,8 @@ def decide(
     """Approve, edit or dismiss a note of an agent or an import; the answer is Decided.
 
     Approved or edited words count as the person's. Dismissed words are archived, and refused when
-    an agent states them again.
+    an agent states them again; where an agent had reworded a person's memory, that gets its former
+    words again.
 
     Args:
         home: what may be reached.
@@ -89,9 +95,12 @@ def decide(
             done = mend.update(
                 home, call, id=held.id, text=text or "", expected_version=expected_version
             )
+        elif verdict == APPROVE:
+            done = held.db.write(_approve, held.id, expected_version, now, call.origin)
         else:
-            act = _approve if verdict == APPROVE else _dismiss
-            done = held.db.write(act, held.id, expected_version, now, call.origin)
+            done = _bring_back(home, call, held) or held.db.write(
+                _dismiss, held.id, expected_version, now, call.origin
+            )
         files = [] if verdict == DISMISS else held.db.read(_files, shelf, held.id)
         left = sum(
             each.db.read(authority.count_waiting)
@@ -113,7 +122,7 @@ def _listed(conn: Connection, shelf: Shelf, limit: int) -> list[dict[str, object
             "cause": cause_of(known[one], whose[one]),
             "session": known[one].session,
             "version": known[one].version,
-            "before": _before(conn, known[one], whose[one]),
+            "before": before.text if (before := _before(conn, known[one])) else None,
             "anchors": [json_views.anchor_row(anchor) for anchor in rests_on.get(one, ())],
             "stale": json_views.doubt_in_short(flags.get(one)),
             "files": _files(conn, shelf, one),
@@ -139,13 +148,19 @@ def _row(node: Node, whose: Authority) -> dict[str, object]:
     }
 
 
-def _before(conn: Connection, node: Node, whose: Authority) -> str | None:
-    """Return what a person's memory said before an agent gave it other words, if that is so."""
-    past = versions.of_node(conn, node.id)
-    if not past or past[0].actor.partition(":")[0] == whose.kind:
-        return None
-    older = [one.text for one in past if one.text != node.text]
-    return older[-1] if older else None
+def _before(conn: Connection, node: Node) -> Version | None:
+    """Return the version whose words a person vouched for before an agent gave a memory others."""
+    for past in reversed(versions.of_node(conn, node.id)):
+        is_brought_back = past.change == "restored" and not past.reason
+        if (
+            dismissing.is_persons(past.actor)
+            and past.change in _VOUCHING
+            and not is_brought_back
+            and not past.reason.endswith(authority.FROM_GIT)
+            and past.text != node.text
+        ):
+            return past
+    return None
 
 
 def _files(conn: Connection, shelf: Shelf, node_id: str) -> list[str]:
@@ -213,6 +228,26 @@ def _approve(
     body: dict[str, object] = {"change": APPROVED}
     log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node_id, body=body))
     return json_views.attributed(conn, [json_views.changed_row(done)])[0]
+
+
+def _bring_back(home: Home, call: Call, held: Held) -> dict[str, object] | None:
+    """Give a memory that an agent has reworded the words of the person again.
+
+    Returns:
+        None when there are none, or another memory says them by now.
+    """
+    node = held.db.read(nodes.get, held.id)
+    before = held.db.read(_before, node) if node is not None else None
+    if node is None or before is None:
+        return None
+    try:
+        done = history.restore(home, call, id=held.id, version=before.version)
+    except YaadError as error:
+        if error.code in (Code.CONFLICT, Code.REFUSED):
+            return None
+        raise
+    held.db.write(dismissing.put, node, home.clock.now())
+    return done
 
 
 def _dismiss(
