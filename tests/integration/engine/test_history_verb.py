@@ -19,7 +19,7 @@ def test_each_change_is_told_with_who_made_it_and_why(repo):
     memory = repo.remember("The cache holds 12 entries")
     agent = Call(folder=repo.path, origin="agent:claude")
     repo.edit(memory, "The cache holds 16 entries")
-    repo.pin(memory)
+    curate.confirm(repo.home, repo.call, id=memory)
     curate.forget(repo.home, agent, id=memory, reason="nobody needs it")
     history.restore(repo.home, agent, id=memory)
 
@@ -31,7 +31,7 @@ def test_each_change_is_told_with_who_made_it_and_why(repo):
     ] == [
         (1, "created", "cli", None),
         (2, "edited", "cli", None),
-        (3, "pinned", "cli", None),
+        (3, "confirmed", "cli", None),
         (4, "archived", "agent:claude", "nobody needs it"),
         (5, "restored", "agent:claude", None),
     ]

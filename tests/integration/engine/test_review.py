@@ -626,3 +626,32 @@ def test_on_a_terminal_a_person_is_asked_about_each(claude, monkeypatch, keys, l
 
     assert status == 0
     assert sorted(waiting(claude)) == sorted(rules[one] for one in left)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda repo, note: curate.forget(repo.home, agent(repo), id=note),
+        lambda repo, note: feedback.feedback(repo.home, agent(repo), id=note, verdict="discard"),
+        lambda repo, note: deleting.delete_node(repo.home, agent(repo), id=note),
+    ],
+    ids=["forget", "feedback", "delete"],
+)
+@pytest.mark.parametrize("said_by", ["person", "agent"])
+def test_an_agent_takes_no_rule_of_a_person_away(claude, act, said_by):
+    note = claude.remember(RULE) if said_by == "person" else states(claude)["id"]
+    if said_by == "agent":
+        approve(claude, note)
+
+    with pytest.raises(YaadError, match="A person said or approved memory"):
+        act(claude, note)
+
+    assert RULE in carried(claude)
+
+
+def test_an_agent_forgets_its_own_rule_and_a_person_any(claude):
+    curate.forget(claude.home, agent(claude), id=states(claude)["id"])
+    assert waiting(claude) == []
+
+    claude.forget(claude.remember("Run the linter with pnpm"))
+    assert "linter" not in carried(claude)

@@ -7,9 +7,10 @@ from typing import Final
 from yaadwatch.core.quoting import day
 from yaadwatch.core.wording import words_hash
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth import dismissals
+from yaadwatch.store.truth import authority, dismissals
 from yaadwatch.store.truth.dismissals import Dismissal
 
 DISMISSED: Final = "dismissed"
@@ -39,6 +40,28 @@ def lift(conn: Connection, texts: Iterable[str], *, actor: str) -> None:
 def is_persons(actor: str) -> bool:
     """Return whether a person made a change, and not an agent, an import or a job."""
     return actor == "cli" or actor.startswith("file:")
+
+
+def refuse_agent(conn: Connection, node: Node, *, actor: str, change: str) -> None:
+    """Refuse to let an agent or an import take away what a person said or approved.
+
+    Args:
+        conn: inside the transaction of the change.
+        node: the memory.
+        actor: who asks for the change.
+        change: what would be done to it, such as `deleted`.
+
+    Raises:
+        YaadError: REFUSED, with what the agent may do instead.
+    """
+    if is_persons(actor) or not authority.approved(conn, [node.id]):
+        return
+    raise YaadError(
+        Code.REFUSED,
+        f"A person said or approved memory {called(node.id)}; it was not {change}.",
+        hint="If it is wrong, edit it, and the person reviews the new words; or ask the person to "
+        f"run: yaadwatch forget {called(node.id)}",
+    )
 
 
 def of_text(conn: Connection, text: str, *, actor: str) -> Dismissal | None:

@@ -23,7 +23,7 @@ from yaadwatch.model.edges import CURRENT, Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
-from yaadwatch.model.nodes import Node
+from yaadwatch.model.nodes import HOT, Node
 from yaadwatch.model.settings import (
     EDGE_TEXT_CHARS_MAX,
     EDGES_SHOWN_MAX,
@@ -63,13 +63,15 @@ def forget(home: Home, call: Call, *, id: str, reason: str = "") -> dict[str, ob
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when a person's own file
-            still says it.
+            still says it, or an agent forgets a person's rule.
     """
     why = privacy.kept(reason.strip()).text
 
     def change(conn: Connection, node: Node, now: datetime) -> Node:
         if node.archived_at is not None:
             return node
+        if node.tier == HOT or node.pinned:
+            dismissing.refuse_agent(conn, node, actor=call.origin, change="forgotten")
         for place in provenance.of_node(conn, node.id):
             if place.line is not None:
                 tree = next(row for row in worktrees.everything(conn) if row.id == place.worktree)

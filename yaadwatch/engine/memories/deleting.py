@@ -22,7 +22,7 @@ def delete_node(home: Home, call: Call, *, id: str) -> dict[str, object]:
 
     Raises:
         YaadError: CONFLICT when `id` names several; REFUSED when a person's own file says it, or
-            it stands in the block of an agent file.
+            it stands in the block of an agent file, or an agent deletes a person's.
     """
     with shelves(home, call) as both:
         held = both.there(id)
@@ -35,6 +35,7 @@ def _delete(conn: Connection, node_id: str, now: datetime, actor: str) -> dict[s
     node = nodes.get(conn, node_id)
     if node is None:
         return {"deleted": False, "edges": 0}
+    dismissing.refuse_agent(conn, node, actor=actor, change="deleted")
     for place in provenance.of_node(conn, node_id):
         if place.line is not None:
             raise YaadError(
