@@ -276,6 +276,10 @@ class History:
         """Return the commits of the stash, newest first."""
         return self._once(("stashes",), self._repository.stashes)
 
+    def tips_above(self, commit: str) -> Sequence[str]:
+        """Return the ends of the local branches that have a commit, the newest first."""
+        return self._once(("tips_above", commit), self._repository.tips_above, commit)
+
     def is_checked_out(self, path: str, blob: str) -> bool:
         """Return whether a file is as git last wrote it from `blob`."""
         key = ("is_checked_out", path, blob)

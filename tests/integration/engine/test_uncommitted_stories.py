@@ -761,3 +761,25 @@ STORIES = (
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
 def test_story_raises_no_false_flag(world, story, watched):
     story(Story(world, watched=watched))
+
+
+@pytest.mark.parametrize("is_stashed", [False, True])
+@pytest.mark.parametrize("path", ["src/pay.py", "src/conf.py"])
+def test_branch_that_no_check_saw_holds_the_work(world, is_stashed, path):
+    story = Story(world, watched=False)
+    story.write(path, "def settle(bill):\n    return bill.settle()\n")
+    story.remember(f"`settle` in {path} settles the bill")
+    if is_stashed:
+        story("stash", "-u")
+    story("checkout", "-q", "-b", "feature")
+    if is_stashed:
+        story("stash", "pop")
+    story.commit()
+    story("checkout", "-q", "main")
+
+    story.quiet()
+    story("merge", "-q", "feature")
+    story.quiet()
+    story.remove(path)
+    story.commit("no bills")
+    assert story.here.doubt(story.id)["verdict"] == "gone"

@@ -120,13 +120,7 @@ class Settler:
         ]
         commit = self._holding(loose, stays, finer) if loose else stays.base
         if commit or not loose:
-            learned = tuple(
-                self._as_in(commit, anchor) if anchor in loose else anchor
-                for anchor in stays.judged
-            )
-            return replace(
-                stays, anchors=learned, judged=learned, checkouts=(), commit=commit, is_here=True
-            )
+            return self._learned(loose, stays, commit)
         others = tuple(
             one for one in stays.checkouts if one.worktree not in (None, self.here.worktree)
         )
@@ -135,7 +129,33 @@ class Settler:
         if stays.is_here and self._is_put_away(loose, others, finer):
             nowhere = Checkout(worktree=None, branch=self.here.branch)
             return replace(stays, checkouts=others or (nowhere,), is_here=False)
-        return stays
+        commit = self._on_new_branch(loose, stays, finer) if stays.is_here else ""
+        return self._learned(loose, stays, commit) if commit else stays
+
+    def _learned(self, loose: Sequence[Anchor], stays: Settled, commit: str) -> Settled:
+        """Return that a commit holds the work."""
+        learned = tuple(
+            self._as_in(commit, anchor) if anchor in loose else anchor for anchor in stays.judged
+        )
+        return replace(
+            stays, anchors=learned, judged=learned, checkouts=(), commit=commit, is_here=True
+        )
+
+    def _on_new_branch(
+        self, loose: Sequence[Anchor], stays: Settled, finer: Collection[str]
+    ) -> str:
+        """Return the first commit that holds the work on a branch that no check saw; '' for none.
+
+        People make a branch for it, commit, and are back before the files are looked at.
+        """
+        if not stays.base or not self.head.history.has_commit(stays.base):
+            return ""
+        for tip in self.head.history.tips_above(stays.base):
+            if tip not in (stays.base, self.head.head.commit):
+                found = self._first_holding(loose, stays.base, tip, finer, is_own=False)
+                if found:
+                    return found
+        return ""
 
     def _is_put_away(
         self, loose: Sequence[Anchor], others: Sequence[Checkout], finer: Collection[str]

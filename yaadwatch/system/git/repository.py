@@ -282,6 +282,13 @@ class Repository(Past):
         asked = ["rev-list", "--walk-reflogs", f"--max-count={limit}", "refs/stash", "--"]
         return self._git.ask(asked, allowed=(0, 128)).decode("ascii", "replace").split()
 
+    def tips_above(self, commit: str, limit: int = 8) -> list[str]:
+        """Return the ends of the local branches that have `commit`, the newest first."""
+        self.require_ours()
+        asked = ["for-each-ref", "--format=%(objectname)", "--sort=-committerdate"]
+        asked += [f"--count={limit}", f"--contains={commit}", "refs/heads"]
+        return self._git.ask(asked, allowed=(0, 128, 129)).decode("ascii", "replace").split()
+
     def _has_stash(self) -> bool:
         return (self.layout.common_dir / "logs" / "refs" / "stash").is_file()
 
