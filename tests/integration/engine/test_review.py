@@ -548,6 +548,17 @@ def test_every_answer_with_the_words_of_a_memory_names_its_author_and_reach(clau
     assert {row["reach"]["folder"] for row in web} == {"packages/web"}
 
 
+def test_the_index_of_exported_pages_quotes_what_no_person_approved(claude, tmp_path):
+    states(claude)
+    claude.remember("Run the linter with make")
+
+    assert command(claude, "export", tmp_path / "pages", "--format", "markdown").status == 0
+
+    index = (tmp_path / "pages" / "index.md").read_text(encoding="utf-8")
+    assert f'"{RULE}"' in index
+    assert "]] Run the linter with make" in index
+
+
 def test_a_contradiction_quotes_what_an_agent_claims(claude):
     claude.remember("The API port is 8080")
     note = states(claude, "The API port is 9090", name="codex")["id"]
