@@ -24,6 +24,7 @@ def fetch_with_retry(url, tries=3):
 RENAMED = NET.replace("fetch_with_retry", "fetch_again")
 AROUND = NET.replace("upper", "lower")
 RULE = "The retry limit is in `src/net.py`, in `fetch_with_retry`."
+PAGES = tuple(f"docs/hosts-{n}.md" for n in range(4))
 RULES = f"# Rules\n\n- Be kind to the network.\n- {RULE}\n"
 
 
@@ -156,13 +157,15 @@ def test_a_constant_with_another_number_makes_false_what_gives_its_number(repo):
 def test_what_we_write_ourselves_is_no_use_that_is_lost(repo, path):
     said = "<!-- yaad:begin v=1 nl=0 -->\n- Ask `{}` for each host\n<!-- yaad:end -->\n"
     repo.write(path, said.format("fetch_with_retry"))
-    repo.add("docs/hosts.md", "Ask fetch_with_retry for each host\n", "two")
+    for page in PAGES:
+        repo.add(page, "Ask fetch_with_retry for each host\n", "two")
     repo.add(path, said.format("fetch_for_ever"), "our own words")
     assert false(repo) == []
 
-    repo.add("docs/hosts.md", "Ask fetch_for_ever for each host\n", "another page")
+    for page in PAGES:
+        repo.add(page, "Ask fetch_for_ever for each host\n", "other pages")
 
-    assert false(repo, "--base", "HEAD~1") == [("CLAUDE.md:4", "changed")]
+    assert false(repo, "--base", f"HEAD~{len(PAGES)}") == [("CLAUDE.md:4", "changed")]
 
 
 def test_a_word_that_stands_only_in_a_file_of_ours_is_gone_from_the_code(repo):

@@ -30,7 +30,7 @@ _MOST = 0.8
 _LINES_MAX = 50
 """Lines on which another thing took a place; more say no more."""
 
-_NAMED_STILL = 0.86
+_NAMED_STILL = 0.78
 """What a file that moved counts for whose name, which is all that the text has of it, still holds:
 suspect, and no warning unless the memory has many anchors."""
 
