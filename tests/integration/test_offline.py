@@ -24,7 +24,7 @@ def fetch_with_retry(url, tries=3):
 RENAMED = NET.replace("fetch_with_retry", "fetch_again")
 AROUND = NET.replace("upper", "lower")
 RULE = "The retry limit is in `src/net.py`, in `fetch_with_retry`."
-PAGES = tuple(f"docs/hosts-{n}.md" for n in range(4))
+PAGES = tuple(f"docs/hosts-{n}.md" for n in range(10))
 RULES = f"# Rules\n\n- Be kind to the network.\n- {RULE}\n"
 
 
