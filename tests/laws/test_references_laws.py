@@ -56,8 +56,9 @@ def test_a_path_is_found_in_any_sentence_and_wrapping(before, path, wrap, end, a
     assert path in {tree.match(mention) for mention in found}
 
 
-@given(sentences, names, st.sampled_from(WRAPS), sentences)
+@given(sentences, names, st.sampled_from([wrap for wrap in WRAPS if wrap != "<{}>"]), sentences)
 def test_a_name_that_looks_like_code_is_found_in_any_sentence(before, name, wrap, after):
+    """In angle brackets a name is a placeholder."""
     plain = name.removesuffix("()")
 
     found = mentions(f"{before} {wrap.format(name)} {after}").symbols
