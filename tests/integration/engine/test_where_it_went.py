@@ -359,8 +359,8 @@ class TestRefusals:
         assert "dist/app.min.js" in refused.value.message
         assert why in refused.value.message
 
-    def test_a_name_that_is_nowhere_is_still_told_so(self, repo):
+    def test_refusal_names_a_definition_that_is_nowhere(self, repo):
         with pytest.raises(YaadError) as refused:
             repo.remember("f is in it", files=["src/net.py"], symbols=["nowhere_at_all"])
 
-        assert "defined in none" in refused.value.message
+        assert "No named file defines nowhere_at_all" in refused.value.message
