@@ -135,6 +135,7 @@ def ask_everything(repo, runner):
         "is_sparse": lambda: opened.is_sparse("moved.py"),
         "logged": lambda: opened.logged("main"),
         "stashes": opened.stashes,
+        "tips_above": lambda: opened.tips_above(first),
         "stray": lambda: opened.stray([first, last]),
         "close": opened.close,
         "hunks": lambda: opened.hunks(b"def a():\n    b\n", b"def a():\n    c\n", "x.py"),

@@ -548,7 +548,7 @@ def test_every_answer_with_the_words_of_a_memory_names_its_author_and_reach(clau
     assert {row["reach"]["folder"] for row in web} == {"packages/web"}
 
 
-def test_the_index_of_exported_pages_quotes_what_no_person_approved(claude, tmp_path):
+def test_index_of_exported_pages_quotes_every_memory(claude, tmp_path):
     states(claude)
     claude.remember("Run the linter with make")
 
@@ -556,7 +556,7 @@ def test_the_index_of_exported_pages_quotes_what_no_person_approved(claude, tmp_
 
     index = (tmp_path / "pages" / "index.md").read_text(encoding="utf-8")
     assert f'"{RULE}"' in index
-    assert "]] Run the linter with make" in index
+    assert ']] "Run the linter with make"' in index
 
 
 def test_a_contradiction_quotes_what_an_agent_claims(claude):

@@ -28,7 +28,7 @@ from yaadwatch.model.settings import TAGS_MAX, TEXT_CHARS_MAX
 from yaadwatch.model.times import told
 from yaadwatch.store import edges, nodes
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth import authority, versions
+from yaadwatch.store.truth import versions
 from yaadwatch.store.whole.derived import NOT_INDEXED
 
 ARCHIVE: Final = ".archive"
@@ -52,9 +52,7 @@ def of_store(conn: Connection) -> Iterator[tuple[str, str]]:
     for node in _memories(conn, archived=False):
         name = notes.stem(node.summary, node.id)
         named[node.id] = (node.kind, name)
-        whose = authority.of_nodes(conn, [node.id])[node.id]
-        shown = quoted(node.summary) if whose.is_unverified else node.summary
-        rows.append((node.kind, name, shown))
+        rows.append((node.kind, name, quoted(node.summary)))
     for node in _memories(conn, archived=False):
         kind, name = named[node.id]
         yield f"{kind}/{name}.md", notes.render(_page(conn, node, named))
