@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bridges.placing import places, restriction
 from bridges.zones import Zone, zones
 
 VERSION: Final = 1
@@ -29,7 +30,6 @@ _NOTICE_START = NOTICE.split(",", maxsplit=1)[0]
 
 _BOM = b"\xef\xbb\xbf"
 _LINE_ENDS: Final = (b"\n", b"\r\n", b"\r")
-_HEADING = re.compile(r" {0,3}##(?:[ \t]|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,16 +115,12 @@ def find(data: bytes) -> Found:
     return _pair(begins, ends) or _block(file, begins[0], ends[0])
 
 
-def insert(data: bytes, lines: Sequence[str], *, before_heading: bool = False) -> Written:
-    """Return a file without a block as it is with one.
-
-    The block comes to the end of the file, after an empty line; where a code fence is never closed,
-    in front of that fence, for nothing after it would be read as text.
+def insert(data: bytes, lines: Sequence[str]) -> Written:
+    """Return a file without a block as it is with one, where no heading restricts it.
 
     Args:
         data: the file.
         lines: what the block says; the notice is put first unless it is among them.
-        before_heading: before the first second-level heading instead, if there is one.
     """
     found = find(data)
     if isinstance(found, Malformed | Refused):
@@ -132,13 +128,18 @@ def insert(data: bytes, lines: Sequence[str], *, before_heading: bool = False) -
     if isinstance(found, Block):
         return Refused(line=found.line, reason=f"there is a block already, in line {found.line}")
     file = _split(data)
-    position = _position(file, before_heading=before_heading)
     newline = _majority_line_end(data)
-    before = data[:position]
-    added = _line_ends_needed(before)
-    content = (_BEGIN.format(added), *_with_notice(lines), END)
-    block = b"".join(line.encode("utf-8", "surrogatepass") + newline for line in content)
-    return _checked(before + newline * added + block + data[position:], _with_notice(lines))
+    written: Written = data
+    for place in places(file.texts):
+        before = data[: file.begins[place] if place < len(file.begins) else file.size]
+        added = _line_ends_needed(before)
+        content = (_BEGIN.format(added), *_with_notice(lines), END)
+        block = b"".join(line.encode("utf-8", "surrogatepass") + newline for line in content)
+        whole = before + newline * added + block + data[len(before) :]
+        written = _checked(whole, _with_notice(lines))
+        if isinstance(written, bytes):
+            break
+    return written
 
 
 def replace(data: bytes, lines: Sequence[str]) -> Written:
@@ -177,12 +178,12 @@ def remove(data: bytes) -> Written:
     return before + after
 
 
-def put(data: bytes, lines: Sequence[str], *, before_heading: bool = False) -> Written:
+def put(data: bytes, lines: Sequence[str]) -> Written:
     """Return a file as it is when its block says `lines`: put in, changed, or taken out if none."""
     if not lines:
         return remove(data)
     if isinstance(find(data), Absent):
-        return insert(data, lines, before_heading=before_heading)
+        return insert(data, lines)
     return replace(data, lines)
 
 
@@ -203,6 +204,17 @@ def outside(data: bytes, found: Absent | Block, *, keep: Collection[int] = ()) -
         for index, line in enumerate(block)
     )
     return data[: found.begin] + blank + data[found.end :]
+
+
+def restricted_by(data: bytes) -> str:
+    """Return the heading or label above the block of a file that changes what its rules mean.
+
+    "" where there is none, or no block.
+    """
+    found = find(data)
+    if not isinstance(found, Block):
+        return ""
+    return restriction(_split(data[: found.begin]).texts) or ""
 
 
 def is_notice(line: str) -> bool:
@@ -280,24 +292,6 @@ def _block(file: _Lines, first: int, last: int) -> Block:
         lines=file.texts[first + 1 : last],
         line=first + 1,
     )
-
-
-def _position(file: _Lines, *, before_heading: bool) -> int:
-    """Return the offset at which a block is put in."""
-    known = zones(file.texts)
-    if before_heading:
-        for index in range(_front_matter(file.texts), len(file.texts)):
-            if known.kinds[index] == "text" and _HEADING.match(file.texts[index]):
-                return file.begins[index]
-    return file.size if known.open_fence is None else file.begins[known.open_fence]
-
-
-def _front_matter(texts: Sequence[str]) -> int:
-    """Return how many lines at the top stand between two lines of dashes."""
-    if not texts or texts[0].rstrip() != "---":
-        return 0
-    closing = (index for index, text in enumerate(texts) if index and text.rstrip() == "---")
-    return next(closing, -1) + 1
 
 
 def _majority_line_end(data: bytes) -> bytes:

@@ -133,9 +133,9 @@ def line_ends_and_a_byte_order_mark_change_nothing(bridge: Bridge) -> None:
 def a_block_is_read_as_it_was_put(bridge: Bridge) -> None:
     """What was written into a file is found there, and writing it again changes no byte."""
 
-    @given(data=_files(bridge), lines=_BLOCK_LINES, before_heading=st.booleans())
-    def holds(data: bytes, lines: Lines, before_heading: bool) -> None:
-        written = _with(data, lines, before_heading=before_heading)
+    @given(data=_files(bridge), lines=_BLOCK_LINES)
+    def holds(data: bytes, lines: Lines) -> None:
+        written = _with(data, lines)
         found = find(written)
 
         assert isinstance(found, Block)
@@ -154,12 +154,11 @@ def no_byte_outside_the_block_changes(bridge: Bridge) -> None:
     @given(
         data=_files(bridge),
         changes=st.lists(_BLOCK_LINES, min_size=1, max_size=3),
-        before_heading=st.booleans(),
     )
-    def holds(data: bytes, changes: list[Lines], before_heading: bool) -> None:
+    def holds(data: bytes, changes: list[Lines]) -> None:
         written = data
         for lines in changes:
-            written = _with(written, lines, before_heading=before_heading)
+            written = _with(written, lines)
             block = find(written)
             assert isinstance(block, Block)
             before = written[: block.begin].removesuffix(block.newline * block.added)
@@ -232,12 +231,10 @@ LAWS: Final[tuple[Law, ...]] = (
 """Every law; a format keeps all of them."""
 
 
-def _with(data: bytes, lines: Lines, *, before_heading: bool = False) -> bytes:
+def _with(data: bytes, lines: Lines) -> bytes:
     """Return a file with a block that says `lines`, also when these are none."""
     has_block = isinstance(find(data), Block)
-    written = (
-        replace(data, lines) if has_block else insert(data, lines, before_heading=before_heading)
-    )
+    written = replace(data, lines) if has_block else insert(data, lines)
     assert isinstance(written, bytes), written
     return written
 

@@ -124,6 +124,12 @@ def sources(text: str) -> tuple[str, ...]:
     return tuple(_visible(_blocks(lines), lines).values())
 
 
+def headings(lines: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Return the headings of a text that stand in no list or quote: line, from 0, and level."""
+    blocks = _blocks(lines_of("\n".join(lines)))
+    return tuple((block.line - 1, block.level) for block in blocks if block.kind == "heading")
+
+
 def without_code(source: str) -> str:
     """Return a paragraph with a blank for each piece of code in its lines."""
     return _CODE_OR_COMMENT.sub(" ", source)

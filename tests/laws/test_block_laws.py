@@ -20,6 +20,7 @@ from bridges.block import (
     put,
     remove,
     replace,
+    restricted_by,
 )
 from bridges.escaping import bare
 from bridges.formats.plain import parse
@@ -51,7 +52,6 @@ rules = st.sampled_from(
 )
 extras = st.sampled_from(["## Style", "Some prose.", "", "  - nested", "> quoted", "  goes on"])
 blocks = st.lists(rules | extras, max_size=6).map(tuple)
-places = st.booleans()
 
 
 def with_notice(lines):
@@ -79,34 +79,34 @@ def _is_utf8(data):
     return True
 
 
-@given(data=files, lines=blocks, before_heading=places)
-@example(data=b"a", lines=(), before_heading=False)
-@example(data=b"a\nb\nc\r", lines=(), before_heading=False)
-@example(data=b"\xef\xbb\xbf", lines=(), before_heading=True)
-@example(data=b"```\ncode", lines=("- a",), before_heading=False)
-@example(data=b"- ```\n  code", lines=("- a",), before_heading=False)
-@example(data=b"<!--\n## old\n", lines=("- a",), before_heading=True)
-@example(data=b"---\n## comment\n---\n## real\n", lines=("- a",), before_heading=True)
-def test_taking_the_block_out_gives_the_file_back_byte_for_byte(data, lines, before_heading):
-    written = insert(data, lines, before_heading=before_heading)
+@given(data=files, lines=blocks)
+@example(data=b"a", lines=())
+@example(data=b"a\nb\nc\r", lines=())
+@example(data=b"\xef\xbb\xbf", lines=())
+@example(data=b"```\ncode", lines=("- a",))
+@example(data=b"- ```\n  code", lines=("- a",))
+@example(data=b"<!--\n## old\n", lines=("- a",))
+@example(data=b"---\n## comment\n---\n## real\n", lines=("- a",))
+def test_taking_the_block_out_gives_the_file_back_byte_for_byte(data, lines):
+    written = insert(data, lines)
 
     assert isinstance(written, bytes)
     assert remove(written) == data
 
 
-@given(data=files, first=blocks, rest=st.lists(blocks, max_size=3), before_heading=places)
-def test_so_it_does_after_any_number_of_changes(data, first, rest, before_heading):
-    written = insert(data, first, before_heading=before_heading)
+@given(data=files, first=blocks, rest=st.lists(blocks, max_size=3))
+def test_so_it_does_after_any_number_of_changes(data, first, rest):
+    written = insert(data, first)
     for lines in rest:
         written = replace(written, lines)
 
     assert remove(written) == data
 
 
-@given(data=files, lines=blocks, other=blocks, before_heading=places)
-def test_only_the_block_is_written(data, lines, other, before_heading):
+@given(data=files, lines=blocks, other=blocks)
+def test_only_the_block_is_written(data, lines, other):
     """Before it stand the file's own bytes and the line ends that the marker counts."""
-    one = insert(data, lines, before_heading=before_heading)
+    one = insert(data, lines)
     two = replace(one, other)
 
     for written in (one, two):
@@ -122,9 +122,9 @@ def test_only_the_block_is_written(data, lines, other, before_heading):
         )
 
 
-@given(data=files, lines=blocks, before_heading=places)
-def test_what_was_written_is_what_is_read(data, lines, before_heading):
-    written = insert(data, lines, before_heading=before_heading)
+@given(data=files, lines=blocks)
+def test_what_was_written_is_what_is_read(data, lines):
+    written = insert(data, lines)
 
     assert find(written).lines == with_notice(lines)
     assert replace(written, lines) == written
@@ -143,21 +143,19 @@ def test_the_block_has_the_line_end_that_most_lines_have(data, lines):
     assert newline == b"\n" or counts[newline] > counts[b"\n"]
 
 
-@given(data=files, lines=blocks, before_heading=places)
-def test_put_is_in_change_and_out(data, lines, before_heading):
-    once = put(data, lines, before_heading=before_heading)
+@given(data=files, lines=blocks)
+def test_put_is_in_change_and_out(data, lines):
+    once = put(data, lines)
 
-    assert put(once, lines, before_heading=not before_heading) == once
+    assert put(once, lines) == once
     assert put(once, ()) == data
 
 
-@given(data=files, lines=blocks, before_heading=places)
-@example(data=b"Run:\n```\nmake", lines=("- a",), before_heading=False)
-@example(data=b"\n\r", lines=(), before_heading=False)
-def test_nothing_in_the_block_is_said_outside_and_nothing_outside_is_lost(
-    data, lines, before_heading
-):
-    written = insert(data, lines, before_heading=before_heading)
+@given(data=files, lines=blocks)
+@example(data=b"Run:\n```\nmake", lines=("- a",))
+@example(data=b"\n\r", lines=())
+def test_nothing_in_the_block_is_said_outside_and_nothing_outside_is_lost(data, lines):
+    written = insert(data, lines)
     bare = outside(written, find(written))
 
     assert len(bare.splitlines()) == len(written.splitlines())
@@ -166,11 +164,26 @@ def test_nothing_in_the_block_is_said_outside_and_nothing_outside_is_lost(
 
 
 @given(data=files, lines=blocks)
-def test_at_the_end_of_a_file_a_block_changes_no_statement(data, lines):
+def test_a_block_changes_no_statement(data, lines):
     written = insert(data, lines)
-    assume(find(written).begin >= len(data))
 
-    assert parse(written).statements == scan(data.decode())
+    assert [one.text for one in parse(written).statements] == [
+        one.text for one in scan(data.decode())
+    ]
+
+
+@given(data=files)
+@example(data=b"# Never\n\n- x\n")
+@example(data=b"Never do:\n- x")
+@example(data=b"# One\n\n# If you write SQL\n\n- x\n")
+@example(data=b"Only on Windows\n===\n\n- x\n")
+def test_a_rule_in_a_new_block_reads_as_if_it_stood_alone(data):
+    written = insert(data, ["- Use the tabs."])
+
+    found = [one for one in scan(written.decode()) if one.own == "Use the tabs."]
+    assert restricted_by(written) == ""
+    assert [one.text for one in found] == ["Use the tabs."]
+    assert len(found[0].headings) <= 1
 
 
 # Everything that can happen to a marker line, but for the block going as a whole.

@@ -180,6 +180,7 @@ class Facts:
     it does not answer in time, else ''; `odd_logs`: where something else
     stands than a plain file that is a log; `receipt`: why it cannot be read, and the command that
     puts it aside; `obstacles`: projects, and what keeps an agent from loading a file there;
+    `misplaced`: projects, and the block of a file there that stands below a restricting heading;
     `taken`: the paths that stand already where something may be put aside;
     `not_gathered`: what is not known of this machine, and why.
     """
@@ -196,6 +197,7 @@ class Facts:
     odd_logs: tuple[str, ...] = ()
     receipt: tuple[str, str] | None = None
     obstacles: tuple[tuple[str, str], ...] = ()
+    misplaced: tuple[tuple[str, str], ...] = ()
     taken: frozenset[str] = frozenset()
     not_gathered: tuple[tuple[str, str], ...] = ()
 
@@ -407,6 +409,9 @@ def _files(facts: Facts) -> Found:
         )
         list_files = f"yaadwatch files list {shlex.quote(project)}"
         yield "todo", f"{project}: {why}.", list_files, advice
+    for project, why in facts.misplaced:
+        list_files = f"yaadwatch files list {shlex.quote(project)}"
+        yield "todo", f"{project}: {why}.", list_files, "Run these commands in that folder."
 
 
 def _gathered(facts: Facts) -> Found:

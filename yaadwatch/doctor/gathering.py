@@ -65,11 +65,13 @@ def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
     receipts = [why for _, why in lacking if isinstance(why, UnreadableError)]
     odd_logs = _odd_logs()
     daemon = _daemon(ask)
+    obstacles, misplaced = _files(ask) if daemon.state == "answers" else ((), ())
     return Facts(
         home=_home(places.home()),
         settings=_settings(places.home() / "config.toml", environ),
         daemon=daemon,
-        obstacles=_obstacles(ask) if daemon.state == "answers" else (),
+        obstacles=obstacles,
+        misplaced=misplaced,
         git=git,
         git_silent=git_silent,
         hooks=_hooks(now),
@@ -157,19 +159,24 @@ def _daemon(ask: Ask) -> DaemonFacts:
         return DaemonFacts(state="odd", said="What the daemon says of itself makes no sense here.")
 
 
-def _obstacles(ask: Ask) -> tuple[tuple[str, str], ...]:
-    """Return what keeps agents from loading agent files, by project."""
-    found = []
+def _files(ask: Ask) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+    """Return what keeps agents from loading agent files, and which blocks are misplaced.
+
+    Each with the path of its project.
+    """
+    found, misplaced = [], []
     with contextlib.suppress(YaadError, KeyError, TypeError, AttributeError):
         for project in ask("status")["projects"][:PROJECTS_MAX]:
             with contextlib.suppress(YaadError):
-                agents = ask("files", project=project["path"])["agents"]
+                files = ask("files", project=project["path"])
+                path = str(project["path"])
+                misplaced += [(path, mask(str(why)).text) for why in files["misplaced"]]
                 found += [
-                    (str(project["path"]), mask(str(why)).text)
-                    for agent in agents
+                    (path, mask(str(why)).text)
+                    for agent in files["agents"]
                     for why in agent["obstacles"]
                 ]
-    return tuple(found)
+    return tuple(found), tuple(misplaced)
 
 
 def _silent() -> DaemonFacts:

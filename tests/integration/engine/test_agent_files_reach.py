@@ -1,5 +1,7 @@
 """What of an agent file reaches other agents: whole rules, with their conditions."""
 
+import json
+
 import pytest
 
 from yaadwatch.engine import context as contexts
@@ -256,6 +258,109 @@ class TestWhatIsLoaded:
         (folder / ".gemini" / "settings.json").write_text(settings)
 
         assert self.RULE not in context(tree, agent="gemini")
+
+    @pytest.mark.parametrize("pattern", ["{root}/CLAUDE.md", "**/CLAUDE.md", "**/{{CLAUDE,X}}.md"])
+    @pytest.mark.parametrize("where", ["home", "project", "local"])
+    def test_what_the_settings_of_claude_exclude_is_told(self, tree, tmp_path, where, pattern):
+        (tmp_path / ".claude").mkdir()
+        folder = (tmp_path if where == "home" else tree.path) / ".claude"
+        folder.mkdir(exist_ok=True)
+        name = "settings.local.json" if where == "local" else "settings.json"
+        excludes = json.dumps({"claudeMdExcludes": [pattern.format(root=tree.path)]})
+        (folder / name).write_text(excludes)
+
+        found = verbs.files(tree.home, tree.call)
+
+        (claude,) = [one for one in found["agents"] if one["agent"] == "claude"]
+        assert "CLAUDE.md" not in claude["reads"]
+        assert claude["obstacles"] == [
+            "claudeMdExcludes in the settings of Claude Code excludes CLAUDE.md"
+        ]
+        assert self.RULE in context(tree, agent="claude")
+        assert self.RULE not in context(tree, agent="codex")
+
+    @pytest.mark.parametrize("pattern", ["CLAUDE.md", "/elsewhere/CLAUDE.md", "**/other/*.md", 3])
+    def test_patterns_for_other_files_exclude_nothing(self, tree, pattern):
+        (tree.path / ".claude").mkdir()
+        excludes = json.dumps({"claudeMdExcludes": [pattern]})
+        (tree.path / ".claude" / "settings.json").write_text(excludes)
+
+        assert self.RULE not in context(tree, agent="claude")
+
+    def test_a_file_of_ours_that_claude_excludes_tells_it_nothing(self, world):
+        tree = world.repo()
+        tree.write("CLAUDE.md", CLAUDE)
+        tree.commit("rules")
+        tree.add(mode="private")
+        tree.remember(self.RULE)
+        tree.sync()
+        assert self.RULE not in context(tree, agent="claude")
+        excludes = json.dumps({"claudeMdExcludes": [f"{tree.path}/.claude/rules/**"]})
+        (tree.path / ".claude" / "settings.json").write_text(excludes)
+
+        assert self.RULE in context(tree, agent="claude")
+
+
+class TestPlaceOfABlock:
+    """The rules of a block stand below no heading that restricts them."""
+
+    RULE = "Always deploy through canary"
+    SECTIONS = (
+        "## Never do this\n\n- Push to main\n",
+        "## If you write SQL\n\n- Use CTEs\n",
+        "## Glossary\n\n- A lane is a queue\n",
+        "## Style\n\n### Windows\n\n- Use CRLF\n",
+    )
+
+    @pytest.mark.parametrize("section", SECTIONS)
+    @pytest.mark.parametrize("title", ["# Shop\n\nA shop.\n\n", ""])
+    def test_a_new_block_comes_before_the_sections(self, world, title, section):
+        tree = world.repo()
+        tree.write("AGENTS.md", f"{title}{section}")
+        tree.commit("rules")
+        tree.add(mode="inline")
+        tree.remember(self.RULE)
+        tree.sync()
+
+        above, _, below = tree.read("AGENTS.md").partition("<!-- yaad:begin")
+        assert above == title
+        assert below.endswith(f"- {self.RULE}\n<!-- yaad:end -->\n{section}")
+        assert not tree.sync().changed
+        verbs.files_release(tree.home, tree.call, path="AGENTS.md")
+        assert tree.read("AGENTS.md") == f"{title}{section}"
+
+    def test_a_text_without_headings_has_it_above_a_label(self, world):
+        tree = world.repo()
+        tree.write(".cursorrules", "You are careful.\n\nNever do these:\n- Push to main\n")
+        tree.commit("rules")
+        tree.add(mode="inline")
+        tree.remember(self.RULE)
+        tree.sync()
+
+        assert tree.read(".cursorrules").startswith("<!-- yaad:begin")
+
+    def test_a_block_that_a_person_moved_stays_and_is_named(self, tree):
+        data = tree.read("CLAUDE.md")
+        start = data.index("<!-- yaad:begin")
+        end = data.index("<!-- yaad:end -->\n") + len("<!-- yaad:end -->\n")
+        moved = f"{data[:start]}## If you write SQL\n\n{data[start:end]}{data[end:]}"
+        tree.write("CLAUDE.md", moved)
+        tree.sync()
+
+        assert tree.read("CLAUDE.md") == moved
+        found = verbs.files(tree.home, tree.call)
+        words = (
+            'CLAUDE.md: its block stands below "If you write SQL", as if that held for its rules'
+        )
+        assert [one.partition(";")[0] for one in found["misplaced"]] == [words]
+        (row,) = [one for one in found["files"] if one["path"] == "CLAUDE.md"]
+        assert found["misplaced"][0].removeprefix("CLAUDE.md: ") in row["reason"]
+
+        verbs.files_release(tree.home, tree.call, path="CLAUDE.md")
+        verbs.files_adopt(tree.home, tree.call, path="CLAUDE.md")
+
+        assert verbs.files(tree.home, tree.call)["misplaced"] == []
+        assert self.RULE in tree.read("CLAUDE.md").partition("## If you write SQL")[0]
 
 
 class TestRoom:

@@ -15,6 +15,7 @@ from bridges.block import (
     put,
     remove,
     replace,
+    restricted_by,
 )
 from bridges.formats.plain import parse
 from bridges.items import items, line_of
@@ -34,7 +35,7 @@ BODY = "\n".join([NOTICE, *RULES, END, ""]).encode()
         (b"\xef\xbb\xbf# Rules\n", 1),
     ],
 )
-def test_a_block_comes_to_the_end_after_an_empty_line(data, added):
+def test_in_a_file_without_sections_a_block_comes_to_the_end_after_an_empty_line(data, added):
     expected = data + b"\n" * added + f"<!-- yaad:begin v=1 nl={added} -->\n".encode() + BODY
 
     assert insert(data, RULES) == expected
@@ -47,26 +48,72 @@ def test_it_has_the_line_ends_of_the_file():
     assert b"\n" not in written.replace(b"\r\n", b"")
 
 
-def test_before_a_heading_it_leaves_the_head_of_the_file_where_it_is():
-    data = (
-        b"---\n## yaml: comment\n---\n# T\n<!--\n## hidden\n-->\n```\n## code\n```\n## First\nx\n"
-    )
+def test_a_block_comes_before_the_first_section():
+    head = b"---\na: b\n## yaml: comment\n---\n# T\n<!--\n## hidden\n-->\n"
+    data = head + b"```\n## code\n```\n## First\nx\n"
 
-    written = insert(data, RULES, before_heading=True)
+    written = insert(data, RULES)
 
     assert isinstance(written, bytes)
     head, _, tail = written.partition(b"<!-- yaad:begin")
     assert head == data[: data.index(b"## First")] + b"\n"
     assert tail.endswith(END.encode() + b"\n## First\nx\n")
-    assert insert(b"# No such heading\n", RULES, before_heading=True).startswith(b"# No such")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"# Never do this\n\n- Push to main.\n",
+        b"# If you write SQL\n\n- Use CTEs.\n\n## Style\n",
+        b"Never do these:\n- Push to main.\n- Amend commits.\n",
+        b"# Agents\n\nOnly for the Windows build:\n\n- Use CRLF.\n\n## Style\n",
+        b"# Style\n\n- Use tabs.\n\n# Never do this\n\n- Push to main.\n",
+        b"If you write SQL\n===\n\n- Use CTEs.\n",
+        b"Before this <!-- an open comment\n",
+    ],
+)
+def test_a_block_comes_on_top_where_the_title_or_a_label_restricts_it(data):
+    written = insert(data, RULES)
+
+    assert isinstance(written, bytes)
+    assert written.startswith(b"<!-- yaad:begin v=1 nl=0 -->\n")
+    assert written.endswith(END.encode() + b"\n" + data)
+    assert remove(written) == data
+
+
+def test_on_top_is_below_the_header_of_the_file():
+    data = b"---\ndescription: ours\n---\n# Never do this\n\n- Push to main.\n"
+
+    written = insert(data, RULES)
+
+    assert isinstance(written, bytes)
+    assert written.startswith(b"---\ndescription: ours\n---\n\n<!-- yaad:begin v=1 nl=1 -->\n")
+    assert remove(written) == data
+
+
+@pytest.mark.parametrize(
+    ("above", "words"),
+    [
+        ("# Shop\n\n## Never do this\n\n- Push to main.\n\n", "Never do this"),
+        ("## Stack\n\n### If you write SQL\n\n", "If you write SQL"),
+        ("Never do these:\n\n", "Never do these:"),
+        ("# Shop\n\n## Style\n\n", ""),
+        ("", ""),
+    ],
+)
+def test_what_restricts_a_block_that_a_person_moved_is_named(above, words):
+    written = insert(b"", RULES)
+    assert isinstance(written, bytes)
+
+    assert restricted_by(above.encode() + written) == words
 
 
 def test_it_never_comes_into_a_fence_that_is_not_closed():
-    written = insert(b"Run:\n```\nmake\n", RULES)
+    written = insert(b"Run it.\n```\nmake\n", RULES)
 
     assert isinstance(written, bytes)
     assert written.endswith(END.encode() + b"\n```\nmake\n")
-    assert remove(written) == b"Run:\n```\nmake\n"
+    assert remove(written) == b"Run it.\n```\nmake\n"
 
 
 def test_a_changed_block_keeps_its_place_and_its_markers():

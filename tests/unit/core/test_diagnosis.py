@@ -55,6 +55,12 @@ def test_where_all_is_well_nothing_is_found():
     ("changed", "check", "what", "mend"),
     [
         ({"git": ""}, "git", "git cannot be run", "Install git"),
+        (
+            {"misplaced": (("/src/a", 'CLAUDE.md: its block stands below "Never"'),)},
+            "files",
+            "/src/a: CLAUDE.md: its block stands below",
+            "yaadwatch files list /src/a",
+        ),
         ({"git": "", "git_silent": "/x/git"}, "git", "/x/git does not answer", "first on the PATH"),
         (
             {"daemon": DaemonFacts(state="silent")},

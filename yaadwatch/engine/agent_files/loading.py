@@ -5,8 +5,9 @@ whether a file tells a rule asks here.
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,8 +20,16 @@ from yaadwatch.system.installed import settings_text
 
 CODEX_BYTES: Final = 32 * 1024
 """Codex loads so much of its agent files where its settings say nothing else."""
+MANAGED: Final = (
+    Path("/etc/claude-code"),
+    Path("/Library/Application Support/ClaudeCode"),
+)
+"""Where an administrator has the settings of Claude Code."""
 OVERRIDE: Final = "AGENTS.override.md"
 """Codex loads this file instead of AGENTS.md."""
+
+_GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\{[^{}]*\}|.", re.DOTALL)
+_SIGNS: Final = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +40,13 @@ class Loading:
         read: the files, relative to the work tree; imported ones too.
         bytes_max: how much of a file is loaded, for files of which that is limited.
         obstacles: what keeps an agent file from being loaded: sentences without a full stop.
+        excluded: files, ours among them, that its settings name as not to be loaded.
     """
 
     read: frozenset[str]
     bytes_max: Mapping[str, int] = field(default_factory=dict)
     obstacles: tuple[str, ...] = ()
+    excluded: frozenset[str] = frozenset()
 
 
 def loading(root: Path, fleet: Fleet, agent: Agent) -> Loading:
@@ -49,12 +60,58 @@ def loading(root: Path, fleet: Fleet, agent: Agent) -> Loading:
     formats = fleet.formats(root)
     read = set(agents.read_by(agent, formats))
     found = Loading(read=frozenset(read))
-    if agent.name == "codex":
+    if agent.name == "claude":
+        found = _claude(root, fleet, read)
+    elif agent.name == "codex":
         found = _codex(root, fleet, read, formats)
     elif agent.name == "gemini":
         found = _gemini(root, fleet, read)
     taken = found.read.union(*(fleet.taken_in.get(path, ()) for path in found.read))
-    return Loading(read=taken, bytes_max=found.bytes_max, obstacles=found.obstacles)
+    return replace(found, read=taken - found.excluded)
+
+
+def _claude(root: Path, fleet: Fleet, read: set[str]) -> Loading:
+    """Return what Claude Code loads: no file that `claudeMdExcludes` matches in any settings.
+
+    The patterns of all settings count together; each is compared with the whole path of a file.
+    See https://code.claude.com/docs/en/memory.
+    """
+    own = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    project = root / ".claude"
+    settings = (
+        *(folder / "managed-settings.json" for folder in MANAGED),
+        *(own / "settings.json", project / "settings.json", project / "settings.local.json"),
+    )
+    texts = (one for path in settings for one in _texts(_object(path).get("claudeMdExcludes")))
+    patterns = [_whole_path(text) for text in texts]
+    roots = {root, root.resolve()}
+    excluded = {
+        path
+        for path in {*fleet.files, agents.FIRST}
+        if any(one.fullmatch(str(top / path)) for one in patterns for top in roots)
+    }
+    named = excluded & {*read, *(path for path in (agents.FIRST,) if (root / path).exists())}
+    return Loading(
+        read=frozenset(read - excluded),
+        obstacles=tuple(
+            f"claudeMdExcludes in the settings of Claude Code excludes {path}"
+            for path in sorted(named)
+        ),
+        excluded=frozenset(excluded),
+    )
+
+
+def _whole_path(pattern: str) -> re.Pattern[str]:
+    """Return what a glob pattern for whole paths matches; braces hold no other braces."""
+    found = []
+    for sign in _GLOB.findall(pattern):
+        if sign in _SIGNS:
+            found.append(_SIGNS[sign])
+        elif sign.startswith("{"):
+            found.append(f"(?:{'|'.join(map(re.escape, sign[1:-1].split(',')))})")
+        else:
+            found.append(re.escape(sign))
+    return re.compile("".join(found), re.DOTALL)
 
 
 def _codex(

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from bridges.block import Block, find
+from bridges.block import Block, find, restricted_by
 from bridges.rules import Bridge
+from yaadwatch.core import privacy
 from yaadwatch.core.sync.match import read
 from yaadwatch.core.sync.reconcile import Terms
 from yaadwatch.core.sync.sides import Commits
@@ -109,6 +110,21 @@ def reason_of(branch: BranchFile, row: AgentFileRow, data: bytes) -> str:
     if branch.differs(found.text if isinstance(found, Block) else None):
         return UNCOMMITTED
     return ""
+
+
+def misplaced(path: str, data: bytes) -> str:
+    """Return why the rules in the block of a file mean something else there; '' if they do not.
+
+    A person put the block where it stands, so that it is not moved.
+    """
+    words = restricted_by(data)
+    if not words:
+        return ""
+    name = shlex.quote(path)
+    return (
+        f'its block stands below "{privacy.mask(words).text}", as if that held for its rules;'
+        f" move it up, or: yaadwatch files release {name} && yaadwatch files adopt {name}"
+    )
 
 
 def adopt_command(path: str) -> str:

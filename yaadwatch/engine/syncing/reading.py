@@ -37,7 +37,7 @@ def by_agent(
         if not installed.is_used(agent.homes):
             continue
         loaded = loading(space.root, fleet, agent)
-        read = loaded.read | _carriers_of(agent.reads, rows)
+        read = loaded.read | (_carriers_of(agent.reads, rows) - loaded.excluded)
         tokens = {path: counted.of(path, loaded.bytes_max.get(path)) for path in sorted(read)}
         taken = {path: pair for path, pair in tokens.items() if pair is not None}
         found.append(
@@ -74,7 +74,10 @@ def carried(
     for path, row in rows.items():
         is_carrier = path in CARRIERS and row.mode == PRIVATE
         if is_carrier:
-            is_read = formats is not None and path in _carriers_of(formats, rows)
+            is_excluded = loaded is not None and path in loaded.excluded
+            is_read = (
+                formats is not None and path in _carriers_of(formats, rows) and not is_excluded
+            )
         else:
             is_read = row.mode == INLINE and (loaded is None or path in loaded.read)
         if not is_read:

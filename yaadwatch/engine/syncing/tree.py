@@ -66,8 +66,6 @@ SPARSE: Final = "git does not check it out here (sparse checkout, skip-worktree)
 NAMED_MAX: Final = 8
 """Rules named in one reason."""
 NAMED_CHARS_MAX: Final = 40
-CODEX_BYTES: Final = 28 * 1024
-"""Codex reads 32 KiB: in a longer AGENTS.md the block comes before the first heading of level 2."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,7 +340,11 @@ class _Work:
             except YaadError as error:
                 self._told(row, error)
                 return done.changed
-        reasons = (self._left_out(plan), branch_file.reason_of(seen.branch, row, data))
+        reasons = (
+            self._left_out(plan),
+            branch_file.reason_of(seen.branch, row, data),
+            branch_file.misplaced(path, data),
+        )
         self._recorder.agreed(seen, data, plan, "; ".join(filter(None, reasons)), done)
         return done.changed or data != seen.data
 
@@ -421,8 +423,7 @@ def rendered(path: str, old: bytes, lines: Sequence[str]) -> bytes:
     Raises:
         YaadError: REFUSED when its block is damaged, or would be.
     """
-    before_heading = path.endswith("AGENTS.md") and len(old) > CODEX_BYTES
-    new = block.put(old, lines, before_heading=before_heading)
+    new = block.put(old, lines)
     if isinstance(new, Malformed | Refused):
         raise YaadError(Code.REFUSED, f"{path}: {new.reason}; it was not written.")
     return new

@@ -3,7 +3,7 @@
 import difflib
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
@@ -16,7 +16,7 @@ from yaadwatch.core.sync.guard import Paused
 from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.agent_files.finding import Found
-from yaadwatch.engine.syncing import acting, carrier, modes, pauses, releasing, tree
+from yaadwatch.engine.syncing import acting, branch_file, carrier, modes, pauses, releasing, tree
 from yaadwatch.engine.syncing.deciding import decide, terms_of
 from yaadwatch.engine.syncing.gathering import MovingError, StashedError, gather, settled
 from yaadwatch.engine.syncing.reading import by_agent
@@ -51,6 +51,7 @@ def files(home: Home, call: Call) -> dict[str, object]:
         return {
             "pause": None if pause is None else pause.as_json(now),
             "files": [_row(space, row) for row in rows.values() if _shown(row)],
+            "misplaced": _misplaced(space, rows),
             "agents": by_agent(space, fleet, rows),
             "problems": list(registry.problems()),
         }
@@ -282,6 +283,14 @@ def _rows(space: Space) -> dict[str, AgentFileRow]:
 
 def _shown(row: AgentFileRow) -> bool:
     return row.state != ABSENT or bool(row.reason)
+
+
+def _misplaced(space: Space, rows: Mapping[str, AgentFileRow]) -> list[str]:
+    """Return what is wrong with the places of our blocks, a sentence without its stop for each."""
+    blocks = [path for path, row in rows.items() if row.mode == INLINE]
+    contents = ((path, data) for path, data in _contents(space).items() if path in blocks and data)
+    found = ((path, branch_file.misplaced(path, data)) for path, data in contents)
+    return [f"{path}: {reason}" for path, reason in found if reason]
 
 
 def _row(space: Space, row: AgentFileRow) -> dict[str, object]:
