@@ -55,12 +55,6 @@ def test_where_all_is_well_nothing_is_found():
     ("changed", "check", "what", "mend"),
     [
         ({"git": ""}, "git", "git cannot be run", "Install git"),
-        (
-            {"misplaced": (("/src/a", 'CLAUDE.md: its block stands below "Never"'),)},
-            "files",
-            "/src/a: CLAUDE.md: its block stands below",
-            "yaadwatch files list /src/a",
-        ),
         ({"git": "", "git_silent": "/x/git"}, "git", "/x/git does not answer", "first on the PATH"),
         (
             {"daemon": DaemonFacts(state="silent")},
@@ -283,6 +277,15 @@ def test_a_problem_is_told_with_what_mends_it(changed, check, what, mend):
     assert (where, level) == (check, "problem")
     assert what in told
     assert mend in remedy
+
+
+def test_a_block_below_a_restricting_heading_is_left_to_the_person():
+    why = 'CLAUDE.md: its block stands below "Never"'
+
+    ((check, level, what, remedy),) = found(misplaced=(("/src/a", why),))
+
+    assert (check, level, what) == ("files", "todo", f"/src/a: {why}.")
+    assert remedy.startswith("yaadwatch files list /src/a")
 
 
 def test_what_is_left_to_the_person_is_no_problem():
