@@ -116,7 +116,7 @@ def _killed_at_call(number, work, *args):
     return os.WIFSIGNALED(status)
 
 
-def _at_many_calls(tmp_path, prepare, work):
+def _at_many_calls(tmp_path, prepare, work, stride=STRIDE):
     """Yield what `prepare` made in a new folder after `work` on it was killed, later each time."""
     number, killed = 1, True
     while killed:
@@ -125,8 +125,8 @@ def _at_many_calls(tmp_path, prepare, work):
         prepared = prepare(path)
         killed = _killed_at_call(number, work, path, prepared)
         yield path
-        number += STRIDE
-    assert number > 10 * STRIDE
+        number += stride
+    assert number > 10 * stride
 
 
 def _is_sound(path):
@@ -183,7 +183,7 @@ def test_a_process_killed_while_it_upgrades_a_store_leaves_the_old_or_the_new(tm
     def upgrade(path, _prepared):
         migrations.upgrade(connections.writer(path), path, [first, second])
 
-    for path in _at_many_calls(tmp_path, prepare, upgrade):
+    for path in _at_many_calls(tmp_path, prepare, upgrade, stride=3):
         with closing(connections.writer(path)) as conn:
             columns = conn.execute("SELECT name FROM pragma_table_info('rules') ORDER BY cid").get
             assert (conn.pragma("user_version"), columns) in [(1, "text"), (2, ["text", "tier"])]

@@ -25,7 +25,7 @@ from yaadwatch.model.settings import Settings
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 MONTH = timedelta(days=30)
-SCHEMA = Path(yaadwatch.store.sqlite.__file__).parent / "schema" / "0001-spine.sql"
+SCHEMA = Path(yaadwatch.store.sqlite.__file__).parent / "schema" / "0001-store.sql"
 
 identifiers = st.from_regex(r"[a-z]{2,8}([A-Z][a-z]{2,6}){0,2}(_[a-z]{2,5})?", fullmatch=True)
 words = st.one_of(identifiers, st.text(min_size=1, max_size=8), st.sampled_from(sorted(STOP_WORDS)))

@@ -54,7 +54,7 @@ def test_no_byte_of_it_is_left_in_any_file(repo, world):
     with repo.home.space(repo.call) as space:
         project = space.project
         space.db.backup(places.backups(project.id) / "20260101T000000000000.db")
-        space.db.backup(project.store.with_name("yaad.db.v2"))
+        space.db.backup(project.store.with_name("yaad.db.copy"))
     places.log_file().parent.mkdir(exist_ok=True)
     places.log_file().write_text(
         json.dumps({"event": "x", "what": SECRET + " in src/net.py"}) + "\n"

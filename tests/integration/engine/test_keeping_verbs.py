@@ -404,18 +404,6 @@ def test_how_long_events_are_kept_is_a_setting(world):
         assert [event.seq for event in db.read(events.after, 0, 10)] == [last]
 
 
-def test_copies_from_before_an_upgrade_go_after_a_month(full):
-    old = full.store.with_name("yaad.db.v1")
-    old.write_bytes(b"x")
-    backups.trim_all(full.home)
-    assert old.exists()
-    _age(full, 31)
-
-    backups.trim_all(full.home)
-
-    assert not old.exists()
-
-
 # the budget
 
 

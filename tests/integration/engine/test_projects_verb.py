@@ -20,7 +20,6 @@ from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import meta, nodes
 from yaadwatch.store import projects as registry
-from yaadwatch.store.sqlite import connections, migrations
 
 RULES = """# Conventions
 
@@ -357,23 +356,6 @@ class TestIdentity:
         assert answer["id"] == first["id"]
         assert stranger.show(memory)["text"] == RETRY
         other.close()
-
-    def test_a_store_nobody_here_knows_of_an_older_version_is_refused_as_it_is(self, world):
-        tree = world.repo()
-        tree.store.parent.mkdir()
-        with closing(apsw.Connection(str(tree.store))) as conn:
-            conn.pragma("application_id", connections.APPLICATION_ID)
-            migrations.run(conn, migrations.chain()[:-1])
-            meta.put(conn, "role", "project")
-            meta.put(conn, "project", "0123456789ab")
-        before = tree.store.read_bytes()
-
-        assert refusal(tree.add).code is Code.REFUSED
-
-        assert tree.store.read_bytes() == before
-        assert [path.name for path in tree.store.parent.iterdir()] == ["yaad.db"]
-        assert tree.add(trust=True)["id"] == "0123456789ab"
-        assert tree.store.read_bytes() != before
 
     def test_a_copy_of_ours_in_which_something_runs_is_refused_and_left_alone(self, world):
         tree = world.repo()

@@ -14,7 +14,7 @@ from yaadwatch.core.text import subtokens
 from yaadwatch.model.settings import Settings
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-SCHEMA = Path(yaadwatch.store.sqlite.__file__).parent / "schema" / "0001-spine.sql"
+SCHEMA = Path(yaadwatch.store.sqlite.__file__).parent / "schema" / "0001-store.sql"
 
 
 def candidate(name, relevance, **other):

@@ -1,12 +1,10 @@
 """Copies of a store to go back to, a store without slack, and a log that does not grow for ever."""
 
-import contextlib
 import filecmp
 import shlex
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
 
 from yaadwatch import places
 from yaadwatch.engine import budget
@@ -18,9 +16,6 @@ from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import BACKUPS_KEPT, BACKUPS_KEPT_A_DAY, TRIM_BATCH
 from yaadwatch.store import events, fulltext
 from yaadwatch.store.sqlite import copies
-
-UPGRADE_COPIES_KEPT: Final = timedelta(days=30)
-"""How long the copy of a store of an older version stays beside it."""
 
 
 def backup(home: Home, call: Call, *, user: bool = False) -> dict[str, object]:
@@ -157,11 +152,6 @@ def _trim(home: Home, store: Meant) -> None:
     before = now - timedelta(days=home.settings.store.events_days)
     while store.db.write(events.trim, before, TRIM_BATCH) == TRIM_BATCH:
         continue
-    old_s = (now - UPGRADE_COPIES_KEPT).timestamp()
-    for copy in store.db.path.parent.glob(f"{store.db.path.name}.v*"):
-        with contextlib.suppress(OSError):
-            if copy.lstat().st_mtime < old_s:
-                copy.unlink()
 
 
 def _on_disk(path: Path) -> int:

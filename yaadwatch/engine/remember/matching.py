@@ -45,7 +45,7 @@ def find(conn: Connection, draft: Draft, text_hash: str, scope: str) -> Match | 
 def lacks(conn: Connection) -> bool:
     """Return whether of some memories it is not known how they begin, so that none is found.
 
-    They came from an older store or an import, or were given other words.
+    They came from an import, or were given other words.
     """
     return bool(beginnings.lacking(conn, 1))
 

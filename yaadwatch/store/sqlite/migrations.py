@@ -1,4 +1,4 @@
-"""Which version a store has, and how an older one becomes the newest."""
+"""The numbered files of the schema, and how a store gets those that it has not seen."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ from typing import Final
 
 import apsw
 
-from yaadwatch.store.sqlite import hashes, letters
 from yaadwatch.store.sqlite.faults import told, unavailable
 from yaadwatch.store.sqlite.files import put_in_place
 
@@ -48,24 +47,17 @@ def check(path: Path, version: int, steps: Sequence[Step]) -> None:
         )
 
 
-def upgrade(conn: apsw.Connection, path: Path, steps: Sequence[Step]) -> Path | None:
+def upgrade(conn: apsw.Connection, path: Path, steps: Sequence[Step]) -> None:
     """Bring the store at `path` to the newest version: all steps, or none of them.
 
-    Returns:
-        The copy of the store as it was, beside it; None when there was nothing to do.
-
     Raises:
-        YaadError: UNAVAILABLE; it is newer than `steps`, or a step did not go through. The store is
-            as it was.
+        YaadError: UNAVAILABLE; it is newer than `steps`, or a step failed. The store is unchanged.
     """
     version, newest = conn.pragma("user_version"), steps[-1].version
     check(path, version, steps)
     if version == newest:
-        return None
-    copy = path.with_name(f"{path.name}.v{version}")
-    outcome = f"it still has version {version}"
-    with told(path, outcome):
-        copy_into(conn, copy, outcome)
+        return
+    with told(path, f"it still has version {version}"):
         try:
             run(conn, steps)
         except (apsw.SQLError, apsw.ConstraintError) as error:
@@ -74,20 +66,17 @@ def upgrade(conn: apsw.Connection, path: Path, steps: Sequence[Step]) -> Path | 
                 " it was not changed.",
                 "Go on with the version of yaadwatch that wrote it, and report this.",
             ) from error
-    return copy
 
 
 def run(conn: apsw.Connection, steps: Sequence[Step]) -> None:
-    """Take the steps that the database has not seen, in one transaction.
+    """Take the steps that the database has not seen, in order and in one transaction.
 
     Raises:
-        apsw.Error: a step did not go through; the database is as it was.
+        apsw.Error: a step failed; the database is unchanged.
     """
-    # A step may rebuild a table that others refer to; what they refer to is checked at the end.
+    # A step may rebuild a table that others refer to: references are checked once, at the end.
     enforced = conn.pragma("foreign_keys")
     conn.pragma("foreign_keys", 0)
-    hashes.give(conn)
-    letters.give(conn)
     try:
         conn.execute("BEGIN IMMEDIATE")
         try:
@@ -98,17 +87,15 @@ def run(conn: apsw.Connection, steps: Sequence[Step]) -> None:
                 conn.execute("ROLLBACK")
             raise
     finally:
-        hashes.take_back(conn)
-        letters.take_back(conn)
         conn.pragma("foreign_keys", enforced)
 
 
 def copy_into(conn: apsw.Connection, target: Path, outcome: str) -> None:
-    """Write a consistent copy of the database to `target`, 0600; what was there is replaced.
+    """Write a consistent copy of the database to `target`, 0600; an existing file is replaced.
 
     Raises:
-        apsw.Error, YaadError: it could not be written, and what was at `target` is still there; the
-            message of a YaadError ends with `outcome`.
+        apsw.Error, YaadError: it could not be written, and `target` is unchanged; the message of a
+            YaadError ends with `outcome`.
     """
     with put_in_place(target, outcome) as temporary:
         conn.execute("VACUUM INTO ?", (str(temporary),))
