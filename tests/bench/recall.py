@@ -14,9 +14,8 @@ import statistics
 import time
 from pathlib import Path
 
-from tests.bench import growth
-from yaadwatch.bench import retrieval
-from yaadwatch.bench.retrieval import Query
+from tests.bench import growth, retrieval
+from tests.bench.retrieval import Query
 from yaadwatch.engine.vectors import search
 from yaadwatch.store.vectors import embeddings, scan
 from yaadwatch.system import processes

@@ -22,7 +22,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from bridges.registry import BRIDGES, for_path
-from yaadwatch.bench import stale as bench
+from tests.bench import verdicts as bench
 from yaadwatch.core.truth.doubt import weights
 from yaadwatch.model.errors import YaadError
 from yaadwatch.store.words import Words

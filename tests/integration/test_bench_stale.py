@@ -1,11 +1,13 @@
-"""The command bench on a small history: what it answers, and what it does not look at."""
+"""The staleness benchmark on a small history: its answers, and paths it must not read."""
 
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+CHECKOUT = Path(__file__).parents[2]
 ENVIRONMENT = {
     "GIT_AUTHOR_NAME": "Ada",
     "GIT_AUTHOR_EMAIL": "ada@example.org",
@@ -59,10 +61,11 @@ def ask(history, *memories, mask="GUIDE.md\n"):
     (root.parent / "mask").write_text(mask)
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "yaadwatch", "bench", "stale", "--git-dir", root / ".git"),
+            *(sys.executable, "-m", "tests.bench.verdicts", "--git-dir", root / ".git"),
             *("--base", base, "--head", head, "--memories", root.parent / "memories"),
             *("--mask", root.parent / "mask"),
         ],
+        cwd=CHECKOUT,
         capture_output=True,
         text=True,
     )
@@ -99,9 +102,10 @@ def test_memories_that_make_no_sense_are_refused_in_plain_words(history, line):
     (root.parent / "odd").write_text(line + "\n")
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "yaadwatch", "bench", "stale", "--git-dir", root),
+            *(sys.executable, "-m", "tests.bench.verdicts", "--git-dir", root),
             *("--base", base, "--head", head, "--memories", root.parent / "odd"),
         ],
+        cwd=CHECKOUT,
         capture_output=True,
         text=True,
     )

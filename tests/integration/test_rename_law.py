@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from repositories import Repo
 
-from yaadwatch.bench import stale as bench
+from tests.bench import verdicts as bench
 
 STEMS = ["retry", "limits", "session", "parser", "writer"]
 FOLDERS = ["", "src/", "src/net/", "lib/", "deep/er/place/"]

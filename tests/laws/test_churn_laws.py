@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from repositories import Repo
 
-from yaadwatch.bench import stale as bench
+from tests.bench import verdicts as bench
 from yaadwatch.engine.anchored.commit_range import FILES_MAX
 
 FILES = {

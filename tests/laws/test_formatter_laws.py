@@ -10,8 +10,8 @@ import subprocess
 import pytest
 from repositories import Repo
 
+from tests.bench import verdicts as bench
 from tests.formatters.tools import SOURCES, TOOLS, WRITTEN
-from yaadwatch.bench import stale as bench
 from yaadwatch.core.truth.definitions import State, define, names
 
 SOAK = bool(os.environ.get("YAAD_SOAK"))

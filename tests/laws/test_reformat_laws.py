@@ -13,7 +13,7 @@ from marked_sources import MARKED
 from python_sources import function, rewrite
 from repositories import Repo
 
-from yaadwatch.bench import stale as bench
+from tests.bench import verdicts as bench
 from yaadwatch.core.truth.definitions import State, define
 from yaadwatch.engine.anchored import assessing
 from yaadwatch.engine.anchored.worktree import expect, look_at

@@ -106,7 +106,6 @@ GROUPS = {
         "doctor": "doctor",
     },
     "more": {
-        "bench": "bench",
         "completion": "completion",
     },
 }

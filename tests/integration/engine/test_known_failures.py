@@ -3,8 +3,8 @@
 import json
 from datetime import timedelta
 
-from yaadwatch.bench import retrieval
-from yaadwatch.bench.retrieval import Query
+from tests.bench import retrieval
+from tests.bench.retrieval import Query
 from yaadwatch.engine import report
 from yaadwatch.engine.memories import graph, inject
 from yaadwatch.engine.recall import verb as recalling

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from yaadwatch.bench import retrieval
-from yaadwatch.bench.retrieval import Query
+from tests.bench import retrieval
+from tests.bench.retrieval import Query
 
 NOTES = Path(__file__).with_name("shop_memories.txt")
 HIT_AT_1, HIT_AT_3, MRR = 0.48, 0.74, 0.62

@@ -83,7 +83,6 @@ LINES = {
     "disconnect": "disconnect codex gemini",
     "hook": "hook session-start --agent claude",
     "mcp": "mcp --agent claude",
-    "bench": "bench stale --head c1 --memories m",
     "completion": "completion bash",
 }
 ASKED_BY = {
@@ -125,7 +124,6 @@ WITHOUT = {
     "mcp",
     "completion",
     "check",
-    "bench",
 }
 each_command = pytest.mark.parametrize("name", COMMANDS)
 
@@ -194,7 +192,6 @@ def test_every_operation_for_the_command_line_has_a_command():
         ("recall", "the following arguments are required: WORDS"),
         ("edit", "the following arguments are required: ID. Nothing was done."),
         ("feedback", "arguments are required: ID, {approve,edit,discard}. Nothing was done."),
-        ("bench", "the following arguments are required: {stale,retrieval}"),
         ("recall x --top many", "'many' is not a whole number"),
         ("stale --al", "unrecognized arguments: --al"),
         ("stale --check --no-check", "not allowed with argument --check"),

@@ -1,4 +1,6 @@
-"""Is the right memory found? Answers a set of questions from a store made for it.
+"""Answers a set of questions from a store made for it, and scores the answers.
+
+    python -m tests.bench.retrieval SET.json [--out RUN.json] [--vectors [MODEL]] [--kept FILE]
 
 A set is `{docs: [{id, text}], queries: [{id, text, relevant: [ids]}]}`. All documents become
 memories of one fresh project, under their own ids, all of one kind, so that nothing but their words
@@ -6,12 +8,14 @@ memories of one fresh project, under their own ids, all of one kind, so that not
 which is removed.
 """
 
+import argparse
 import contextlib
 import json
 import math
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,8 +23,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from tests.bench.kept_vectors import KeptVectors
 from yaadwatch import places
-from yaadwatch.bench.kept_vectors import KeptVectors
 from yaadwatch.engine import projects, recall
 from yaadwatch.engine.memories import inject
 from yaadwatch.engine.stores.open_stores import Stores
@@ -287,3 +291,23 @@ def world() -> Iterator[tuple[Home, Call]]:
                 del os.environ["YAAD_HOME"]
             else:
                 os.environ["YAAD_HOME"] = before
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("set")
+    parser.add_argument("--out", help="write the ranked ids here")
+    parser.add_argument("--vectors", nargs="?", const="minilm", help="search by meaning as well")
+    parser.add_argument("--kept", help="keep the vectors in this file between runs")
+    given = parser.parse_args()
+    try:
+        found = retrieval(given.set, given.out, given.vectors, given.kept)
+    except YaadError as error:
+        print(f"{error.message}\n  {error.hint}", file=sys.stderr)
+        return 2
+    print(json.dumps(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

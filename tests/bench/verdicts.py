@@ -1,10 +1,15 @@
-"""Answers the contract of a benchmark of staleness, with the functions that the daemon uses.
+"""Judges memories at a commit, with the functions that the daemon uses and without a store.
 
-A memory is anchored in the files of the commit at which it was written, and judged by those of
-another one; there is no store, and no work tree.
+    python -m tests.bench.verdicts --git-dir DIR --head ID --memories FILE [--base ID] [--mask FILE]
+
+Each memory (a line of JSON: id, text, base, doc) is anchored at its own commit, judged at --head.
+A line of JSON answers each: id, score, stale, reason, suggested_path. --mask names a file of paths
+that must not be read. The word index of a repository is kept in the data folder.
 """
 
+import argparse
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -170,3 +175,23 @@ def _lines(path: str) -> list[str]:
             f"{path} cannot be read ({error}); nothing was judged.",
             hint="Name a file of text in UTF-8.",
         ) from error
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--git-dir", default=".")
+    parser.add_argument("--base", default="")
+    parser.add_argument("--head", required=True)
+    parser.add_argument("--memories", required=True)
+    parser.add_argument("--mask")
+    try:
+        for answer in stale(**vars(parser.parse_args())):
+            print(json.dumps(answer, ensure_ascii=False))
+    except YaadError as error:
+        print(f"{error.message}\n  {error.hint}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,0 @@
-"""Answers the contracts of benchmarks, with the functions that the daemon uses."""
