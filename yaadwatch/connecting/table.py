@@ -35,11 +35,13 @@ class Place:
         home: of the person.
         project: the top of a work tree, for what holds there only; None: for the person.
         env: of this process: some agents can be told another folder.
+        platform: as in `sys.platform`.
     """
 
     home: Path
     project: Path | None = None
     env: Mapping[str, str]
+    platform: str = sys.platform
 
     def of(self, user: str, project: str, *, moved: str = "", instead: str = "") -> str:
         """Return a path: below the home folder, or below the project.
@@ -244,12 +246,13 @@ def _cursor(program: Program, place: Place) -> Sequence[Spot]:
     ]
 
 
+def _xdg(place: Place, user: str, project: str) -> str:
+    return place.of(user, project, moved="XDG_CONFIG_HOME", instead=".config")
+
+
 def _opencode(program: Program, place: Place) -> Sequence[Spot]:
-    moved = {"moved": "XDG_CONFIG_HOME", "instead": ".config"}
-    settings = place.of(".config/opencode/opencode.json", "opencode.json", **moved)
-    plugin = place.of(
-        ".config/opencode/plugins/yaadwatch.js", ".opencode/plugins/yaadwatch.js", **moved
-    )
+    settings = _xdg(place, ".config/opencode/opencode.json", "opencode.json")
+    plugin = _xdg(place, ".config/opencode/plugins/yaadwatch.js", ".opencode/plugins/yaadwatch.js")
     if Path(f"{settings}c").exists() and not Path(settings).exists():
         settings = f"{settings}c"
     entry: dict[str, Any] = {"type": "local", "command": program.mcp("opencode"), "enabled": True}
@@ -288,7 +291,8 @@ def _cline(program: Program, place: Place) -> Sequence[Spot]:
 
 def _servers_only(agent: str, user: str, project: str, *at: str) -> Spots:
     def spots(program: Program, place: Place) -> Sequence[Spot]:
-        path = place.of(user, project)
+        moved = user.startswith(".config/") and place.platform != "darwin"
+        path = _xdg(place, user, project) if moved else place.of(user, project)
         server = _server(program, agent)
         return [Spot(path=path, how="member", at=(*at, SERVER), value=server, mode=_mode(place))]
 
@@ -296,8 +300,11 @@ def _servers_only(agent: str, user: str, project: str, *at: str) -> Spots:
 
 
 def _vscode(program: Program, place: Place) -> Sequence[Spot]:
-    folder = "Library/Application Support" if sys.platform == "darwin" else ".config"
-    path = place.of(f"{folder}/Code/User/mcp.json", ".vscode/mcp.json")
+    user, project = "Code/User/mcp.json", ".vscode/mcp.json"
+    if place.platform == "darwin":
+        path = place.of(f"Library/Application Support/{user}", project)
+    else:
+        path = _xdg(place, f".config/{user}", project)
     server = _server(program, "vscode", "--project", "${workspaceFolder}", type="stdio")
     return [Spot(path=path, how="member", at=("servers", SERVER), value=server, mode=_mode(place))]
 

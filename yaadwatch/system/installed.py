@@ -17,9 +17,14 @@ def is_used(homes: Iterable[str]) -> bool:
 
     Args:
         homes: files or folders that it makes, relative to the home folder; one of them will do.
+            What is in `.config` is also looked for in `$XDG_CONFIG_HOME`.
     """
-    home = Path.home()
-    return any(os.path.lexists(f"{home}/{one}") for one in homes)
+    home, moved = Path.home(), os.environ.get("XDG_CONFIG_HOME", "")
+    places = [f"{home}/{one}" for one in homes]
+    if os.path.isabs(moved):  # noqa: PTH117
+        below = (one.removeprefix(".config/") for one in homes if one.startswith(".config/"))
+        places += [f"{moved}/{one}" for one in below]
+    return any(map(os.path.lexists, places))
 
 
 def settings_text(path: Path) -> str:

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from platformdirs.unix import Unix
 
 from yaadwatch import places
 
@@ -56,6 +57,15 @@ def test_the_runtime_folder_is_used_when_it_is_the_users_own(user, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
 
     assert places.default_socket() == runtime / "yaadwatch" / "daemon.sock"
+    assert places.default_socket().parent == Path(Unix("yaadwatch").user_runtime_dir)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no runtime folder")
+def test_the_socket_is_never_in_a_shared_temporary_folder(user, monkeypatch):
+    """platformdirs falls back to one where the user has no runtime folder."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(user / "missing"))
+
+    assert places.default_socket() == user / ".yaad" / "run" / "daemon.sock"
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o770, 0o701])
