@@ -307,6 +307,10 @@ class TestAnnounced:
             "We migrate from `npm run old` to `npm run new`",
             "`npm run new` replaces `npm run old`",
             "`npm run old` will be removed; run `npm run new`",
+            "We move from `npm run old` to `npm run new`",
+            "Delete `npm run old` once everybody runs `npm run new`",
+            "Replace `npm run old` with `npm run new`",
+            "`npm run old` can be dropped as soon as `npm run new` is fast",
         ],
     )
     def test_it_raises_no_flag_when_it_goes(self, repo, text):
@@ -319,6 +323,25 @@ class TestAnnounced:
         assert repo.verdict(memory) == "fresh"
         repo.write("package.json", '{"scripts": {}}\n')
         repo.commit("so is new")
+        assert repo.verdict(memory) == "gone"
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Never delete `npm run old` once it is there; `npm run new` is no help",
+            "Do not replace `npm run old` by `npm run new`",
+            "`npm run old` cannot be removed after `npm run new`",
+            "Rows move from `npm run old` to `npm run new`",
+        ],
+    )
+    def test_a_name_near_such_words_is_flagged_when_it_goes(self, repo, text):
+        repo.write("package.json", '{"scripts": {"old": "a", "new": "b"}}\n')
+        repo.commit("scripts")
+        memory = repo.remember(text)
+
+        repo.write("package.json", '{"scripts": {"new": "b"}}\n')
+        repo.commit("old is gone")
+
         assert repo.verdict(memory) == "gone"
 
 

@@ -10,6 +10,7 @@ from yaadwatch.core.references.mentions import mentions
 WORDS = (
     *("instead of", "rather than", "using", "the", "`a.b`", "`x`", "y_z", "f()", "src/a.py", ","),
     *("is replaced by", "is deprecated", "replaces", "migrate from", "to", "goes away"),
+    *("We move from", "Replace", "with", "Delete", "once", "can be removed once", "never"),
     *("or", "does not exist", "are no longer needed", "was removed", "is gone", "if", "Use", "."),
 )
 texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=20).map(" ".join)
@@ -75,7 +76,42 @@ texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=20).map(
         ("If you do not replace it with `fetch_one`, it hangs", {"fetch_one"}, set()),
         ("Do not replace it with `fetch_one` unless forced", {"fetch_one"}, set()),
         ("`fetch_all` does not swap it with `fetch_one`", {"fetch_all", "fetch_one"}, set()),
-        ("Replace `fetch_one` with `fetch_all`", {"fetch_one", "fetch_all"}, set()),
+        ("Replace `fetch_one` with `fetch_all`", {"fetch_all"}, {"fetch_one"}),
+        ("We replace `fetch_one` helpers by the new `fetch_all`", {"fetch_all"}, {"fetch_one"}),
+        ("We are replacing `fetch_one` with `fetch_all`", {"fetch_all"}, {"fetch_one"}),
+        ("TODO: swap `fetch_one` for `fetch_all`", {"fetch_all"}, {"fetch_one"}),
+        ("- Replace all `fetch_one` with `fetch_all`", {"fetch_all"}, {"fetch_one"}),
+        ("Do not replace `fetch_one` by `fetch_all`", {"fetch_one", "fetch_all"}, set()),
+        ("Don't ever: replace `fetch_one` by `fetch_all`", {"fetch_one", "fetch_all"}, set()),
+        ("We should never replace `fetch_one` with `fetch_all`", {"fetch_one", "fetch_all"}, set()),
+        ("`make_all` will replace `a_b` with `c_d`", {"make_all", "c_d"}, set()),
+        ("`stamp_it` has to replace `__VERSION__` with `v_tag`", {"stamp_it"}, set()),
+        ("If it hangs, replace `fetch_one` with `fetch_all`", {"fetch_one", "fetch_all"}, set()),
+        ("We move from `fetch_one` to `fetch_all`", {"fetch_all"}, {"fetch_one"}),
+        ("We're moving away from `fetch_one` to `fetch_all`", {"fetch_all"}, {"fetch_one"}),
+        ("We have switched from `fetch_one` over to `fetch_all`", {"fetch_all"}, {"fetch_one"}),
+        ("Switch from `fetch_one` to another client", set(), {"fetch_one"}),
+        ("Rows move from `tmp_rows` to `all_rows`", {"tmp_rows", "all_rows"}, set()),
+        ("`move_rows` moves them from `tmp_rows` to `all_rows`", {"move_rows", "tmp_rows"}, set()),
+        ("We never move from `fetch_one` to `fetch_all`", {"fetch_one", "fetch_all"}, set()),
+        ("Delete `fetch_one` once nothing calls it", set(), {"fetch_one"}),
+        (
+            "Remove the old `fetch_one` helper as soon as `fetch_all` is out",
+            {"fetch_all"},
+            {"fetch_one"},
+        ),
+        ("We will drop `fetch_one` in v3", set(), {"fetch_one"}),
+        ("TODO: remove `fetch_one` after the release", set(), {"fetch_one"}),
+        ("Never delete `fetch_one` once it is there", {"fetch_one"}, set()),
+        ("We must not delete `fetch_one` when `fetch_all` is out", {"fetch_one"}, set()),
+        ("Delete rows with `fetch_one` once they are old", {"fetch_one"}, set()),
+        ("Remove items from `all_rows` after `make_all`", {"all_rows", "make_all"}, set()),
+        ("`fetch_one` can be deleted once `fetch_all` is out", {"fetch_all"}, {"fetch_one"}),
+        ("`fetch_one` is scheduled for removal", set(), {"fetch_one"}),
+        ("`fetch_one` is being retired", set(), {"fetch_one"}),
+        ("`fetch_one` must not be removed once it is there", {"fetch_one"}, set()),
+        ("`fetch_one` should be removed from the cache", {"fetch_one"}, set()),
+        ("`fetch_one` cannot be deleted after `make_all`", {"fetch_one", "make_all"}, set()),
     ],
 )
 def test_only_what_is_not_used_is_left_out(text, kept, left_out):
@@ -103,9 +139,11 @@ def test_a_text_keeps_its_length_and_all_of_its_other_characters(text):
     [
         *("`a` " * 16_000, "instead of " * 5_000, "a_" * 30_000 + " gone", "a/" * 30_000 + "gone"),
         *("never instead of `a` if " * 2_500, "if `a` gone " * 5_000, "not " * 15_000 + "`a` gone"),
+        *("replace `a` " * 5_000, "we are now " * 6_000 + "from", "delete `a`, " * 5_000 + "once"),
+        *("we move from `a` " * 4_000, "- \n" * 20_000 + "from", "todo then we " * 5_000 + "once"),
         *("`x` and " * 8_000 + "gone", "a.b, " * 12_000 + "gone", "`" + "x" * 60_000 + " gone"),
     ],
-    ids=range(10),
+    ids=range(16),
 )
 @pytest.mark.timeout(60)
 def test_a_long_text_is_read_in_one_go(text):

@@ -9,9 +9,10 @@ import re
 from typing import Final
 
 _MAY_BE: Final = (
-    *("instead of", "rather than", "in place of", "as opposed to", "replace", "swap", "switch"),
+    *("instead of", "rather than", "in place of", "as opposed to", "replac", "swap", "switch"),
     *("not exist", "n't exist", "no longer", "removed", "gone", "goes away", "go away"),
-    *("supersed", "deprecat", "renamed to", "migrat", "phased out", "obsolete"),
+    *("supersed", "deprecat", "renamed to", "migrat", "phased out", "obsolete", "from", "removal"),
+    *("delet", "remov", "drop", "retir", "sunset"),
 )
 # No pattern may look at a character again and again: a text may be 64,000 characters of anything.
 _NAME = (
@@ -68,6 +69,36 @@ _SUCCEEDED = re.compile(
 _MIGRATED = re.compile(
     rf"(?i)\bmigrat(?:e|es|ed|ing|ion)\s(?:away\s)?from\s{{1,3}}({_NAMES})\s{{1,3}}to\s{{1,3}}{_HEIR}"
 )
+_PLAN = (
+    r"(?:(?:^|(?<=\n)|(?<=[.!?:;]\s)|(?<=[-*+]\s)|(?<=\]\s))"
+    r"|\b(?:we|let['’]s|please|then|todo|fixme)(?:['’](?:re|ll|ve))?\s{1,3})"
+    r"(?:(?:now|soon|gradually|slowly|currently|are|will|have to|should|must|plan to|want to"
+    r"|going to|have|let['’]s|please|then|we)\s{1,3}){0,4}"
+)
+"""What begins a sentence that says what its writers do: "We are", "TODO:", nothing at all."""
+_MOVED = re.compile(
+    rf"(?im){_PLAN}(?:mov(?:e|ed|ing)|switch(?:ed|ing)?|chang(?:e|ed|ing)|port(?:ed|ing)?)"
+    rf"\s(?:(?:away|over)\s)?from\s{{1,3}}(?:the\s{{1,3}})?({_NAMES})\s{{1,3}}(?:over\s)?to\s"
+)
+_REPLACED = re.compile(
+    rf"(?im){_PLAN}(?:replac(?:e|ing)|swap(?:ping)?)\s{{1,3}}"
+    rf"(?:(?:all|any|the|old|every)\s{{1,3}}){{0,3}}({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}}\s{{1,3}}(?:with|by|for)\s{{1,3}}{_HEIR}"
+)
+_ENDS_ONCE = r",?\s{1,3}(?:once|as soon as|after|when|in (?:the next|version|v?\d)|with v?\d)\b"
+_DELETED = re.compile(
+    rf"(?im){_PLAN}(?:(?:delet|remov|retir)(?:e|ing)|drop(?:ping)?)\s{{1,3}}"
+    rf"(?:(?:the|old|legacy)\s{{1,3}}){{0,2}}({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}}{_ENDS_ONCE}"
+)
+_TO_BE_DELETED = re.compile(
+    rf"(?i)({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}}\s{{1,3}}(?:"
+    rf"(?:can|could|may|should|must)\sbe\s(?:removed|deleted|dropped|retired){_ENDS_ONCE}"
+    r"|(?:is|are)\s(?:scheduled|slated|due|up|marked)\sfor\s(?:removal|deletion)\b"
+    r"|(?:(?:is|are)\s(?:being\s)?|will be\s)(?:retired|sunset)\b)"
+)
+_PLANS = (_MOVED, _REPLACED, _DELETED, _TO_BE_DELETED)
+"""What a text announces to go. When that comes true, the text is as true as it was."""
+_REFUSED = re.compile(r"(?i)\b(?:not|never|no|avoid|cannot|without|nobody)\b|n['’]t\b")
+_SENTENCE_ENDS = re.compile(r"[.!?]\s")
 _ONE = re.compile(r"(?i)\b(?:does|exists|is|was|has)\b")
 """What is said of one thing: of `a`, and `b` is gone says nothing of `a`."""
 _LAST_NAME = re.compile(rf".*(?:, ?(?:and )?| and )(?={_NAME}\Z)", re.DOTALL)
@@ -98,7 +129,7 @@ def without(text: str) -> str:
     lowered = text.lower()
     if not any(map(lowered.__contains__, _MAY_BE)):
         return text
-    for pattern in (_INSTEAD, _NO_HEIR, _GONE, _ANNOUNCED, _SUCCEEDED, _MIGRATED):
+    for pattern in (_INSTEAD, _NO_HEIR, _GONE, _ANNOUNCED, _SUCCEEDED, _MIGRATED, *_PLANS):
         for found in list(pattern.finditer(text)):
             start, end = found.span(1)
             if pattern is _GONE and _ONE.search(text, end, found.end()):
@@ -108,6 +139,9 @@ def without(text: str) -> str:
             behind = text[found.end() : found.end() + _SENTENCE_MAX]
             if pattern is _INSTEAD:
                 kept = bool(_NOT.search(before) or _PUT.search(before))
+            elif pattern in _PLANS:
+                said = _SENTENCE_ENDS.split(before)[-1]
+                kept = bool(_REFUSED.search(said) or _CONDITION.search(said))
             else:
                 kept = _conditional(before, behind)
             if not kept:
