@@ -8,7 +8,13 @@ from yaadwatch.core.quoting import as_name
 from yaadwatch.core.references.mentions import mentions
 from yaadwatch.core.truth import verdict as judging
 from yaadwatch.core.truth.doubt import proposals, weights
-from yaadwatch.core.truth.doubt.features import Sight, features, is_lost, lost_of
+from yaadwatch.core.truth.doubt.features import (
+    Sight,
+    features,
+    is_lost,
+    is_named_still,
+    lost_of,
+)
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.verdict import DOUBTS, Judgement, Seen
 from yaadwatch.engine.anchored import anchor_state
@@ -77,6 +83,8 @@ def assess(
         ]
     found = features(sights)
     score = weights.score(found)
+    if is_named_still(sights):
+        score = weights.at_most_suspect(score)
     level = weights.level(score)
     worst = _worst(sights)
     if worst.verdict is Verdict.UNKNOWN:

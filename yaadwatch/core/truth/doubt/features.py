@@ -30,10 +30,6 @@ _MOST = 0.8
 _LINES_MAX = 50
 """Lines on which another thing took a place; more say no more."""
 
-_NAMED_STILL = 0.78
-"""What a file that moved counts for whose name, which is all that the text has of it, still holds:
-suspect, and no warning unless the memory has many anchors."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
@@ -60,8 +56,6 @@ def features(sights: Sequence[Sight]) -> dict[str, float]:
         return {}
     gravest = _gravest(known)
     lost = {name: float(name == gravest) for name, _, _ in _GRAVEST}
-    if all(sight.named_still for sight in lost_of(known)):
-        lost["place_lost"] *= _NAMED_STILL
     return {
         **lost,
         **_uses([] if gravest else known),
@@ -77,6 +71,15 @@ def _is_silent(sight: Sight) -> bool:
 def is_lost(sights: Sequence[Sight]) -> bool:
     """Return whether something is lost, so that what uses tell is not asked."""
     return bool(lost_of(sights))
+
+
+def is_named_still(sights: Sequence[Sight]) -> bool:
+    """Return whether all that is lost is files that moved and have the name that the text gives.
+
+    Such a sentence is true of its file, so it is suspect at most.
+    """
+    lost = lost_of(sights)
+    return bool(lost) and all(sight.named_still for sight in lost)
 
 
 def lost_of(sights: Sequence[Sight]) -> list[Sight]:

@@ -30,6 +30,11 @@ def score(features: Mapping[str, float]) -> float:
     return 1.0 / (1.0 + math.exp(-total))
 
 
+def at_most_suspect(score: float) -> float:
+    """Return a score that is no warning."""
+    return min(score, WARN - 0.01)
+
+
 def level(score: float) -> str:
     """Return 'warn', 'suspect' or '', whichever `score` deserves."""
     if score >= WARN:
