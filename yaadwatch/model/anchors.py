@@ -27,7 +27,7 @@ class Method(StrEnum):
     GLOB = "glob"  # only whether a file matches the pattern
     WORD = "word"  # only whether the word still stands there, or anywhere
     TARGET = "target"  # only whether the file still defines what a command runs
-    VALUE = "value"  # whether the file still has the value; the fingerprint says which
+    VALUE = "value"  # whether the file still has the value; the fingerprint says which, see `value`
 
 
 class Reference(StrEnum):
@@ -95,6 +95,16 @@ class Anchor:
     def is_held(self) -> bool:
         """Return whether this is a number inside a definition."""
         return self.method is Method.VALUE and HELD in self.symbol
+
+    @property
+    def value(self) -> str:
+        """Return the value that the text states, of an anchor on one."""
+        return self.fingerprint.split()[0] if self.is_held else self.fingerprint
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Return where in its definition a number stood, as `inner_literals` names the places."""
+        return tuple(self.fingerprint.split()[1:]) if self.is_held else ()
 
     @property
     def reference(self) -> Reference:

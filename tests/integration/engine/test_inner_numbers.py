@@ -210,3 +210,133 @@ def test_a_number_that_moved_with_its_file_is_not_doubted_itself(repo):
     (row,) = repo.stale()["stale"]
 
     assert row["suggestion"]["text"] == "Downloads are tried three times, in src/http.py"
+
+
+@pytest.mark.parametrize(
+    ("change", "old", "new"),
+    [
+        (
+            "beside it",
+            "range(3):\n        send(row)",
+            "range(5):\n        send(row)\n        sleep(3)",
+        ),
+        ("before it", "    for _ in range(3):", "    sleep(3)\n    for _ in range(5):"),
+        ("on its line", "range(3):", "range(5, step(3)):"),
+        ("in another keyword", "send(row)", "send(row, pause=3)"),
+        ("in a comparison of something else", "send(row)", "assert len(row) < 3"),
+    ],
+)
+def test_the_old_number_in_another_place_clears_no_flag(repo, change, old, new):
+    after = PYTHON.replace("range(3)", "range(5)").replace(old.replace("range(3)", "range(5)"), new)
+    said = "`publish` is retried three times"
+
+    assert "3" in after.partition("def publish")[2].partition("class")[0], change
+    assert flagged(repo, said, PYTHON, after) == ["publish in src/net.py: 3 is now 5"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("range(3)", "range(1, 3)"),
+        ("range(3)", "range(start, 3, step)"),
+        ("range(3)", "range(int(3))"),
+        ("range(3)", "range(TRIES)"),
+        ("for _ in range(3):", "tries = 3\n    for _ in range(tries):"),
+        ("for _ in range(3):", "sleep(5)\n    for _ in range(3):"),
+        ("for _ in range(3):", "for _ in range(5):\n        pass\n    for _ in range(3):"),
+    ],
+)
+def test_the_number_in_its_own_place_holds(repo, old, new):
+    after = PYTHON.replace(old, new) + "\n\nTRIES = 3\n"
+
+    assert flagged(repo, "`publish` is retried three times", PYTHON, after) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "path", "before", "old", "new"),
+    [
+        ("`load` waits 30 s", "a.ts", "function load() { wait(30, x); }", "wait(30", "wait(45"),
+        ("`Load` is retried twice", "a.go", "func Load() { retry(u, 2); }", "u, 2", "u, 4"),
+        ("`load` is tried twice", "a.js", "const load = {tries: 2, size: 9};", "s: 2", "s: 4"),
+        ("`load` is tried twice", "a.rs", "fn load() { let tries: u32 = 2; }", "= 2", "= 4"),
+        ("`load` is tried twice", "A.java", "class A { void load() { int tries = 2; } }", "2", "4"),
+    ],
+)
+def test_a_number_is_followed_in_its_place_in_other_languages(repo, said, path, before, old, new):
+    after = before.replace(old, new).replace("}", " pause(2); pause(30); }", 1)
+    if path.endswith(".js"):
+        after = before.replace(old, new).replace("9}", "9, pause: [2]}")
+
+    (reason,) = flagged(repo, said, f"{before}\n", f"{after}\n", path)
+
+    assert reason.endswith(f" is now {new[-2:].strip()}")
+
+
+def edited_on(repo, said, before, remembered, committed, *, is_watched, path="src/net.py"):
+    """Return the reasons of the warnings where a file was edited between `remember` and commit."""
+    if before is None:
+        repo.write("README.md", "a project\n")
+    else:
+        repo.write(path, before)
+    repo.commit("before")
+    repo.write(path, remembered)
+    assert repo.remember(said)
+    if is_watched:
+        repo.check_tree()
+    repo.write(path, committed)
+    if is_watched:
+        repo.check_tree()
+    repo.commit("the work")
+    rows = stale.stale(repo.home, repo.call, all=True)["stale"]
+    return [row["reason"] for row in rows if row["level"] == "warn"]
+
+
+@pytest.mark.parametrize("is_watched", [True, False])
+@pytest.mark.parametrize(
+    ("said", "before", "seen", "held"),
+    [
+        ("`publish` is retried three times", None, "range(3)", "range(5)"),
+        ("`publish` is retried three times", "range(4)", "range(3)", "range(5)"),
+        ("`publish` is retried three times", "range(4)", "range(3)", "range(4)"),
+        ("`publish` is retried three times", "range(3)", "range(3)", "range(5)"),
+        ("Downloads are tried three times, in src/net.py", None, "tries=3", "tries=5"),
+        ("`publish` is retried three times", None, "range(3)", "range(TRIES)"),
+    ],
+)
+def test_a_number_edited_between_remember_and_commit_is_flagged(
+    repo, said, before, seen, held, is_watched
+):
+    mark = "range(3)" if "range" in seen else "tries=3"
+    then = None if before is None else PYTHON.replace(mark, before)
+    noted = PYTHON.replace(mark, seen) + "\n\nTRIES = 4\nSEEN = 'never committed'\n"
+    committed = PYTHON.replace(mark, held) + "\n\nTRIES = 4\nSEEN = 'committed'\n"
+    now = held[-2] if held[-2].isdigit() else "4" if "TRIES" in held else held[-1]
+
+    (reason,) = edited_on(repo, said, then, noted, committed, is_watched=is_watched)
+
+    assert reason.endswith(f": 3 is now {now}")
+
+
+@pytest.mark.parametrize("is_watched", [True, False])
+@pytest.mark.parametrize(
+    "held", ["range(3)", "range(1, 3)", "range(TRIES)", "tries_of(row)", "range(tries_of(row))"]
+)
+def test_a_number_that_may_be_in_the_commit_is_not_flagged(repo, held, is_watched):
+    noted = PYTHON + "\n\nSEEN = 'never committed'\n"
+    committed = PYTHON.replace("range(3)", held) + "\n\nTRIES = 3\n"
+    said = "`publish` is retried three times"
+
+    assert edited_on(repo, said, None, noted, committed, is_watched=is_watched) == []
+
+
+def test_a_number_noted_before_its_commit_is_followed_after_it(repo):
+    said = "`publish` is retried three times"
+    noted = PYTHON + "\n\nSEEN = 'never committed'\n"
+    assert edited_on(repo, said, None, noted, PYTHON, is_watched=True) == []
+
+    repo.write("src/net.py", PYTHON.replace("range(3)", "range(6)"))
+    repo.commit("six")
+
+    (row,) = repo.stale()["stale"]
+    assert (row["level"], row["reason"]) == ("warn", "publish in src/net.py: 3 is now 6")
+    assert [one["commit"]["subject"] for one in row["evidence"]] == ["six"]

@@ -75,7 +75,7 @@ _PLAN = (
     r"(?:(?:now|soon|gradually|slowly|currently|are|will|have to|should|must|plan to|want to"
     r"|going to|have|let['’]s|please|then|we)\s{1,3}){0,4}"
 )
-"""What begins a sentence that says what its writers do: "We are", "TODO:", nothing at all."""
+"""What begins a sentence that says what its writers do: "We are", "todo:", nothing at all."""
 _MOVED = re.compile(
     rf"(?im){_PLAN}(?:mov(?:e|ed|ing)|switch(?:ed|ing)?|chang(?:e|ed|ing)|port(?:ed|ing)?)"
     rf"\s(?:(?:away|over)\s)?from\s{{1,3}}(?:the\s{{1,3}})?({_NAMES})\s{{1,3}}(?:over\s)?to\s"

@@ -258,7 +258,7 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
         if anchor.is_held:
             return _judge_number(anchor, seen)
         was, now = ("returned", "returns") if anchor.symbol.endswith(RETURNED) else ("was", "is")
-        then, since = _shown(anchor.fingerprint), _shown(seen.instead)
+        then, since = _shown(anchor.value), _shown(seen.instead)
         reason = f"{about}: {was} {then}, {now} now {since}"
         return Judgement(
             anchor=anchor,
@@ -293,7 +293,7 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> Judgement:
 def _judge_number(anchor: Anchor, seen: Seen) -> Judgement:
     """Return that a definition has another number than the text states."""
     name, path = anchor.name, as_name(anchor.path)
-    changed = f"{anchor.fingerprint} is now {_shown(seen.instead)}"
+    changed = f"{anchor.value} is now {_shown(seen.instead)}"
     reason, place = f"{name} in {path}: {changed}", seen.place
     if place is None or place == anchor.path:
         return Judgement(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=place)

@@ -400,7 +400,7 @@ def _see_held(anchor: Anchor, seen: Seen, text: str, head: AtHead) -> Seen:
     """Return whether a definition has another number where the text states one."""
     then = head.history.read_blob(anchor.blob) if anchor.blob else None
     now = number_now(anchor, then, seen.place or anchor.path, text.encode())
-    if now == anchor.fingerprint:
+    if now == anchor.value:
         return replace(seen, span=Span.SAME)
     return replace(seen, span=Span.DIFFERENT, instead=now)
 
@@ -412,16 +412,14 @@ def number_now(anchor: Anchor, then: bytes | None, path: str, data: bytes) -> st
 
     Args:
         anchor: on a number inside a definition.
-        then: the anchored version of its file; None when git does not have it.
+        then: the anchored version of its file; None when git never had it, or lost it.
         path: the name of the file now.
         data: the file now.
     """
-    if then is None:
-        return anchor.fingerprint
-    texts = then.decode("utf-8", "replace"), data.decode("utf-8", "replace")
-    paths = (anchor.path, path)
-    now = inner_literals.now_in_place(*texts, paths, anchor.name, anchor.fingerprint)
-    return now or anchor.fingerprint
+    old = (anchor.path, then.decode("utf-8", "replace")) if then is not None else None
+    new = (path, data.decode("utf-8", "replace"))
+    now = inner_literals.now_in_place(old, new, anchor.name, anchor.value, anchor.places)
+    return now or anchor.value
 
 
 def value_in(anchor: Anchor, path: str, data: bytes) -> str | None:

@@ -293,11 +293,11 @@ def _held(one: Sought, maker: Maker) -> None:
     given = {last_part(made.name) for made in one.found if made.method is Method.VALUE}
     files = [path for path in one.files if file_state.is_code(path)][:VALUE_FILES_MAX]
     for count in counts.counts(one.source.text) if named or files else ():
-        found: set[tuple[str, str, str]] = set()
+        found: set[tuple[str, str, inner_literals.Held]] = set()
         for made in named:
             held = inner_literals.stated(maker.text(made.path), made.path, made.symbol, count)
             if held is not None and last_part(made.symbol) not in given:
-                found.add((made.path, made.symbol, held[0]))
+                found.add((made.path, made.symbol, held))
         if not found and not named:
             homes = {
                 (path, *home)
@@ -306,9 +306,10 @@ def _held(one: Sought, maker: Maker) -> None:
             }
             found = {home for home in homes if last_part(home[1]) not in given}
         if len(found) == 1:
-            path, symbol, value = found.pop()
-            symbol = f"{symbol}{HELD}{value}"
-            _add(one, maker.anchor(path, Method.VALUE, symbol=symbol, fingerprint=value))
+            path, symbol, held = found.pop()
+            symbol = f"{symbol}{HELD}{held.value}"
+            fingerprint = " ".join((held.value, *held.places))
+            _add(one, maker.anchor(path, Method.VALUE, symbol=symbol, fingerprint=fingerprint))
 
 
 def _value_in_words(one: Sought, maker: Maker) -> None:

@@ -1,7 +1,9 @@
 """Find the numbers inside a definition, and the one that was put in place of another.
 
 The lines of a definition are split into tokens that every language shares; comments say nothing,
-and a text in quotes is one token.
+and a text in quotes is one token. Where a number stands is its *place*: the name that it is given
+to or compared with (`tries=`, `i<`), the call and argument (`range(0`), or what is called on it
+(`.times`). The same number in another place is another number.
 """
 
 import difflib
@@ -33,6 +35,23 @@ _TOKENS: Final = {
     True: re.compile(rf"(?P<string>{_STRING})|(?P<comment>#[^\n]*)|{_REST}"),
     False: re.compile(rf"(?P<string>{_STRING})|(?P<comment>//[^\n]*|/\*(?:.|\n)*?\*/)|{_REST}"),
 }
+PLACES_MAX: Final = 8
+"""Places of one number that are noted."""
+_WALK_MAX: Final = 200
+"""Tokens before a number in which its place is sought."""
+_NO_CALLS: Final = frozenset(
+    (
+        *("if", "elif", "while", "until", "unless", "for", "switch", "match", "return", "in"),
+        *("and", "or", "not", "is", "await", "yield", "else", "case", "when"),
+    )
+)
+"""Words before a bracket that call nothing."""
+_OPENING: Final = frozenset("([{")
+_CLOSING: Final = frozenset(")]}")
+_ENDS: Final = frozenset(";{")
+"""What a statement begins behind."""
+_BEHIND_NAME: Final = re.compile(r"[^\w$.].*")
+_DECIMAL: Final = re.compile(r"\d+\.\d+")
 _TIME: Final = re.compile(r"[\"']?(\d+)(?:ms|s|m|min|h)[\"']?")
 
 
@@ -46,13 +65,27 @@ class _Token:
     is_name: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A number inside a definition.
+
+    Args:
+        value: the number in the plain form.
+        places: where it stands, of the lines that speak most of what the text counts.
+        spoken: how much of what the text counts these lines speak of.
+    """
+
+    value: str
+    places: tuple[str, ...]
+    spoken: int
+
+
 def stated(
     source: str, path: str, symbol: str, count: Count, *, is_named: bool = True
-) -> tuple[str, int] | None:
+) -> Held | None:
     """Return the number of `count` that a definition holds; None when it holds none, or by chance.
 
-    A small number counts only where the code beside it speaks of what the text counts. With it
-    comes how much of that the code speaks of.
+    A small number counts only where the code beside it speaks of what the text counts.
 
     Args:
         source: the file's text.
@@ -64,14 +97,21 @@ def stated(
     tokens = _tokens_of(source, path, symbol)
     for value in count.values:
         lines = {one.line for one in tokens if one.number == value}
-        spoken = max((len(_spoken(tokens, line, symbol, count)) for line in lines), default=0)
+        said = {line: len(_spoken(tokens, line, symbol, count)) for line in lines}
+        spoken = max(said.values(), default=0)
         is_distinct = is_named and len(value.rstrip("0")) >= DISTINCT_DIGITS_MIN
         if lines and (spoken or is_distinct):
-            return value, spoken
+            places = (
+                _place(tokens, at)
+                for at, one in enumerate(tokens)
+                if one.number == value and said[one.line] == spoken
+            )
+            noted = tuple(dict.fromkeys(filter(None, places)))[:PLACES_MAX]
+            return Held(value, noted, spoken)
     return None
 
 
-def only_home(source: str, path: str, count: Count) -> tuple[str, str] | None:
+def only_home(source: str, path: str, count: Count) -> tuple[str, Held] | None:
     """Return the one definition of a file that holds a number of `count`, and that number.
 
     It is the one that speaks most of what the text counts; None where several do alike.
@@ -79,39 +119,89 @@ def only_home(source: str, path: str, count: Count) -> tuple[str, str] | None:
     plain = source.replace("_", "").replace(",", "")
     if not any(value in plain for value in count.values):
         return None
-    found: dict[str, tuple[str, int]] = {}
+    found: dict[str, Held] = {}
     for one in definitions.names(source.encode(), path):
         held = stated(source, path, one.name, count, is_named=False)
         if held is not None:
             found[one.name] = held
-    most = max((spoken for _, spoken in found.values()), default=0)
+    most = max((one.spoken for one in found.values()), default=0)
     inner = [
         name
-        for name, (_, spoken) in found.items()
-        if spoken == most and not any(other.startswith(f"{name}.") for other in found)
+        for name, one in found.items()
+        if one.spoken == most and not any(other.startswith(f"{name}.") for other in found)
     ]
-    return (inner[0], found[inner[0]][0]) if len(inner) == 1 else None
+    return (inner[0], found[inner[0]]) if len(inner) == 1 else None
 
 
 def now_in_place(
-    then: str, now: str, paths: tuple[str, str], symbol: str, number: str
+    then: tuple[str, str] | None,
+    now: tuple[str, str],
+    symbol: str,
+    number: str,
+    places: Sequence[str] = (),
 ) -> str | None:
     """Return the number that stands where a definition had another one; None when that holds.
 
-    None too where it is not certain: the old number is still in the definition, other than in code
-    that was added; what took its place is worked out; or it may be the same time in another unit.
-    A name that has a number in the definition or in the file is that number.
+    None too where it is not certain: the old number is still in its place, or was not added; what
+    took its place is worked out; or it may be the same time in another unit. A name that has a
+    number in the definition or in the file is that number.
 
     Args:
-        then: the text of the file when the number was stated.
-        now: the text of the file.
-        paths: the names of both files.
+        then: the name and text of the file when the number was stated; None when not known.
+        now: the name and text of the file.
         symbol: the definition.
         number: the number in the plain form.
+        places: where it stood, as `Held.places`; empty when not known.
     """
-    old, new = _tokens_of(then, paths[0], symbol), _tokens_of(now, paths[1], symbol)
-    if not new or not any(one.number == number for one in old):
+    new = _tokens_of(now[1], now[0], symbol)
+    old = _tokens_of(then[1], then[0], symbol) if then is not None else ()
+    if not new or (then is not None and not any(one.number == number for one in old)):
         return None
+    if not places:
+        found = (_place(old, at) for at, one in enumerate(old) if one.number == number)
+        places = tuple(filter(None, found))
+    here = _in_places(places, new, now[1], number)
+    if number in here:
+        return None
+    kept = _in_places(places, old, then[1], number) if then is not None else frozenset()
+    others = here - kept or _by_tokens(old, new, number, now[1])
+    value = next(iter(others)) if len(others) == 1 else ""
+    if not value.isdecimal() and not _DECIMAL.fullmatch(value):
+        return None
+    return None if value == number or _is_other_unit(number, value) else value
+
+
+def _in_places(
+    places: Sequence[str], tokens: Sequence[_Token], source: str, number: str
+) -> frozenset[str]:
+    """Return what stands in places of a definition: numbers, and names that have none known.
+
+    The number itself is there also as another argument, or in another comparison of that name.
+    """
+    names = {_name_of(place) for place in places}
+    found = set()
+    for at, one in enumerate(tokens):
+        place = _place(tokens, at) if one.number or one.is_name else ""
+        if not place or _name_of(place) not in names:
+            continue
+        value = one.number or _named_number(one, tokens, source) or one.text
+        if place in places or value == number:
+            found.add(value)
+    return frozenset(found)
+
+
+def _name_of(place: str) -> str:
+    """Return the name in a place, without which argument or comparison it is."""
+    return _BEHIND_NAME.sub("", place)
+
+
+def _by_tokens(
+    old: Sequence[_Token], new: Sequence[_Token], number: str, source: str
+) -> frozenset[str]:
+    """Return what stands where a number stood, by comparing both versions token by token.
+
+    So a place is found whose name is another one now. It is empty where the number may be there.
+    """
     matcher = difflib.SequenceMatcher(
         None, [one.text for one in old], [one.text for one in new], autojunk=False
     )
@@ -120,18 +210,65 @@ def now_in_place(
         if action == "insert":
             continue
         if any(one.number == number for one in new[start_now:end_now]):
-            return None
+            return frozenset()
         if not any(one.number == number for one in old[start:end]):
             continue
         if end - start != end_now - start_now:
-            return None
+            return frozenset()
         for before, after in zip(old[start:end], new[start_now:end_now], strict=True):
             if before.number == number:
-                found.add(after.number or _named_number(after, new, now))
-    value = found.pop() if len(found) == 1 else ""
-    if not value or value == number or _is_other_unit(number, value):
-        return None
-    return value
+                found.add(after.number or _named_number(after, new, source))
+    return frozenset(found)
+
+
+def _place(tokens: Sequence[_Token], at: int) -> str:
+    """Return the place of a token: `tries=`, `range(0`, `i<`, `.times`; '' for none.
+
+    It is the nearest name before it in its bracket or, where that is a call, the call and which
+    argument it is.
+    """
+    behind = tokens[at + 1 : at + 3]
+    if len(behind) == 2 and behind[0].text == "." and behind[1].is_name:
+        return f".{behind[1].text}"
+    commas, sign = 0, ""
+    for before in _outwards(tokens, at):
+        one = tokens[before]
+        if one.text in _OPENING:
+            called = tokens[before - 1] if before else None
+            if one.text == "(" and called and called.is_name and called.text not in _NO_CALLS:
+                return f"{called.text}({commas}"
+            commas, sign = 0, ""
+        elif one.text == ",":
+            commas += 1
+        elif one.is_name and not commas:
+            return f"{_typed(tokens, before).text if sign == '=' else one.text}{sign}"
+        elif not one.number and not commas:
+            sign = "<" if one.text in {"<", ">"} else one.text[:1]
+    return ""
+
+
+def _outwards(tokens: Sequence[_Token], at: int) -> Iterator[int]:
+    """Yield where the tokens before one are, the nearest first: to where its statement begins.
+
+    What other brackets hold is left out; of those that it stands in the opening one is there.
+    """
+    depth = 0
+    for before in range(at - 1, max(at - _WALK_MAX, 0) - 1, -1):
+        text = tokens[before].text
+        if text in _CLOSING:
+            depth += 1
+        elif depth:
+            depth -= text in _OPENING
+        elif text in _ENDS:
+            return
+        else:
+            yield before
+
+
+def _typed(tokens: Sequence[_Token], at: int) -> _Token:
+    """Return the name before an equals sign: of `tries: int = 3` it is not the type."""
+    is_type = at > 1 and tokens[at - 1].text == ":" and tokens[at - 2].is_name
+    return tokens[at - 2] if is_type else tokens[at]
 
 
 def _is_other_unit(old: str, new: str) -> bool:

@@ -202,7 +202,7 @@ def _revalued(text: str, valued: Sequence[Judgement]) -> str | None:
             return None
         span = (given[0].start, given[0].end)
         written = text[slice(*span)]
-        if one.anchor.fingerprint not in (given[0].value, written, written.lower()):
+        if one.anchor.value not in (given[0].value, written, written.lower()):
             return None
         new = _written_as(written, one)
         if not new or places.setdefault(span, new) != new:
@@ -210,7 +210,7 @@ def _revalued(text: str, valued: Sequence[Judgement]) -> str | None:
     rest = text
     for start, end in places:
         rest = rest[:start] + " " * (end - start) + rest[end:]
-    if any(_names_value(rest, one.anchor.fingerprint, one.heir) for one in valued):
+    if any(_names_value(rest, one.anchor.value, one.heir) for one in valued):
         return None
     for (start, end), new in sorted(places.items(), reverse=True):
         text = text[:start] + new + text[end:]
