@@ -6,7 +6,6 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,9 +80,6 @@ def _add_arguments(command: Parser) -> None:
         help="claude, codex, gemini, ... (default: all that you use)",
     )
     command.add_argument(
-        "--all", action="store_true", help="every agent that is found (the default)"
-    )
-    command.add_argument(
         "--project-level",
         action="store_true",
         help="in the files of this repository instead of your home folder",
@@ -95,7 +91,7 @@ def connect(args: Namespace, client: "Client", terminal: Terminal) -> int:  # no
     """Connect agents, and say what was written and what is left to do."""
     from yaadwatch.connecting import verbs
 
-    answer = verbs.connect(_world(args), _agents(args), dry_run=args.dry_run)
+    answer = verbs.connect(_world(args), args.agents, dry_run=args.dry_run)
     undo = ["yaadwatch disconnect", *args.agents, *["--project-level"] * args.project_level]
     return tell(answer, terminal, as_json=args.json, undo=" ".join(undo))
 
@@ -104,18 +100,8 @@ def disconnect(args: Namespace, client: "Client", terminal: Terminal) -> int:  #
     """Disconnect agents, and say what was taken out."""
     from yaadwatch.connecting import verbs
 
-    answer = verbs.disconnect(_world(args), _agents(args), dry_run=args.dry_run)
+    answer = verbs.disconnect(_world(args), args.agents, dry_run=args.dry_run)
     return tell(answer, terminal, as_json=args.json)
-
-
-def _agents(args: Namespace) -> list[str]:
-    if args.all and args.agents:
-        raise YaadError(
-            Code.BAD_REQUEST,
-            "Agents were named, and all of them were asked for. Nothing was done.",
-            hint="Leave out --all, or the names.",
-        )
-    return list(args.agents)
 
 
 def _world(args: Namespace) -> "World":

@@ -103,12 +103,11 @@ def test_the_skill_for_agents_is_installed_and_taken_away(home):
     assert command("skill", "install", "mine").status == 2
 
 
-def test_names_and_all_do_not_go_together(home):
-    assert command("connect", "claude", "--all").status == 2
-
-
-def test_for_a_project_it_takes_a_project(home, tmp_path):
-    ran = command("connect", "claude", "--project-level", "--project", tmp_path)
+@pytest.mark.parametrize(
+    "name", [("connect", "--project-level"), ("disconnect", "--project-level")]
+)
+def test_for_a_project_it_takes_a_project(home, tmp_path, name):
+    ran = command(*name, "claude", "--project", tmp_path)
 
     assert ran.status == 2
     assert "not in a git" in ran.err

@@ -1,0 +1,90 @@
+"""Writes docs/reference.md from the declarations of the commands: `python -m tests.reference`."""
+
+import argparse
+from pathlib import Path
+
+from yaadwatch.cli.parsing import GROUPS, whole_parser
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
+HEAD = """\
+# Command reference
+
+Every command with all its arguments and options. `python -m tests.reference` writes this page from
+the declarations of the commands; `yaadwatch COMMAND --help` prints the same. Settings are in
+[contracts](contracts.md).
+
+Each command also takes `--json` (print the answer as one line of JSON), `--project DIR` (a folder
+in the repository to use; default: the current folder) and `--help`.
+"""
+EVERYWHERE = {"help", "json", "project"}
+
+
+def commands():
+    """Return the parser of each command, by name."""
+    (chosen,) = (
+        one for one in whole_parser()._actions if isinstance(one, argparse._SubParsersAction)
+    )
+    return chosen.choices
+
+
+def own_arguments(parser):
+    """Return the arguments of a command that not every command takes."""
+    return [
+        one
+        for one in parser._actions
+        if one.dest not in EVERYWHERE and one.help != argparse.SUPPRESS
+    ]
+
+
+def rendered():
+    """Return the whole page."""
+    parsers, parts = commands(), [HEAD]
+    for group, names in GROUPS.items():
+        parts.append(f"\n## {group[0].upper()}{group[1:]}\n")
+        parts += [_section(name, parsers[name]) for name in names]
+    return "".join(parts)
+
+
+def _section(name, parser):
+    first, _, more = parser.description.partition("\n\n")
+    told = [f"\n### `yaadwatch {name}`\n\n{first}\n"]
+    if more:
+        told.append("\n" + "\n".join(line.strip() for line in _prose(more)) + "\n")
+    rows = [f"| `{_shown(one)}` | {_cell(one.help)} |\n" for one in own_arguments(parser)]
+    if rows:
+        told += ["\n| argument | meaning |\n|---|---|\n", *rows]
+    lines = (parser.epilog or "").split("\n")[1:]
+    if lines:
+        told.append("\n```\n" + "".join(f"{line.strip()}\n" for line in lines if line) + "```\n")
+    return "".join(told)
+
+
+def _prose(more):
+    """Yield the lines of a text; where angle brackets would vanish from a page, as code."""
+    for line in more.split("\n"):
+        yield line.replace("<", "`<").replace(">", ">`") if "<" in line and ">" in line else line
+
+
+def _shown(argument):
+    if argument.option_strings:
+        names = ", ".join(argument.option_strings)
+        value = "" if argument.nargs == 0 else f" {_value(argument)}"
+        return names + value
+    return _value(argument).replace("|", "\\|")
+
+
+def _value(argument):
+    choices = ",".join(map(str, argument.choices or ()))
+    named = argument.metavar or (f"{{{choices}}}" if choices else argument.dest.upper())
+    named = " ".join(named) if isinstance(named, tuple) else named
+    if argument.nargs in {"*", "?"}:
+        return f"[{named}]"
+    return named
+
+
+def _cell(text):
+    return (text or "").replace("|", "\\|").replace("%%", "%")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(rendered(), encoding="utf-8")
