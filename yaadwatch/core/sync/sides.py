@@ -50,7 +50,8 @@ class Commits:
 
     Args:
         before: what it said in the commit of the last agreement on this branch.
-        shared: what it said in the newest commit that this one and the one now have in common.
+        shared: what it said in the newest commit that this one and the one now have in common, and
+            in the commits after it: what is not there now was taken out by their authors.
     """
 
     before: Set[str] = frozenset()

@@ -152,6 +152,7 @@ def base_of(space: Space, row: AgentFileRow, head: Head) -> BranchBlock | None:
 
 def commits_between(
     repository: Repository,
+    path: str,
     base: BranchBlock,
     head: Head,
     said: Callable[[str], frozenset[str]],
@@ -160,6 +161,7 @@ def commits_between(
 
     Args:
         repository: whose commits.
+        path: of the file.
         base: the last agreement on the branch.
         head: the commit that is checked out.
         said: returns the words of the file in a commit.
@@ -170,7 +172,11 @@ def commits_between(
     if not repository.has_commit(base.head) or not head.commit:
         return None
     shared = repository.merge_base(base.head, head.commit)
-    return Commits(before=said(base.head), shared=said(shared)) if shared is not None else None
+    if shared is None:
+        return None
+    later = repository.changes_between(path, shared, head.commit) if shared else ()
+    words = frozenset[str]().union(said(shared), *map(said, later))
+    return Commits(before=said(base.head), shared=words)
 
 
 def said_at(

@@ -183,7 +183,7 @@ def _since(
     def said(commit: str) -> frozenset[str]:
         return branch_file.said_at(space.repository, commit, found.path, found.bridge, terms)
 
-    return base, branch_file.commits_between(space.repository, base, head, said)
+    return base, branch_file.commits_between(space.repository, found.path, base, head, said)
 
 
 def settled(

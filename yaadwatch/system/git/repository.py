@@ -336,6 +336,27 @@ class Repository(Past):
         )
         return {one.strip() for one in wrote.split(b"\0") if one.strip()} == {own}
 
+    def changes_between(self, path: str, since: str, until: str, limit: int = 64) -> list[str]:
+        """Return the commits of `until` without those of `since` that changed a file, newest first.
+
+        Those whose changes a merge undid are among them.
+
+        Raises:
+            YaadError: from git.
+        """
+        if since == until or not ID.fullmatch(since) or not ID.fullmatch(until):
+            return []
+        asked = [
+            "rev-list",
+            "--full-history",
+            f"--max-count={limit}",
+            until,
+            f"^{since}",
+            "--",
+            path,
+        ]
+        return self._git.ask(asked).decode().split()
+
     def left_out(self) -> LeftOut:
         """Return what may be missing in the work tree without being deleted."""
         if self.layout.root is None:
