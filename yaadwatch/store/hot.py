@@ -49,13 +49,20 @@ def rules(
 
 
 def only_in(conn: apsw.Connection, paths: Iterable[str]) -> set[str]:
-    """Return the memories that nothing but some files of a person has ever said."""
+    """Return the memories that a person has said in some files only.
+
+    What agents and imports say of them, before or later, is no other place.
+    """
     rows = conn.execute(
         """
         WITH files AS (SELECT value AS path, 'file:' || value AS origin FROM json_each(?))
         SELECT id
           FROM nodes
-         WHERE origin IN (SELECT origin FROM files)
+         WHERE (origin IN (SELECT origin FROM files)
+                OR (origin <> 'cli' AND origin NOT LIKE 'file:%' AND EXISTS (
+                    SELECT 1
+                      FROM node_versions
+                     WHERE node = nodes.id AND actor IN (SELECT origin FROM files))))
            AND NOT EXISTS (
                SELECT 1
                  FROM provenance
@@ -65,7 +72,9 @@ def only_in(conn: apsw.Connection, paths: Iterable[str]) -> set[str]:
                SELECT 1
                  FROM node_versions
                 WHERE node = nodes.id AND actor NOT IN (SELECT origin FROM files)
-                  AND (change = 'created' OR (change = 'confirmed' AND reason = 'said again')))
+                  AND (actor = 'cli' OR actor LIKE 'file:%')
+                  AND (change IN ('created', 'approved')
+                       OR (change = 'confirmed' AND reason = 'said again')))
          ORDER BY id
         """,
         (json_list(paths),),

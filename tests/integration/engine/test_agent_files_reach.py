@@ -5,6 +5,7 @@ import json
 import pytest
 
 from yaadwatch.engine import context as contexts
+from yaadwatch.engine.remember.verb import remember
 from yaadwatch.engine.syncing import verbs
 from yaadwatch.engine.workspace import Call
 
@@ -192,6 +193,26 @@ class TestPersonal:
 
         assert "fork" not in block(tree, "AGENTS.md") + block(tree, "CLAUDE.md")
         assert "Dutch" not in block(tree, "AGENTS.md") + block(tree, "CLAUDE.md")
+
+    @pytest.mark.parametrize("origin", ["agent:claude", "import:mem0"])
+    @pytest.mark.parametrize("order", ["agent first", "person first"])
+    def test_what_an_agent_says_of_it_makes_nothing_public(self, tree, origin, order):
+        said = "Always answer me in Dutch"
+        tree.write("CLAUDE.local.md", "# Mine\n\n- Be fast\n")
+        tree.sync()
+        agent = Call(folder=tree.path, origin=origin)
+        if order == "agent first":
+            remember(tree.home, agent, text=said, kind="preference")
+        tree.write("CLAUDE.local.md", f"# Mine\n\n- Be fast\n- {said}\n")
+        tree.sync()
+        if order == "person first":
+            remember(tree.home, agent, text=said, kind="preference")
+        tree.sync()
+
+        assert "Dutch" not in block(tree, "AGENTS.md") + block(tree, "CLAUDE.md")
+        tree.remember(said)
+        tree.sync()
+        assert "Dutch" in block(tree, "AGENTS.md")
 
     def test_what_a_shared_file_says_too_is_not_personal(self, tree):
         tree.write("CLAUDE.local.md", "# Mine\n\n- Always use my fork\n")
