@@ -27,6 +27,29 @@ _SAYS_WHEN: Final = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+_CHANGES_SECTION: Final = re.compile(
+    r"""\b(?:
+        # what stands below is unwanted
+        nothing|no-?gos?|no-?nos?|off[- ]limits|out[ ]of[ ]scope|pitfalls?|gotchas?|traps?|taboos?
+        |smells?|red[ ]flags?|stop|quit|refrain|beware|reject(?:s|ed|ing)?|refused?|things[ ]that
+        |break(?:s|ing)?|broken|fails?|blocked|unacceptable|disallowed|illegal|unsafe|dangerous
+        |hated?|disliked?|discouraged|instead[ ]of|niemals|nie|nicht|kein\w*|verboten|jamais|nunca
+        # it is over, not decided, or an example
+        |old|older|former(?:ly)?|previous(?:ly)?|past|history|historical|archived?|removed|dropped
+        |retired|obsolete|outdated|no[ ]longer|any[ ]?more|not[ ](?:yet|valid)|discarded|abandoned
+        |replaced|reverted|alternatives?|considered|declined|ideas?|roadmap|future|later|planned
+        |plans|proposals?|open|questions?|undecided|discussions?|brainstorm\w*|maybe|might|could
+        |wish(?:es|[ ]?list)?|someday|backlog|drafts?|experiments?|tbd|wip|examples?|samples?
+        |templates?
+        # it is meant for somebody, or for some occasion
+        |reviewers?|humans?|maintainers?|authors?|owners?|admin(?:istrator)?s?|managers?
+        |operators?|interns?|newcomers?|beginners?|designers?|testers?|emergenc(?:y|ies)|incidents?
+        |outages?|hotfix(?:es)?|local(?:ly)?|offline|remote|debug(?:ging)?|v?\d+\.(?:\d+|x)
+        |release/\S+|branch(?:es)?)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Words by which a heading may change what stands below it: unwanted, over, open, for somebody."""
+
 _PART = r"""(?:windows|mac\s?os|os\s?x|linux|unix|ios|ipados|android|wsl|docker|kubernetes|k8s|ci
     |production|staging|browsers?|web|mobile|desktop|server(?:[-\s]side)?|client(?:[-\s]side)?
     |front-?end|back-?end|api|rest|graphql|grpc|database|db|sql|cli|ui|ux|sdk|infra(?:structure)?
@@ -73,5 +96,8 @@ def restricts(words: str, *, is_title: bool = False) -> bool:
         return True
     if _FOR_ALL.match(plain):
         return False
-    about_a_part = not is_title and _ABOUT_A_PART.fullmatch(plain) is not None
-    return about_a_part or _SAYS_WHEN.search(plain) is not None
+    if _SAYS_WHEN.search(plain):
+        return True
+    if is_title:
+        return False
+    return bool(_ABOUT_A_PART.fullmatch(plain) or _CHANGES_SECTION.search(plain))

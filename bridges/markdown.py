@@ -211,8 +211,14 @@ class _Reader:
                 if not _is_whole_in_parts(words, blocks):
                     self._stays = self._stays or BODY
                 if _stands_alone(words, nested[0] if nested else None):
+                    is_step = _NUMBERED.match(self._lines[item.line - 1]) is not None
                     self._say(
-                        words, first.line, first.end_line, lead, stays=TO_DO if is_open else ""
+                        words,
+                        first.line,
+                        first.end_line,
+                        lead,
+                        form="step" if is_step else "item",
+                        stays=TO_DO if is_open else "",
                     )
                 self.read(nested, _join(lead, words))
         else:
