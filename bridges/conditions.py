@@ -84,12 +84,13 @@ def turns_round(words: str) -> bool:
     return _TURNS_ROUND.search(words) is not None
 
 
-def restricts(words: str, *, is_title: bool = False) -> bool:
+def restricts(words: str, *, is_section: bool = True) -> bool:
     """Return whether what stands below a heading holds less often, or not at all, without it.
 
     Args:
         words: of the heading.
-        is_title: whether it is one of level 1, which says what the whole file is about.
+        is_section: whether it heads a section. A title, and a sentence above a list, are judged by
+            fewer words: they name things, too.
     """
     plain = words.strip().strip("*_`#: ")
     if turns_round(words):
@@ -98,6 +99,6 @@ def restricts(words: str, *, is_title: bool = False) -> bool:
         return False
     if _SAYS_WHEN.search(plain):
         return True
-    if is_title:
+    if not is_section:
         return False
     return bool(_ABOUT_A_PART.fullmatch(plain) or _CHANGES_SECTION.search(plain))

@@ -18,6 +18,8 @@ PROSE: Final = "it describes something and gives no instruction"
 ROW: Final = "it is a row of a table"
 STEP: Final = "it is one step of several"
 BODY: Final = "its nested list, code or paragraphs cannot travel with it"
+LIMITED: Final = "the text beside it says when it does not hold"
+TAG: Final = "it stands inside a tag that may change what it means"
 FRAGMENT: Final = "it makes no sense without the text around it"
 
 _LINKS = re.compile(r"!?\[[^\[\]]*\]\([^()]*\)|<?https?://\S+>?|\[[^\]]+\]\[[^\]]*\]|(?<!\S)@\S+")
@@ -114,6 +116,7 @@ _LISTS_PARTS = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _WORDS_MIN: Final = 2
+_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
 _FRAGMENT_END = re.compile(
     r"(?:[,;:]|\b(?:and|or|e\.g\.?|i\.e\.?|such as|like))\W*$", re.IGNORECASE
 )
@@ -137,7 +140,7 @@ def why_it_stays(words: str, form: Form, *, label: str = "", kind: str | None = 
         return EXAMPLE
     if _is_pointer(words):
         return LINK
-    if _FRAGMENT_END.search(words):
+    if _FRAGMENT_END.search(words) or _FOOTNOTE.search(words):
         return FRAGMENT
     if form == "paragraph":
         return "" if instructs(words) else PROSE

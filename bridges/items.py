@@ -11,10 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bridges.block import Absent, find
+from bridges.block import Absent, find, is_notice
 from bridges.conditions import restricts
 from bridges.escaping import bare, escaped, escaped_start
 from bridges.rules import STATEMENT_CHARS_MAX
+from bridges.tags import tagged
 from bridges.zones import zones
 
 MARKER: Final = "- "
@@ -249,8 +250,9 @@ def _shown(lines: Sequence[str]) -> list[bool]:
 
 
 def _restricted(lines: Sequence[str], shown: Sequence[bool]) -> frozenset[int]:
-    found: set[int] = set()
+    found = set(tagged(lines))
     open_level = 0
+    below_words = False
     for index, line in enumerate(lines):
         heading = _HEADING.fullmatch(line) if shown[index] else None
         if heading is not None:
@@ -259,9 +261,28 @@ def _restricted(lines: Sequence[str], shown: Sequence[bool]) -> frozenset[int]:
                 found.add(index)
                 continue
             open_level = level if restricts(heading["words"] or "") else 0
-        if open_level:
+            below_words = False
+        elif shown[index] and _is_prose(line) and _begins(lines[:index]):
+            below_words = restricts(line, is_section=False) and not _LABEL_END.search(line.strip())
+        if open_level or below_words:
             found.add(index)
     return frozenset(found)
+
+
+def _begins(above: Sequence[str]) -> bool:
+    """Tell whether a line of prose begins a paragraph, and goes on with nothing above it."""
+    last = above[-1].strip() if above else ""
+    return not last or is_notice(last) or last.startswith(("#", "<"))
+
+
+def _is_prose(line: str) -> bool:
+    """Tell whether a line at the margin is of a paragraph, and not the notice of the block."""
+    return (
+        bool(line.strip())
+        and not line[0].isspace()
+        and not _STARTS_BLOCK.match(line)
+        and not is_notice(line)
+    )
 
 
 def _dedented(body: Sequence[str]) -> list[str]:

@@ -19,15 +19,16 @@ How words are put on one line:
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import takewhile, zip_longest
 from typing import TYPE_CHECKING, Final
 
 from bridges import frontmatter
 from bridges.conditions import restricts
-from bridges.instructing import BODY, TO_DO, Form, why_it_stays
+from bridges.instructing import BODY, LIMITED, TAG, TO_DO, Form, why_it_stays
 from bridges.rules import STATEMENT_CHARS_MAX, Statement
+from bridges.tags import tagged
 
 if TYPE_CHECKING:
     from bridges.outline import Block
@@ -91,6 +92,16 @@ _SHOWS_BELOW = re.compile(
     r"|this (?:format|template|structure|pattern))\b",
     re.IGNORECASE,
 )
+_LIMITS = re.compile(
+    r"""[\s*_(>"“]*(?:
+        except|exceptions?|but|unless|otherwise|however|apart[ ]from|excluding
+        |with[ ]the[ ]exception
+        |(?:this|these|that|the[ ](?:above|rule|rules|last|previous)\b[^.:]{0,30})[ ]
+         (?:only[ ])?(?:appl(?:y|ies)|holds?|is|are|does|do)\b(?:[ ]only|[ ]not|n['’]t)?
+        |not[ ](?:in|for|on|if|when)|only[ ](?:for|in|on|if|when))\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""How a text begins that says when the one above it does not hold."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _COLON_AT_END = re.compile(r"[:：][*_]*$")
 _SENTENCE_INSIDE = re.compile(r"[.!?][*_)\"”`]*\s|[。！？]")
@@ -110,7 +121,7 @@ def scan(text: str) -> tuple[Statement, ...]:
     """
     lines = lines_of(text)
     blocks = _blocks(lines)
-    reader = _Reader(lines, _visible(blocks, lines))
+    reader = _Reader(lines, _visible(blocks, lines), tagged(lines))
     reader.read(blocks, "")
     return tuple(reader.statements)
 
@@ -147,9 +158,12 @@ def _kind_of(headings: Sequence[str]) -> str | None:
 class _Reader:
     """Walks blocks in the order of the file and collects what they say."""
 
-    def __init__(self, lines: Sequence[str], sources: Mapping[int, str]) -> None:
+    def __init__(
+        self, lines: Sequence[str], sources: Mapping[int, str], tagged: Collection[int]
+    ) -> None:
         self.statements: list[Statement] = []
         self._lines = lines
+        self._tagged = tagged
         self._sources = sources
         self._headings: tuple[tuple[int, str], ...] = ()
         self._kind: str | None = None
@@ -170,10 +184,20 @@ class _Reader:
             elif block.kind == "paragraph":
                 below_label = self._paragraph(block, below, on, lead)
             elif block.kind == "list" and on is not None:
-                for item in block.children:
-                    self._item(item, on)
+                self._list(block, below, on)
             elif block.kind == "table" and on is not None:
                 self._say_rows(block, on)
+
+    def _list(self, block: "Block", below: "Block | None", lead: str) -> None:
+        """Say the items of a list; one that the next one or the text below limits stays."""
+        stays = self._stays
+        is_limited = below is not None and _limits(below)
+        for item, after in zip_longest(block.children, block.children[1:]):
+            inside = after.children[:1] if after is not None else ()
+            if is_limited or _limits(item) or any(map(_limits, inside)):
+                self._stays = stays or LIMITED
+            self._item(item, lead)
+            self._stays = stays
 
     def _paragraph(
         self, block: "Block", below: "Block | None", on: str | None, lead: str
@@ -186,6 +210,8 @@ class _Reader:
         is_title = is_label and below is not None and below.kind != "paragraph"
         if _stands_alone(words, below) and not is_title:
             stays = BODY if _shows_what_is_below(words, block, below) else ""
+            if _limits(block) or (below is not None and _limits(below)):
+                stays = stays or LIMITED
             self._say_paragraph(block, words, on, stays)
         return _join(on, words) if is_label else lead
 
@@ -263,7 +289,7 @@ class _Reader:
         """Let these headings, each with its level, be the ones above what follows."""
         self._headings = headings
         self._kind = _kind_of([words for _, words in headings])
-        restricting = (words for level, words in headings if restricts(words, is_title=level == 1))
+        restricting = (words for level, words in headings if restricts(words, is_section=level > 1))
         self._restricting = reduce(_join, restricting, "")
 
     def _say(
@@ -292,6 +318,7 @@ class _Reader:
                 lead=hangs_on,
                 stays=self._stays
                 or stays
+                or (TAG if line - 1 in self._tagged else "")
                 or why_it_stays(words, form, label=hangs_on, kind=self._kind),
             )
         )
@@ -367,10 +394,17 @@ def _is_label(block: "Block", below: "Block | None") -> bool:
     words = _one_line(block.text)
     if _COLON_AT_END.search(words) or _is_bold(words):
         return True
-    if below.kind == "list" and block.line == block.end_line and restricts(words):
+    if below.kind == "list" and block.line == block.end_line and restricts(words, is_section=False):
         return len(words) <= CONDITION_CHARS_MAX and below.line <= block.end_line + 2
     right_above = below.line == block.end_line + 1 and block.line == block.end_line
     return right_above and len(words) <= LABEL_CHARS_MAX and not _SENTENCE_END.search(words)
+
+
+def _limits(block: "Block") -> bool:
+    """Return whether a block, or its first item, says when what is above does not hold."""
+    if block.kind in ("list", "item"):
+        return bool(block.children) and _limits(block.children[0])
+    return block.kind == "paragraph" and _LIMITS.match(block.text) is not None
 
 
 def _is_whole_in_parts(words: str, blocks: "Sequence[Block]") -> bool:

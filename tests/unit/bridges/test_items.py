@@ -141,3 +141,33 @@ def test_a_rule_that_is_taken_out_leaves_the_others_as_they_are(block, number):
     left = [*block[: gone.first], *blank, *block[gone.last + 1 :]]
 
     assert [item.raw for item in items(left)] == [item.raw for item in found if item is not gone]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["The following is forbidden.", "", "- Use eval"],
+        ["Only for the Windows build.", "- Use eval"],
+        ["- Use tabs", "", "Avoid these in new code.", "", "- Use eval"],
+        ["<bad_example>", "- Use eval", "</bad_example>"],
+        ["<details><summary>Only Windows</summary>", "", "- Use eval", "", "</details>"],
+        ["## Alternatives we rejected", "", "- Use eval"],
+        ["## Things that break the build", "- Use eval"],
+    ],
+)
+def test_items_below_words_that_restrict_them_are_no_rules_of_the_block(lines):
+    assert "Use eval" not in [item.text for item in items(lines)]
+    assert "Use spaces" in [item.text for item in items([*lines, "", "## Style", "- Use spaces"])]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["Some notes of mine.", "", "- Use eval"],
+        ["<rules>", "- Use eval", "</rules>"],
+        ["<name> stands for the branch.", "", "- Use eval"],
+        ["## Style", "", "- Use eval"],
+    ],
+)
+def test_items_below_other_words_stay_rules(lines):
+    assert "Use eval" in [item.text for item in items(lines)]
