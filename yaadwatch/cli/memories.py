@@ -12,6 +12,7 @@ from yaadwatch.cli.words import (
     named,
     noted,
     place,
+    proposed,
     short,
     tier,
     worded,
@@ -267,6 +268,8 @@ def show(args: Namespace, client: "Client", terminal: Terminal) -> int:
         return 0
     now = client.now()
     terminal.line(styled(worded(answer), "bold"), hang=0)
+    if new := proposed(answer):
+        terminal.line(styled(new, "yellow"))
     if answer.get("stale"):
         stale = answer["stale"]
         terminal.line(styled(f"may be stale: {stale['verdict']}", "yellow"))

@@ -7,7 +7,7 @@ from argparse import Namespace
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, read_whole, styled
 from yaadwatch.cli.truth import contradicted
-from yaadwatch.cli.words import confirm_later, count, listed, place, short, worded
+from yaadwatch.cli.words import confirm_later, count, listed, place, proposed, short, worded
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -198,6 +198,11 @@ def _written(path: str, old: str) -> str:
 def _tell_updated(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int:
     if args.json:
         terminal.json(answer)
+        return 0
+    if new := proposed(answer):
+        terminal.line(
+            "Proposed, a person decides: ", styled(short(answer["id"]), "bold"), f"  {new}", hang=10
+        )
         return 0
     done = "Edited " if answer.get("undo") else "Already says that, nothing was changed: "
     terminal.line(done, styled(short(answer["id"]), "bold"), f"  {worded(answer)}", hang=10)

@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser, fraction, whole_number
 from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
-from yaadwatch.cli.words import count, listed, noted, short, worded
+from yaadwatch.cli.words import count, listed, noted, proposed, short, worded
 from yaadwatch.model.nodes import SCOPES
 from yaadwatch.model.recall import DEPTHS, MERGES, STRATEGIES
 
@@ -158,6 +158,8 @@ def _print(found: "dict[str, Any]", terminal: Terminal) -> None:
     )
     if found.get("approved_at"):
         terminal.line(styled(noted(found), "dim"), indent=10)
+    if new := proposed(found):
+        terminal.line(styled(new, "dim"), indent=10)
     if found["stale"]:
         terminal.line(styled(f"may be stale: {found['stale']['verdict']}", "yellow"), indent=10)
     if later := found.get("superseded_by"):

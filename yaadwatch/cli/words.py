@@ -124,6 +124,18 @@ def worded(row: dict[str, object]) -> str:
     return f"{noted(row)}: {quoted(text)}"
 
 
+def proposed(row: Mapping[str, object]) -> str:
+    """Return what an agent proposes that a memory should say instead; "" when nothing waits."""
+    given = row.get("proposed")
+    if not isinstance(given, Mapping):
+        return ""
+    from yaadwatch.core.quoting import as_name, quoted
+
+    kind, _, name = str(given["by"]).partition(" ")
+    who = as_name(name) if kind == "agent" and name else f"{kind} {as_name(name)}".strip()
+    return f"{who} proposes {quoted(str(given['text']))}; decide: yaadwatch review"
+
+
 def stated(text: object, rows: Iterable[Mapping[str, object]]) -> str:
     """Return words that were taken from memories: quoted where one of them is unverified."""
     if not any(row.get("unverified") for row in rows):

@@ -4,6 +4,7 @@ import contextlib
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
+from yaadwatch.core.text import summarise
 from yaadwatch.core.truth.claiming.statements import place_of
 from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.doubts import doubting
@@ -137,7 +138,7 @@ def by_row(whose: Authority | None) -> dict[str, object]:
     """Return the JSON of whose word a memory is: who said it, when, and when a person approved it.
 
     `unverified`: the word of an agent or an import that no person has approved. `reach`: where it
-    holds.
+    holds. `proposed`, only where there is one: new words that wait for a person.
     """
     if whose is None:  # it was erased meanwhile
         return {
@@ -148,6 +149,7 @@ def by_row(whose: Authority | None) -> dict[str, object]:
             "reach": None,
         }
     file = whose.name if whose.kind in (PERSON, REPOSITORY) else ""
+    proposal = whose.proposal
     return {
         "by": whose.by,
         "said_at": whose.at,
@@ -158,7 +160,11 @@ def by_row(whose: Authority | None) -> dict[str, object]:
             "folder": whose.package or place_of(f"file:{file}") or None,
             "file": file or None,
         },
-    }
+    } | (
+        {"proposed": {"text": summarise(proposal.text), "by": proposal.by, "at": proposal.at}}
+        if proposal is not None
+        else {}
+    )
 
 
 def attributed(

@@ -55,6 +55,11 @@ class Shelves:
         """Return the project's store, or where none is watched the user's own."""
         return self.project or self.own
 
+    def beside(self, held: Held) -> list[Database]:
+        """Return the stores of the call that a memory is not in."""
+        both = (self.project, self.own)
+        return [shelf.db for shelf in both if shelf is not None and shelf.db is not held.db]
+
     def require_project(self) -> Space:
         """Return the work tree that the call is about.
 

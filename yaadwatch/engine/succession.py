@@ -61,7 +61,7 @@ def may_put_in_place(conn: Connection, new: str, old: str, *, actor: str) -> boo
     An agent does not choose between what a person said and what a person said; its own words beside
     a person's stand in their place only once a person says them.
     """
-    return not actor.startswith(AGENT) or len(hot.persons(conn, [new, old])) < 2
+    return is_person(actor) or len(hot.persons(conn, [new, old])) < 2
 
 
 def _is_elsewhere(conn: Connection, later: str, away: Collection[str]) -> bool:

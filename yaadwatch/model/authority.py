@@ -11,6 +11,32 @@ IMPORT: Final = "import"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """New words that an agent or an import proposes for a memory of a person.
+
+    Args:
+        node: the memory.
+        text: the new words, masked.
+        actor: who proposes them: 'agent:NAME', 'import' or 'import:NAME'.
+        at: when.
+        decision: `approve`, `edit` or `dismiss`; '' while it waits.
+        version: of the memory right after the decision.
+    """
+
+    node: str
+    text: str
+    actor: str
+    at: datetime
+    decision: str = ""
+    version: int = 0
+
+    @property
+    def by(self) -> str:
+        """Return who proposes it: `agent NAME` or `import NAME`."""
+        return of_origin(self.actor, self.at).by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Authority:
     """Whose word a memory is.
 
@@ -21,6 +47,7 @@ class Authority:
         approved_at: when a person approved words that are not a person's; None before that.
         scope: `project`, or `user` for what holds in all projects of a person.
         package: the folder that it was stated for; '' when the store names none.
+        proposal: new words for it that wait for a person.
     """
 
     kind: str
@@ -29,6 +56,7 @@ class Authority:
     approved_at: datetime | None = None
     scope: str = "project"
     package: str = ""
+    proposal: Proposal | None = None
 
     @property
     def is_persons(self) -> bool:

@@ -19,7 +19,7 @@ WORDS_CHARS_MAX: Final = 256
 REASON_CHARS_MAX: Final = 1_000
 NUMBER_MAX: Final = 2**63 - 1
 VERDICTS: Final = ("approve", "edit", "discard")
-DECISIONS: Final = ("approve", "edit", "dismiss")
+DECISIONS: Final = ("approve", "edit", "dismiss", "undo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,12 +155,16 @@ class Review:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decide:
-    """Approve, edit or dismiss a note; `expected_version` is the one that the person saw."""
+    """Approve, edit or dismiss a note or a proposal, or undo that.
+
+    `expected_version` and `proposal` are those that the person saw.
+    """
 
     id: str
     verdict: str
     text: str | None = None
     expected_version: int | None = None
+    proposal: str | None = None
 
     def __post_init__(self) -> None:
         check_id(self.id)
@@ -170,3 +174,5 @@ class Decide:
             raise ValueError("text is for the verdict 'edit', and needed there")
         if self.expected_version is not None:
             check_version(self.expected_version)
+        if self.proposal is not None:
+            check_text("proposal", self.proposal, WORDS_CHARS_MAX)

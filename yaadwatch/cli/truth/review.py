@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 _KEYS = "[a]pprove, [e]dit, [d]ismiss, [s]kip, [q]uit"
 _OF_ALL = "[A]pprove, [D]ismiss"
 _VERDICTS = {"a": "approve", "d": "dismiss", "e": "edit"}
-_DONE = {"approve": "Approved", "edit": "Edited and approved", "dismiss": "Dismissed"}
+_DONE = {
+    "approve": "Approved",
+    "edit": "Edited and approved",
+    "dismiss": "Dismissed",
+    "undo": "Undone",
+}
 
 
 def add_review(commands: Commands) -> Parser:
@@ -35,11 +40,13 @@ def add_review(commands: Commands) -> Parser:
             ("yaadwatch review --approve 5c01f2e4 7d3e8a11", "two of them"),
             ("yaadwatch review --edit 5c01f2e4 Use pnpm", "with other words"),
             ("yaadwatch review --dismiss-from claude", "all that claude stated"),
+            ("yaadwatch review --undo 5c01f2e4", "take the last decision back"),
             ("yaadwatch review --json", "for scripts"),
         ],
         more="A rule that an agent or an import states is quoted as an unverified note, and\n"
-        "in no rules file, until a person approves it. A dismissed one is refused when\n"
-        "an agent states it again. To trust agents:\n"
+        "in no rules file, until a person approves it. New words of an agent for a\n"
+        "memory of yours wait here, too, and yours hold until then. Dismissed words are\n"
+        "refused when an agent states them again. To trust agents:\n"
         "  yaadwatch config set agents.rules always",
     )
     what = command.add_mutually_exclusive_group()
@@ -52,6 +59,9 @@ def add_review(commands: Commands) -> Parser:
     what.add_argument(
         "--dismiss-from", metavar="CAUSE", help="dismiss all notes of an agent, session or import"
     )
+    what.add_argument(
+        "--undo", metavar="ID", nargs="+", help="take back the last decision about these"
+    )
     command.add_argument(
         "--list", action="store_true", help="list the notes and ask nothing, also on a terminal"
     )
@@ -60,7 +70,8 @@ def add_review(commands: Commands) -> Parser:
 
 def review(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Review notes: as the options say, else one after the other, else list them."""
-    if any((args.edit, args.approve, args.dismiss, args.approve_from, args.dismiss_from)):
+    chosen = (args.edit, args.approve, args.dismiss, args.undo)
+    if any((*chosen, args.approve_from, args.dismiss_from)):
         _refuse_agent()
     if args.edit:
         if len(args.edit) < 2:
@@ -74,6 +85,7 @@ def review(args: Namespace, client: "Client", terminal: Terminal) -> int:
     for verdict, ids, cause in (
         ("approve", args.approve, args.approve_from),
         ("dismiss", args.dismiss, args.dismiss_from),
+        ("undo", args.undo, None),
     ):
         if ids:
             notes = [{"id": one} for one in dict.fromkeys(ids)]
@@ -179,6 +191,8 @@ def _decide(
     client: "Client", note: "Note", verdict: str, text: str | None = None
 ) -> "dict[str, Any]":
     seen = {"expected_version": note["version"]} if "version" in note else {}
+    if note.get("proposal"):
+        seen["proposal"] = note["proposal"]
     words = {} if text is None else {"text": text}
     return client.call("decide", id=note["id"], verdict=verdict, **seen, **words)
 
@@ -233,7 +247,7 @@ def _show(note: "Note", terminal: Terminal) -> None:
     )
     terminal.line(f"{note['cause']}, {day(note['said_at'])}", indent=10)
     if note.get("before"):
-        terminal.line(f"replaces your words: {quoted(str(note['before']))}", indent=10)
+        terminal.line(f"would replace your words: {quoted(str(note['before']))}", indent=10)
     if note["anchors"]:
         terminal.line(f"rests on {', '.join(map(place, note['anchors'][:5]))}", indent=10)
     if note.get("stale"):
@@ -245,14 +259,16 @@ def _show(note: "Note", terminal: Terminal) -> None:
 
 
 def _tell(done: "dict[str, Any]", terminal: Terminal) -> None:
-    is_back = done["verdict"] == "dismiss" and not done["archived"]
+    stays = done["verdict"] == "dismiss" and not done["archived"]
     terminal.line(
         f"{_DONE[done['verdict']]} ",
         styled(short(done["id"]), "bold"),
-        f"  your words again: {done['text']}" if is_back else f"  {worded(done)}",
+        f"  your words stay: {done['text']}" if stays else f"  {worded(done)}",
         hang=10,
     )
-    if done["files"]:
+    if done["verdict"] == "undo":
+        terminal.line("waits for review again", indent=2)
+    elif done["files"]:
         terminal.line(f"goes to {', '.join(done['files'])}", indent=2)
     if done.get("undo"):
         terminal.command("Undo: ", str(done["undo"]), indent=2)

@@ -1,6 +1,6 @@
 """What a person dismissed or forgot stays away until a person brings it back."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
@@ -8,11 +8,15 @@ from yaadwatch.core.quoting import day
 from yaadwatch.core.wording import words_hash
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
-from yaadwatch.model.nodes import Node
+from yaadwatch.model.nodes import HOT, USER, Node
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import authority, dismissals
 from yaadwatch.store.truth.dismissals import Dismissal
 
+Elsewhere = Mapping[str, Dismissal]
+"""Dismissals of the call's other store: the user's for a project, the project's for the user."""
+DISMISS: Final = "dismiss"
 DISMISSED: Final = "dismissed"
 FORGOT: Final = "forgot"
 _DELETED: Final = "deleted from "
@@ -64,21 +68,53 @@ def refuse_agent(conn: Connection, node: Node, *, actor: str, change: str) -> No
     )
 
 
-def of_text(conn: Connection, text: str, *, actor: str) -> Dismissal | None:
-    """Return that a person does not want these words, when somebody else says them."""
+def is_rule(node: Node) -> bool:
+    """Return whether agents get a memory as a rule once it is a person's word."""
+    return node.tier == HOT or node.pinned or node.scope == USER or node.kind == "skill"
+
+
+def in_stores(stores: Iterable[Database], texts: Iterable[str], *, actor: str) -> Elsewhere:
+    """Return by hash which of these words a person dismissed in other stores; none for a person."""
+    if is_persons(actor):
+        return {}
+    hashes = [words_hash(text) for text in texts]
+    found: dict[str, Dismissal] = {}
+    for store in stores:
+        found |= store.read(dismissals.of_hashes, hashes)
+    return found
+
+
+def of_text(
+    conn: Connection, text: str, *, actor: str, elsewhere: Elsewhere | None = None
+) -> Dismissal | None:
+    """Return that a person does not want these words, when an agent or an import says them.
+
+    Args:
+        conn: the store that the words would go into.
+        text: the words.
+        actor: who says them.
+        elsewhere: what was dismissed in the call's other store.
+    """
     if is_persons(actor):
         return None
     digest = words_hash(text)
-    return dismissals.of_hashes(conn, [digest]).get(digest)
+    here = dismissals.of_hashes(conn, [digest]).get(digest)
+    return here or (elsewhere or {}).get(digest)
 
 
-def refuse(conn: Connection, text: str, *, actor: str) -> None:
+def refuse(conn: Connection, text: str, *, actor: str, elsewhere: Elsewhere | None = None) -> None:
     """Refuse words that a person dismissed or forgot, unless a person says them.
+
+    Args:
+        conn: the store that the words would go into.
+        text: the words.
+        actor: who says them.
+        elsewhere: what was dismissed in the call's other store.
 
     Raises:
         YaadError: REFUSED, with what the person did, and when.
     """
-    found = of_text(conn, text, actor=actor)
+    found = of_text(conn, text, actor=actor, elsewhere=elsewhere)
     if found is not None:
         raise YaadError(
             Code.REFUSED,

@@ -17,6 +17,7 @@ from yaadwatch.core import cjk, privacy, text, text_cache
 from yaadwatch.core.quoting import quoted
 from yaadwatch.core.wording import words_hash
 from yaadwatch.engine import node_changes
+from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.identity import DAMAGED, IMPORTS, SNAPSHOTS
 from yaadwatch.engine.inout import incoming, spool
 from yaadwatch.engine.learning import current, session_text
@@ -34,7 +35,7 @@ from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import doings
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.store.truth import dismissals, erasing, versions
+from yaadwatch.store.truth import dismissals, erasing, proposals, versions
 from yaadwatch.store.truth.erasing import INSTEAD
 from yaadwatch.store.whole import imported
 from yaadwatch.system import redacting
@@ -146,6 +147,7 @@ def erase(home: Home, call: Call, *, id: str) -> dict[str, object]:
         db, place = held.db, _place(held.shelf)
         words = db.read(_words, held.id)
         db.read(_refuse_said, words.ids)
+        db.read(_refuse_agent, words.ids, call.origin)
         if held.shelf.space is not None:
             for one in sorted(words.ids):
                 _out_of_blocks(home, call, held.shelf.space, one)
@@ -224,6 +226,11 @@ def _refuse_said(conn: Connection, ids: Iterable[str]) -> None:
             )
 
 
+def _refuse_agent(conn: Connection, ids: Iterable[str], actor: str) -> None:
+    for node in nodes.many(conn, ids).values():
+        dismissing.refuse_agent(conn, node, actor=actor, change="erased")
+
+
 def _hidden(conn: Connection, ids: Iterable[str]) -> list[str]:
     """Return the files that say it on another branch, and would bring it back."""
     return sorted({place.path for one in ids for place in provenance.of_node(conn, one)})
@@ -298,6 +305,7 @@ def _erase(conn: Connection, words: _Words, now: datetime) -> list[str]:
     dismissals.lift(conn, [words_hash(said) for said in words.texts])
     erasing.silence(conn, words.ids)
     erasing.reword_past(conn, words.texts)
+    proposals.drop_holding(conn, words.quoted)
     erasing.redact(conn, words.quoted, cjk.spaced)
     also = []
     for one in erasing.quoting(conn, words.quoted):

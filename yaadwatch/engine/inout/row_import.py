@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from yaadwatch.core import privacy, text
 from yaadwatch.core.quoting import quoted
-from yaadwatch.engine import node_changes
+from yaadwatch.engine import node_changes, succession
 from yaadwatch.engine.authority.dismissing import is_persons
 from yaadwatch.engine.inout.stores import Meant, roots
 from yaadwatch.engine.learning import session_text
@@ -24,7 +24,7 @@ from yaadwatch.engine.truth import gaps
 from yaadwatch.engine.workspace import AGENT
 from yaadwatch.model import events
 from yaadwatch.model.authority import IMPORT
-from yaadwatch.model.edges import ACYCLIC
+from yaadwatch.model.edges import ACYCLIC, SUPERSEDES
 from yaadwatch.model.edges import canonical_kind as edge_kind
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import THINGS, canonical_kind
@@ -228,6 +228,10 @@ class _Taking:
                 reason = "what another person dismissed counts for that person alone"
                 self.told.leave(table.name, f"line {number}", reason)
                 return None
+            if table.name == "edges" and self._chooses(row):
+                reason = "only a person puts one of their memories in the place of another"
+                self.told.leave(table.name, f"line {number}", reason)
+                return None
             row = self._as_foreign(table, row)
         given = row.get(table.number) if table.number else None
         last = self._last[table.name]
@@ -336,6 +340,13 @@ class _Taking:
                 self.told.masked += 1
                 done[name] = clean
         return done
+
+    def _chooses(self, row: Mapping[str, Any]) -> bool:
+        """Return whether an edge lets one memory of the person here supersede another."""
+        if row["kind"] != SUPERSEDES:
+            return False
+        new, old = str(row["from_node"]), str(row["to_node"])
+        return not succession.may_put_in_place(self._conn, new, old, actor=IMPORT)
 
     def _as_foreign(self, table: Table, row: dict[str, Any]) -> dict[str, Any]:
         """Return a row of an import as that import's word: whoever it names, no person said it."""

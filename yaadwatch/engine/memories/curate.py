@@ -70,7 +70,7 @@ def forget(home: Home, call: Call, *, id: str, reason: str = "") -> dict[str, ob
     def change(conn: Connection, node: Node, now: datetime) -> Node:
         if node.archived_at is not None:
             return node
-        if node.tier == HOT or node.pinned:
+        if dismissing.is_rule(node):
             dismissing.refuse_agent(conn, node, actor=call.origin, change="forgotten")
         for place in provenance.of_node(conn, node.id):
             if place.line is not None:
@@ -96,10 +96,15 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
             says the same, or has its key.
     """
 
+    with shelves(home, call) as both:
+        held = both.find(id)
+        said = held.db.read(_require, held.id).text
+        elsewhere = dismissing.in_stores(both.beside(held), [said], actor=call.origin)
+
     def change(conn: Connection, node: Node, now: datetime) -> Node:
         if node.archived_at is None:
             return node
-        dismissing.refuse(conn, node.text, actor=call.origin)
+        dismissing.refuse(conn, node.text, actor=call.origin, elsewhere=elsewhere)
         twin = nodes.by_hash(conn, node.scope, node.text_hash, thing=False)
         if twin is not None:
             raise YaadError(
@@ -117,7 +122,7 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
             )
         return node_changes.unarchive(conn, node, now, actor=call.origin)
 
-    return _change(home, call, id, change, undo="forget", anew=_is_archived)
+    return _change(home, call, held.id, change, undo="forget", anew=_is_archived)
 
 
 def confirm(home: Home, call: Call, *, id: str, anyway: bool = False) -> dict[str, object]:
@@ -260,6 +265,8 @@ def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str
             agreements.offer(conn, [node.id])
         if node.pinned == pinned:
             return node
+        if not pinned:
+            _refuse_unpin(conn, node, actor=call.origin)
         done = replace(node, pinned=pinned, updated_at=now, version=node.version + 1)
         nodes.replace(conn, done, expected_version=node.version)
         word = "pinned" if pinned else "unpinned"
@@ -270,6 +277,17 @@ def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str
 
     undo = "unpin" if pinned else "pin"
     return _change(home, call, fragment, change, undo=undo, anew=_is_living if pinned else None)
+
+
+def _refuse_unpin(conn: Connection, node: Node, *, actor: str) -> None:
+    """Refuse to let an agent unpin what is a person's rule for being pinned by a person.
+
+    Raises:
+        YaadError: REFUSED.
+    """
+    pins = [one for one in versions.of_node(conn, node.id) if one.change == "pinned"]
+    if node.tier != HOT and (not pins or dismissing.is_persons(pins[-1].actor)):
+        dismissing.refuse_agent(conn, node, actor=actor, change="unpinned")
 
 
 def _change(

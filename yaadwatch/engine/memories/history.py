@@ -5,7 +5,7 @@ from dataclasses import replace
 from yaadwatch.core import text
 from yaadwatch.engine import claiming, json_views, node_changes, succession
 from yaadwatch.engine.authority import dismissing
-from yaadwatch.engine.memories import curate, mend
+from yaadwatch.engine.memories import curate, mend, proposing
 from yaadwatch.engine.remember import preparing, relating
 from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.truth import contradicting
@@ -72,11 +72,32 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
     """
     if version is None:
         return curate.restore(home, call, id=id)
+    return bring_back(home, call, id=id, version=version)
+
+
+def bring_back(
+    home: Home, call: Call, *, id: str, version: int, change: str = "restored"
+) -> dict[str, object]:
+    """Do what `restore` does with a version, for an agent to propose it; the answer is Updated.
+
+    Args:
+        home: what may be reached.
+        call: whose project.
+        id: of the memory, archived or not.
+        version: the number of the version that it shall read like.
+        change: what the new version calls this.
+
+    Raises:
+        YaadError: as for `restore`.
+    """
     with shelves(home, call) as both:
         held = both.find(id)
         node, every = held.db.read(_with_versions, held.id)
         past = _named(node, every, version)
         held.db.read(node_changes.refuse_said, node, past.text)
+        if held.db.read(proposing.is_needed, node.id, actor=call.origin):
+            return mend.update(home, call, id=node.id, text=past.text)
+        unwanted = dismissing.in_stores(both.beside(held), [past.text], actor=call.origin)
         old = held.db.read(_anchors, node.id)
         now = home.clock.now()
         back = replace(
@@ -100,7 +121,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
         away = succession.away(home, held.shelf)
 
         def commit(conn: Connection) -> None:
-            dismissing.refuse(conn, back.text, actor=call.origin)
+            dismissing.refuse(conn, back.text, actor=call.origin, elsewhere=unwanted)
             node_changes.refuse_twin(conn, back)
             node_changes.refuse_said(conn, node, back.text)
             node_changes.index(conn, back)
@@ -113,7 +134,7 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
                 now,
                 actor=call.origin,
                 reason=f"as in version {version}",
-                change="restored",
+                change=change,
                 away=away,
             )
             node_changes.settle(conn, back, rested.where, now, reworded=True)

@@ -57,6 +57,7 @@ class _Batch:
         edges: as they are to be stored, and whether the caller says since when they hold.
         now: when it comes.
         actor: who brings it.
+        elsewhere: which of these words a person dismissed for all projects.
     """
 
     nodes: Sequence[tuple[GivenNode, datetime]]
@@ -64,6 +65,7 @@ class _Batch:
     edges: Sequence[tuple[Edge, bool]]
     now: datetime
     actor: str
+    elsewhere: dismissing.Elsewhere
 
 
 @dataclass(slots=True, kw_only=True)
@@ -179,6 +181,9 @@ def inject_and(
             edges=[inject_edges.edge_of(place, one, now) for place, one in enumerate(edges)],
             now=now,
             actor=call.origin,
+            elsewhere=dismissing.in_stores(
+                [home.user], [item.text for item in ready], actor=call.origin
+            ),
         )
         store = space.db.rehearse if dry_run else space.db.write
 
@@ -339,7 +344,9 @@ def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
         elif item is None:
             done.nodes[SAME] += 1
         else:
-            unwanted = dismissing.of_text(conn, item.text, actor=batch.actor)
+            unwanted = dismissing.of_text(
+                conn, item.text, actor=batch.actor, elsewhere=batch.elsewhere
+            )
             if unwanted is not None and (node is None or item.text != node.text):
                 done.left_out.append({"id": one.id, "reason": dismissing.words_of(unwanted)})
                 continue

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from yaadwatch.core import privacy
 from yaadwatch.engine import json_views, node_changes, succession
+from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.remember.drafts import clean_attributes, refuse_secret
 from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.workspace import Call, Home
@@ -294,6 +295,16 @@ def _refuse_persons(conn: Connection, edge: Edge, ends: dict[str, Node], *, acto
         )
 
 
+def _refuse_to_end(conn: Connection, edge: Edge, ends: dict[str, Node], *, actor: str) -> None:
+    """Refuse to let an agent end that a person's memory supersedes another: it may be a rule by it.
+
+    Raises:
+        YaadError: REFUSED.
+    """
+    if edge.kind == SUPERSEDES:
+        dismissing.refuse_agent(conn, ends[edge.from_node], actor=actor, change="unlinked")
+
+
 def _refuse_other_start(conn: Connection, edge: Edge) -> None:
     there = _open(conn, edge)
     if there is not None and there.valid_from != edge.valid_from:
@@ -318,6 +329,7 @@ def _unlink(
     there = _open(conn, edge)
     if there is None:
         return ends, None
+    _refuse_to_end(conn, there, ends, actor=actor)
     edges.close(conn, there, now)
     log.append(conn, _event(events.EDGE_CLOSED, there, now))
     _stand_back(conn, there, now, actor=actor)
@@ -354,6 +366,7 @@ def _close(
             "nothing was changed.",
             hint=f"If it never held: yaadwatch graph delete-link {number}",
         )
+    _refuse_to_end(conn, there, ends, actor=actor)
     edges.close(conn, there, at)
     log.append(conn, _event(events.EDGE_CLOSED, there, now))
     _stand_back(conn, there, now, actor=actor)
@@ -376,6 +389,8 @@ def _delete_all(
 def _delete(conn: Connection, gone: list[Edge], now: datetime, *, actor: str) -> list[Edge]:
     for edge in gone:
         given_kind(edge.kind)
+        if edge.valid_until is None:
+            _refuse_to_end(conn, edge, _ends(conn, edge), actor=actor)
         log.append(conn, _event(events.EDGE_CLOSED, edge, now, deleted=True))
     edges.erase(conn, [edge.id for edge in gone])
     for edge in gone:

@@ -14,6 +14,7 @@ from yaadwatch.engine import claiming, json_views, node_changes, stale, successi
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import session_text
+from yaadwatch.engine.memories import proposing
 from yaadwatch.engine.node_changes import NOWHERE, Where
 from yaadwatch.engine.remember import named_files, preparing, relating
 from yaadwatch.engine.remember.drafts import clean
@@ -48,12 +49,23 @@ class Mended:
     away: Collection[str] = ()
     stated: bool = True
     where: Where = NOWHERE
+    reason: str = ""
+    elsewhere: dismissing.Elsewhere | None = None
 
 
 def update(
-    home: Home, call: Call, *, id: str, text: str, expected_version: int | None = None
+    home: Home,
+    call: Call,
+    *,
+    id: str,
+    text: str,
+    expected_version: int | None = None,
+    reason: str = "",
 ) -> dict[str, object]:
     """Give a memory new words; it rests on what these name, as it is now. The answer is Updated.
+
+    An agent's new words for a memory of a person are a proposal: the memory stays as it is until
+    the person decides in `review`.
 
     Files and definitions that were given by the caller, and not by the old words, are kept where
     they still exist. Doubts go, its age starts anew; the next check looks at it again.
@@ -64,6 +76,7 @@ def update(
         id: of the memory.
         text: the new words; masked before they are stored.
         expected_version: the version that the new words are for; any when None.
+        reason: why it says something else; kept in its history.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one; BAD_REQUEST
@@ -83,6 +96,11 @@ def update(
             told = held.db.read(json_views.attributed, [updated(same)])[0]
             return told | contradicting.told(home, held.shelf, node.id)
         held.db.read(node_changes.refuse_said, node, said)
+        if held.db.read(proposing.is_needed, node.id, actor=call.origin):
+            held.db.read(nodes.require_version, node.id, version)
+            return proposing.propose(
+                both, held, said, home.clock.now(), actor=call.origin, masked=masked.kinds
+            )
         kept = preparing.named_by(said, old)
         here = named_files.folder_of(call, space) if space is not None else ""
         worded = _worded(home, node, said, version)
@@ -96,6 +114,8 @@ def update(
             lacking=rests_on.lacking,
             away=succession.away(home, held.shelf),
             where=rests_on.where,
+            reason=reason,
+            elsewhere=dismissing.in_stores(both.beside(held), [said], actor=call.origin),
         )
         held.db.write(_write, home, done, "edited", call.origin)
         told = held.db.read(json_views.attributed, [updated(done)])[0]
@@ -299,7 +319,7 @@ def _worded(home: Home, node: Node, said: str, version: int) -> Node:
 
 def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) -> None:
     if done.after.text != done.before.text:
-        dismissing.refuse(conn, done.after.text, actor=actor)
+        dismissing.refuse(conn, done.after.text, actor=actor, elsewhere=done.elsewhere)
     node_changes.refuse_twin(conn, done.after)
     if done.after.text != done.before.text:
         node_changes.refuse_said(conn, done.before, done.after.text)
@@ -316,6 +336,7 @@ def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) 
         done.anchors,
         now,
         actor=actor,
+        reason=done.reason,
         change=change,
         away=done.away,
         stated=done.stated,

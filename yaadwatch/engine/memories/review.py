@@ -5,43 +5,38 @@ from datetime import datetime
 from typing import Final
 
 from bridges.agents import CARRIERS
-from yaadwatch.core import privacy
 from yaadwatch.engine import claiming, json_views, node_changes
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.memories import history, mend
+from yaadwatch.engine.memories import mend, proposing, undoing
 from yaadwatch.engine.store_lookup import Held, Shelf, shelves
 from yaadwatch.engine.workspace import PERSON, Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.agent_files import ABSENT, INLINE, PAUSED
-from yaadwatch.model.authority import Authority
+from yaadwatch.model.authority import Authority, Proposal
+from yaadwatch.model.edges import SUPERSEDES
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
-from yaadwatch.model.nodes import HOT, PROJECT, Node, Version
-from yaadwatch.store import agent_files, anchors, nodes
+from yaadwatch.model.nodes import HOT, PROJECT, Node
+from yaadwatch.store import agent_files, anchors, edges, nodes
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth import authority, dismissals, versions
+from yaadwatch.store.truth import authority, dismissals, proposals, versions
 from yaadwatch.store.truth.authority import APPROVED
 
 LISTED_MAX: Final = 100
 """Notes in one answer; the answer counts the rest."""
-_VOUCHING: Final = (
-    *("created", "edited", "confirmed", "pinned", "restored"),
-    *(authority.APPROVED, authority.SHARED),
-)
-"""Changes by which a person vouches for the words that a memory has then."""
-APPROVE, EDIT, DISMISS = VERDICTS = ("approve", "edit", "dismiss")
+APPROVE, EDIT, DISMISS, UNDO = ("approve", "edit", "dismiss", "undo")
 
 
 def review(home: Home, call: Call, *, limit: int = LISTED_MAX) -> dict[str, object]:
-    """Return the notes that wait for a person, newest first; the answer is Review.
+    """Return the notes and proposals that wait for a person, newest first; the answer is Review.
 
     Args:
         home: what may be reached.
         call: whose project; outside of one, only the notes for all projects are listed.
-        limit: notes in the answer at most.
+        limit: notes and proposals in the answer at most.
     """
     with shelves(home, call) as both:
         found: list[dict[str, object]] = []
@@ -49,6 +44,7 @@ def review(home: Home, call: Call, *, limit: int = LISTED_MAX) -> dict[str, obje
         for shelf in (both.project, both.own):
             if shelf is not None:
                 count += shelf.db.read(authority.count_waiting)
+                found += shelf.db.read(_proposed, shelf, limit)
                 found += shelf.db.read(_listed, shelf, limit)
     return {"waiting": found[:limit], "count": count}
 
@@ -61,25 +57,28 @@ def decide(
     verdict: str,
     text: str | None = None,
     expected_version: int | None = None,
+    proposal: str | None = None,
 ) -> dict[str, object]:
-    """Approve, edit or dismiss a note of an agent or an import; the answer is Decided.
+    """Approve, edit or dismiss a note, or a proposal, of an agent; the answer is Decided.
 
-    Approved or edited words count as the person's. Dismissed words are archived, and refused when
-    an agent states them again; where an agent had reworded a person's memory, that gets its former
-    words again.
+    Approved or edited words count as the person's. A dismissed note is archived; a dismissed
+    proposal leaves the person's words as they are. Dismissed words are refused when an agent states
+    them again. `undo` takes the last decision about a memory back: it waits again.
 
     Args:
         home: what may be reached.
         call: whose project; only a person decides.
-        id: of the note.
-        verdict: `approve`, `edit` or `dismiss`.
+        id: of the note, or of the memory that the proposal is for.
+        verdict: `approve`, `edit`, `dismiss` or `undo`.
         text: the new words, for an edit; masked.
         expected_version: the version that the person saw; any when None.
+        proposal: which proposal the person saw; any when None.
 
     Raises:
-        YaadError: REFUSED when an agent asks, the note is archived or approved already, or its
-            words hold a secret; CONFLICT, with the words it has now, when it is not at
-            `expected_version`; NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name one memory.
+        YaadError: REFUSED when an agent asks, the note is archived or approved already, there is
+            nothing to undo, or its words hold a secret; CONFLICT, with the words it has now, when
+            it is not at `expected_version` or something else is proposed; NOT_FOUND, BAD_REQUEST,
+            CONFLICT when `id` does not name one memory.
     """
     if call.origin != PERSON:
         raise YaadError(
@@ -89,25 +88,97 @@ def decide(
         )
     with shelves(home, call) as both:
         held = both.find(id)
-        shelf, now = held.shelf, home.clock.now()
-        held.db.read(_require_waiting, held.id, expected_version)
-        if verdict == EDIT:
-            done = mend.update(
-                home, call, id=held.id, text=text or "", expected_version=expected_version
-            )
-        elif verdict == APPROVE:
-            done = held.db.write(_approve, held.id, expected_version, now, call.origin)
+        if verdict == UNDO:
+            done = undoing.undo(home, call, held)
         else:
-            done = _bring_back(home, call, held) or held.db.write(
-                _dismiss, held.id, expected_version, now, call.origin
-            )
-        files = [] if verdict == DISMISS else held.db.read(_files, shelf, held.id)
+            proposed = held.db.read(_require_waiting, held.id, expected_version, proposal)
+            if proposed is None:
+                done = _decide_note(home, call, held, verdict, text, expected=expected_version)
+            else:
+                done = _decide_proposal(
+                    home,
+                    call,
+                    held,
+                    proposed,
+                    verdict=verdict,
+                    text=text,
+                    expected=expected_version,
+                )
+            done |= {"undo": f"yaadwatch review --undo {called(held.id)}"}
+        changes = verdict != DISMISS
+        files = held.db.read(_files, held.shelf, held.id) if changes else []
         left = sum(
             each.db.read(authority.count_waiting)
             for each in (both.project, both.own)
             if each is not None
         )
     return done | {"verdict": verdict, "files": files, "left": left}
+
+
+def _decide_note(
+    home: Home, call: Call, held: Held, verdict: str, text: str | None, *, expected: int | None
+) -> dict[str, object]:
+    now = home.clock.now()
+    if verdict == APPROVE:
+        return held.db.write(_approve, held.id, expected, now, call.origin)
+    if verdict == DISMISS:
+        return held.db.write(_dismiss, held.id, expected, now, call.origin)
+    why = undoing.IN_REVIEW
+    return mend.update(
+        home, call, id=held.id, text=text or "", expected_version=expected, reason=why
+    )
+
+
+def _decide_proposal(
+    home: Home,
+    call: Call,
+    held: Held,
+    proposed: Proposal,
+    *,
+    verdict: str,
+    text: str | None,
+    expected: int | None,
+) -> dict[str, object]:
+    if verdict == DISMISS:
+        return held.db.write(proposing.dismiss, proposed, home.clock.now())
+    words = proposed.text if text is None else text
+    if text is None:
+        proposing.require_no_secret(held.id, words)
+    why = f"{proposing.PROPOSED_BY}{proposed.by}"
+    done = mend.update(home, call, id=held.id, text=words, expected_version=expected, reason=why)
+    held.db.write(proposing.decided, proposed, verdict)
+    done.pop("proposed", None)
+    return done
+
+
+def _proposed(conn: Connection, shelf: Shelf, limit: int) -> list[dict[str, object]]:
+    found = list(proposals.waiting(conn).values())[:limit]
+    ids = [one.node for one in found]
+    known = nodes.many(conn, ids)
+    whose = authority.of_nodes(conn, ids)
+    rests_on = anchors.of_nodes(conn, ids)
+    flags = doubting.of_nodes(conn, shelf.worktree, ids)
+    return [
+        _row(known[one.node], whose[one.node])
+        | {
+            "text": one.text,
+            "by": one.by,
+            "said_at": one.at,
+            "approved_at": None,
+            "unverified": True,
+            "proposed": None,
+            "cause": one.by,
+            "session": None,
+            "version": known[one.node].version,
+            "proposal": proposing.token(one),
+            "before": known[one.node].text,
+            "anchors": [json_views.anchor_row(anchor) for anchor in rests_on.get(one.node, ())],
+            "stale": json_views.doubt_in_short(flags.get(one.node)),
+            "files": _files(conn, shelf, one.node),
+        }
+        for one in found
+        if one.node in known and one.node in whose
+    ]
 
 
 def _listed(conn: Connection, shelf: Shelf, limit: int) -> list[dict[str, object]]:
@@ -122,7 +193,8 @@ def _listed(conn: Connection, shelf: Shelf, limit: int) -> list[dict[str, object
             "cause": cause_of(known[one], whose[one]),
             "session": known[one].session,
             "version": known[one].version,
-            "before": before.text if (before := _before(conn, known[one])) else None,
+            "proposal": None,
+            "before": _replaced(conn, one),
             "anchors": [json_views.anchor_row(anchor) for anchor in rests_on.get(one, ())],
             "stale": json_views.doubt_in_short(flags.get(one)),
             "files": _files(conn, shelf, one),
@@ -130,6 +202,19 @@ def _listed(conn: Connection, shelf: Shelf, limit: int) -> list[dict[str, object
         for one in ids
         if one in known and one in whose
     ]
+
+
+def _replaced(conn: Connection, node_id: str) -> str | None:
+    """Return the words of the person that an approval of a note would replace, or None."""
+    old = [
+        edge.to_node
+        for edge in edges.of_node(conn, node_id)
+        if edge.kind == SUPERSEDES and edge.from_node == node_id
+    ]
+    persons = authority.approved(conn, old) if old else set()
+    known = nodes.many(conn, [one for one in old if one in persons])
+    living = [known[one].text for one in old if one in known and known[one].archived_at is None]
+    return "\n".join(living) or None
 
 
 def cause_of(node: Node, whose: Authority) -> str:
@@ -148,21 +233,6 @@ def _row(node: Node, whose: Authority) -> dict[str, object]:
     }
 
 
-def _before(conn: Connection, node: Node) -> Version | None:
-    """Return the version whose words a person vouched for before an agent gave a memory others."""
-    for past in reversed(versions.of_node(conn, node.id)):
-        is_brought_back = past.change == "restored" and not past.reason
-        if (
-            dismissing.is_persons(past.actor)
-            and past.change in _VOUCHING
-            and not is_brought_back
-            and not past.reason.endswith(authority.FROM_GIT)
-            and past.text != node.text
-        ):
-            return past
-    return None
-
-
 def _files(conn: Connection, shelf: Shelf, node_id: str) -> list[str]:
     """Return the files that a note is written into once a person has approved it."""
     node = nodes.get(conn, node_id)
@@ -178,12 +248,32 @@ def _files(conn: Connection, shelf: Shelf, node_id: str) -> list[str]:
     return sorted({*blocks, *(path for path in ours if path in there or not blocks)})
 
 
-def _require_waiting(conn: Connection, node_id: str, expected: int | None) -> Node:
-    """Return a note that a person can decide about.
+def _require_waiting(
+    conn: Connection, node_id: str, expected: int | None, seen: str | None = None
+) -> Proposal | None:
+    """Return the proposal that waits for a memory; None where the memory itself is a note.
 
     Raises:
         YaadError: NOT_FOUND, CONFLICT or REFUSED.
     """
+    node = _require_living(conn, node_id)
+    if expected is not None:
+        nodes.require_version(conn, node_id, expected)
+    whose = authority.of_nodes(conn, [node_id])[node_id]
+    if whose.proposal is not None:
+        proposing.require_same(whose.proposal, seen)
+        return whose.proposal
+    if whose.is_persons or seen is not None:
+        raise YaadError(
+            Code.REFUSED,
+            f"Memory {called(node.id)} does not wait for review: it is a person's word, or was "
+            "decided about meanwhile. Nothing was changed.",
+            hint="What waits: yaadwatch review",
+        )
+    return None
+
+
+def _require_living(conn: Connection, node_id: str) -> Node:
     node = nodes.get(conn, node_id)
     if node is None:
         raise YaadError(Code.NOT_FOUND, f"Memory {called(node_id)} was erased; nothing was done.")
@@ -195,31 +285,15 @@ def _require_waiting(conn: Connection, node_id: str, expected: int | None) -> No
             f"{why}; nothing was changed.",
             hint=f"Bring it back first: yaadwatch restore {called(node_id)}",
         )
-    if expected is not None:
-        nodes.require_version(conn, node_id, expected)
-    if authority.of_nodes(conn, [node_id])[node_id].is_persons:
-        raise YaadError(
-            Code.REFUSED,
-            f"Memory {called(node_id)} does not wait for review: it is a person's word, or was "
-            "approved meanwhile. Nothing was changed.",
-            hint="What waits: yaadwatch review",
-        )
     return node
 
 
 def _approve(
     conn: Connection, node_id: str, expected: int | None, now: datetime, actor: str
 ) -> dict[str, object]:
-    node = _require_waiting(conn, node_id, expected)
-    secrets = privacy.kept(node.text).kinds
-    if secrets:
-        raise YaadError(
-            Code.REFUSED,
-            f"Memory {called(node_id)} holds what looks like a secret ({', '.join(secrets)}); it "
-            "was not approved.",
-            hint=f"Dismiss it, or give it other words: yaadwatch review --edit {called(node_id)} "
-            "TEXT",
-        )
+    _require_waiting(conn, node_id, expected)
+    node = _require_living(conn, node_id)
+    proposing.require_no_secret(node_id, node.text)
     done = replace(node, confidence=1.0, confirmed_at=now, updated_at=now, version=node.version + 1)
     nodes.replace(conn, done, expected_version=node.version)
     versions.add(conn, node_changes.version_of(done, now, APPROVED, actor))
@@ -230,30 +304,10 @@ def _approve(
     return json_views.attributed(conn, [json_views.changed_row(done)])[0]
 
 
-def _bring_back(home: Home, call: Call, held: Held) -> dict[str, object] | None:
-    """Give a memory that an agent has reworded the words of the person again.
-
-    Returns:
-        None when there are none, or another memory says them by now.
-    """
-    node = held.db.read(nodes.get, held.id)
-    before = held.db.read(_before, node) if node is not None else None
-    if node is None or before is None:
-        return None
-    try:
-        done = history.restore(home, call, id=held.id, version=before.version)
-    except YaadError as error:
-        if error.code in (Code.CONFLICT, Code.REFUSED):
-            return None
-        raise
-    held.db.write(dismissing.put, node, home.clock.now())
-    return done
-
-
 def _dismiss(
     conn: Connection, node_id: str, expected: int | None, now: datetime, actor: str
 ) -> dict[str, object]:
-    node = _require_waiting(conn, node_id, expected)
+    _require_waiting(conn, node_id, expected)
+    node = _require_living(conn, node_id)
     done = node_changes.archive(conn, node, now, actor=actor, reason=dismissing.DISMISSED)
-    row = json_views.changed_row(done, undo=f"yaadwatch restore {called(node_id)}")
-    return json_views.attributed(conn, [row])[0]
+    return json_views.attributed(conn, [json_views.changed_row(done)])[0]

@@ -8,8 +8,8 @@ from typing import Final
 
 from yaadwatch.core.ingest import likeness
 from yaadwatch.core.ingest.lettering import bare, folded
+from yaadwatch.engine import succession
 from yaadwatch.engine.remember.drafts import Draft, Match, Ready
-from yaadwatch.engine.workspace import AGENT
 from yaadwatch.model.nodes import Node, canonical_kind
 from yaadwatch.store import anchors, hot, nodes, provenance
 from yaadwatch.store.connection import Connection
@@ -113,7 +113,7 @@ def _may_be(conn: Connection, draft: Draft, node: Node) -> bool:
         return False
     if provenance.of_node(conn, node.id):
         return False
-    if draft.origin.startswith(AGENT) and hot.is_persons(conn, node.id):
+    if not succession.is_person(draft.origin) and hot.is_persons(conn, node.id):
         return False
     if not draft.files and not draft.symbols:
         return True

@@ -26,7 +26,7 @@ from yaadwatch.engine.remember.drafts import (
     merged,
 )
 from yaadwatch.engine.remember.existing_rows import Standing
-from yaadwatch.engine.workspace import AGENT, Home
+from yaadwatch.engine.workspace import Home
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
@@ -40,10 +40,24 @@ OF_ITS_OWN: Final = frozenset(("task", "skill"))
 """Kinds that are more than a word about a memory: it has a state, or is shown elsewhere."""
 
 
-def store(conn: Connection, home: Home, item: Ready, now: datetime) -> Admitted:
+def store(
+    conn: Connection,
+    home: Home,
+    item: Ready,
+    now: datetime,
+    *,
+    elsewhere: dismissing.Elsewhere | None = None,
+) -> Admitted:
     """Store a prepared draft inside a transaction, or confirm the memory that says the same.
 
     The memory under its key, or that it refines, gets the words as a new version.
+
+    Args:
+        conn: in a transaction.
+        home: what may be reached.
+        item: the draft.
+        now: when it comes.
+        elsewhere: what a person dismissed in another store, and an agent states again.
 
     Raises:
         YaadError: CONFLICT when the memory under the key is not at the version expected, or another
@@ -59,7 +73,7 @@ def store(conn: Connection, home: Home, item: Ready, now: datetime) -> Admitted:
         twin = nodes.by_hash(conn, item.scope, item.text_hash, thing=False)
         match = Match(twin, matching.SAME) if twin is not None else None
     if match is None or match.how in (matching.KEYED, matching.REFINES):
-        dismissing.refuse(conn, item.text, actor=item.draft.origin)
+        dismissing.refuse(conn, item.text, actor=item.draft.origin, elsewhere=elsewhere)
         dismissing.lift(conn, [item.text], actor=item.draft.origin)
     if match is not None:
         known = match.node
@@ -183,7 +197,7 @@ def change(
 def _reworded(conn: Connection, home: Home, item: Ready, holder: Node, now: datetime) -> Admitted:
     """Give the memory under a key the words that are said under it now."""
     node_changes.refuse_said(conn, holder, item.text)
-    if item.draft.origin.startswith(AGENT) and hot.is_persons(conn, holder.id):
+    if is_kept_from(conn, item.draft.origin, holder.id):
         raise YaadError(
             Code.REFUSED,
             f"A person said what is kept under the key {holder.key}: {quoted(holder.text)}; "

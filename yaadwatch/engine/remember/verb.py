@@ -10,19 +10,22 @@ from dataclasses import asdict, replace
 from yaadwatch.core.truth.claiming.statements import HOLDS_IN
 from yaadwatch.engine import json_views
 from yaadwatch.engine.agent_files import package_scope
+from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts import overlapping
 from yaadwatch.engine.doubts.overlapping import Overlap
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.remember import matching, named_files, preparing, replacing, storing
 from yaadwatch.engine.remember.drafts import NEW, Admitted, Draft, Ready, clean_key, clean_kind
-from yaadwatch.engine.store_lookup import Shelf
+from yaadwatch.engine.store_lookup import Shelf, shelves
 from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.workspace import PERSON, Call, Home, Space, or_say
 from yaadwatch.model.authority import of_origin
 from yaadwatch.model.nodes import PROJECT, USER
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import supersession
+from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import authority, contradictions
+from yaadwatch.store.truth.dismissals import Dismissal
 
 
 def remember(
@@ -84,7 +87,9 @@ def remember(
         pinned=pin,
     )
     if scope == USER:
-        admitted = admit(home, None, [draft])[0]
+        with shelves(home, call) as both:
+            beside = () if both.project is None else (both.project.db,)
+            admitted = admit(home, None, [draft], beside=beside)[0]
         return _told(home, call, admitted, Shelf(db=home.user, space=None))
     of_a_project = bool(files or symbols) or kind == "task"
     own = "" if of_a_project else "For all your projects: yaadwatch remember --scope user TEXT."
@@ -97,7 +102,7 @@ def remember(
             space = stack.enter_context(home.space(call, to_write=True))
         learned = current.session_of(home, call, space, session)
         placed = _placed(draft, call, space, learned)
-        admitted = admit(home, space, [placed])[0]
+        admitted = admit(home, space, [placed], beside=(home.user,))[0]
         return _told(home, call, admitted, Shelf(db=space.db, space=space))
 
 
@@ -139,7 +144,9 @@ def _whose(conn: Connection, node: str) -> dict[str, object]:
     return whose | {"waits": authority.is_waiting(conn, node)}
 
 
-def admit(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Admitted]:
+def admit(
+    home: Home, space: Space | None, drafts: Sequence[Draft], *, beside: Sequence[Database] = ()
+) -> list[Admitted]:
     """Store drafts, all or none, in one transaction; answers come in their order.
 
     A draft that says what a living node says already is that node: said by a caller it is confirmed
@@ -149,6 +156,7 @@ def admit(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Admi
         home: what may be reached.
         space: the work tree that they are about; None for the user's own store.
         drafts: the statements.
+        beside: other stores in which a person may have dismissed what agents and imports state.
 
     Raises:
         YaadError: BAD_REQUEST, TOO_LARGE, NOT_FOUND, as for `remember`.
@@ -157,8 +165,12 @@ def admit(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Admi
     ready = preparing.prepare(home, space, drafts)
     db = home.user if space is None else space.db
 
+    elsewhere: dict[str, Dismissal] = {}
+    for item in ready if beside else ():
+        elsewhere |= dismissing.in_stores(beside, [item.text], actor=item.draft.origin)
+
     def commit(conn: Connection) -> list[Admitted]:
-        stored = [storing.store(conn, home, item, now) for item in ready]
+        stored = [storing.store(conn, home, item, now, elsewhere=elsewhere) for item in ready]
         # Asked here: another connection would have to read anew what was just written.
         stored = [replace(one, torn=True) if _is_torn(conn, one) else one for one in stored]
         if space is None:

@@ -13,6 +13,7 @@ import apsw
 
 from yaadwatch.model.authority import Authority, of_origin
 from yaadwatch.store.codec import from_ms, json_list
+from yaadwatch.store.truth import proposals
 
 APPROVED: Final = "approved"
 """The change of a version by which a person approved the words of an agent or an import."""
@@ -70,7 +71,9 @@ def persons_word(node: str) -> str:
 
 
 def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Authority]:
-    """Return whose word each of some memories is."""
+    """Return whose word each of some memories is, with the new words that wait for it."""
+    wanted = list(ids)
+    proposed = proposals.waiting(conn, wanted)
     rows = conn.execute(
         f"""
         SELECT id, origin, from_git, created_ms, {persons_word("nodes")},
@@ -86,7 +89,7 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Authority]:
          WHERE id IN (SELECT value FROM json_each(?))
          ORDER BY id
         """,  # noqa: S608
-        (json_list(ids),),
+        (json_list(wanted),),
     )
     found = {}
     for node, origin, from_git, created_ms, is_persons, approved_ms, editor, scope, package in rows:
@@ -95,7 +98,7 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Authority]:
             whose = of_origin(editor, whose.at)  # an agent gave a person's memory other words
         elif is_persons and not whose.is_persons and approved_ms is not None:
             whose = replace(whose, approved_at=from_ms(approved_ms))
-        found[node] = replace(whose, scope=scope, package=package)
+        found[node] = replace(whose, scope=scope, package=package, proposal=proposed.get(node))
     return found
 
 
@@ -119,8 +122,9 @@ def is_waiting(conn: apsw.Connection, id: str) -> bool:
 
 
 def count_waiting(conn: apsw.Connection) -> int:
-    """Return how many memories wait for a person."""
-    return int(conn.execute(f"SELECT count(*) FROM ({_WAITING})").get)  # noqa: S608
+    """Return how many notes and proposals wait for a person."""
+    notes = int(conn.execute(f"SELECT count(*) FROM ({_WAITING})").get)  # noqa: S608
+    return notes + len(proposals.waiting(conn))
 
 
 _WAITING: Final = f"""

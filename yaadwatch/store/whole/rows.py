@@ -28,6 +28,7 @@ STAYS: Final = {
     "stale_flags": "doubts are of the present; found again",
     "agent_files": "how the files of this machine take part",
     "agreements": "keyed with this machine's key",
+    "proposals": "they wait for the person of this store",
     "branch_blocks": "keyed with this machine's key",
     "file_snapshots": "copies of this machine's files; `export --format raw` gives imported ones",
     "events": "what happened in this store; an import is an event of the other one",

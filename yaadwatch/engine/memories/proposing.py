@@ -1,0 +1,148 @@
+"""Proposals: new words of an agent for a memory of a person, which the person decides about."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from yaadwatch.core import privacy, text
+from yaadwatch.core.quoting import quoted
+from yaadwatch.core.wording import words_hash
+from yaadwatch.engine import json_views, node_changes
+from yaadwatch.engine.authority import dismissing
+from yaadwatch.engine.store_lookup import Held, Shelves
+from yaadwatch.model import events
+from yaadwatch.model.authority import Proposal
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.ids import called
+from yaadwatch.model.nodes import Node
+from yaadwatch.store import anchors, nodes
+from yaadwatch.store import events as log
+from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import authority, dismissals, proposals
+
+PROPOSED: Final = "proposed"
+"""The `change` of the event that a proposal leaves."""
+PROPOSED_BY: Final = "proposed by "
+"""What the reason begins with of the version that an approval makes."""
+
+
+def is_needed(conn: Connection, node_id: str, *, actor: str) -> bool:
+    """Return whether whoever changes a memory may only propose new words for it."""
+    return not dismissing.is_persons(actor) and bool(authority.approved(conn, [node_id]))
+
+
+def propose(
+    both: Shelves, held: Held, said: str, now: datetime, *, actor: str, masked: tuple[str, ...]
+) -> dict[str, object]:
+    """Store new words for a memory of a person, which stays as it is; the answer is Updated.
+
+    Args:
+        both: the stores of the call.
+        held: the memory.
+        said: the new words, masked.
+        now: when they are proposed.
+        actor: who proposes them.
+        masked: kinds of secrets that were masked in them.
+
+    Raises:
+        YaadError: REFUSED when a person does not want these words; CONFLICT when another memory
+            says the same.
+    """
+    elsewhere = dismissing.in_stores(both.beside(held), [said], actor=actor)
+    proposal = Proposal(node=held.id, text=said, actor=actor, at=now)
+    return held.db.write(_propose, proposal, elsewhere) | {"masked": list(masked)}
+
+
+def _propose(
+    conn: Connection, proposal: Proposal, elsewhere: dismissing.Elsewhere
+) -> dict[str, object]:
+    node = nodes.get(conn, proposal.node)
+    short = called(proposal.node)
+    if node is None or node.archived_at is not None:
+        raise YaadError(
+            Code.CONFLICT,
+            f"Memory {short} was archived or erased meanwhile; nothing was proposed.",
+            hint=f"See what became of it: yaadwatch history {short}",
+        )
+    dismissing.refuse(conn, proposal.text, actor=proposal.actor, elsewhere=elsewhere)
+    node_changes.refuse_twin(conn, replace(node, text_hash=text.text_hash(proposal.text)))
+    proposals.put(conn, proposal)
+    body: dict[str, object] = {"change": PROPOSED}
+    log.append(conn, Event(kind=events.NODE_UPDATED, at=proposal.at, subject=node.id, body=body))
+    row = json_views.attributed(conn, [json_views.changed_row(node)])[0]
+    return row | {
+        "version": node.version,
+        "anchors": json_views.anchor_rows(anchors.of_nodes(conn, [node.id]).get(node.id, ())),
+        "lacking": None,
+        "waits": True,
+    }
+
+
+def decided(conn: Connection, proposal: Proposal, decision: str) -> None:
+    """Note what a person decided about a proposal, inside the transaction that does it."""
+    node = nodes.get(conn, proposal.node)
+    if node is not None:
+        proposals.put(conn, replace(proposal, decision=decision, version=node.version))
+
+
+def dismiss(conn: Connection, proposal: Proposal, now: datetime) -> dict[str, object]:
+    """Keep the person's words, and remember that the person does not want the proposed ones."""
+    node = _require(conn, proposal)
+    dismissing.put(conn, replace(node, text=proposal.text), now)
+    decided(conn, proposal, dismissing.DISMISS)
+    return json_views.attributed(conn, [json_views.changed_row(node)])[0]
+
+
+def reopen(conn: Connection, proposal: Proposal) -> dict[str, object]:
+    """Let a proposal wait again; its words are not unwanted any more."""
+    node = _require(conn, proposal)
+    dismissals.lift(conn, [words_hash(proposal.text)])
+    proposals.put(conn, replace(proposal, decision="", version=0))
+    return json_views.attributed(conn, [json_views.changed_row(node)])[0]
+
+
+def require_same(proposal: Proposal, seen: str | None) -> None:
+    """Refuse to decide about other proposed words than those that the person saw.
+
+    Raises:
+        YaadError: CONFLICT, with the words that are proposed now.
+    """
+    if seen is not None and token(proposal) != seen:
+        raise YaadError(
+            Code.CONFLICT,
+            f"The proposal for memory {called(proposal.node)} changed meanwhile; {proposal.by} now "
+            f"proposes {quoted(proposal.text)}. Nothing was decided.",
+            hint="See it again: yaadwatch review",
+        )
+
+
+def require_no_secret(node_id: str, said: str) -> None:
+    """Refuse to approve words that hold a secret.
+
+    Raises:
+        YaadError: REFUSED, without the words.
+    """
+    secrets = privacy.kept(said).kinds
+    if secrets:
+        raise YaadError(
+            Code.REFUSED,
+            f"Memory {called(node_id)} holds what looks like a secret ({', '.join(secrets)}); it "
+            "was not approved.",
+            hint=f"Dismiss it, or give it other words: yaadwatch review --edit {called(node_id)} "
+            "TEXT",
+        )
+
+
+def token(proposal: Proposal) -> str:
+    """Return what tells one proposal for a memory from another."""
+    return text.text_hash(f"{proposal.actor}\0{proposal.text}")[:12]
+
+
+def _require(conn: Connection, proposal: Proposal) -> Node:
+    node = nodes.get(conn, proposal.node)
+    if node is None:
+        raise YaadError(
+            Code.NOT_FOUND, f"Memory {called(proposal.node)} was erased; nothing was done."
+        )
+    return node

@@ -1,0 +1,78 @@
+"""New words that agents and imports propose for memories of a person, one proposal a memory.
+
+The last proposal replaces the one before it. A decided one stays, so that the decision can be
+undone.
+"""
+
+from collections.abc import Iterable
+
+import apsw
+
+from yaadwatch.model.authority import Proposal
+from yaadwatch.store.codec import from_ms, json_list, to_ms
+
+_COLUMNS = "node, text, actor, at_ms, decision, version"
+
+
+def put(conn: apsw.Connection, proposal: Proposal) -> None:
+    """Store a proposal, in place of any other for the same memory."""
+    conn.execute(
+        f"INSERT OR REPLACE INTO proposals ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608
+        (
+            proposal.node,
+            proposal.text,
+            proposal.actor,
+            to_ms(proposal.at),
+            proposal.decision,
+            proposal.version,
+        ),
+    )
+
+
+def get(conn: apsw.Connection, node: str) -> Proposal | None:
+    """Return the proposal for a memory, waiting or decided; None without one."""
+    rows = conn.execute(f"SELECT {_COLUMNS} FROM proposals WHERE node = ?", (node,))  # noqa: S608
+    return next(map(_proposal, rows), None)
+
+
+def waiting(conn: apsw.Connection, ids: Iterable[str] | None = None) -> dict[str, Proposal]:
+    """Return the proposals that wait, by memory, newest first.
+
+    Args:
+        conn: a snapshot.
+        ids: of the memories; all when None.
+    """
+    rows = conn.execute(
+        f"""
+        SELECT {_COLUMNS}
+          FROM proposals
+         WHERE decision = '' AND (?1 IS NULL OR node IN (SELECT value FROM json_each(?1)))
+           AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
+         ORDER BY at_ms DESC, node
+        """,  # noqa: S608
+        (None if ids is None else json_list(ids),),
+    )
+    return {proposal.node: proposal for proposal in map(_proposal, rows)}
+
+
+def drop_holding(conn: apsw.Connection, words: Iterable[str]) -> None:
+    """Delete the proposals that contain one of some words."""
+    conn.execute(
+        """
+        DELETE FROM proposals
+         WHERE EXISTS (SELECT 1 FROM json_each(?) AS gone WHERE instr(text, gone.value) > 0)
+        """,
+        (json_list(words),),
+    )
+
+
+def _proposal(row: tuple[str, str, str, int, str, int]) -> Proposal:
+    node, text, actor, at_ms, decision, version = row
+    return Proposal(
+        node=node,
+        text=text,
+        actor=actor,
+        at=from_ms(at_ms),
+        decision=decision,
+        version=version,
+    )
