@@ -231,7 +231,7 @@ def _print_flagged(answer: "dict[str, Any]", terminal: Terminal) -> None:
             indent=2,
         )
         terminal.line(one["reason"], indent=4)
-        who = "a person can replace it: " if one["by"] == "person" else "replace it: "
+        who = "a person can replace it: " if one["replaced_by"] == "person" else "replace it: "
         terminal.line(f"{who}{one['replace']}", indent=4)
     if more := answer.get("flagged_more"):
         terminal.line(f"and {more} more: yaadwatch stale", indent=2)

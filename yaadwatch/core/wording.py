@@ -7,6 +7,10 @@ from typing import Final
 
 from yaadwatch.core.text import normalise
 
+_LEADING: Final = re.compile(r"(?m)^\s*(?:(?:[-*+>]|#{1,6}|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?)+")
+"""Marks of list items, headings, quotations and tasks."""
+_LINK: Final = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)")
+_TAG: Final = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}\s*/?>|~~")
 _EMPHASIS: Final = re.compile(r"[*`\"'“”‘’«»]+|(?<!\w)_+|_+(?!\w)")
 _BLOB: Final = re.compile(
     r"[A-Za-z0-9+/]{40,}={0,2}|(?:\\x[0-9a-fA-F]{2}){8,}|(?:%[0-9a-fA-F]{2}){8,}"
@@ -38,14 +42,15 @@ _ADDRESSES: Final = re.compile(
 def words_hash(text: str) -> str:
     """Return 32 hex digits that are equal for texts that differ in nothing a reader would notice.
 
-    Case, emphasis, quotation marks, characters that cannot be seen, and marks at the end are left
-    out; `core.text.text_hash` keeps them.
+    Case, Markdown (marks of lists and headings, emphasis, links, tags), quotation marks, characters
+    that cannot be seen, and marks at the end are left out; `core.text.text_hash` keeps them.
     """
     seen = "".join(
         one
         for one in unicodedata.normalize("NFKC", text)
         if one.isspace() or unicodedata.category(one) not in ("Cf", "Cc", "Mn")
     )
+    seen = _TAG.sub("", _LINK.sub(r"\1", _LEADING.sub("", seen)))
     words = normalise(" ".join(_EMPHASIS.sub("", seen).split())).casefold().rstrip(" .,;:!?…")
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 

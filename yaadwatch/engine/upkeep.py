@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from yaadwatch.core.truth import decay
-from yaadwatch.engine import node_changes
+from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.doubts import ageing
 from yaadwatch.engine.truth import gaps, scrubbing
 from yaadwatch.engine.workspace import Call, Home
@@ -27,6 +27,7 @@ from yaadwatch.store import edges, fulltext, nodes, projects, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
+from yaadwatch.store.truth import authority
 
 OWN: Final = "user"
 """What the user's own store is called: where there would be the folder of a project."""
@@ -219,10 +220,11 @@ def _keep(home: Home, store: _Store, done: Upkept, *, dry_run: bool, accept: boo
     if not dry_run:
         ids = [node.id for node, _ in fading]
         fading = [one for some in _chunks(ids) for one in db.write(_archive, some, settings, now)]
-    done.archived += [
+    rows = [
         {"id": node.id, "text": node.text, "confidence": round(left, 3), "project": store.where}
         for node, left in fading
     ]
+    done.archived += db.read(json_views.attributed, rows)
     old, before, archived = list[Node](), _prune_before(home, now), 0
     for batch in _batches(db, archived=True):
         archived += len(batch)
@@ -230,10 +232,19 @@ def _keep(home: Home, store: _Store, done: Upkept, *, dry_run: bool, accept: boo
     if decay.too_many(len(old), archived) and not accept:
         done.held.append(_held(store, "erased", old, archived))
         old = []
+    whose = db.read(authority.of_nodes, [node.id for node in old])
     if not dry_run:
         ids = [node.id for node in old]
         old = [one for some in _chunks(ids) for one in db.write(_prune, some, before, now)]
-    done.pruned += [{"id": node.id, "text": node.text, "project": store.where} for node in old]
+    done.pruned += [
+        {
+            "id": node.id,
+            "text": node.text,
+            "project": store.where,
+            **json_views.by_row(whose.get(node.id)),
+        }
+        for node in old
+    ]
     gone = [node.id for node in old]
     done.orphans += db.read(_lonely_without, gone) if dry_run else _tidy(db, now)
 
@@ -248,7 +259,10 @@ def _held(store: _Store, what: str, found: Sequence[Node], total: int) -> dict[s
         "what": what,
         "count": len(found),
         "of": total,
-        "memories": [{"id": node.id, "text": node.text} for node in found[:HELD_SHOWN]],
+        "memories": store.db.read(
+            json_views.attributed,
+            [{"id": node.id, "text": node.text} for node in found[:HELD_SHOWN]],
+        ),
     }
 
 

@@ -47,6 +47,7 @@ class Authority:
         approved_at: when a person approved words that are not a person's; None before that.
         scope: `project`, or `user` for what holds in all projects of a person.
         package: the folder that it was stated for; '' when the store names none.
+        branch: whose uncommitted work it is about; '' when it holds wherever its code is.
         proposal: new words for it that wait for a person.
     """
 
@@ -56,6 +57,7 @@ class Authority:
     approved_at: datetime | None = None
     scope: str = "project"
     package: str = ""
+    branch: str = ""
     proposal: Proposal | None = None
 
     @property

@@ -107,7 +107,7 @@ def _for_agents(found: "dict[str, object]") -> "dict[str, object]":
         return found
     named = [
         row | {"replace": _COMMAND.sub(rf"{PREFIX}\1", str(row["replace"]))}
-        if row["by"] != "person"
+        if row["replaced_by"] != "person"
         else row
         for row in rows
     ]

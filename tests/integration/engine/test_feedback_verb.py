@@ -3,6 +3,7 @@
 from engine_world import table
 
 from yaadwatch.engine.memories import feedback
+from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.workspace import Call
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -28,7 +29,10 @@ def test_approving_confirms(repo):
 
 
 def test_editing_makes_a_version_of_masked_words(repo):
-    memory = repo.remember("The API port is 8080")
+    stated = remembering.remember(
+        repo.home, Call(folder=repo.path, origin="agent:codex"), text="The API port is 8080"
+    )
+    memory = stated["id"]
 
     done = judge(repo, memory, "edit", text=f"The API port is 9090, with {TOKEN}")
 
@@ -37,6 +41,17 @@ def test_editing_makes_a_version_of_masked_words(repo):
     assert last(repo, memory) == ("edited", "agent:claude")
     with repo.db() as db:
         assert TOKEN not in repr(table(db, "node_versions"))
+
+
+def test_editing_what_a_person_said_proposes_masked_words(repo):
+    memory = repo.remember("The API port is 8080")
+
+    done = judge(repo, memory, "edit", text=f"The API port is 9090, with {TOKEN}")
+
+    assert (done["version"], done["text"]) == (1, "The API port is 8080")
+    assert done["proposed"]["text"].startswith("The API port is 9090")
+    with repo.db() as db:
+        assert TOKEN not in repr(table(db, "proposals"))
 
 
 def test_discarding_archives_with_the_reason_masked(repo):

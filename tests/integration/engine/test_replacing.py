@@ -64,7 +64,7 @@ def five(repo):
     [
         (FIVE, {"files": ("src/net.py",)}, "definition"),
         ("`fetch_with_retry` waits longer each time", {}, "definition"),
-        ("The mirror is slow, see src/net.py", {}, "file"),
+        ("Slow downloads are logged, see src/net.py", {}, "file"),
         ("Downloads are tried 7 times", {}, "words"),
         ("Always try downloads five times", {"kind": "convention"}, "words"),
     ],
@@ -75,13 +75,22 @@ def test_a_statement_about_the_same_offers_to_replace_the_flagged_one(
     answer = stated(repo, said, **fields)
 
     (offer,) = answer["flagged"]
-    assert (offer["id"], offer["on"], offer["by"]) == (flagged, on, "you")
+    assert (offer["id"], offer["on"], offer["replaced_by"]) == (flagged, on, "you")
     new, old = answer["id"][-8:], flagged[-8:]
     assert offer["replace"] == f"yaadwatch link {new} supersedes {old}"
     assert "3 is now 5" in offer["reason"]
 
 
-@pytest.mark.parametrize("said", ["Uploads are signed", "src/new.py talks to the bank"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Uploads are signed",
+        "src/new.py talks to the bank",
+        "The mirror is slow, see src/net.py",
+        "src/net.py needs an owner",
+        "Certificates of all partners expire in src/net.py after ninety days, so renew them",
+    ],
+)
 def test_a_statement_about_something_else_offers_nothing(repo, flagged, said):
     assert "flagged" not in stated(repo, said)
 
@@ -110,7 +119,7 @@ def test_a_file_that_moved_is_still_the_file_of_the_flagged_one(repo, flagged):
     repo.commit("Rename net")
     repo.check()
 
-    answer = stated(repo, "The mirror is slow, see src/http.py")
+    answer = stated(repo, "Slow downloads are logged, see src/http.py")
 
     assert [offer["id"] for offer in answer["flagged"]] == [flagged]
 
@@ -121,7 +130,7 @@ class TestAgents:
         old = stated(repo, THREE, by=codex, symbols=("fetch_with_retry",))["id"]
         five(repo)
         answer = stated(repo, FIVE, by=codex, files=("src/net.py",))
-        assert answer["flagged"][0]["by"] == "you"
+        assert answer["flagged"][0]["replaced_by"] == "you"
 
         linked(repo, answer["id"], old, by=codex)
 
@@ -130,7 +139,7 @@ class TestAgents:
 
     def test_what_a_person_stated_stays_until_a_person_decides(self, repo, flagged):
         answer = stated(repo, FIVE, by=f"{AGENT}codex", files=("src/net.py",))
-        assert answer["flagged"][0]["by"] == "person"
+        assert answer["flagged"][0]["replaced_by"] == "person"
 
         linked(repo, answer["id"], flagged, by=f"{AGENT}codex")
 

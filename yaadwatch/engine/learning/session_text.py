@@ -1,16 +1,19 @@
 """The words of a session, made from what is kept of it: when it ends, and when a memory goes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from yaadwatch.core import cjk, text
 from yaadwatch.core.recall import past
 from yaadwatch.core.recall.past import Lesson
+from yaadwatch.core.wording import words_hash
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.sessions import LEARNED, Session
 from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import doings, rows, tasks
+from yaadwatch.store.truth import dismissals
 
 
 def told(conn: Connection, session: Session) -> str:
@@ -19,9 +22,16 @@ def told(conn: Connection, session: Session) -> str:
         session,
         facts=session.facts,
         learned=lessons_of(conn, session.id),
-        notes=[note.text for note in doings.notes(conn, session.id)],
+        notes=_wanted(conn, [note.text for note in doings.notes(conn, session.id)]),
         ended_at=session.ended_at,
     )
+
+
+def _wanted(conn: Connection, notes: Sequence[str]) -> list[str]:
+    """Return the notes of a session without those whose words a person dismissed or forgot."""
+    hashes = [words_hash(note) for note in notes]
+    unwanted = dismissals.of_hashes(conn, hashes) if hashes else {}
+    return [note for note, digest in zip(notes, hashes, strict=True) if digest not in unwanted]
 
 
 def lessons_of(conn: Connection, session: str) -> list[Lesson]:

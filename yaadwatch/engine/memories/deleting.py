@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from yaadwatch.core import text
+from yaadwatch.engine import json_views
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.learning import session_text
 from yaadwatch.engine.store_lookup import shelves
@@ -15,6 +16,7 @@ from yaadwatch.model.ids import called
 from yaadwatch.store import agreements, edges, nodes, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import authority
 
 
 def delete_node(home: Home, call: Call, *, id: str) -> dict[str, object]:
@@ -53,6 +55,7 @@ def _delete(conn: Connection, node_id: str, now: datetime, actor: str) -> dict[s
             hint=f"Forget it first, and delete it then: yaadwatch forget {called(node_id)}",
         )
     related = edges.of_node(conn, node_id, ALL)
+    whose = authority.of_nodes(conn, [node_id]).get(node_id)
     for worktree, path in agreements.places(conn, node_id):
         agreements.bury(conn, worktree, path, [text.text_hash(node.text)], now)
     dismissing.note(conn, node, now, actor=actor, reason="")
@@ -66,4 +69,5 @@ def _delete(conn: Connection, node_id: str, now: datetime, actor: str) -> dict[s
         "text": node.text,
         "edges": len(related),
         "at": now,
+        **json_views.by_row(whose),
     }

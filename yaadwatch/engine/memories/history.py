@@ -17,7 +17,7 @@ from yaadwatch.model.nodes import Node, Version
 from yaadwatch.model.settings import HISTORY_CHARS_MAX, HISTORY_SHOWN_MAX
 from yaadwatch.store import anchors, nodes
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth import versions
+from yaadwatch.store.truth import authority, versions
 from yaadwatch.store.truth.erasing import INSTEAD
 
 
@@ -32,6 +32,7 @@ def history(home: Home, call: Call, *, id: str) -> dict[str, object]:
     with shelves(home, call) as both:
         held = both.find(id)
         node, (past, more) = held.db.read(_with_latest, held.id)
+        whose = held.db.read(authority.of_nodes, [held.id]).get(held.id)
     return {
         "id": node.id,
         "version": node.version,
@@ -50,6 +51,7 @@ def history(home: Home, call: Call, *, id: str) -> dict[str, object]:
             for one in past
         ],
         "more": more,
+        **json_views.by_row(whose),
     }
 
 

@@ -5,6 +5,7 @@ A relation that ended stays, with the time in which it held; deleting one is for
 
 import json
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -16,6 +17,7 @@ from yaadwatch.engine.remember.drafts import clean_attributes, refuse_secret
 from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events, times
+from yaadwatch.model.authority import Authority
 from yaadwatch.model.edges import SUPERSEDES, Edge, canonical_kind
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
@@ -26,6 +28,7 @@ from yaadwatch.model.times import instant
 from yaadwatch.store import edges, nodes
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import authority
 
 OURS = {
     "touches": "Name the file when you remember: yaadwatch remember --file PATH",
@@ -110,10 +113,11 @@ def link(
             weighed=weight is not None,
             described=attributes is not None,
         )
+        whose = held.db.read(authority.of_nodes, done.ends)
     undo = f"yaadwatch unlink {called(start)} {kind} {called(end)}" if done.made else ""
     if done.changed and done.before is not None:
         undo = _again(done.before, whole=True)
-    return _row(done.edge, done.ends, undo) | {
+    return _row(done.edge, done.ends, whose, undo) | {
         "made": done.made,
         "changed": done.changed,
         "masked": list(privacy.tree_kinds(attributes or {})),
@@ -133,9 +137,10 @@ def unlink(home: Home, call: Call, *, id: str, kind: str, to: str) -> dict[str, 
         now = home.clock.now()
         edge = Edge(from_node=start, to_node=end, kind=kind, created_at=now, valid_from=now)
         ends, ended = held.db.write(_unlink, edge, now, actor=call.origin)
+        whose = held.db.read(authority.of_nodes, ends)
     if ended is None:
-        return _row(edge, ends, "") | {"ended": False}
-    return _row(ended, ends, _again(ended)) | {"ended": True}
+        return _row(edge, ends, whose, "") | {"ended": False}
+    return _row(ended, ends, whose, _again(ended)) | {"ended": True}
 
 
 def close_link(home: Home, call: Call, *, edge: int, at: str | None = None) -> dict[str, object]:
@@ -154,8 +159,9 @@ def close_link(home: Home, call: Call, *, edge: int, at: str | None = None) -> d
         ended, ends, before = both.nearest.db.write(
             _close, edge, ending, now, dated=at is not None, actor=call.origin
         )
+        whose = both.nearest.db.read(authority.of_nodes, ends)
     undo = "" if before else _again(ended, since=ended.valid_until)
-    return _row(ended, ends, undo) | {"ended": not before}
+    return _row(ended, ends, whose, undo) | {"ended": not before}
 
 
 def delete_edge(
@@ -437,10 +443,18 @@ def _ends(conn: Connection, edge: Edge) -> dict[str, Node]:
     return found
 
 
-def _row(edge: Edge, ends: dict[str, Node], undo: str) -> dict[str, object]:
-    return json_views.edge_row(edge) | {
-        "id": edge.from_node,
-        "text": ends[edge.from_node].text,
-        "to_text": ends[edge.to_node].text,
-        "undo": undo or None,
-    }
+def _row(
+    edge: Edge, ends: dict[str, Node], whose: Mapping[str, Authority], undo: str
+) -> dict[str, object]:
+    of_end = json_views.by_row(whose.get(edge.to_node))
+    return (
+        json_views.edge_row(edge)
+        | {
+            "id": edge.from_node,
+            "text": ends[edge.from_node].text,
+            "to_text": ends[edge.to_node].text,
+            "undo": undo or None,
+        }
+        | json_views.by_row(whose.get(edge.from_node))
+        | {f"to_{name}": of_end[name] for name in ("by", "unverified", "reach")}
+    )

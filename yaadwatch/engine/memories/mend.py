@@ -27,6 +27,7 @@ from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.store import anchors, flags, nodes
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.truth import authority
 
 UNDO_CHARS_MAX = 300
 """A longer text is no command line; its version is shown by `yaadwatch show`."""
@@ -267,18 +268,23 @@ def _accept(
     else:
         space.db.write(_write, home, done, "reanchored", call.origin)
     against = {} if dry_run else contradicting.told(home, shelf, node.id)
-    return against | {
-        "id": node.id,
-        "before": node.text,
-        "text": worded.text,
-        "reason": flag.reason,
-        "path": proposal.path,
-        "also_changed": proposal.also_changed,
-        "still_flagged": None,
-        "anchors": json_views.anchor_rows(rests_on.anchors),
-        "lacking": rests_on.lacking or None,
-        "undo": None if dry_run else _undo(done) or None,
-    }
+    whose = space.db.read(authority.of_nodes, [node.id]).get(node.id)
+    return (
+        against
+        | json_views.by_row(whose)
+        | {
+            "id": node.id,
+            "before": node.text,
+            "text": worded.text,
+            "reason": flag.reason,
+            "path": proposal.path,
+            "also_changed": proposal.also_changed,
+            "still_flagged": None,
+            "anchors": json_views.anchor_rows(rests_on.anchors),
+            "lacking": rests_on.lacking or None,
+            "undo": None if dry_run else _undo(done) or None,
+        }
+    )
 
 
 def _living(conn: Connection, node_id: str) -> tuple[Node, Sequence[Anchor]]:

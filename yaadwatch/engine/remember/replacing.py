@@ -4,14 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from yaadwatch.core.recall.brief import said_where
+from yaadwatch.engine import json_views
 from yaadwatch.engine.doubts.overlapping import Overlap
 from yaadwatch.engine.doubts.places import Said, said_in
 from yaadwatch.engine.remember.drafts import Admitted
 from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.workspace import AGENT, Call
+from yaadwatch.model.authority import Authority
 from yaadwatch.model.edges import SUPERSEDES
 from yaadwatch.model.ids import called
 from yaadwatch.store import hot
+from yaadwatch.store.truth import authority
 
 OFFERS_MAX: Final = 3
 """Flagged memories that one answer offers to replace."""
@@ -30,10 +33,18 @@ def offers(shelf: Shelf, call: Call, admitted: Admitted) -> dict[str, object]:
     shown = admitted.flagged[:OFFERS_MAX]
     ids = [one.node.id for one in shown]
     persons = shelf.db.read(hot.persons, [admitted.node.id, *ids])
+    whose = shelf.db.read(authority.of_nodes, ids)
     places = shelf.db.read(said_in, shelf.space.worktree.id, ids)
     return {
         "flagged": [
-            _row(one, admitted, call, is_persons=one.node.id in persons, places=places)
+            _row(
+                one,
+                admitted,
+                call,
+                is_persons=one.node.id in persons,
+                whose=whose.get(one.node.id),
+                places=places,
+            )
             for one in shown
         ],
         "flagged_more": len(admitted.flagged) - len(shown) or None,
@@ -46,6 +57,7 @@ def _row(
     call: Call,
     *,
     is_persons: bool,
+    whose: Authority | None,
     places: Mapping[str, Sequence[Said]],
 ) -> dict[str, object]:
     said = places.get(one.node.id, ())
@@ -59,6 +71,7 @@ def _row(
         "reason": one.flag.reason,
         "on": one.on,
         "replace": f"edit the line {where}" if where else link,
-        "by": "person" if is_agents and is_persons else "you",
+        "replaced_by": "person" if is_agents and is_persons else "you",
+        **json_views.by_row(whose),
     }
     return row | ({"said_in": [place._asdict() for place in said]} if said else {})

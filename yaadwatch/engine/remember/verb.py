@@ -123,9 +123,7 @@ def _told(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[str,
         "holds_in": admitted.node.attributes.get(HOLDS_IN),
         "lacking": admitted.lacking or None,
         "missing": [asdict(one) for one in admitted.missing] or None,
-        "supersedes": {"id": before.id, "version": before.version, "text": before.text}
-        if before is not None
-        else None,
+        "supersedes": None,
     }
     if admitted.node.origin != PERSON:  # a person's own needs no look
         told |= shelf.db.read(_whose, admitted.node.id)
@@ -134,6 +132,15 @@ def _told(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[str,
             of_origin(admitted.node.origin, admitted.node.created_at), scope=admitted.node.scope
         )
         told |= json_views.by_row(whose) | {"waits": False}
+    if before is not None:
+        told["supersedes"] = {
+            "id": before.id,
+            "version": before.version,
+            "text": before.text,
+            **{
+                name: told[name] for name in ("by", "said_at", "approved_at", "unverified", "reach")
+            },
+        }
     against = contradicting.told(home, shelf, admitted.node.id) if admitted.torn else {}
     return told | against | replacing.offers(shelf, call, admitted)
 

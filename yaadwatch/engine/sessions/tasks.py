@@ -101,7 +101,8 @@ def task_update(
             return changed
 
         node, row = space.db.write(change)
-    return _row(node, row) | {"made": made}
+        told = space.db.read(json_views.attributed, [_row(node, row)])[0]
+    return told | {"made": made}
 
 
 def _find(space: Space, id: str) -> str:

@@ -8,7 +8,7 @@ from bridges.agents import CARRIERS
 from bridges.instructing import LINK, PROSE, THANKS, TO_DO
 from bridges.rules import Statement
 from yaadwatch.core.text import text_hash
-from yaadwatch.engine import node_changes
+from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.agent_files.finding import Found
 from yaadwatch.engine.syncing import branch_file, tree, verbs
@@ -16,6 +16,7 @@ from yaadwatch.engine.syncing.deciding import as_stored
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events
 from yaadwatch.model.agent_files import INLINE, PRIVATE, SYNCED, AgentFileRow
+from yaadwatch.model.authority import Authority
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
@@ -24,7 +25,7 @@ from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.store import agent_files, agreements, hot, nodes, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth import versions
+from yaadwatch.store.truth import authority, versions
 from yaadwatch.store.truth.authority import SHARED, TAKEN_BACK
 from yaadwatch.system import files as file_system
 
@@ -60,7 +61,9 @@ def statements(home: Home, call: Call, *, path: str | None = None) -> dict[str, 
     with home.space(call) as space:
         found = _told(home, space, verbs.named(space, call, path) if path is not None else None)
         rows = space.db.read(agent_files.of_worktree, space.worktree.id)
-        return {"statements": [_as_json(space, one, rows) for one in found]}
+        known = [one.node.id for one in found if one.node is not None]
+        whose = space.db.read(authority.of_nodes, known)
+        return {"statements": [_as_json(space, one, rows) | _whose(one, whose) for one in found]}
 
 
 def files_share(
@@ -95,18 +98,29 @@ def files_share(
         kept = [one for one in meant if one.bars and not (undo or (ids and one.bars in NO_RULE))]
         able = [one.node for one in meant if one.node is not None and one not in kept]
         changed = space.db.write(_shared(home, call, undo=undo), [node.id for node in able])
+        named = [one.node.id for one in known if one.node is not None]
+        whose = space.db.read(authority.of_nodes, named)
     answer = verbs.files_sync(home, call)
     stays = [
         {"path": one.path, "line": one.statement.line, "text": _text(one), "reason": one.bars}
+        | _whose(one, whose)
         for one in kept
     ]
     back = " ".join(called(node.id) for node in changed)
     back_to = "" if undo else " --undo"
     return answer | {
-        "shared": [{"id": node.id, "text": node.text} for node in changed],
+        "shared": [
+            {"id": node.id, "text": node.text, **json_views.by_row(whose.get(node.id))}
+            for node in changed
+        ],
         "stays": stays,
         "undo": f"yaadwatch files share{back_to} {back}" if back else None,
     }
+
+
+def _whose(told: Told, whose: Mapping[str, Authority]) -> dict[str, object]:
+    """Return whose word a statement is; nothing before it is read."""
+    return json_views.by_row(whose.get(told.node.id)) if told.node is not None else {}
 
 
 def _shared(

@@ -84,7 +84,8 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Authority]:
                  ORDER BY version DESC
                  LIMIT 1),
                scope, iif(json_type(attributes, '$.holds_in') = 'text',
-                          attributes ->> '$.holds_in', '')
+                          attributes ->> '$.holds_in', ''),
+               coalesce((SELECT min(branch) FROM provisional WHERE node = nodes.id), '')
           FROM nodes
          WHERE id IN (SELECT value FROM json_each(?))
          ORDER BY id
@@ -92,13 +93,26 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Authority]:
         (json_list(wanted),),
     )
     found = {}
-    for node, origin, from_git, created_ms, is_persons, approved_ms, editor, scope, package in rows:
+    for (
+        node,
+        origin,
+        from_git,
+        created_ms,
+        is_persons,
+        approved_ms,
+        editor,
+        scope,
+        package,
+        branch,
+    ) in rows:
         whose = of_origin(origin, from_ms(created_ms), from_git=bool(from_git))
         if whose.is_persons and not is_persons and editor is not None:
             whose = of_origin(editor, whose.at)  # an agent gave a person's memory other words
         elif is_persons and not whose.is_persons and approved_ms is not None:
             whose = replace(whose, approved_at=from_ms(approved_ms))
-        found[node] = replace(whose, scope=scope, package=package, proposal=proposed.get(node))
+        found[node] = replace(
+            whose, scope=scope, package=package, branch=branch, proposal=proposed.get(node)
+        )
     return found
 
 
