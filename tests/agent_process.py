@@ -18,11 +18,11 @@ SHIM = Path(yaadwatch.client.shim.__file__)
 class Agent:
     """Starts the shim as agents do, and speaks to it."""
 
-    def __init__(self, *arguments, cwd="/", **environment):
+    def __init__(self, *arguments, cwd="/", command=(), **environment):
         # It hears interrupts, even when the tests run where they are ignored.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(SHIM), *arguments],
+            [*(command or (sys.executable, "-I", "-S", str(SHIM))), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
