@@ -74,7 +74,10 @@ class Report:
         base: the commit that the rules were anchored at; None when there is none before this.
         against: what was judged: 'worktree' or 'index'.
         rules: how many statements the agent files make.
-        judged: how many of them stood at `base` already, and rest on something there.
+        judged: how many of them stood at `base` already, and rest on something there; and those
+            that are newer and in `findings`.
+        new: how many have words that `base` does not have, and are in no finding: nothing is known
+            of them.
         findings: the doubts, by file and line.
         unread: agent files that were not read, and why.
     """
@@ -83,6 +86,7 @@ class Report:
     against: str
     rules: int
     judged: int
+    new: int
     findings: tuple[Finding, ...]
     unread: tuple[tuple[str, str], ...]
 
@@ -143,17 +147,24 @@ def _check(
         commit = ""
     rules, unread = _rules(view)
     since = dict.fromkeys(one for one in (start, repository.head().commit) if one)
-    judged, unknown = _anchored(rules, [_at(history, one) for one in since])
+    judged, newer, unknown = _anchored(rules, [_at(history, one) for one in since])
     if isinstance(view, WorkTree):
         expect(view, (anchor for _, own in judged for anchor in own))
     assessing.expect((anchor for _, own in judged for anchor in own), head)
-    found = (_judged(rule, own, view, head) for rule, own in judged)
+    findings = [
+        _unnamed(found, commit)
+        for found in (_judged(rule, own, view, head) for rule, own in judged)
+        if found is not None
+    ]
+    found_new = sum(any(one.rule is rule for rule in newer) for one in findings)
+    resting_new = sum(any(rule is one for one in newer) for rule, _ in judged)
     return Report(
         base=start or None,
         against="index" if staged else "worktree",
         rules=len(rules),
-        judged=len(judged),
-        findings=tuple(_unnamed(finding, commit) for finding in found if finding is not None),
+        judged=len(judged) - resting_new + found_new,
+        new=len(newer) - found_new if start else 0,
+        findings=tuple(findings),
         unread=(*unread, *unknown),
     )
 
@@ -292,30 +303,33 @@ def _bytes(view: View, path: str) -> bytes | None:
 
 def _anchored(
     rules: Sequence[Rule], then: Sequence[AtHead]
-) -> tuple[list[tuple[Rule, list[Anchor]]], list[tuple[str, str]]]:
+) -> tuple[list[tuple[Rule, list[Anchor]]], list[Rule], list[tuple[str, str]]]:
     """Return the rules that rest on something, with what each rested on in an older commit.
 
-    And the agent files that those commits have and git does not, and why: what they said then is
-    not known, so that their rules may be judged by a later commit, or not at all.
+    And the rules that the oldest commit does not say. And the agent files that those commits have
+    and git does not, and why: what they said then is not known, so that their rules may be judged
+    by a later commit, or not at all.
 
     `then`: the commits, oldest first; a rule is looked up in the first of them that says it.
     """
     found: list[tuple[Rule, list[Anchor]]] = []
     unknown: list[tuple[str, str]] = []
     left = list(rules)
+    newer: list[Rule] | None = None
     for view in then:
         told, unread = _rules(view)
         unknown += [row for row in unread if not view.history.has_blob(_blob(view, row[0]))]
         said = {text.text_hash(rule.statement.text) for rule in told}
         old = [rule for rule in left if text.text_hash(rule.statement.text) in said]
         left = [rule for rule in left if text.text_hash(rule.statement.text) not in said]
+        newer = left if newer is None else newer
         if old:
             found += zip(old, _resting(old, view), strict=True)
     resting = sorted(
         ((rule, own) for rule, own in found if own),
         key=lambda row: (row[0].path, row[0].statement.line),
     )
-    return resting, unknown
+    return resting, newer or [], unknown
 
 
 def _blob(view: AtHead, path: str) -> str:
@@ -369,6 +383,7 @@ def rows(report: Report) -> dict[str, object]:
         "against": report.against,
         "rules": report.rules,
         "judged": report.judged,
+        "new": report.new,
         "false": [dict(_row(one)) for one in doubted],
         "unknown": [
             {**_place(one.rule), "text": _text(one.rule), "reason": one.reason}

@@ -165,7 +165,10 @@ def test_what_we_write_ourselves_is_no_use_that_is_lost(repo, path):
     for page in PAGES:
         repo.add(page, "Ask fetch_for_ever for each host\n", "other pages")
 
-    assert false(repo, "--base", f"HEAD~{len(PAGES)}") == [("CLAUDE.md:4", "changed")]
+    # Our own file lost the word, too: it would be one more.
+    (found,) = check(repo, "--json", "--base", f"HEAD~{len(PAGES) + 1}").json["false"]
+    assert (found["line"], found["verdict"]) == (4, "changed")
+    assert f"but {len(PAGES)} files no longer name it" in found["reason"]
 
 
 def test_a_word_that_stands_only_in_a_file_of_ours_is_gone_from_the_code(repo):
@@ -230,6 +233,50 @@ def test_a_rule_that_the_change_rewords_or_adds_is_not_judged(repo):
     repo.write("AGENTS.md", "- `ping` in src/net.py shouts.\n")
     repo.add("src/net.py", RENAMED.replace("upper", "lower"), "and one more")
     assert false(repo) == []
+
+
+PING = "`ping` in src/net.py shouts."
+
+
+def counted(repo, *arguments):
+    answer = check(repo, "--json", *arguments).json
+    return answer["rules"], answer["judged"], answer["new"]
+
+
+def test_a_rule_of_the_last_commit_counts_as_new_and_not_as_holding(repo):
+    repo.add("CLAUDE.md", f"{RULES}- {PING}\n", "a rule more")
+
+    assert counted(repo) == (3, 1, 1)
+    out = check(repo).out
+    assert "3 rules, 1 of them about code" in out
+    assert "all of these still hold. 1 is new or reworded since then, and is not judged." in out
+
+
+def test_reworded_rules_count_as_new_committed_or_not(repo):
+    repo.add("docs/a.md", "a\n", "two")
+    repo.write("CLAUDE.md", RULES.replace("limit is", "limit of three is").replace("Be", "Stay"))
+    assert counted(repo) == (2, 0, 2)
+
+    repo.git("commit", "-qam", "reworded")
+    assert counted(repo) == (2, 0, 2)
+
+    repo.add("docs/a.md", "b\n", "three")
+    assert counted(repo) == (2, 1, 0)
+
+
+def test_a_staged_rule_is_new(repo):
+    repo.write("CLAUDE.md", f"{RULES}- {PING}\n")
+    repo.git("add", "CLAUDE.md")
+
+    assert counted(repo, "--staged") == (3, 1, 1)
+
+
+def test_a_new_rule_that_uncommitted_work_makes_false_is_judged(repo):
+    repo.add("CLAUDE.md", f"{RULES}- {PING}\n", "a rule more")
+    repo.write("src/net.py", NET.replace("ping", "knock"))
+
+    assert ("CLAUDE.md:5", "gone") in false(repo)
+    assert counted(repo) == (3, 2, 0)
 
 
 def test_a_rule_that_was_deleted_is_none(repo):

@@ -130,9 +130,14 @@ def _summary(answer: "dict[str, Any]") -> str:
             " reworded in the change."
         )
     doubted = len(_false(answer))
+    new = ""
+    if answer["new"]:
+        are = "is" if answer["new"] == 1 else "are"
+        new = f" {answer['new']} {are} new or reworded since then, and {are} not judged."
     may = f"{count(doubted, 'rule')} may be false now" if doubted else "all of these still hold"
     return (
         f"{rules}, {answer['judged']} of them about code; since {answer['base'][:10]}, {may}."
+        + new
         + (" Change the code, or reword the rule: then it is not judged." if doubted else "")
     )
 

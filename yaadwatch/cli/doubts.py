@@ -35,7 +35,9 @@ def add_stale(commands: Commands) -> Parser:
         "the commands that settle it: confirm, edit, reanchor or forget. When the change\n"
         "is reverted, the doubt clears by itself.",
     )
-    command.add_argument("--all", action="store_true", help="weaker doubts too, not only warnings")
+    command.add_argument(
+        "--all", action="store_true", help="also weaker flags and superseded memories"
+    )
     command.add_argument(
         "--all-branches",
         action="store_true",
@@ -79,6 +81,10 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(
             f"Comparing {comparing['done']} of {count(comparing['total'], 'statement')} of your"
             " agent files with the code of the day they were written."
+        )
+    if former := answer.get("superseded"):
+        terminal.line(
+            styled(f"{count(former, 'flagged memory')} superseded by newer ones; see: --all", "dim")
         )
     tell_shallow(answer, terminal)
     if missed := answer.get("not_looked"):

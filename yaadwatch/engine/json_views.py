@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from yaadwatch.core.text import summarise
 from yaadwatch.core.truth.claiming.statements import place_of
 from yaadwatch.engine import branch_ancestry
-from yaadwatch.engine.doubts import doubting
+from yaadwatch.engine.doubts import doubting, places
 from yaadwatch.engine.stores.store_places import is_anothers, lacking
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import ABSENT, AgentFileRow
@@ -278,9 +278,11 @@ def _told_here(
     try:
         with home.tree(project.id, main.id) as space:
             away = branch_ancestry.away(home, space)
+            nodes_flagged = [flag.node for flag in doubts]
+            former = space.db.read(places.superseded, main.id, nodes_flagged, away)
     except YaadError:  # its folder is not there just now
         return doubts
-    return [flag for flag in doubts if flag.node not in away]
+    return [flag for flag in doubts if flag.node not in away and flag.node not in former]
 
 
 def counted(doubts: Sequence[Flag]) -> dict[str, object]:

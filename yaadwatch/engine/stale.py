@@ -49,7 +49,8 @@ def stale(
 ) -> dict[str, object]:
     """Return the memories in doubt here, gravest first; the answer is Stale.
 
-    Those of branches that are not merged here are counted only, and so are rules of which is still
+    Those of branches that are not merged here are counted only, and, without `all`, those that
+    other memories supersede (`superseded`). So are rules of which is still
     being found out what they rested on when they were written (`looking`), or of which git could
     not tell it (`not_looked`, with why), or which are older than a `shallow` history. Where a check
     cannot be written down, for want of space, what was known before is told, and why (`unchecked`).
@@ -57,7 +58,7 @@ def stale(
     Args:
         home: what may be reached.
         call: whose work tree.
-        all: those of level suspect too, and those that deserve no level.
+        all: those of level suspect too, those that deserve no level, and superseded ones.
         check: look at the files first, so that the answer is of this moment.
         all_branches: those of other branches are told, too.
 
@@ -86,7 +87,9 @@ def stale(
         for flag in found
         if flag.node in known and (flag.level == "warn" or all or flag.verdict is Verdict.UNKNOWN)
     ]
-    living = [flag for flag in asked if flag.node not in away]
+    former = later.keys() - places.keys()  # agents load what a person's file says
+    here = [flag for flag in asked if flag.node not in away]
+    living = [flag for flag in here if all or flag.node not in former]
     shown = sorted(
         (flag for flag in living if flag.level == "warn" or flag.verdict is not Verdict.UNKNOWN),
         key=lambda flag: (-flag.score, flag.node),
@@ -103,7 +106,8 @@ def stale(
             for flag in living
             if flag.verdict is Verdict.UNKNOWN
         ],
-        "hidden": len(asked) - len(living),
+        "hidden": len(asked) - len(here),
+        "superseded": len(here) - len(living),
         "uncommitted": branch_ancestry.uncommitted_rows(elsewhere),
         "looking": looking,
         "comparing": comparing,

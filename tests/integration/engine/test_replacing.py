@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from yaadwatch.engine import context as briefing
+from yaadwatch.engine import projects
 from yaadwatch.engine.memories import links
 from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.workspace import AGENT
@@ -30,7 +31,7 @@ def linked(repo, new, old, *, by):
 
 def superseding(repo):
     """Return, for each flagged memory, the ids of the memories that supersede it."""
-    found = repo.stale()["stale"]
+    found = repo.stale(all=True)["stale"]
     return {row["id"]: [one["id"] for one in row.get("superseded_by", [])] for row in found}
 
 
@@ -43,6 +44,60 @@ def test_stale_names_what_supersedes_a_flagged_memory(repo, flagged):
 
     links.unlink(repo.home, repo.call, id=newer, kind="supersedes", to=flagged)
     assert superseding(repo) == {flagged: []}
+
+
+def shown(repo):
+    """Return the ids that `stale` lists, how many it leaves out, and what `status` counts."""
+    answer = repo.stale()
+    (project,) = projects.projects(repo.home, repo.call)["projects"]
+    return [row["id"] for row in answer["stale"]], answer["superseded"], project["stale"]
+
+
+def test_a_superseded_memory_does_not_count_as_stale(repo, flagged):
+    assert shown(repo) == ([flagged], 0, 1)
+
+    newer = stated(repo, FIVE, symbols=("fetch_with_retry",))["id"]
+    linked(repo, newer, flagged, by="cli")
+    assert shown(repo) == ([], 1, 0)
+
+    repo.forget(newer)
+    assert shown(repo) == ([flagged], 0, 1)
+
+
+def test_what_an_agent_puts_over_a_persons_memory_leaves_it_stale(repo, flagged):
+    newer = stated(repo, FIVE, by=f"{AGENT}codex", symbols=("fetch_with_retry",))["id"]
+
+    linked(repo, newer, flagged, by=f"{AGENT}codex")
+
+    assert shown(repo) == ([flagged], 0, 1)
+
+
+def test_a_superseded_rule_that_a_persons_file_still_says_is_stale(repo):
+    repo.write("CLAUDE.md", f"- {THREE}\n")
+    repo.commit("rules")
+    repo.sync()
+    five(repo)
+    (flagged,) = [row["id"] for row in repo.stale()["stale"]]
+    newer = stated(repo, FIVE, files=("src/net.py",))["id"]
+
+    linked(repo, newer, flagged, by="cli")
+
+    assert shown(repo) == ([flagged], 0, 1)
+
+
+def test_a_memory_that_another_branch_superseded_is_stale_here(repo):
+    flagged = stated(repo, THREE, symbols=("fetch_with_retry",))["id"]
+    repo.git("branch", "other")
+    five(repo)
+    repo.git("switch", "-qc", "feature")
+    repo.commit("feature")
+    newer = stated(repo, FIVE, symbols=("fetch_with_retry",))["id"]
+    linked(repo, newer, flagged, by="cli")
+    assert shown(repo) == ([], 1, 0)
+
+    repo.git("switch", "-q", "main")
+
+    assert shown(repo) == ([flagged], 0, 1)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from yaadwatch.core.references import values
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine.anchored import file_state
-from yaadwatch.engine.anchored.own_output import is_ours
+from yaadwatch.engine.anchored.own_output import is_only_ours
 from yaadwatch.engine.anchored.worktree import View, WorkTree
 from yaadwatch.model.anchors import Anchor, Method
 from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX
@@ -39,7 +39,8 @@ class Maker:
         """Find out in which files words stand; those that this program writes do not count."""
         standing = self.view.standing(words)
         self.standing = {
-            word: [path for path in paths if not is_ours(path)] for word, paths in standing.items()
+            word: [path for path in paths if not is_only_ours(word, path, self.view.read)]
+            for word, paths in standing.items()
         }
 
     def file(self, path: str, trust: str) -> Anchor | None:

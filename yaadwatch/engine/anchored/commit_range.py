@@ -11,7 +11,7 @@ from itertools import islice
 from yaadwatch.core.lfs_pointer import object_id
 from yaadwatch.core.truth.doubt import uses as using
 from yaadwatch.core.truth.doubt.uses import Uses
-from yaadwatch.engine.anchored.own_output import is_ours, without_ours
+from yaadwatch.engine.anchored.own_output import is_only_ours, is_ours, without_ours
 from yaadwatch.engine.git_queries import History
 from yaadwatch.system.git.changes import Change
 
@@ -116,7 +116,13 @@ class Window:
         All expected words that stand no more somewhere are looked for in one search.
         """
         found = self.history.standing([word, *self.lost()], at=self.since)[word]
-        return sum(path not in self.hidden and not is_ours(path) for path in found)
+        return sum(
+            path not in self.hidden and not is_only_ours(word, path, self._before) for path in found
+        )
+
+    def _before(self, path: str) -> bytes | None:
+        blob = self.history.blob_at(self.since, path)
+        return self.history.read_blob(blob) if blob else None
 
     def stirred(self, words: Iterable[str], perhaps: Iterable[str] = ()) -> set[str]:
         """Return the words that may have come to, or gone from, a place.

@@ -1,11 +1,12 @@
 """Where does a person say what is in doubt? Only they change their own files: we tell the place."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from yaadwatch.model.projects import Worktree
 from yaadwatch.store import provenance, worktrees
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.graph import supersession
 
 
 class Said(NamedTuple):
@@ -28,6 +29,23 @@ def said_in(conn: Connection, worktree: int, ids: Iterable[str]) -> dict[str, li
             path = row.path if row.worktree == worktree else _in_full(trees[row.worktree], row.path)
             found.setdefault(row.node, []).append(Said(path, row.line))
     return found
+
+
+def superseded(
+    conn: Connection, worktree: int, ids: Collection[str], hidden: Collection[str]
+) -> frozenset[str]:
+    """Return the memories that others supersede in a work tree, so that agents read those instead.
+
+    What a person's own file still says is none of them: agents load that file.
+
+    Args:
+        conn: of the store.
+        worktree: where the answer is read.
+        ids: of memories.
+        hidden: memories of other branches, which supersede nothing here.
+    """
+    former = supersession.successors(conn, ids, hidden=hidden).keys() if ids else frozenset()
+    return frozenset(former - said_in(conn, worktree, former).keys()) if former else frozenset()
 
 
 def _in_full(tree: Worktree, path: str) -> str:
