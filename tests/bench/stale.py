@@ -12,6 +12,7 @@ nothing and counted apart. numpy is in the dependency group `bench`.
 """
 
 import argparse
+import itertools
 import json
 import re
 import resource
@@ -243,7 +244,7 @@ def fit(args):
     repos = np.array([row["repo"] for row in rows])
     whole = regress(np, table, labels)
     inside = scored(np, table, whole)
-    suspect = threshold(rows, inside, rate=args.rate, mode="lagged")
+    best = threshold(rows, inside, rate=args.rate, mode="lagged")
     left_out = {}
     for repo in sorted(set(repos)):
         left, rest = repos == repo, repos != repo
@@ -252,16 +253,16 @@ def fit(args):
         limit = threshold(kept, scored(np, table[rest], raw), rate=args.rate, mode="lagged")
         out = scored(np, table[left], raw)
         for index, score in zip(np.flatnonzero(left), out, strict=True):
-            shipped, chosen = bool(score >= weights.SUSPECT), bool(score >= limit)
+            shipped, chosen = bool(score >= weights.WARN), bool(score >= limit)
             rows[index] |= {"cv": float(score), "cv_stale": shipped}
             rows[index] |= {"nested": float(score), "nested_stale": chosen}
     for row, score in zip(rows, inside, strict=True):
-        row |= {"fit": float(score), "fit_stale": bool(score >= weights.SUSPECT)}
+        row |= {"fit": float(score), "fit_stale": bool(score >= weights.WARN)}
     print("WEIGHTS = {")
     for name, value in zip(["intercept", *names], whole, strict=True):
         print(f'    "{name}": {value:.3f},')
-    print(f"}}\nSUSPECT = {suspect:.3f}")
-    _warn(rows, suspect)
+    print(f"}}\nbest threshold for these rows: {best:.3f}")
+    _calibration(rows)
     for mode in ("lagged", "same"):
         own = [row for row in rows if row["mode"] == mode]
         for kind in ("cv", "nested", "fit"):
@@ -296,18 +297,17 @@ def _unfixed(np, rows, names, left_out, whole):
     for row in rows:
         values = np.array([[row["features"].get(name, 0.0) for name in names]])
         found.append(float(scored(np, values, left_out.get(row["repo"], whole))[0]))
-    shown = ", ".join(
-        f"{sum(score >= limit for score in found)} {name}"
-        for name, limit in (("suspect", weights.SUSPECT), ("warn", weights.WARN))
-    )
-    print(f"unfixed, left out: {shown} of {len(rows)}")
+    shown = sum(score >= weights.WARN for score in found)
+    print(f"unfixed, left out: {shown} flagged of {len(rows)}")
 
 
-def _warn(rows, suspect):
-    """Print what each threshold above suspect would show, by cross-validated score."""
+def _calibration(rows):
+    """Print how many are stale of those with a score, left out, and what each level would show."""
+    limits = (0.0, 0.2, 0.5, weights.WARN, 0.9, 1.01)
+    for low, high in itertools.pairwise(limits):
+        own = [row["label"] for row in rows if low <= row["cv"] < high]
+        print(f"score {low:.2f} to {min(high, 1):.2f}: {sum(own)} stale of {len(own)}")
     for limit in (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95):
-        if limit < suspect:
-            continue
         for mode in ("lagged", "same"):
             own = [row for row in rows if row["mode"] == mode]
             found = figures(
@@ -391,7 +391,7 @@ def replay(args):
 
 def _warnings(name, months, warned):
     """Print how many warnings there would be from each score on."""
-    for limit in sorted({weights.SUSPECT, 0.75, weights.WARN, 0.85, 0.9}):
+    for limit in sorted({0.75, weights.WARN, 0.85, 0.9}):
         false = sum(score >= limit and stays for score, stays in warned)
         true = sum(score >= limit and not stays for score, stays in warned)
         print(

@@ -281,7 +281,8 @@ def test_a_doubt_says_what_can_be_checked(stories, story):
         told_why = flag.verdict is not Verdict.UNKNOWN
         assert (flag.score > 0) == told_why
         assert bool(flag.evidence) == told_why
-        assert flag.level == weights.level(flag.score)
+        # A moved file that the text's own name still finds is suspect, however high its score is.
+        assert flag.level in ({"warn", "suspect"} if weights.level(flag.score) else {""})
         assert flag.uncommitted == any("(uncommitted)" in row.summary for row in flag.evidence)
         for row in flag.evidence:
             assert row.summary

@@ -180,11 +180,19 @@ class TestCommonThings:
         many.commit("all anew")
         assert many.verdict(memory) in ("fresh", "touched")
 
-    def test_a_thing_that_nearly_nobody_names_any_more_is(self, many):
+    def test_a_thing_that_another_one_replaced_nearly_everywhere_is(self, many):
+        memory = many.remember("Parts use `tinkerbell` of `tools.cfg`")
+        for at in range(40):
+            many.write(f"old/part_{at}.py", f"import wendy_bird\n\nPART_{at} = {at}\n")
+        many.commit("another one")
+        assert many.verdict(memory) == "changed"
+
+    def test_lost_uses_alone_raise_no_flag(self, many):
+        """On real histories, five of eleven such flags were right."""
         memory = many.remember("Parts use `tinkerbell` of `tools.cfg`")
         self.drop(many)
         many.commit("no parts")
-        assert many.verdict(memory) == "changed"
+        assert many.doubt(memory) is None
 
 
 class TestDefinitionsThatLeft:

@@ -303,7 +303,7 @@ def test_every_weight_is_of_a_feature_and_every_feature_has_a_weight():
     found = features(ALL)
 
     assert set(weights.WEIGHTS) == {"intercept", *found}
-    assert 0 < weights.SUSPECT < weights.WARN < 1
+    assert 0 < weights.WARN < 1
 
 
 lines = st.lists(

@@ -27,7 +27,8 @@ from yaadwatch.model.anchors import Anchor, Method, Suggestion, Verdict
 class Assessed:
     """What became of a memory: the judgement that stands for it, and all it was taken from.
 
-    `score` is how likely the text is no longer true, 0..1; `level` warn, suspect or ''.
+    `score` is how likely the text is no longer true, 0..1; `level` warn, suspect (what the text
+    calls a file that moved still finds it) or ''.
     """
 
     worst: Judgement
@@ -83,9 +84,9 @@ def assess(
         ]
     found = features(sights)
     score = weights.score(found)
-    if is_named_still(sights):
-        score = weights.at_most_suspect(score)
     level = weights.level(score)
+    if level and is_named_still(sights):
+        level = "suspect"
     worst = _worst(sights)
     if worst.verdict is Verdict.UNKNOWN:
         score, level = 0.0, ""
@@ -93,8 +94,7 @@ def assess(
         replaced = _replaced(sights) if level else None
         worst, level = (replaced, level) if replaced else (worst, "")
     if any(_was_given(sight.judgement) for sight in sights):
-        score = max(score, weights.WARN)
-        level = weights.level(score)
+        score, level = max(score, weights.WARN), "warn"
     return Assessed(
         worst=worst,
         score=score,

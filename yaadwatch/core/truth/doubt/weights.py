@@ -4,21 +4,19 @@ import math
 from collections.abc import Mapping
 
 WEIGHTS = {
-    "intercept": -3.879,  # what a memory starts from: most are true
-    "anchors": 0.884,  # how many anchors it has, log(1 + n)
-    "definition_gone": 5.922,  # a definition, and nothing graver
-    "place_lost": 5.897,  # a file, folder or pattern that it names is nowhere, elsewhere, a shell
-    "replaced": 0.45,  # lines on which another thing took the place of one, log(1 + n) squared
-    "target_gone": 5.876,  # a build file does not define what a command runs
-    "unused": 4.502,  # a thing lost four fifths of the places that named it, two at least
-    "value_changed": 5.618,  # a length or version is another one now
-    "word_gone": 5.877,  # a word of the code stands nowhere in it
+    "intercept": -4.031,  # what a memory starts from: most are true
+    "anchors": 1.012,  # how many anchors it has, log(1 + n)
+    "definition_gone": 5.164,  # a definition, and nothing graver
+    "place_lost": 5.899,  # a file, folder or pattern that it names is nowhere, elsewhere, a shell
+    "replaced": 0.452,  # lines on which another thing took the place of one, log(1 + n) squared
+    "target_gone": 5.909,  # a build file does not define what a command runs
+    "unused": 3.121,  # a thing lost four fifths of the places that named it, two at least
+    "value_changed": 5.612,  # a length or version is another one now
+    "word_gone": 5.906,  # a word of the code stands nowhere in it
 }
 """Fitted by `python -m tests.bench.stale fit`; docs/decisions/0011-verdicts.md says on what."""
-SUSPECT = 0.78
-"""Shown on request: where next to nothing of what people left as it was is doubted; see there."""
 WARN = 0.8
-"""Shown everywhere: where more than half of what is true is still caught; see there."""
+"""Shown everywhere: at least eight of ten such memories are stale; see there."""
 
 
 def score(features: Mapping[str, float]) -> float:
@@ -30,13 +28,6 @@ def score(features: Mapping[str, float]) -> float:
     return 1.0 / (1.0 + math.exp(-total))
 
 
-def at_most_suspect(score: float) -> float:
-    """Return a score that is no warning."""
-    return min(score, WARN - 0.01)
-
-
 def level(score: float) -> str:
-    """Return 'warn', 'suspect' or '', whichever `score` deserves."""
-    if score >= WARN:
-        return "warn"
-    return "suspect" if score >= SUSPECT else ""
+    """Return 'warn', or '' for a score that is too low to be shown."""
+    return "warn" if score >= WARN else ""
