@@ -75,6 +75,8 @@ TOOLS = (
         ("ruff", "format", "-q", "--isolated", "--config", "format.quote-style='single'"),
         (".py",),
     ),
+    Tool("autopep8", ("autopep8", "-i"), (".py",)),
+    Tool("yapf", ("yapf", "-i"), (".py",)),
     Tool("gofmt", ("gofmt", "-w"), (".go",)),
     Tool("rustfmt", ("rustfmt", "--edition", "2021"), (".rs",)),
     Tool("rustfmt-narrow", ("rustfmt", "--edition", "2021", "--config", "max_width=50"), (".rs",)),

@@ -22,7 +22,7 @@ from yaadwatch.core.truth.naming import (
     php_assignment,
     php_define,
 )
-from yaadwatch.core.truth.normal_forms import javascript, jsx, others
+from yaadwatch.core.truth.normal_forms import javascript, jsx, kotlin, others
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -151,6 +151,8 @@ def _c_sharp_property(node: "Node") -> Role:
     return Role.FUNCTION if is_computed else Role.VALUE
 
 
+_JAVA_BODIES = ("class_body", "interface_body", "annotation_type_body", "enum_body_declarations")
+
 JAVA = Language(
     title="Java",
     module="tree_sitter_java",
@@ -173,6 +175,7 @@ JAVA = Language(
     },
     strings=frozenset({"string_literal"}),
     comments=frozenset({"line_comment", "block_comment"}),
+    dropped_in={kind: frozenset({";"}) for kind in _JAVA_BODIES},
     normal_forms=others.JAVA,
 )
 
@@ -199,7 +202,7 @@ KOTLIN = Language(
     comments=frozenset({"line_comment", "block_comment"}),
     dropped=frozenset({";"}),
     counted_in=frozenset({"enum_class_body"}),
-    normal_forms=others.KOTLIN,
+    normal_forms=kotlin.KOTLIN,
 )
 
 C_SHARP = Language(

@@ -17,7 +17,7 @@ from yaadwatch.core.truth.naming import (
     ruby_singleton,
     with_body,
 )
-from yaadwatch.core.truth.normal_forms import others
+from yaadwatch.core.truth.normal_forms import others, shell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -224,5 +224,5 @@ SHELL = Language(
     dropped=frozenset({";"}),
     dropped_in={"case_item": frozenset({"("})},
     counted_in=frozenset({"c_style_for_statement"}),
-    normal_forms=others.SHELL,
+    normal_forms=shell.SHELL,
 )

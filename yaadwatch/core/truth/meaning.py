@@ -32,7 +32,7 @@ _NUMBERS = frozenset({"integer", "float"})
 _KEYWORDS = frozenset({"keyword_argument", "dictionary_splat"})
 _DEFINITIONS = frozenset({"function_definition", "class_definition", "decorated_definition"})
 _STATEMENTS = ("_statement", "_clause")
-_LARGE_BYTES = 64 * 1024
+_LARGE_BYTES = 512 * 1024
 """A single expression larger than this is a table of data, and compared as text."""
 _LETTERS = b"bfrtuBFRTU"
 
@@ -54,6 +54,8 @@ def meaning(definition: "Node", source: bytes) -> Iterator[bytes]:
         elif is_class and item.type in _DEFINITIONS and item not in own:
             member = item.child_by_field_name("definition") or item
             members.add(reader.text(member.child_by_field_name("name")))
+        elif is_class and item not in own and (named := _lambda(item)) is not None:
+            members.add(reader.text(named[0]))
         elif item.end_byte - item.start_byte > _LARGE_BYTES and not _has_statements(item):
             yield b"".join(reader.text(item).split())
         else:
@@ -323,10 +325,33 @@ def _several(holder: "Node", nodes: list["Node"], kind: bytes) -> Iterator["Node
 
 
 def _statement(node: "Node") -> Iterator["Node | bytes"]:
-    """`a, b` is `(a, b)`."""
+    """`a, b` is `(a, b)`, and `a = lambda b: c` is `def a(b): return c`."""
+    if (named := _lambda(node)) is not None:
+        name, function = named
+        parameters = function.child_by_field_name("parameters")
+        yield from (b"<function_definition", b"def", name, b"<parameters")
+        yield from parameters.children if parameters is not None else ()
+        yield from (b">", b":", b"<block", b"<return_statement", b"return")
+        yield function.children[-1]
+        yield from (b">", b">", b">")
+        return
     yield b"<expression_statement"
     yield from _several(node, node.children, b"tuple")
     yield b">"
+
+
+def _lambda(node: "Node") -> "tuple[Node, Node] | None":
+    """Return the name, and the function, of a statement `a = lambda b: c`."""
+    if node.type != "expression_statement":
+        return None
+    only = [child for child in node.children if child.type not in _QUIET]
+    if len(only) != 1 or only[0].type != "assignment":
+        return None
+    name, equals, value = (*_children(only[0]), None, None, None)[:3]
+    is_plain = equals is not None and equals.type == "=" and name is not None
+    if not is_plain or value is None or name is None or name.type != "identifier":
+        return None
+    return (name, value) if value.type == "lambda" else None
 
 
 def _if(node: "Node") -> Iterator["Node | bytes"]:

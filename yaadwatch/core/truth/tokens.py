@@ -20,10 +20,10 @@ from yaadwatch.core.truth.outlines import Found
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_LARGE_BYTES = 64 * 1024
+_LARGE_BYTES = 512 * 1024
 """A value larger than this is a table of data, and compared as text."""
 _BEFORE_MAX = 100
-_CLOSING = frozenset((")", "]", "}", ">", "|", "enum_body_declarations"))
+_CLOSING = frozenset((")", "]", "}", ">", "|", "->", "enum_body_declarations"))
 _OPENING = frozenset((",", "(", "[", "{", "<"))
 _BODIES = frozenset(
     (

@@ -14,6 +14,7 @@ Part = "Node | bytes"
 Rule = Callable[["Node", bytes], "list[Node | bytes] | None"]
 
 COMMENTS = frozenset(("comment", "html_comment", "line_comment", "block_comment"))
+_LOGICAL = frozenset((b"&&", b"||", b"??"))
 _GROUPING = frozenset(
     ("parenthesized_expression", "parenthesized_type", "parenthesized_statements")
 )
@@ -61,3 +62,21 @@ def nested_once(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
 def wrapped(kind: bytes, parts: "list[Node | bytes]") -> "list[Node | bytes]":
     """Return parts as those of a node of a kind."""
     return [b"<" + kind, *parts, b">"]
+
+
+def logical(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`a && (b && c)` is `(a && b) && c`."""
+    operator = text(node.child_by_field_name("operator"), source)
+    if operator not in _LOGICAL:
+        return None
+    operands: list[Node | bytes] = []
+    stack = [node]
+    while stack:
+        one = bare(stack.pop())
+        same = one.type == "binary_expression"
+        if same and text(one.child_by_field_name("operator"), source) == operator:
+            sides = (one.child_by_field_name("right"), one.child_by_field_name("left"))
+            stack.extend(side for side in sides if side is not None)
+        else:
+            operands.append(one)
+    return wrapped(b"binary_expression", [operator, *operands])

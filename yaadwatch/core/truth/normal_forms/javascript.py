@@ -7,6 +7,7 @@ from yaadwatch.core.truth.normal_forms import strings
 from yaadwatch.core.truth.normal_forms.common import (
     bare,
     code,
+    logical,
     named,
     text,
     ungrouped,
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from yaadwatch.core.truth.normal_forms.common import Rule
 
 _NAME = re.compile(r"[^\W\d][\w$]*|\$[\w$]*|0|[1-9]\d*")
-_LOGICAL = frozenset((b"&&", b"||", b"??"))
 _CHAINS = frozenset(("member_expression", "call_expression", "subscript_expression"))
 _FRACTION = re.compile(rb"(\.\d*?)0*(?=e|$)")
 _EXPONENT = re.compile(rb"e\+?(-?)0*(?=\d)")
@@ -55,24 +55,6 @@ def _arrow(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
         return None
     inside: list[Node | bytes] = [name if one == brackets else one for one in code(node)]
     return wrapped(b"arrow_function", inside)
-
-
-def _binary(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """`a && (b && c)` is `(a && b) && c`."""
-    operator = text(node.child_by_field_name("operator"), source)
-    if operator not in _LOGICAL:
-        return None
-    operands: list[Node | bytes] = []
-    stack = [node]
-    while stack:
-        one = bare(stack.pop())
-        same = one.type == "binary_expression"
-        if same and text(one.child_by_field_name("operator"), source) == operator:
-            sides = (one.child_by_field_name("right"), one.child_by_field_name("left"))
-            stack.extend(side for side in sides if side is not None)
-        else:
-            operands.append(one)
-    return wrapped(b"binary_expression", [operator, *operands])
 
 
 def _awaited(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
@@ -179,7 +161,7 @@ JAVASCRIPT: "Mapping[str, Rule]" = {
     "number": number,
     "arrow_function": _arrow,
     "parenthesized_expression": ungrouped,
-    "binary_expression": _binary,
+    "binary_expression": logical,
     "member_expression": _chain,
     "subscript_expression": _chain,
     "call_expression": _called,

@@ -6,6 +6,7 @@ from yaadwatch.core.truth.normal_forms import strings
 from yaadwatch.core.truth.normal_forms.common import (
     bare,
     code,
+    logical,
     named,
     nested_once,
     text,
@@ -41,13 +42,6 @@ def _one_parameter(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     return wrapped(node.type.encode(), inside)
 
 
-def _substitution(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """`` `a` `` is `$(a)`."""
-    if text(node, source)[:1] != b"`":
-        return None
-    return wrapped(b"command_substitution", [b"$(", *named(node), b")"])
-
-
 def _arm(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
     """`A => { a }` is `A => a,`, and `|x| { a }` is `|x| a`."""
     field = "value" if node.type == "match_arm" else "body"
@@ -75,6 +69,21 @@ def _only_expression(block: "Node") -> "Node | None":
             return found
         found = block = only
     return found
+
+
+def _in_macro(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`|a| { b }` is `|a| b` among the words that a macro is given, too."""
+    found: list[Node | bytes] = []
+    before = ""
+    for one in code(node):
+        inside = code(one)
+        kinds = [child.type for child in inside]
+        if before == "|" and kinds[:1] == ["{"] and len(kinds) > 2 and ";" not in kinds:
+            found += inside[1:-1]
+        else:
+            found.append(one)
+        before = one.type
+    return wrapped(b"token_tree", found) if len(found) > node.child_count else None
 
 
 def _sorted(node: "Node", source: bytes) -> "list[Node | bytes] | None":
@@ -183,38 +192,9 @@ def _members(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
     return None if named(node) else []
 
 
-def _body(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
-    """`{ return a }` is `= a` in Kotlin."""
-    block = node.named_children[0] if node.named_child_count == 1 else None
-    only = named(block) if block is not None and block.type == "block" else []
-    if len(only) != 1 or only[0].type not in ("return_expression", "throw_expression"):
-        return None
-    value = named(only[0])
-    if only[0].type == "return_expression" and len(value) == 1 and only[0].child_count == 2:
-        return wrapped(b"function_body", [b"=", value[0]])
-    if only[0].type == "throw_expression":
-        return wrapped(b"function_body", [b"=", only[0]])
-    return None
-
-
-def _no_unit(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """`fun a(): Unit` is `fun a()`."""
-    inside = code(node)
-    for at, one in enumerate(inside):
-        if one.type == "user_type" and text(one, source) == b"Unit" and inside[at - 1].type == ":":
-            return wrapped(node.type.encode(), [*inside[: at - 1], *inside[at + 1 :]])
-    return None
-
-
-def _entries(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
-    """`enum class A { B, ; }` is `enum class A { B }`."""
-    inside = code(node)
-    end = len(inside) - 1
-    while end and inside[end - 1].type in (";", ","):
-        end -= 1
-    if end == len(inside) - 1:
-        return None
-    return wrapped(b"enum_class_body", [*inside[:end], inside[-1]])
+def _binary(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`"a" + "b"` is `"ab"`, and `a && (b && c)` is `a && b && c` in Java."""
+    return strings.added(node, source) or logical(node, source)
 
 
 def _single(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
@@ -236,6 +216,7 @@ RUST: "Mapping[str, Rule]" = {
     "parenthesized_expression": nested_once,
     "match_arm": _arm,
     "closure_expression": _arm,
+    "token_tree": _in_macro,
     "use_list": _sorted,
     "block": _with_uses,
     "declaration_list": _with_uses,
@@ -249,18 +230,10 @@ JAVA: "Mapping[str, Rule]" = {
     "modifiers": _modifiers,
     "enum_body_declarations": _members,
     "string_literal": strings.text_block,
-    "binary_expression": strings.added,
+    "binary_expression": _binary,
     "decimal_integer_literal": _lower,
     "hex_integer_literal": _lower,
     "decimal_floating_point_literal": _lower,
-}
-KOTLIN: "Mapping[str, Rule]" = {
-    "parenthesized_expression": nested_once,
-    "function_body": _body,
-    "function_declaration": _no_unit,
-    "enum_class_body": _entries,
-    "string_literal": strings.kotlin,
-    "multiline_string_literal": strings.kotlin,
 }
 C_SHARP: "Mapping[str, Rule]" = {
     "raw_string_literal": strings.text_block,
@@ -289,7 +262,3 @@ RUBY: "Mapping[str, Rule]" = {
     "heredoc_body": strings.heredoc_ruby,
 }
 SWIFT: "Mapping[str, Rule]" = {"tuple_expression": _single}
-SHELL: "Mapping[str, Rule]" = {
-    "command_substitution": _substitution,
-    "heredoc_redirect": strings.heredoc_shell,
-}

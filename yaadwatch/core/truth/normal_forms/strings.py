@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
-from yaadwatch.core.truth.normal_forms.common import bare, code, named, text, wrapped
+from yaadwatch.core.truth.normal_forms.common import bare, code, text, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,35 +61,15 @@ def text_block(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     if written[:3] != b'"""' or b"\n" not in written:
         return [written]
     first, *lines = written.split(b"\n")
-    depth = _depth(lines)
-    return [b"\n".join([first.rstrip(), *(line[depth:].rstrip() for line in lines)])]
+    depth = indentation(lines)
+    lines = [line[depth:].rstrip() for line in lines]
+    if lines[-1].strip() == b'"""':
+        lines[-1] = b'"""'  # where it is deeper than the text, that says nothing
+    return [b"\n".join([first.rstrip(), *lines])]
 
 
-def kotlin(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """`"${a} b"` is `"$a b"`; the last three quotes of a text may be indented as one likes."""
-    found: list[Node | bytes] = []
-    said, at = b"", node.start_byte
-    for child in node.children:
-        if child.type != "interpolation":
-            continue
-        said += source[at : child.start_byte]
-        at = child.end_byte
-        inside = named(child)
-        if len(inside) != 1 or inside[0].type != "identifier":
-            found += [said, child]
-            said = b""
-        elif _WORD.match(source[at : at + 1]):
-            said += b"${" + text(inside[0], source) + b"}"
-        else:
-            said += b"$" + text(inside[0], source)
-    return [*found, _LAST_QUOTES.sub(b'\n"""', said + source[at : node.end_byte])]
-
-
-_WORD = re.compile(rb"[\w\x80-\xff]")
-_LAST_QUOTES = re.compile(rb"\n[ \t]*\"\"\"$")
-
-
-def _depth(lines: "list[bytes]") -> int:
+def indentation(lines: "list[bytes]") -> int:
+    """Return how many blanks all lines that are not empty begin with."""
     return min((len(one) - len(one.lstrip()) for one in lines if one.strip()), default=0)
 
 
@@ -154,29 +134,8 @@ def heredoc_ruby(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     start = source.rfind(b"\n", 0, max(node.start_byte, 1)) + 1
     starts = _BEGINNING.findall(source[start : node.start_byte + 1])
     squiggly = any(mark == b"~" for mark, name in starts if name == last)
-    depth = _depth(lines) if squiggly else 0
+    depth = indentation(lines) if squiggly else 0
     return [b"\n".join([*(line[depth:] if line.strip() else b"" for line in lines), last])]
-
-
-def heredoc_shell(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """`<< A` is `<<A`; behind `<<-` tabs at the start of a line do not count."""
-    found: list[Node | bytes] = []
-    at = node.start_byte
-    for child in node.children:
-        if child.child_count and child.type != "heredoc_body":
-            found += [source[at : child.start_byte], child]
-            at = child.end_byte
-    found.append(source[at : node.end_byte])
-    start = found[0]
-    if isinstance(start, bytes):
-        found[0] = _REDIRECT.sub(rb"<<\1", start)
-    if text(node, source).startswith(b"<<-"):
-        found = [_TABS.sub(b"\n", one) if isinstance(one, bytes) else one for one in found]
-    return found
-
-
-_REDIRECT = re.compile(rb"^<<(-?)[ \t]*")
-_TABS = re.compile(rb"\n\t+")
 
 
 def joined(tokens: "Iterable[bytes]") -> "Iterator[bytes]":
