@@ -112,6 +112,18 @@ DIFFERENT = [
     ("a.rb", "def f\n 'a'\nend", "def f\n :'a'\nend"),
     ("a.php", "<?php function f() { return 'a\\n'; }", '<?php function f() { return "a\\n"; }'),
     ("a.php", "<?php function f() { return '$a'; }", '<?php function f() { return "$a"; }'),
+    ("a.php", "<?php function f() { return 0xFF; }", "<?php function f() { return 0xFE; }"),
+    ("a.php", "<?php function f() { return 1.5; }", "<?php function f() { return 1.05; }"),
+    (
+        "a.php",
+        "<?php function f() { return \"{$a['b']}\"; }",
+        "<?php function f() { return \"{$a['c']}\"; }",
+    ),
+    (
+        "a.php",
+        "<?php function f() { return \"{$a['b']} c\"; }",
+        "<?php function f() { return \"{$a['b']}  c\"; }",
+    ),
     ("a.rs", "fn f() { (self.a)() }", "fn f() { self.a() }"),
     ("a.rs", "fn f() { match a { b => { c; } } }", "fn f() { match a { b => c } }"),
     ("a.rs", "#[derive(A)] struct f;", "#[derive(B)] struct f;"),

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from yaadwatch.core.truth.normal_forms import strings
+from yaadwatch.core.truth.normal_forms import javascript, strings
 from yaadwatch.core.truth.normal_forms.common import (
     bare,
     code,
@@ -245,6 +245,8 @@ C_SHARP: "Mapping[str, Rule]" = {
 PHP: "Mapping[str, Rule]" = {
     "string": strings.php,
     "encapsed_string": strings.php,
+    "integer": javascript.number,
+    "float": javascript.number,
     "array_creation_expression": _array,
     "heredoc": strings.heredoc_php,
     "nowdoc": strings.heredoc_php,

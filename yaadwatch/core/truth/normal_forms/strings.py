@@ -35,7 +35,7 @@ def ruby(node: "Node", source: bytes) -> "list[Node | bytes] | None":
 def _scripted(
     node: "Node", source: bytes, escaped: "re.Pattern[bytes]"
 ) -> "list[Node | bytes] | None":
-    if any(child.type in _CODE for child in node.children):
+    if any(child.child_count or child.type in _CODE for child in node.children):
         return None
     written = text(node, source)
     prefix, quoted = (b":", written[1:]) if written[:1] == b":" else (b"", written)
