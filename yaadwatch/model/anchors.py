@@ -99,7 +99,7 @@ class Anchor:
     @property
     def value(self) -> str:
         """Return the value that the text states, of an anchor on one."""
-        return self.fingerprint.split()[0] if self.is_held else self.fingerprint
+        return self.fingerprint.partition(" ")[0] if self.is_held else self.fingerprint
 
     @property
     def places(self) -> tuple[str, ...]:

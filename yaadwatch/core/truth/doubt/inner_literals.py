@@ -37,7 +37,7 @@ _TOKENS: Final = {
 }
 PLACES_MAX: Final = 8
 """Places of one number that are noted."""
-_WALK_MAX: Final = 200
+_WALK_MAX: Final = 64
 """Tokens before a number in which its place is sought."""
 _NO_CALLS: Final = frozenset(
     (
