@@ -299,3 +299,29 @@ def test_erasing_words_erases_a_proposal_that_quotes_them(claude, note):
     erasing.erase(claude.home, claude.call, id=secret)
 
     assert waiting(claude) == []
+
+
+@pytest.mark.parametrize("way", ["note", "proposal"])
+def test_a_rule_that_no_file_has_room_for_says_so(claude, note, way):
+    long = "Check each of these words before you install. " * 100
+    if way == "note":
+        note = states(claude, long)["id"]
+    else:
+        proposes(claude, note, long)
+
+    listed = review(claude.home, claude.call)["waiting"][0]
+    out = command(claude, "review", "--approve", note).out
+
+    assert (listed["too_long"], listed["files"]) == (True, [])
+    assert "too long for a rules file" in out
+    assert "goes to" not in out
+
+
+def test_a_secret_that_a_person_types_in_a_review_is_masked_and_named(claude):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    note = states(claude)["id"]
+
+    out = command(claude, "review", "--edit", note, f"Use {token} for installs").out
+
+    assert "masked: github-token" in out
+    assert token not in out

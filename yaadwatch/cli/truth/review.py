@@ -29,6 +29,9 @@ _DONE = {
 }
 
 
+_TOO_LONG = "too long for a rules file (4 kB); agents get it by recall only, unless you shorten it"
+
+
 def add_review(commands: Commands) -> Parser:
     """Add `review`."""
     command = commands.add(
@@ -254,6 +257,8 @@ def _show(note: "Note", terminal: Terminal) -> None:
         terminal.line(styled(f"may be stale: {note['stale']['verdict']}", "yellow"), indent=10)
     if note["scope"] == "user":
         terminal.line("would hold in all your projects", indent=10)
+    elif note.get("too_long"):
+        terminal.line(styled(_TOO_LONG, "yellow"), indent=10)
     elif note["files"]:
         terminal.line(f"would be written to {', '.join(note['files'])}", indent=10)
 
@@ -268,7 +273,11 @@ def _tell(done: "dict[str, Any]", terminal: Terminal) -> None:
     )
     if done["verdict"] == "undo":
         terminal.line("waits for review again", indent=2)
+    elif done.get("too_long"):
+        terminal.line(styled(_TOO_LONG, "yellow"), indent=2)
     elif done["files"]:
         terminal.line(f"goes to {', '.join(done['files'])}", indent=2)
+    if done.get("masked"):
+        terminal.line(styled(f"masked: {listed(done['masked'])}", "yellow"), indent=2)
     if done.get("undo"):
         terminal.command("Undo: ", str(done["undo"]), indent=2)

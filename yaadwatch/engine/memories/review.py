@@ -20,6 +20,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import HOT, PROJECT, Node
+from yaadwatch.model.settings import BLOCK_BYTES_MAX
 from yaadwatch.store import agent_files, anchors, edges, nodes
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
@@ -108,12 +109,14 @@ def decide(
             done |= {"undo": f"yaadwatch review --undo {called(held.id)}"}
         changes = verdict != DISMISS
         files = held.db.read(_files, held.shelf, held.id) if changes else []
+        is_rule = done["tier"] == HOT or bool(done["pinned"])
+        too_long = changes and is_rule and _is_too_long(str(done["text"]))
         left = sum(
             each.db.read(authority.count_waiting)
             for each in (both.project, both.own)
             if each is not None
         )
-    return done | {"verdict": verdict, "files": files, "left": left}
+    return done | {"verdict": verdict, "files": files, "too_long": too_long, "left": left}
 
 
 def _decide_note(
@@ -175,7 +178,8 @@ def _proposed(conn: Connection, shelf: Shelf, limit: int) -> list[dict[str, obje
             "before": known[one.node].text,
             "anchors": [json_views.anchor_row(anchor) for anchor in rests_on.get(one.node, ())],
             "stale": json_views.doubt_in_short(flags.get(one.node)),
-            "files": _files(conn, shelf, one.node),
+            "files": _files(conn, shelf, one.node, one.text),
+            "too_long": _is_for_files(known[one.node]) and _is_too_long(one.text),
         }
         for one in found
         if one.node in known and one.node in whose
@@ -199,6 +203,7 @@ def _listed(conn: Connection, shelf: Shelf, limit: int) -> list[dict[str, object
             "anchors": [json_views.anchor_row(anchor) for anchor in rests_on.get(one, ())],
             "stale": json_views.doubt_in_short(flags.get(one)),
             "files": _files(conn, shelf, one),
+            "too_long": _is_for_files(known[one]) and _is_too_long(known[one].text),
         }
         for one in ids
         if one in known and one in whose
@@ -234,12 +239,22 @@ def _row(node: Node, whose: Authority) -> dict[str, object]:
     }
 
 
-def _files(conn: Connection, shelf: Shelf, node_id: str) -> list[str]:
+def _is_for_files(node: Node) -> bool:
+    """Return whether a memory is a rule for rules files."""
+    return node.scope == PROJECT and (node.tier == HOT or node.pinned)
+
+
+def _is_too_long(said: str) -> bool:
+    """Return whether no rules file has room for a text, whatever else is in it."""
+    return len(f"- {said}\n".encode()) > BLOCK_BYTES_MAX
+
+
+def _files(conn: Connection, shelf: Shelf, node_id: str, said: str = "") -> list[str]:
     """Return the files that a note is written into once a person has approved it."""
     node = nodes.get(conn, node_id)
     if node is None or shelf.space is None or node.scope != PROJECT:
         return []
-    if node.tier != HOT and not node.pinned:
+    if not _is_for_files(node) or _is_too_long(said or node.text):
         return []
     rows = sorted(agent_files.of_worktree(conn, shelf.worktree).items())
     there = [path for path, row in rows if row.state not in (PAUSED, ABSENT)]
