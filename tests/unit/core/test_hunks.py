@@ -67,3 +67,34 @@ def test_moving_white_space_about_is_no_change(words):
     change = hunk("func Run() {", [" ".join(words)], ["\t".join(words)])
 
     assert not touches("Run", [change])
+
+
+LUA = "local function run(a)"
+SCALA = "  def run(a: Int): Int = {"
+
+
+@pytest.mark.parametrize(
+    ("header", "removed", "added"),
+    [
+        (LUA, ["  return send(", "    a,", "    2", "  )"], ["  return send(a, 2)"]),
+        (LUA, ["  local t = { a, b }"], ["  local t = {", "    a, b", "  }"]),
+        (LUA, ["  if a then b() end"], ["  if a then", "    b()", "  end"]),
+        (SCALA, ["    a.map(x =>", "      x + 1", "    )"], ["    a.map(x => x + 1)"]),
+    ],
+)
+def test_joining_and_breaking_lines_is_no_change(header, removed, added):
+    assert not touches("run", [hunk(header, removed, added)])
+    assert not touches("run", [hunk(header, added, removed)])
+
+
+@pytest.mark.parametrize(
+    ("header", "removed", "added"),
+    [
+        (LUA, ["  return send(", "    a,", "    2", "  )"], ["  return send(a, 3)"]),
+        (LUA, ["  return send(", "    a", "  ) + b"], ["  return send(a + b)"]),
+        (LUA, ["  if a then b() end"], ["  if a then", "    b()", "    c()", "  end"]),
+        (SCALA, ["    a.map(x =>", "      x + 1", "    )"], ["    a.map(x => x - 1)"]),
+    ],
+)
+def test_a_change_under_joined_lines_is_one(header, removed, added):
+    assert touches("run", [hunk(header, removed, added)])

@@ -79,13 +79,18 @@ def touches(symbol: str, hunks: Sequence[Hunk], text: str = "") -> bool:
     depth = _indent(text.split("\n")[number - 1]) if number is not None else None
     removed: list[str] = []
     added: list[str] = []
+    laid_out: tuple[list[str], list[str]] = ([], [])
     for hunk in hunks:
         above = [_Above.of(line, symbol) for line in hunk.header.split("\n") if line.strip()]
         removed += _own(hunk.removed, symbol, above)
+        laid_out[0].extend(_own(hunk.removed, symbol, above, with_closing=True))
         if depth is not None:
             above = [replace(one, depth=depth) if one.is_it else one for one in above]
         added += _own(hunk.added, symbol, above)
-    return _squeezed(removed) != _squeezed(added)
+        laid_out[1].extend(_own(hunk.added, symbol, above, with_closing=True))
+    # A bracket on a line of its own tells nothing, but `f(` `)` on two lines is `f()` on one.
+    is_same = _squeezed(laid_out[0]) == _squeezed(laid_out[1])
+    return not is_same and _squeezed(removed) != _squeezed(added)
 
 
 def last_part(symbol: str) -> str:
@@ -109,11 +114,15 @@ class _Above:
         return cls(_indent(line), is_it, is_it and _TYPE.match(line) is not None, is_other)
 
 
-def _own(lines: Sequence[str], symbol: str, above: Sequence[_Above]) -> Iterator[str]:
+def _own(
+    lines: Sequence[str], symbol: str, above: Sequence[_Above], *, with_closing: bool = False
+) -> Iterator[str]:
     """Yield the lines that belong to the definition; `above`: what stands above the first."""
     stack = list(above)
     for line in lines:
         if _NOTHING.fullmatch(line) or _COMMENT.match(line):
+            if with_closing and not _COMMENT.match(line) and _is_inside(stack):
+                yield line
             continue
         goes_on = _GOES_ON.match(line) is not None or not _BEGINS.match(line)
         here = _Above.of(line, symbol)
