@@ -214,6 +214,42 @@ class TestPersonal:
         tree.sync()
         assert "Dutch" in block(tree, "AGENTS.md")
 
+    @pytest.fixture
+    def own(self, tree):
+        """The tree with a block in a file that git ignores."""
+        exclude = tree.path / ".git" / "info" / "exclude"
+        exclude.write_text(f"{exclude.read_text()}CLAUDE.local.md\n")
+        tree.write("CLAUDE.local.md", "# Mine\n\n- Be fast\n")
+        tree.sync()
+        verbs.files_adopt(tree.home, tree.call, path="CLAUDE.local.md")
+        assert "canary" in block(tree, "CLAUDE.local.md")
+        return tree
+
+    def test_an_edit_in_a_personal_block_stays_there(self, own):
+        text = own.read("CLAUDE.local.md").replace("through canary", "through canary as ann")
+        own.write("CLAUDE.local.md", text)
+        own.sync()
+
+        assert own.read("CLAUDE.local.md") == text
+        for path in ("AGENTS.md", "CLAUDE.md"):
+            assert block(own, path) == "- Always deploy through canary\n"
+        own.sync()
+        own.remember("Never force push")
+        own.sync()
+        assert block(own, "CLAUDE.local.md").count("canary") == 1
+        assert "Never force push" in block(own, "CLAUDE.local.md")
+        assert "ann" not in block(own, "AGENTS.md")
+
+    def test_a_line_deleted_in_a_personal_block_stays_elsewhere(self, own):
+        text = own.read("CLAUDE.local.md").replace("- Always deploy through canary\n", "")
+        own.write("CLAUDE.local.md", text)
+        own.sync()
+        own.sync()
+
+        assert "canary" not in own.read("CLAUDE.local.md")
+        for path in ("AGENTS.md", "CLAUDE.md"):
+            assert block(own, path) == "- Always deploy through canary\n"
+
     def test_what_a_shared_file_says_too_is_not_personal(self, tree):
         tree.write("CLAUDE.local.md", "# Mine\n\n- Always use my fork\n")
         tree.sync()
@@ -382,6 +418,57 @@ class TestPlaceOfABlock:
 
         assert verbs.files(tree.home, tree.call)["misplaced"] == []
         assert self.RULE in tree.read("CLAUDE.md").partition("## If you write SQL")[0]
+
+
+class TestRestOfARule:
+    """What is left of a rule whose beginning was deleted is passed on to nobody."""
+
+    RULES = (
+        ("Never do these:\n\n- Use eval in code\n- Use exec in code\n", "Never do these:\n\n"),
+        ("- Never do these:\n  - use eval\n  - use exec\n", "- Never do these:\n"),
+        (
+            "- Never commit secrets,\ntokens or keys\nto the repository\n",
+            "- Never commit secrets,\n",
+        ),
+    )
+
+    @pytest.mark.parametrize(("rule", "beginning"), RULES)
+    def test_the_file_waits_for_the_person(self, tree, rule, beginning):
+        type_in_block(tree, "AGENTS.md", rule)
+        others = block(tree, "CLAUDE.md")
+        assert len(others.splitlines()) > 1
+        tree.write("AGENTS.md", tree.read("AGENTS.md").replace(beginning, ""))
+        tree.sync()
+
+        assert block(tree, "CLAUDE.md") == others
+        found = verbs.files(tree.home, tree.call)["files"]
+        (row,) = [one for one in found if one["path"] == "AGENTS.md"]
+        assert row["state"] == "paused"
+        assert row["reason"].startswith("the beginning of the rule")
+
+        rest = rule.replace(beginning, "")
+        tree.write("AGENTS.md", tree.read("AGENTS.md").replace(rest, ""))
+        tree.sync()
+        assert block(tree, "CLAUDE.md") == "- Always deploy through canary\n"
+
+    @pytest.mark.parametrize("words", ["deploy through canary", "through canary we deploy"])
+    def test_a_rule_that_loses_its_first_word_is_edited(self, tree, words):
+        text = tree.read("AGENTS.md").replace("Always deploy through canary", words)
+        tree.write("AGENTS.md", text)
+        tree.sync()
+
+        assert block(tree, "CLAUDE.md") == f"- {words}\n"
+
+    def test_a_person_may_mean_it(self, tree):
+        type_in_block(tree, "AGENTS.md", "- Always do these:\n  - use the linter\n  - use tabs\n")
+        text = (
+            tree.read("AGENTS.md").replace("- Always do these:\n", "").replace("  - use", "- Use")
+        )
+        tree.write("AGENTS.md", text)
+        tree.sync()
+        verbs.files_sync(tree.home, tree.call, accept_deletions=["AGENTS.md"])
+
+        assert {"- Use the linter", "- Use tabs"} <= set(block(tree, "CLAUDE.md").splitlines())
 
 
 class TestRoom:

@@ -139,3 +139,30 @@ def test_a_rule_that_a_branch_lacks_is_offered_again_when_it_is_stated_there(wor
     assert "Never log tokens" in tree.read("CLAUDE.md")
     assert "is not committed" in tree.rows()["CLAUDE.md"].reason
     assert verbs.files(tree.home, tree.call)["files"][0]["reason"]
+
+
+def test_a_flagged_rule_is_not_sent_before_a_person_has_looked(world):
+    tree = world.repo()
+    tree.write("CLAUDE.md", "# Rules\n\n- Always call `fetch_with_retry` in src/net.py\n")
+    tree.write("AGENTS.md", AGENTS)
+    tree.commit("rules")
+    tree.add(mode="inline")
+    tree.settle()
+    tree.write("src/net.py", "def other(x):\n    return x\n")
+    tree.commit("removed")
+    tree.check()
+    (rule,) = [node for node in tree.living() if "fetch_with_retry" in node.text]
+
+    for fields in ({"path": "CLAUDE.md"}, {"ids": [called(rule.id)]}):
+        answer = share(tree, **fields)
+        assert answer["shared"] == []
+        (stays,) = answer["stays"]
+        assert stays["reason"].startswith("it may be out of date: ")
+        assert f"yaadwatch confirm {called(rule.id)}" in stays["reason"]
+    assert "fetch_with_retry" not in tree.read("AGENTS.md")
+    (row,) = told(tree, path="CLAUDE.md").values()
+    assert row["reason"] == stays["reason"]
+
+    tree.git("revert", "--no-edit", "HEAD")
+    tree.check()
+    assert [one["id"] for one in share(tree, path="CLAUDE.md")["shared"]] == [rule.id]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from bridges.block import NOTICE, is_notice
 from bridges.items import MARKER, items, line_of, parts_lines
-from yaadwatch.core.sync import guard
+from yaadwatch.core.sync import guard, orphans
 from yaadwatch.core.sync.budget import Rule, fit
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.match import Said, align, read
@@ -119,6 +119,10 @@ def plan(
     union = agreement is None or (file.from_git and file.commits is None)
     rows = agreement.items if agreement is not None else ()
     draft = _Draft(rows, graph, file, terms, union=union)
+    if not accept_deletions and not union:
+        rest = orphans.rest_of_a_rule(rows, draft.said, draft.others())
+        if rest is not None:
+            return rest
     pairs = align(rows, draft.said, draft.present(), edits=not union, others=draft.others())
     for number, index in sorted(pairs.items(), key=lambda pair: pair[1]):
         draft.settle(rows[number], index)
@@ -204,7 +208,10 @@ class _Draft:
             case Decision.RENDER if known is not None:
                 self._render(index, known)
             case Decision.SUPERSEDE | Decision.CONFLICT | Decision.REVIVE:
-                if known is not None and not self._is_authored(row):
+                if known is not None and self._is_apart(known):
+                    self._admit(index)
+                    self._stay_out(known)
+                elif known is not None and not self._is_authored(row):
                     self._restore(index, known)
                 else:
                     self._follow(row, index, over=graph if decision is Decision.CONFLICT else None)
@@ -251,6 +258,8 @@ class _Draft:
         known = self._view.get(row.node)
         if self._union or known is None or not row.file or not self._is_authored(row):
             return False
+        if self._is_apart(known):
+            return False
         if text_hash(row.graph) in self._file.outside:
             return False
         last = Last(graph=row.graph or None, file=row.file)
@@ -264,8 +273,20 @@ class _Draft:
             return
         commits = self._file.commits
         rewound = commits is not None and commits.rewound(_words(row))
-        if rewound or (not row.file and row.graph == known.text):
+        was_said = bool(row.file) and text_hash(row.graph) not in self._file.outside
+        if self._is_apart(known) and was_said and not self._union:
+            self._stay_out(known)
+        elif rewound or (not row.file and row.graph == known.text):
             self._absent[row.node] = replace(row, graph=known.text, file="")
+
+    def _is_apart(self, known: Known) -> bool:
+        """Return whether an edit in this file leaves a rule as it is: it is one person's own."""
+        return self._file.personal and known.is_shared
+
+    def _stay_out(self, known: Known) -> None:
+        """Agree that a rule has no line in this file."""
+        row = Agreed(position=0, node=known.node, graph=known.text, file="")
+        self._absent[known.node] = row
 
     def _is_authored(self, row: Agreed) -> bool:
         """Return whether somebody changed the line of a rule, in the file or in a commit.

@@ -11,6 +11,7 @@ class Known:
     One that a person's own file says, outside the block, has the words of that file: it is never
     given others. `rank`: lower ones have their place in the block first. `gives_way`: whether its
     line may go for one of a lower rank; a line that a person typed into this block never does.
+    `is_shared`: whether more than personal files say it.
     """
 
     node: str
@@ -19,6 +20,7 @@ class Known:
     is_said: bool = False
     rank: int = 0
     gives_way: bool = False
+    is_shared: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +82,7 @@ class File:
         frozen: whether the block stays as it is: git brought it with a branch.
         unchanged: whether it holds what was agreed: no line is newly typed.
         committed: whether the branch has a block: it stays there, even without a rule.
+        personal: whether git shares it with nobody.
     """
 
     lines: tuple[str, ...] | None
@@ -90,3 +93,4 @@ class File:
     frozen: bool = False
     committed: bool = False
     unchanged: bool = False
+    personal: bool = False

@@ -129,6 +129,7 @@ def decide(
         frozen=seen.frozen or bool(seen.branch.refusal),
         committed=seen.branch.block is not None,
         unchanged=not seen.changed and bool(seen.row.block),
+        personal=seen.path in personal,
     )
     done = plan.plan(known.agreement, known.graph, file, terms, accept_deletions=accept_deletions)
     if isinstance(done, Paused):
@@ -164,7 +165,8 @@ def _look(
     stood = {text_hash(row.graph) for row in items if row.file and row.graph}
     is_union = agreement is None or (seen.from_git and seen.commits is None)
     hidden = provenance.hidden(conn, worktree)
-    kept_here = set() if seen.path in personal else hot.only_in(conn, personal)
+    own_only = hot.only_in(conn, personal)
+    kept_here = set() if seen.path in personal else own_only
     rules = {
         node.id: node
         for node in hot.rules(conn, hidden=hidden | away, inside=inside | stood)
@@ -212,6 +214,7 @@ def _look(
                 is_said=one.id in own,
                 rank=ranks[one.id],
                 gives_way=one.origin != origin and not one.pinned,
+                is_shared=one.id not in own_only,
             )
             for one in rules.values()
         ),

@@ -7,6 +7,7 @@ from typing import Final
 from bridges.agents import CARRIERS
 from bridges.instructing import LINK, PROSE, THANKS, TO_DO
 from bridges.rules import Statement
+from yaadwatch.core.quoting import as_line
 from yaadwatch.core.text import text_hash
 from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.agent_files import finding, reading
@@ -22,7 +23,7 @@ from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import HOT, WARM, Node
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
-from yaadwatch.store import agent_files, agreements, hot, nodes, provenance
+from yaadwatch.store import agent_files, agreements, flags, hot, nodes, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority, versions
@@ -38,6 +39,7 @@ class Told:
     """A statement of an agent file, the memory that it is, and why it goes to no other agent.
 
     `bars` is a reason that no command changes: the words would mean something else elsewhere.
+    `flagged` is why it is not sent before a person has looked: it may be out of date.
     """
 
     path: str
@@ -45,6 +47,7 @@ class Told:
     node: Node | None
     bars: str = ""
     reason: str = ""
+    flagged: str = ""
 
 
 def statements(home: Home, call: Call, *, path: str | None = None) -> dict[str, object]:
@@ -96,13 +99,20 @@ def files_share(
         meant = _chosen(known, ids)
         # What only is no rule as it reads is sent where a person chose it.
         kept = [one for one in meant if one.bars and not (undo or (ids and one.bars in NO_RULE))]
+        if not undo:
+            kept += [one for one in meant if one.flagged and one not in kept]
         able = [one.node for one in meant if one.node is not None and one not in kept]
         changed = space.db.write(_shared(home, call, undo=undo), [node.id for node in able])
         named = [one.node.id for one in known if one.node is not None]
         whose = space.db.read(authority.of_nodes, named)
     answer = verbs.files_sync(home, call)
     stays = [
-        {"path": one.path, "line": one.statement.line, "text": _text(one), "reason": one.bars}
+        {
+            "path": one.path,
+            "line": one.statement.line,
+            "text": _text(one),
+            "reason": one.bars or one.flagged,
+        }
         | _whose(one, whose)
         for one in kept
     ]
@@ -201,7 +211,7 @@ def _of_file(space: Space, file: Found, personal: Collection[str]) -> list[Told]
     if seen.data is None:
         return []
     document = reading.parsed(file.bridge, seen.data)
-    by_words, rules = space.db.read(_memories, space.worktree.id, file.path)
+    by_words, rules, doubts = space.db.read(_memories, space.worktree.id, file.path)
     elsewhere = ""
     if file.path in personal:
         elsewhere = "git does not share its file, so it is for you alone"
@@ -213,13 +223,32 @@ def _of_file(space: Space, file: Found, personal: Collection[str]) -> list[Told]
     for statement in document.statements:
         node = by_words.get(text_hash(as_stored(statement.text)))
         bars = elsewhere or statement.stays
-        reason = bars or _why_not(node, rules)
-        found.append(Told(path=file.path, statement=statement, node=node, bars=bars, reason=reason))
+        flagged = ""
+        if node is not None and node.id in doubts and node.id not in rules:
+            flagged = (
+                f"it may be out of date: {doubts[node.id]}; if it is right:"
+                f" yaadwatch confirm {called(node.id)}, then share it"
+            )
+        reason = bars or flagged or _why_not(node, rules)
+        found.append(
+            Told(
+                path=file.path,
+                statement=statement,
+                node=node,
+                bars=bars,
+                reason=reason,
+                flagged=flagged,
+            )
+        )
     return found
 
 
-def _memories(conn: Connection, worktree: int, path: str) -> tuple[dict[str, Node], set[str]]:
-    """Return the memories that a file states, by the hash of their words; and which are rules."""
+def _memories(
+    conn: Connection, worktree: int, path: str
+) -> tuple[dict[str, Node], set[str], dict[str, str]]:
+    """Return the memories that a file states, by the hash of their words; which memories are rules;
+    and why the flagged ones may be out of date.
+    """
     rows = [row for row in provenance.on_path(conn, worktree, path) if row.line is not None]
     found = nodes.many(conn, [row.node for row in rows])
     by_words = {
@@ -227,7 +256,12 @@ def _memories(conn: Connection, worktree: int, path: str) -> tuple[dict[str, Nod
         for node, said in hot.texts(conn, found).items()
         for text in reversed(said)
     }
-    return by_words, {node.id for node in hot.rules(conn, agents=False)}
+    doubts = {
+        node: as_line(flag.reason)
+        for node, flag in flags.of_nodes(conn, worktree, found).items()
+        if flag.level == "warn"
+    }
+    return by_words, {node.id for node in hot.rules(conn, agents=False)}, doubts
 
 
 def _why_not(node: Node | None, rules: set[str]) -> str:
