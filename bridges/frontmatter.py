@@ -30,6 +30,7 @@ _FIELD = re.compile(r"(?P<quote>[\"']?)(?P<key>[\w.-]+)(?P=quote)[ \t]*:(?:[ \t]
 _QUOTED = re.compile(r"(?P<quote>[\"'])(?P<text>(?:(?!(?P=quote)).)*)(?P=quote)(?:\s+#.*|\s*)")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 _PART = re.compile(r"(?:\"[^\"]*\"|'[^']*'|[^,\"'])+")
+_COMMA = re.compile(r",(?![^{}]*\})")
 _WORDS: Final = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
@@ -92,7 +93,7 @@ def places(lines: Sequence[str]) -> Mapping[str, int]:
 def patterns(value: Value) -> tuple[str, ...]:
     """Return the patterns that a value lists: as a list, or in one text with commas between."""
     if isinstance(value, str):
-        value = tuple(part.strip() for part in value.split(","))
+        value = tuple(part.strip() for part in _COMMA.split(value))
     return tuple(filter(None, value)) if isinstance(value, tuple) else ()
 
 

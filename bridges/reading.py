@@ -1,6 +1,7 @@
 """How a markdown agent file is read: what it says outside our block, and for whom it holds."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -9,10 +10,14 @@ from bridges.block import Block, Malformed, Refused, find, outside
 from bridges.frontmatter import Fields
 from bridges.items import restricted
 from bridges.markdown import lines_of, scan
-from bridges.rules import Document, Problem
+from bridges.rules import STATEMENT_CHARS_MAX, Document, Problem, Statement
 
 STATEMENTS_MAX: Final = 2_000
 """Statements taken from one file."""
+
+PATTERNS_MAX: Final = 4
+"""Patterns of files that words name; more are a list."""
+_PLAIN_PATTERN = re.compile(r"(?!!)[\w.*?/{},@+-]{1,80}")
 
 ALL_FILES: Final = ("**", "**/*")
 """Patterns that every file matches."""
@@ -44,20 +49,47 @@ def parse(content: bytes) -> Document:
     return Document(statements=statements[:STATEMENTS_MAX], problems=(cut,))
 
 
-def headed(holds: Callable[[Fields], bool]) -> Callable[[bytes], Document]:
+def headed(
+    holds: Callable[[Fields], bool],
+    files: Callable[[Fields], tuple[str, ...]] = lambda _: (),
+) -> Callable[[bytes], Document]:
     """Return how files are read that say in their header for whom they hold.
+
+    What holds for some files only has that in front, in words, so that it can be said elsewhere.
 
     Args:
         holds: whether a header, empty where there is none, lets a file hold everywhere. It is not
             asked about a damaged one: such a file never does.
+        files: returns the patterns of the files that a file holds for, by its header.
     """
 
     def read(content: bytes) -> Document:
         document = parse(content)
         said = frontmatter.fields(lines_of(content.decode(errors="replace")))
-        return replace(document, everywhere=said is not None and holds(said))
+        if said is not None and holds(said):
+            return document
+        condition = in_words(files(said)) if said is not None else ""
+        if condition:
+            document = replace(document, statements=tuple(_under(condition, document.statements)))
+        return replace(document, everywhere=False, condition=condition)
 
     return read
+
+
+def in_words(patterns: Sequence[str]) -> str:
+    """Return the condition that a rule holds for some files; "" where words cannot say it."""
+    if not 1 <= len(patterns) <= PATTERNS_MAX or not all(map(_PLAIN_PATTERN.fullmatch, patterns)):
+        return ""
+    if any(pattern.count("{") != pattern.count("}") for pattern in patterns):
+        return ""
+    return f"For files matching {' or '.join(f'`{pattern}`' for pattern in patterns)}:"
+
+
+def _under(condition: str, statements: Iterable[Statement]) -> Iterator[Statement]:
+    for one in statements:
+        text = f"{condition} {one.text}"
+        if len(text) <= STATEMENT_CHARS_MAX:
+            yield replace(one, text=text, lead=f"{condition} {one.lead}".strip())
 
 
 def _unread(found: Refused | Malformed, hint: str) -> Document:

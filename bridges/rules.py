@@ -65,11 +65,18 @@ class Document:
 
     `everywhere`: what it says holds for the whole project, and for every task; False when the file
     itself restricts it to some files, or to when somebody asks for it.
+    `condition`: the words in front of each statement that say for which files it holds, if any.
     """
 
     statements: tuple[Statement, ...]
     problems: tuple[Problem, ...] = ()
     everywhere: bool = True
+    condition: str = ""
+
+    @property
+    def travels(self) -> bool:
+        """Whether its statements mean the same in a file for the whole project."""
+        return self.everywhere or bool(self.condition)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,18 +45,40 @@ def _kiro(said: Fields) -> bool:
     return said.get("inclusion") in (None, "always")
 
 
+def _paths_or_globs(said: Fields) -> tuple[str, ...]:
+    return patterns(said.get("paths")) + patterns(said.get("globs"))
+
+
+def _by_trigger(said: Fields) -> tuple[str, ...]:
+    return patterns(said.get("globs")) if said.get("trigger") == "glob" else ()
+
+
+def _by_file(said: Fields) -> tuple[str, ...]:
+    return patterns(said.get("fileMatchPattern")) if said.get("inclusion") == "fileMatch" else ()
+
+
 def _headed(
     name: str,
     *paths: str,
     holds: Callable[[Fields], bool],
+    files: Callable[[Fields], tuple[str, ...]],
     nested: bool = False,
     header: tuple[str, ...] = (),
 ) -> Bridge:
-    """Return a format by which headers let a file hold everywhere, and what ours say there."""
+    """Return a format by which headers let a file hold everywhere, and what ours say there.
+
+    Args:
+        name: of the format.
+        paths: where its files are.
+        holds: whether a header lets a file hold everywhere.
+        files: returns the patterns of the files that a file holds for.
+        nested: whether files in folders further down are read, too.
+        header: what the header of our file says.
+    """
     return Bridge(
         name=name,
         paths=paths,
-        parse=headed(holds),
+        parse=headed(holds, files),
         nested=nested,
         block=False,
         preamble="\n".join(["---", *header, "---", "", ""]) if header else "",
@@ -64,11 +86,14 @@ def _headed(
 
 
 HEADED: Final = (
-    _headed("claude-rules", ".claude/rules/**/*.md", holds=_claude, nested=True),
+    _headed(
+        "claude-rules", ".claude/rules/**/*.md", holds=_claude, files=_paths_or_globs, nested=True
+    ),
     _headed(
         "cursor-rules",
         ".cursor/rules/**/*.mdc",
         holds=_cursor,
+        files=lambda said: patterns(said.get("globs")),
         nested=True,
         header=(f"description: {_ABOUT}", "alwaysApply: true"),
     ),
@@ -76,6 +101,7 @@ HEADED: Final = (
         "copilot-rules",
         ".github/instructions/**/*.instructions.md",
         holds=_copilot,
+        files=lambda said: patterns(said.get("applyTo")),
         header=('applyTo: "**"',),
     ),
     _headed(
@@ -83,8 +109,13 @@ HEADED: Final = (
         ".devin/rules/**/*.md",
         ".windsurf/rules/**/*.md",
         holds=_devin,
+        files=_by_trigger,
         header=("trigger: always_on",),
     ),
-    _headed("cline-rules", ".clinerules/*.md", ".clinerules/*.txt", holds=_cline),
-    _headed("kiro", ".kiro/steering/*.md", holds=_kiro, header=("inclusion: always",)),
+    _headed(
+        "cline-rules", ".clinerules/*.md", ".clinerules/*.txt", holds=_cline, files=_paths_or_globs
+    ),
+    _headed(
+        "kiro", ".kiro/steering/*.md", holds=_kiro, files=_by_file, header=("inclusion: always",)
+    ),
 )

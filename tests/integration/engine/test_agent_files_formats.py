@@ -219,13 +219,15 @@ class TestRuleFolders:
     @pytest.mark.parametrize(
         ("path", "header"),
         [
-            (".claude/rules/api.md", "paths: src/api/**"),
-            (".cursor/rules/api.mdc", "globs: src/api/**\nalwaysApply: false"),
-            (".github/instructions/api.instructions.md", 'applyTo: "src/api/**"'),
+            (".claude/rules/api.md", 'paths: "!src/api/**"'),
+            (".cursor/rules/api.mdc", "description: The API\nalwaysApply: false"),
+            (".github/instructions/api.instructions.md", 'applyTo: "!src/api/**"'),
             (".kiro/steering/api.md", "inclusion: manual"),
         ],
     )
-    def test_what_holds_for_some_files_only_is_kept_and_goes_nowhere(self, inline, path, header):
+    def test_what_holds_at_times_that_no_words_name_is_kept_and_goes_nowhere(
+        self, inline, path, header
+    ):
         inline.write(path, f"---\n{header}\n---\n- {JOSE}\n")
 
         inline.sync()
@@ -620,7 +622,7 @@ class TestTold:
 
     def test_each_agent_that_is_used_is_told_with_its_tokens(self, world, inline):
         used(world, "claude", "copilot", "gemini")
-        inline.write(".claude/rules/api.md", "---\npaths: src/api/**\n---\n- Be brief\n")
+        inline.write(".claude/rules/api.md", "---\npaths: '!src/api/**'\n---\n- Be brief\n")
         inline.remember(JOSE, kind="convention")
         inline.sync()
 

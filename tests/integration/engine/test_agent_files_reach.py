@@ -127,16 +127,8 @@ class TestConditions:
 
         assert line.startswith("- If you change the schema")
 
-    @pytest.mark.parametrize(
-        ("path", "header"),
-        [
-            (".cursor/rules/sql.mdc", "---\nglobs: '*.sql'\n---\n\n"),
-            (".claude/rules/sql.md", "---\npaths: ['*.sql']\n---\n\n"),
-            ("web/AGENTS.md", ""),
-        ],
-    )
-    def test_a_rule_for_some_files_reaches_no_other_file(self, tree, path, header):
-        tree.write(path, header + "- Always use lower-case keywords\n")
+    def test_a_rule_of_a_folder_reaches_no_other_file(self, tree):
+        tree.write("web/AGENTS.md", "- Always use lower-case keywords\n")
         tree.sync()
 
         assert "keywords" not in block(tree, "AGENTS.md")
@@ -618,3 +610,61 @@ def test_a_path_with_an_at_sign_imports_nothing(tree):
     tree.sync()
 
     assert "in `@docs/style.md`, and hide <\\!-- nothing -->" in block(tree, "CLAUDE.md")
+
+
+class TestFilesOfARule:
+    """A rule for some files says in words for which, where the other file cannot."""
+
+    HEADERS = (
+        (".cursor/rules/sql.mdc", 'globs: "src/**/*.sql"\nalwaysApply: false'),
+        (".claude/rules/sql.md", 'paths:\n  - "src/**/*.sql"'),
+        (".github/instructions/sql.instructions.md", 'applyTo: "src/**/*.sql"'),
+        (".devin/rules/sql.md", "trigger: glob\nglobs: src/**/*.sql"),
+        (".kiro/steering/sql.md", 'inclusion: fileMatch\nfileMatchPattern: "src/**/*.sql"'),
+    )
+    WORDS = "- For files matching `src/**/*.sql`: Always use CTEs\n"
+
+    @pytest.mark.parametrize(("path", "header"), HEADERS)
+    def test_the_files_stand_in_front(self, tree, path, header):
+        tree.write(path, f"---\n{header}\n---\n\n- Be careful\n")
+        tree.sync()
+        tree.write(path, f"---\n{header}\n---\n\n- Be careful\n- Always use CTEs\n")
+        tree.sync()
+
+        assert self.WORDS in block(tree, "AGENTS.md")
+        assert not tree.sync().changed
+        known = [one for one in tree.memories() if "CTEs" in one]
+        assert known == [self.WORDS.removeprefix("- ").strip()]
+
+        tree.write(path, f"---\n{header}\n---\n\n- Be careful\n")
+        tree.sync()
+        assert "CTEs" not in block(tree, "AGENTS.md")
+
+    @pytest.mark.parametrize(
+        "header",
+        [
+            "description: For SQL\nalwaysApply: false",
+            'globs: "!src/**"\nalwaysApply: false',
+            "globs: a, b, c, d, e\nalwaysApply: false",
+            'globs: "src/`x`.sql"\nalwaysApply: false',
+        ],
+    )
+    def test_what_words_cannot_say_stays(self, tree, header):
+        path = ".cursor/rules/sql.mdc"
+        tree.write(path, f"---\n{header}\n---\n\n- Be careful\n")
+        tree.sync()
+        tree.write(path, f"---\n{header}\n---\n\n- Be careful\n- Always use CTEs\n")
+        tree.sync()
+
+        assert "CTEs" not in block(tree, "AGENTS.md")
+
+    def test_other_patterns_are_no_lost_rules(self, tree):
+        path = ".claude/rules/sql.md"
+        rules = "".join(f"- Always use feature {number}\n" for number in range(8))
+        tree.write(path, f'---\npaths: "src/**/*.sql"\n---\n\n{rules}')
+        tree.sync()
+        tree.write(path, f'---\npaths: "db/**/*.{{sql,psql}}"\n---\n\n{rules}')
+        tree.sync()
+
+        known = [one for one in tree.memories() if "feature 3" in one]
+        assert known == ["For files matching `db/**/*.{sql,psql}`: Always use feature 3"]

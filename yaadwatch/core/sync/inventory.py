@@ -102,7 +102,10 @@ def take_stock(
         for node in missing
         if keys[node] not in inside and (not from_git or keys[node] in deleted)
     ]
-    paused = guard.deletion(len(gone), len(shown), file_is_gone=now is None)
+    # Where only the condition in front changed, the words are still there.
+    own = tuple(as_stored(p.statement.own) for p in places if p.statement and p.node is None)
+    lost = [node for node in gone if not texts[node].endswith(own)]
+    paused = guard.deletion(len(lost), len(shown), file_is_gone=now is None)
     if paused is not None and not accept_deletions and not from_git:
         return paused
     veiled = {row.node for row in then if row.line is None}

@@ -138,7 +138,7 @@ def gather(
             else:
                 document = parsed(found.bridge, data)
                 statements = document.statements
-                everywhere = everywhere and document.everywhere
+                everywhere = everywhere and document.travels
     if (
         row.adopted not in ("", branch_file.UNTRACKED)
         and branch.refusal

@@ -67,6 +67,6 @@ class Saying:
             seen = files.observe(self._space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
             bridge = self._fleet.files[path].bridge
             document = reading.parsed(bridge, seen.data) if seen.data is not None else None
-            told = document.statements if document is not None and document.everywhere else ()
+            told = document.statements if document is not None and document.travels else ()
             self._words[path] = frozenset(text_hash(as_stored(one.text)) for one in told)
         return self._words[path]

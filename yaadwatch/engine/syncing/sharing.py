@@ -217,7 +217,7 @@ def _of_file(space: Space, file: Found, personal: Collection[str]) -> list[Told]
         elsewhere = "git does not share its file, so it is for you alone"
     elif not file.here:
         elsewhere = f"it holds for {file.path.rpartition('/')[0]}/ only"
-    elif not document.everywhere:
+    elif not document.travels:
         elsewhere = "its file holds for some files or tasks only"
     found = []
     for statement in document.statements:
