@@ -11,8 +11,8 @@ import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -23,9 +23,9 @@ from yaadwatch.api import codec
 from yaadwatch.api.frames import decode, to_error
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.core.privacy import mask_tree
+from yaadwatch.engine import moved
 from yaadwatch.engine.inout import spool
 from yaadwatch.engine.stores.open_stores import Stores
-from yaadwatch.engine.stores.store_places import refuse_unsafe
 from yaadwatch.engine.workspace import PERSON, Call, Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
@@ -36,7 +36,6 @@ from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.sqlite.faults import told
 from yaadwatch.system import config
 from yaadwatch.system.clock import Clock
-from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
 
 _UNREAD = "nothing was read"
@@ -80,7 +79,7 @@ def now() -> datetime:
 @contextmanager
 def _home(about: Path | None) -> Iterator[Home]:
     """Lend a home of copies: the user store, and the store of a folder's project, or all (None)."""
-    refuse_unsafe(places.user_store())  # as root in somebody else's home
+    _refuse_foreign(places.user_store())  # as root in somebody else's home
     # Why a file of settings cannot be used is why no daemon can be had, which the caller tells.
     settings = config.load_or_usual(places.home() / config.FILE, os.environ).settings
     clock = Clock()
@@ -90,18 +89,17 @@ def _home(about: Path | None) -> Iterator[Home]:
         _copy(places.user_store(), user)
         home = Home(
             user=Database.open(user, role="user"),
-            stores=Stores(lambda _: None, clock),
+            stores=Stores(lambda _: None, clock, folder=folder),
             clock=clock,
             settings=settings,
             git=GitRunner(timedelta(milliseconds=settings.git.timeout_ms)),
         )
+        home.follow = partial(moved.follow, home)
         stack.callback(home.close)
         for project in _meant(home, about):
-            refuse_unsafe(project.store)
-            if project.store.exists():
-                copy = folder / project.id / "yaad.db"
-                _copy(project.store, copy)
-                home.user.write(registry.replace, replace(project, store=copy))
+            store = places.project_store(project.id)
+            if store.exists():
+                _copy(store, home.stores.path(project.id))
         yield home
 
 
@@ -123,9 +121,33 @@ def _folder(clock: Clock) -> Iterator[Path]:
 def _meant(home: Home, about: Path | None) -> list[Project]:
     if about is None:
         return home.user.read(registry.everything)
-    layout = layouts.find(about)
-    found = None if layout is None else home.user.read(registry.by_common_dir, layout.common_dir)
-    return [] if found is None else [found]
+    with suppress(YaadError):
+        return [home.project_at(about)[0]]
+    return []
+
+
+def _refuse_foreign(store: Path) -> None:
+    """Refuse a store that another user owns, or that a link leads to.
+
+    Raises:
+        YaadError: REFUSED.
+    """
+    for place in (store.parent, store):
+        with suppress(FileNotFoundError, NotADirectoryError):
+            found = place.lstat()
+            if stat.S_ISLNK(found.st_mode):
+                what = "is a link"
+            elif found.st_uid != os.getuid():
+                what = "belongs to another user"
+            elif place == store.parent and not stat.S_ISDIR(found.st_mode):
+                what = "is not a folder"
+            else:
+                continue
+            raise YaadError(
+                Code.REFUSED,
+                f"{place} {what}; nothing was read from it or written to it.",
+                hint="Set YAAD_HOME to a folder of your own.",
+            )
 
 
 def _copy(store: Path, target: Path) -> None:

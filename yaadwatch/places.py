@@ -83,6 +83,16 @@ def backups(project: str) -> "Path":
     return _path(_home(), "backups", project)
 
 
+def projects() -> "Path":
+    """Return the folder that holds a folder for each project, named by its id."""
+    return _path(_home(), "projects")
+
+
+def project_store(project: str) -> "Path":
+    """Return the database of a project, by its id."""
+    return _path(_home(), "projects", project, "yaad.db")
+
+
 def words() -> "Path":
     """Return the folder with the indexes of the words of repositories; they are caches."""
     return _path(_home(), "words")

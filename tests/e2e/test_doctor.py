@@ -123,10 +123,15 @@ def test_it_starts_no_daemon_where_a_manager_holds_the_socket(machine, watched, 
             held.accept()
 
 
+def store_of(machine, checkout):
+    named = checkout.git("config", "--local", "yaad.project").strip()
+    return Path(machine.env["YAAD_HOME"]) / "projects" / named / "yaad.db"
+
+
 def test_a_damaged_store_of_a_project_comes_back_from_its_copy(machine, watched):
     machine.ask("backup", cwd=watched.root)
     machine.run("stop")
-    damage(watched.root / ".yaad" / "yaad.db")
+    damage(store_of(machine, watched))
 
     found = problems(machine)
     assert [one["check"] for one in found] == ["stores", "daemon"]
@@ -155,10 +160,10 @@ def test_a_damaged_list_of_projects_comes_back(machine, watched, with_copy, harm
 
     found = problems(machine)
     assert [one["check"] for one in found] == ["stores", "daemon", "doctor"][: 3 - with_copy]
-    assert ("yaadwatch add --trust ." in (found[0]["advice"] or "")) is not with_copy
+    assert ("yaadwatch add --adopt" in (found[0]["advice"] or "")) is not with_copy
     mend(machine, watched, found[0]["mend"])
     if not with_copy:
-        mend(machine, watched, "yaadwatch add --trust .")
+        mend(machine, watched, "yaadwatch add --adopt")
     else:
         (told,) = problems(machine)
         assert "was made anew from the copy" in told["what"]
@@ -171,7 +176,8 @@ def test_a_damaged_list_of_projects_comes_back(machine, watched, with_copy, harm
 
 def test_a_file_that_is_no_database_and_settings_that_are_no_toml_are_both_told(machine, watched):
     machine.run("stop")
-    (watched.root / ".yaad" / "yaad.db").write_bytes(b"nonsense" * 1000)
+    store = store_of(machine, watched)
+    store.write_bytes(b"nonsense" * 1000)
     home = Path(machine.env["YAAD_HOME"])
     (home / "config.toml").write_text("nonsense")
 
@@ -181,7 +187,7 @@ def test_a_file_that_is_no_database_and_settings_that_are_no_toml_are_both_told(
     said = " ".join(ran.out.split())
     assert "3 problems found" in said
     assert f"{home}/config.toml is not TOML" in said
-    assert f"{watched.root}/.yaad/yaad.db is damaged: file is not a database" in said
+    assert f"{store} is damaged: file is not a database" in said
 
 
 def test_a_repository_that_is_gone_is_told_with_both_ways_out(machine, watched):

@@ -53,6 +53,11 @@ def cleared(machine, checkout, memory):
     wait_until(lambda: flagged(machine, checkout, memory) is None)
 
 
+def store_of(machine, checkout):
+    named = checkout.git("config", "--local", "yaad.project").strip()
+    return Path(machine.env["YAAD_HOME"]) / "projects" / named / "yaad.db"
+
+
 def test_adding_a_repository_starts_the_daemon_and_says_what_it_did(machine, checkout):
     assert machine.pid() is None
 
@@ -62,7 +67,8 @@ def test_adding_a_repository_starts_the_daemon_and_says_what_it_did(machine, che
     assert "CLAUDE.md" in said.out
     assert "yaadwatch remove" in said.out
     assert alive(machine.pid())
-    store = checkout.root / ".yaad"
+    assert not (checkout.root / ".yaad").exists()
+    store = store_of(machine, checkout).parent
     assert stat.S_IMODE(store.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in store.iterdir()} == {0o600}
     assert checkout.git("status", "--porcelain") == ""
@@ -234,17 +240,13 @@ def test_forgetting_pinning_listing_and_removing(machine, watched, memory):
     assert memory not in {result["id"] for result in found}
     assert machine.ask("restore", memory[-8:], cwd=watched.root)["archived"] is False
     assert [p["path"] for p in machine.ask("list")["projects"]] == [str(watched.root)]
-    exclude = watched.root / ".git" / "info" / "exclude"
-    assert "/.yaad/" in exclude.read_text()
-
     removed = machine.ask("remove", watched.root)
 
     assert removed["memories"] == 3
-    assert os.path.exists(removed["backup"])
-    assert not (watched.root / ".yaad").exists()
-    assert "yaad" not in exclude.read_text()
+    assert os.path.exists(removed["kept"])
+    assert "yaad" not in (watched.root / ".git" / "config").read_text()
     assert machine.ask("list")["projects"] == []
-    machine.ask("add", watched.root, "--restore")
+    machine.ask("add", watched.root, "--adopt")
     assert machine.ask("show", memory, cwd=watched.root)["pinned"] is True
 
 
@@ -307,7 +309,7 @@ def test_bad_input_gets_one_clear_message(machine, watched, arguments, status, c
 
 def test_a_broken_store_is_told_and_touched_by_nobody(machine, watched, memory):
     machine.ask("stop")
-    store = watched.root / ".yaad" / "yaad.db"
+    store = store_of(machine, watched)
     for path in store.parent.glob("yaad.db-*"):
         path.unlink()
     store.write_bytes(b"not a database at all" * 100)

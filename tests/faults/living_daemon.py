@@ -221,7 +221,8 @@ class Shop(Checkout):
     @property
     def store(self):
         """The database of this repository."""
-        return self.root / ".yaad" / "yaad.db"
+        named = self.git("config", "--local", "yaad.project").strip()
+        return self.machine.home / "yaad" / "projects" / named / "yaad.db"
 
     def is_sound(self):
         """Say what SQLite finds in the store: "ok", or what is wrong."""

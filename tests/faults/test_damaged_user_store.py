@@ -162,7 +162,7 @@ def test_without_a_copy_it_says_so_and_goes_on_by_itself_when_the_file_is_moved_
     places.user_store().rename(places.home() / "aside.db")
     wait_until(lambda: is_well(machine), "it begins again")
 
-    shop.ask("add", trust=True)
+    shop.ask("add", adopt=True)
     shop.edit(0, 7)
     shop.settles()
 

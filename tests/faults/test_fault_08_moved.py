@@ -2,12 +2,11 @@
 
 import shutil
 
-import apsw
 import pytest
 from living_daemon import Shop
 from waiting import wait_until
 
-from yaadwatch.model.errors import YaadError
+from yaadwatch.model.errors import Code, YaadError
 
 
 @pytest.fixture
@@ -98,21 +97,35 @@ def test_one_that_comes_into_sight_only_later_is_found_with_a_poll(machine, afar
     followed(machine, new)
 
 
-def test_one_that_was_copied_out_of_sight_is_not_followed_but_added(machine, shop, afar):
-    """It might be any copy, so somebody has to say that it is the one."""
+def test_one_whose_copy_is_all_that_is_left_is_followed_there(machine, shop, afar):
+    """Moved to another disk, a repository is a copy whose original was deleted."""
     new = afar / "copy"
     shutil.copytree(shop.root, new, symlinks=True)
     shutil.rmtree(shop.root)
     gone(machine, shop.root)
-    with pytest.raises(YaadError, match="not watched"):
-        machine.call("stale", cwd=new)
     shop.root = new
 
-    machine.call("add", cwd=new)
+    assert shop.doubts() == {}
     shop.edit(0, 7)
 
     shop.settles()
     assert shop.false == {0}
+
+
+def test_a_copy_is_watched_beside_the_original_with_verdicts_of_its_own(machine, shop, afar):
+    copy = Shop(afar / "copy", machine)
+    shutil.copytree(shop.root, copy.root, symlinks=True, dirs_exist_ok=True)
+    copy.said = shop.said
+    assert copy.doubts() == {}
+
+    copy.edit(0, 7)
+    shop.edit(1, 7)
+
+    copy.settles()
+    shop.settles()
+    assert (copy.false, shop.false) == ({0}, {1})
+    (row,) = machine.call("status")["projects"]
+    assert (row["path"], row["watch"]) == (str(shop.root), "full")
 
 
 def test_one_that_moved_away_and_back_is_watched_as_before(machine, shop, afar):
@@ -128,24 +141,30 @@ def test_one_that_moved_away_and_back_is_watched_as_before(machine, shop, afar):
     shop.settles()
 
 
-def test_one_that_was_deleted_is_said_and_a_clone_in_its_place_is_another(machine, shop):
+def test_one_that_was_deleted_is_said_to_be_gone_and_its_memories_wait_for_a_clone(machine, shop):
     bundle = machine.folder / "bundle"
     shop.git("bundle", "create", "-q", str(bundle), "main")
     shutil.rmtree(shop.root)
     gone(machine, shop.root)
-    problems = machine.call("status")["problems"]
-    assert any(str(shop.root) in problem["what"] for problem in problems)
+
+    def reason():
+        (row,) = machine.call("status")["projects"]
+        return row.get("reason", "")
+
+    wait_until(lambda: reason().startswith("gone since "), "that it is gone, and since when")
     assert not shop.root.exists()
 
-    fresh = Shop(shop.root, machine)
-    fresh.git("pull", "-q", str(bundle), "main")
-    added = machine.call("add", cwd=fresh.root)
+    shop.root.mkdir()
+    shop.git("init", "-q", "-b", "main")
+    shop.git("pull", "-q", str(bundle), "main")
+    with pytest.raises(YaadError) as offered:
+        machine.call("add", cwd=shop.root)
+    assert offered.value.code is Code.CONFLICT
+    machine.call("add", cwd=shop.root, adopt=True)
 
-    assert not added["again"]
-    fresh.remember(0)
-    fresh.edit(0, 7)
-    fresh.settles()
-    assert fresh.false == {0}
+    shop.edit(0, 7)
+    shop.settles()
+    assert shop.false == {0}
 
 
 def test_one_that_a_clone_took_the_place_of_at_once_is_followed_and_the_clone_is_not_watched(
@@ -170,27 +189,9 @@ def test_one_that_took_the_place_of_a_deleted_one_is_told_nothing_of_it(machine,
     shutil.rmtree(shop.root)
     other.root.rename(shop.root)
 
-    with pytest.raises(YaadError, match="belongs to another project"):
-        shop.ask("recall", query="rate")
-    assert shop.ask("add")["again"]
-
     assert [row["text"] for row in shop.ask("recall", query="rate")["results"]] == [said]
+    assert shop.ask("add")["again"]
     followed(machine, shop.root)
-    assert len(list((machine.home / "yaad" / "backups").glob("*/*.db"))) == 1
-
-
-def test_one_whose_disk_has_another_number_after_a_restart_is_put_back_as_before(machine, shop):
-    machine.stop()
-    with apsw.Connection(str(machine.home / "yaad" / "yaad.db")) as conn:
-        conn.execute("UPDATE projects SET device = device + 1")
-    conn.close()
-    machine.live()
-
-    shutil.rmtree(shop.root / ".yaad")
-    shop.edit(0, 7)
-
-    shop.settles()
-    assert (shop.root / ".yaad" / "yaad.db").is_file()
 
 
 def test_one_that_a_link_took_the_place_of_is_found_through_it(machine, shop):

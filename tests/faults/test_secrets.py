@@ -127,10 +127,10 @@ def test_it_is_nowhere_after_everything_was_said(machine, shop):
     told["events"] = happened_in(shop)
     shop.write("CLAUDE.md", "# Rules\n")
     shop.ask("files_sync")
-    snapshots = shop.root / ".yaad" / "snapshots"
+    snapshots = shop.store.parent / "snapshots"
     machine.stop()
 
-    for path, data in every_file(machine.home / "yaad", shop.root / ".yaad").items():
+    for path, data in every_file(machine.home / "yaad").items():
         if path.is_relative_to(snapshots):
             continue  # the one exception that is named: the person's own file, to the byte
         assert [one for one in SECRETS if one.encode() in data] == [], path

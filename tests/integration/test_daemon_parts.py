@@ -42,6 +42,10 @@ class Tree:
     common_dir: Path
     paths: frozenset[str] = PATHS
 
+    @property
+    def registered(self) -> Path:
+        return self.common_dir
+
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
@@ -249,12 +253,8 @@ async def test_files_on_which_nothing_rests_cause_no_check(world, tree):
 
 
 @story
-async def test_our_own_store_and_our_own_git_calls_cause_no_check(world, tree):
-    (tree.root / ".yaad").mkdir()
-    for name in ("yaad.db", "yaad.db-wal", "yaad.db-shm"):
-        (tree.root / ".yaad" / name).write_text("x")
-    with (tree.git_dir / "info/exclude").open("a") as stream:
-        stream.write("/.yaad/\n")
+async def test_our_own_git_calls_cause_no_check(world, tree):
+    git(tree.root, "config", "yaad.project", "0199b1c2-7d3e-7f00-8a11-5c01f2e4ab37")
     (tree.root / "src/auth/untracked.py").touch()
     for command in (["status"], ["diff", "HEAD"], ["log", "-1"], ["ls-files"], ["blame", "a.py"]):
         git(tree.root, "--no-optional-locks", *command)

@@ -11,12 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import apsw
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
@@ -309,17 +306,6 @@ def test_looks_before_writes_and_writes_of_many_threads_lose_nothing(db):
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(work, range(8)))
     assert db.read(_count) == 80
-
-
-def test_a_look_before_a_write_of_a_file_that_is_gone_is_one_at_what_it_held(db, path):
-    db.write(events.append, HAPPENED)
-    shutil.rmtree(path.parent)
-
-    assert db.read_before_write(_count) == 1
-    db.write(events.append, HAPPENED)
-
-    assert path.exists()
-    assert db.read_before_write(_count) == 2
 
 
 def test_what_is_known_is_asked_again_after_each_change_and_never_of_a_closed_store(db):
@@ -618,31 +604,54 @@ def test_a_store_of_another_user_is_refused():
         assert _code_for_nobody(folder / "yaad.db") == "refused"
 
 
-# A file that is deleted underneath
+# A file that is deleted, moved or replaced underneath
 
 
-def test_a_store_deleted_underneath_is_put_back_before_the_next_write(db, path):
-    """`git clean -fdx` takes the folder away, with what is in the write-ahead log only."""
-    for _ in range(3):
-        db.write(events.append, HAPPENED)
+def _deleted(path):
     shutil.rmtree(path.parent)
 
-    assert db.read(_count) == 3
+
+def _log_deleted(path):
+    path.with_name(f"{path.name}-wal").unlink()
+
+
+def _moved(path):
+    path.rename(path.with_name("aside.db"))
+
+
+def _folder_moved(path):
+    path.parent.rename(path.parents[1] / "aside")
+
+
+def _replaced(path):
+    shutil.rmtree(path.parent)
+    _made(path).close()
+
+
+def _linked(path):
+    path.rename(path.with_name("aside.db"))
+    path.symlink_to(path.with_name("aside.db"))
+
+
+@pytest.mark.parametrize(
+    "change", [_deleted, _log_deleted, _moved, _folder_moved, _replaced, _linked]
+)
+def test_nothing_is_written_into_a_file_that_is_not_where_it_was_opened(db, path, change):
     db.write(events.append, HAPPENED)
+    change(path)
+    before = {each: each.read_bytes() for each in path.parents[1].rglob("*.db*")}
 
-    assert db.restored == 1
-    assert _mode(path.parent) == 0o700
-    assert {_mode(path.with_name(path.name + ending)) for ending in ENDINGS} == {0o600}
-    kinds = [event.kind for event in db.read(events.after, 3, 9)]
-    assert kinds == ["store.restored", "node.created"]
+    with pytest.raises(YaadError) as caught:
+        db.write(events.append, HAPPENED)
+
+    assert "nothing was changed" in _unavailable(caught)
+    assert not db.is_in_place()
     db.close()
-    with closing(_opened(path)) as again:
-        assert again.read(_count) == 4
-    assert [found.name for found in path.parent.iterdir()] == ["yaad.db"]
-    assert _is_sound(path)
+    kept = {each: each.read_bytes() for each in before if each.exists() and each.suffix == ".db"}
+    assert kept.items() <= before.items()
 
 
-def test_a_further_reader_puts_a_deleted_store_back_too(db, path):
+def test_a_further_reader_of_a_file_that_is_gone_says_so(db, path):
     db.write(events.append, HAPPENED)
     shutil.rmtree(path.parent)
 
@@ -651,190 +660,36 @@ def test_a_further_reader_puts_a_deleted_store_back_too(db, path):
         def look(_conn):
             return other.submit(db.read, _count).result(DEADLINE_S)
 
-        assert db.read(look) == 1
-    assert db.restored == 1
+        with pytest.raises(YaadError) as caught:
+            db.read(look)
+
+    assert "nothing was changed" in _unavailable(caught)
 
 
-def test_nothing_is_lost_when_the_store_is_deleted_while_twelve_threads_write(db, path):
-    acknowledged = []
-    stop = threading.Event()
+def test_a_store_that_is_closed_after_it_was_replaced_leaves_the_new_one_whole(db, path):
+    """To close the last connection writes the log into the file at that path, whichever it is."""
+    for _ in range(3):
+        db.write(events.append, HAPPENED)
+    for ending in ("", "-shm"):
+        path.with_name(path.name + ending).unlink()
+    theirs = path.with_name("theirs.db")
+    _made(theirs).close()
+    theirs.rename(path)
 
-    def work(_number):
-        while not stop.is_set():
-            acknowledged.append(db.write(events.append, HAPPENED))
-
-    with ThreadPoolExecutor(12) as threads:
-        running = [threads.submit(work, number) for number in range(12)]
-        for times in range(1, 6):
-            enough = len(acknowledged) + 50
-            while len(acknowledged) < enough:
-                assert not any(one.done() for one in running)
-            for ending in ENDINGS:
-                path.with_name(path.name + ending).unlink(missing_ok=True)
-            while db.restored < times:
-                assert not any(one.done() for one in running)
-        stop.set()
-        for one in running:
-            one.result(DEADLINE_S)
     db.close()
 
     with closing(_opened(path)) as again:
-        found = {event.seq for event in again.read(events.after, 0, 10**6)}
-    assert set(acknowledged) <= found
+        assert again.read(_count) == 0
     assert _is_sound(path)
 
 
-@settings(deadline=None)
-@given(st.lists(st.sampled_from(["write", "read", "", "-wal", "-shm", "folder", "reopen"])))
-def test_whatever_is_deleted_between_whatever_is_done_every_row_is_still_there(steps):
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / ".yaad" / "yaad.db"
-        db = _made(path)
-        rows = 0
-        gone = False
-        for step in steps:
-            if step == "write":
-                db.write(events.append, HAPPENED)
-                rows += 1
-                gone = False
-            elif step == "read":
-                assert db.read(_count) == rows
-            elif step == "reopen" and not gone:
-                db.close()
-                db = _opened(path)
-            elif step == "folder":
-                shutil.rmtree(path.parent, ignore_errors=True)
-                gone = True
-            elif step != "reopen":
-                path.with_name(path.name + step).unlink(missing_ok=True)
-                gone = gone or step != "-shm"
-        db.write(events.append, HAPPENED)
-        db.close()
-
-        with closing(_opened(path)) as again:
-            assert again.read(_count) == rows + 1
-        assert _is_sound(path)
-
-
-def test_whoever_asks_where_a_file_is_while_it_is_put_back_is_told_that_it_is_there(db, path):
-    stop = threading.Event()
-
-    def ask():
-        told = set()
-        while not stop.is_set():
-            told.add((db.was_replaced(), db.is_moved_with_its_log()))
-        return told
-
-    with ThreadPoolExecutor(3) as threads:
-        asking = [threads.submit(ask) for _ in range(3)]
-        try:
-            for _ in range(30):
-                path.unlink()
-                db.write(events.append, HAPPENED)
-        finally:
-            stop.set()
-
-    assert [one.result(DEADLINE_S) for one in asking] == [{(False, False)}] * 3
-    assert db.restored == 30
-
-
-def test_who_examines_a_store_while_others_put_it_back_is_told_of_it_all_the_same(db, path):
-    stop = threading.Event()
-
-    def examine():
-        while not stop.is_set():
-            db.examine(lambda conn: conn.execute("SELECT count(*) FROM events").get)
-
-    with ThreadPoolExecutor(3) as threads:
-        examining = [threads.submit(examine) for _ in range(3)]
-        try:
-            for _ in range(60):
-                path.unlink(missing_ok=True)
-                db.write(events.append, HAPPENED)
-        finally:
-            stop.set()
-
-    assert [one.result(DEADLINE_S) for one in examining] == [None] * 3
-
-
-def test_a_store_deleted_in_the_middle_of_a_write_is_put_back_by_the_next(db, path):
-    def change(conn):
-        events.append(conn, HAPPENED)
-        shutil.rmtree(path.parent)
-        return db.read(_count)
-
-    with pytest.raises(YaadError) as caught:
-        db.write(change)
-
-    assert "in the middle of a write" in _unavailable(caught)
-    db.write(events.append, HAPPENED)
-    assert (db.read(_count), db.restored) == (1, 1)
-
-
-def test_a_file_that_took_its_place_is_neither_read_nor_written(db, path, tmp_path):
-    db.write(events.append, HAPPENED)
-    shutil.rmtree(path.parent)
-    _made(path).close()
-    before = _digest(path)
-
-    with pytest.raises(YaadError) as caught:
-        db.write(events.append, HAPPENED)
-
-    assert caught.value.code is Code.REFUSED
-    assert _digest(path) == before
-    path.rename(tmp_path / "theirs.db")
-    assert db.write(events.append, HAPPENED) == 3
-    assert db.restored == 1
-
-
-def test_a_link_that_took_its_place_is_not_followed(db, path, tmp_path):
-    theirs = tmp_path / "theirs.db"
-    _made(theirs).close()
-    before = _digest(theirs)
-    path.unlink()
-    path.symlink_to(theirs)
-
-    with pytest.raises(YaadError) as caught:
-        db.write(events.append, HAPPENED)
-
-    assert caught.value.code is Code.REFUSED
-    assert _digest(theirs) == before
-
-
-def test_a_folder_that_became_a_link_is_not_followed(db, path, tmp_path):
-    shutil.rmtree(path.parent)
-    (tmp_path / "theirs").mkdir()
-    path.parent.symlink_to(tmp_path / "theirs")
-
-    with pytest.raises(YaadError) as caught:
-        db.write(events.append, HAPPENED)
-
-    assert caught.value.code is Code.REFUSED
-    assert list((tmp_path / "theirs").iterdir()) == []
-
-
-def test_a_store_that_was_moved_is_not_made_a_second_time(db, path):
+def test_a_folder_that_is_moved_away_and_back_is_written_to_again(db, path):
     db.write(events.append, HAPPENED)
     away = path.parents[1] / "away"
     path.parent.rename(away)
-
-    with pytest.raises(YaadError) as caught:
-        db.write(events.append, HAPPENED)
-
-    assert caught.value.code is Code.REFUSED
-    assert not path.parent.exists()
     away.rename(path.parent)
+
     assert db.write(events.append, HAPPENED) == 2
-
-
-def test_a_project_that_was_deleted_does_not_come_back_as_a_folder(db, path):
-    shutil.rmtree(path.parents[1])
-
-    with pytest.raises(YaadError) as caught:
-        db.write(events.append, HAPPENED)
-
-    assert "could not be made again" in _unavailable(caught)
-    assert not path.parents[1].exists()
 
 
 # Copies, and disks that are full
@@ -937,25 +792,6 @@ def _fill(filler):
     with filler.open("wb", buffering=0) as stream, contextlib.suppress(OSError):
         while stream.write(b"x" * 4096):
             pass
-
-
-def test_a_store_that_cannot_be_put_back_yet_is_put_back_later(small_disk):
-    path = small_disk / ".yaad" / "yaad.db"
-    filler = small_disk / "filler"
-    with closing(_made(path)) as db:
-        db.write(events.append, HAPPENED)
-        db.read(_count)
-        shutil.rmtree(path.parent)
-        _fill(filler)
-
-        with pytest.raises(YaadError) as caught:
-            db.write(events.append, HAPPENED)
-
-        assert "could not be put back" in _unavailable(caught)
-        assert db.read(_count) == 1
-        filler.unlink()
-        db.write(events.append, HAPPENED)
-        assert (db.read(_count), db.restored) == (2, 1)
 
 
 def test_a_disk_that_cannot_be_written_to_is_told(small_disk):

@@ -39,7 +39,7 @@ class Store:
     def __init__(self, folder):
         self.commits = []
         self.db = Database.open(
-            folder / ".yaad" / "yaad.db",
+            folder / "store" / "yaad.db",
             role="project",
             project="p1",
             create=True,
@@ -215,7 +215,7 @@ WRITER = textwrap.dedent(
 
 @pytest.mark.timeout(600)
 def test_nothing_acknowledged_is_lost_when_many_write_and_the_process_is_killed(tmp_path):
-    path = tmp_path / ".yaad" / "yaad.db"
+    path = tmp_path / "store" / "yaad.db"
     acknowledged = set()
     for run in range(KILLS):
         child = subprocess.Popen(

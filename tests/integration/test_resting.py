@@ -106,7 +106,7 @@ def _theirs(path):
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(_header(60, 1), id="older"),
+        pytest.param(_header(60, 0), id="older"),
         pytest.param(_header(60, 999), id="newer"),
         pytest.param(_header(68, 7), id="another program's number"),
         pytest.param(_role, id="another role"),

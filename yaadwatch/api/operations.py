@@ -105,7 +105,7 @@ OPERATIONS: Final = (
     _write("feedback", truth.Feedback, "judge a memory: approve, edit or discard it", WIDE),
     _write("check", memories.Check, "compare every memory of a project with its files now"),
     _write("add", projects.Add, "watch a repository and read its agent files"),
-    _write("remove", projects.Remove, "stop watching a repository; back up and remove its store"),
+    _write("remove", projects.Remove, "stop watching a repository; its memories are kept"),
     _read("projects", projects.Projects, "list the watched repositories"),
     _read("files", files.Files, "list the agent files, and the copies kept of them"),
     _read("files_diff", files.FilesDiff, "show what a sync of the agent files would change"),

@@ -28,18 +28,29 @@ def add_add(commands: Commands) -> Parser:
         add,
         examples=[
             ("yaadwatch add", "the repository of the current folder"),
-            ("yaadwatch add ~/src/api --restore", "with its memories from before"),
+            ("yaadwatch add ~/src/api --adopt", "with its memories from before"),
         ],
-        more="Memories are kept in .yaad/ in the repository. Git ignores that folder through\n"
-        ".git/info/exclude; your .gitignore stays as it is.\n"
+        more="Memories are kept in ~/.yaad/projects, not in the repository; its git\n"
+        "configuration holds the project's id (yaad.project). A repository that is moved\n"
+        "is followed, and a copy is one more work tree of the same project.\n"
         "Next: yaadwatch stale shows what is out of date already, yaadwatch connect\n"
         "gives the memory to your agents.",
     )
     _take_folder(command)
-    command.add_argument(
-        "--trust", action="store_true", help="accept a .yaad/ store that this machine did not make"
+    one = command.add_mutually_exclusive_group()
+    one.add_argument(
+        "--adopt",
+        action="store_true",
+        help="take over the memories that are kept of this repository: it was removed, deleted or"
+        " cloned again",
     )
-    command.add_argument(
+    one.add_argument(
+        "--separate",
+        action="store_true",
+        help="begin without memories from before; give a copy of a watched repository an id of its"
+        " own",
+    )
+    one.add_argument(
         "--restore", action="store_true", help="bring back the newest backup of this repository"
     )
     command.add_argument(
@@ -56,16 +67,22 @@ def add_remove(commands: Commands) -> Parser:
     """Add `remove`."""
     command = commands.add(
         "remove",
-        "stop watching a repository; back up and remove its store",
+        "stop watching a repository; its memories are kept",
         remove,
         examples=[
             ("yaadwatch remove", "the repository of the current folder"),
             ("yaadwatch remove ~/src/api", "another one"),
+            ("yaadwatch remove ~/src/api --erase", "and delete its memories"),
         ],
-        more="Our blocks and files leave the repository, byte for byte. To bring the memories\n"
-        "back: yaadwatch add --restore",
+        more="Our blocks and files leave the repository, byte for byte. To have the memories\n"
+        "again: yaadwatch add --adopt",
     )
     _take_folder(command)
+    command.add_argument(
+        "--erase",
+        action="store_true",
+        help="delete its memories, copies and backups, too; also of one that was removed before",
+    )
     return command
 
 
@@ -88,7 +105,7 @@ def add(args: Namespace, client: "Client", terminal: Terminal) -> int:
     mode = args.mode
     if mode is None and not args.json and terminal.can_ask() and _is_new(args, client):
         mode = _ask_mode(terminal)
-    answer = client.call("add", trust=args.trust, restore=args.restore, mode=mode, **_folder(args))
+    answer = _added(args, client, terminal, mode)
     if args.json:
         terminal.json(answer)
     else:
@@ -98,17 +115,16 @@ def add(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 def remove(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Stop watching a repository; print where its memories are kept."""
-    answer = client.call("remove", **_folder(args))
+    answer = client.call("remove", erase=args.erase, **_folder(args))
     if args.json:
         terminal.json(answer)
         return 0
     terminal.line("No longer watching ", styled(folder(answer["path"]), "bold"))
     kept = count(answer["memories"], "memory")
-    if answer.get("backup"):
-        terminal.line(f"{kept} kept in {folder(answer['backup'])}", indent=2)
-    if answer.get("left"):
-        terminal.line(f"Its store stays where a link leads: {folder(answer['left'])}", indent=2)
-        terminal.line(f"to watch it there: {answer['adopt']}", indent=4)
+    if answer.get("kept"):
+        terminal.line(f"{kept} kept in {folder(answer['kept'])}", indent=2)
+    elif args.erase:
+        terminal.line(f"{kept} deleted, with all copies and backups", indent=2)
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")
     elif answer.get("later"):
@@ -129,6 +145,39 @@ def list_projects(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
+def _added(
+    args: Namespace, client: "Client", terminal: Terminal, mode: str | None
+) -> "dict[str, Any]":
+    """Return what `add` answers, after a person decided about memories that are known already."""
+    fields = {"restore": args.restore, "mode": mode, **_folder(args)}
+    adopt, separate = args.adopt, args.separate
+    try:
+        return client.call("add", adopt=adopt, separate=separate, **fields)
+    except YaadError as error:
+        if error.code is not Code.CONFLICT or adopt or separate or args.restore or args.json:
+            raise
+        if not terminal.can_ask():
+            raise
+        terminal.line(error.message)
+    adopt = _ask_adopt(terminal)
+    return client.call("add", adopt=adopt, separate=not adopt, **fields)
+
+
+def _ask_adopt(terminal: Terminal) -> bool:
+    """Return whether a person wants the memories from before."""
+    for _ in range(_ANSWERS_MAX):
+        given = terminal.ask("Have these memories here? [Y/n] ").lower()
+        if given in {"", "y", "yes"}:
+            return True
+        if given in {"n", "no"}:
+            return False
+    raise YaadError(
+        Code.BAD_REQUEST,
+        "The answer was neither yes nor no; nothing was added.",
+        hint="yaadwatch add --adopt, or yaadwatch add --separate",
+    )
+
+
 def top_of(below: str) -> str | None:
     """Return the folder with a `.git` that `below` is in, as far as a look from outside tells."""
     top = os.path.realpath(below)
@@ -143,10 +192,10 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
     """Print what `add` did."""
     done = "Read again " if answer["again"] else "Watching "
     terminal.line(done, styled(folder(answer["path"]), "bold"))
-    if answer.get("was_at"):
+    if answer.get("copy_of"):
         terminal.line(
-            f"{folder(answer['was_at'])} is the same repository at another path, and was watched"
-            " there. It is watched here from now on; what is asked there is not answered.",
+            f"This is a copy of {folder(answer['copy_of'])}: one more work tree of that project,"
+            " with verdicts of its own. To watch it by itself: yaadwatch add --separate",
             indent=2,
         )
     imported = answer["imported"]
@@ -156,17 +205,14 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
     if not answer["files"]:
         read = "no agent files here; keep a first memory: yaadwatch remember TEXT"
     rows = [("store", folder(answer["store"])), ("read", read)]
-    if str(answer["store"]).startswith(f"{answer['path']}/.yaad/"):
-        rows.insert(1, ("git", "ignores .yaad/, by a line in the repository's info/exclude"))
+    if answer.get("adopted"):
+        rows.insert(1, ("memories", "those from before"))
+    if answer.get("by_path"):
+        why = "its configuration cannot be written; the repository is known by its path"
+        rows.append(("git", why))
     terminal.table(rows)
     if answer["files"]:
         terminal.table([_file(found) for found in answer["files"]], indent=4)
-    if answer.get("backup"):
-        terminal.line(
-            f"A backup from before is kept: {folder(answer['backup'])}"
-            " (to bring it back: yaadwatch remove, then yaadwatch add --restore)",
-            indent=2,
-        )
     if answer["stale"]:
         doubted = count(answer["stale"], "memory")
         terminal.line(
@@ -204,7 +250,7 @@ def _guarded(answer: "dict[str, Any]") -> str:
 
 def _is_new(args: Namespace, client: "Client") -> bool:
     """Tell whether this is a repository whose files nobody has decided about yet."""
-    if args.restore or top_of(args.folder or args.project or os.getcwd()) is None:
+    if args.restore or args.adopt or top_of(args.folder or args.project or os.getcwd()) is None:
         return False
     try:
         client.call("files", **_folder(args))

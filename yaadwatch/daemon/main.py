@@ -360,15 +360,11 @@ async def _stop(parts: "Parts", *, served: bool) -> None:
     from yaadwatch.engine.sessions import ending
 
     parts.bell.close()
-    parts.home.stores.hurry()
     await parts.intake.stop()
     await parts.socket.close(timedelta(seconds=_ANSWER_S))
     # Whoever waits for git in a thread gets an error now, and ends.
     parts.home.git.close()
     parts.dispatcher.close()
-    if served:
-        await _finish(parts.home.stores.keep_deleted, _RETURN_S, "a deleted store is not put back")
-        parts.home.stores.wait_no_more()
     shown = "what was shown lately is not counted"
     flushes = [(upkeep.flush, shown), (ending.flush, shown)]
     if served:

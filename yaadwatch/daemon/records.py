@@ -8,7 +8,7 @@ from typing import TypeVar
 from yaadwatch.daemon.follower import CURSOR, Journal
 from yaadwatch.daemon.scheduler import LastRun, Runs
 from yaadwatch.daemon.stream import Logs
-from yaadwatch.engine.stores.store_places import is_in_place, lacking
+from yaadwatch.engine.stores.repositories import is_there, why_missing
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import JOB_RAN, Event
@@ -42,7 +42,11 @@ def are_in_place(home: Home, project: str | None) -> bool:
     """
     asked = [row for row in home.user.read(projects.everything) if project in (None, row.id)]
     near = set(mounts.near(row.common_dir for row in asked))
-    return all(is_in_place(row) for row in asked if row.common_dir in near)
+    return all(
+        is_there(row) and row.gone_at is None and bool(row.root_commit)
+        for row in asked
+        if row.common_dir in near
+    )
 
 
 def journal_of(home: Home) -> Journal:
@@ -53,7 +57,7 @@ def journal_of(home: Home) -> Journal:
 
     def unread(project: str, limit: int) -> Sequence[Event]:
         found = _watched(home, project)
-        if found is None or lacking(found):
+        if found is None or why_missing(found):
             return []
         return home.stores.look(found, lambda conn: _unread(conn, limit))
 

@@ -40,7 +40,7 @@ from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.projects import Project
-from yaadwatch.model.settings import DISK_IDLE, LONG_REST, REST_LOOK_S, STORE_IDLE, Settings
+from yaadwatch.model.settings import LONG_REST, STORE_IDLE, Settings
 from yaadwatch.servers.disks import Disks
 from yaadwatch.servers.dispatch import Dispatcher
 from yaadwatch.servers.local_socket import LocalSocket
@@ -200,7 +200,6 @@ def build(
             Service(name="scheduler", run=scheduler.run),
             Service(name="socket", run=keeper(socket.renew, health)),
             Service(name="renewal", run=renewal.run),
-            Service(name="rest", run=resting(home)),
         ),
     )
 
@@ -216,7 +215,6 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
             from yaadwatch.engine import moved
 
             moved.seek(home, project)
-            home.stores.withdraw()
         return list[WatchedTree](watch_list.watched(home, project))
 
     def check(project: str, worktree: int, paths: frozenset[str] | None) -> Checked:
@@ -369,7 +367,7 @@ def rest(home: Home) -> None:
 
     What a large piece of work took goes even while every store is in use.
     """
-    closed = home.stores.withdraw() + home.stores.rest(STORE_IDLE)
+    closed = home.stores.rest(STORE_IDLE)
     if home.stores.begins_long_rest(LONG_REST):
         home.git.rest()
         text_cache.forget()
@@ -378,21 +376,6 @@ def rest(home: Home) -> None:
         processes.give_back()
     else:
         processes.give_back_growth()
-
-
-def resting(
-    home: Home, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-) -> Callable[[], Awaitable[None]]:
-    """Return what soon closes idle stores on other disks, so that these can be unmounted."""
-
-    async def close() -> None:
-        while True:
-            await sleep(REST_LOOK_S)
-            if home.stores.is_any_open:
-                own = places.home().stat().st_dev
-                await asyncio.to_thread(home.stores.rest, DISK_IDLE, but_on=own)
-
-    return close
 
 
 def load() -> None:

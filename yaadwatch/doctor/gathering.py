@@ -226,7 +226,7 @@ def _stores() -> tuple[tuple[StoreFacts, ...], tuple[tuple[str, str], ...]]:
     except YaadError as error:
         return tuple(found), (("the projects", error.message),)
     for project in projects:
-        looked = looking.look(project.store, "project")
+        looked = looking.look(places.project_store(project.id), "project")
         found.append(_store(looked, str(project.root), project.id))
     return tuple(found), ()
 

@@ -8,7 +8,7 @@ from yaadwatch.core.text import summarise
 from yaadwatch.core.truth.claiming.statements import place_of
 from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.doubts import doubting, places
-from yaadwatch.engine.stores.store_places import is_anothers, lacking
+from yaadwatch.engine.stores.repositories import is_of, why_missing
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import ABSENT, AgentFileRow
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Suggestion, Verdict
@@ -212,14 +212,16 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
         "state": "ok",
         "files": [],
         "comparing": None,
+        "gone_since": None,
     }
     if home.pulse is not None and home.pulse.hangs(project.id):
         why = "a disk that it is on does not answer; it was not looked at"
         return shown | {"state": "broken", "reason": why, "hint": HANGS}
     try:
-        if reason := lacking(project):
-            hint = {"hint": _anothers(project)} if is_anothers(project) else {}
-            return shown | {"state": "missing", "reason": reason} | hint
+        if reason := why_missing(project):
+            memories = home.stores.look(project, nodes.count)
+            shown |= {"gone_since": project.gone_at, "memories": memories, "hint": _gone(project)}
+            return shown | {"state": "missing", "reason": reason}
         with home.stores.use(project) as db:
             found, main, doubts = db.read(_contents, home, project)
         shown |= found | counted(_told_here(home, project, main, doubts))
@@ -230,11 +232,11 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
         return shown | {"state": state, "reason": error.message, "hint": error.hint}
 
 
-def _anothers(project: Project) -> str:
-    """Return what may be done about a project that another repository took the place of."""
+def _gone(project: Project) -> str:
+    """Return what may be done about a project whose repository is not at its place."""
     return (
-        "yaadwatch add . in its new place, if it moved. To have its memories in the one that is"
-        f" there now: yaadwatch add --restore {shlex.quote(str(project.root))}"
+        "its memories are kept. Moved: yaadwatch add NEW-PLACE. Cloned again: yaadwatch add --adopt"
+        f" DIR. Not needed any more: yaadwatch remove {shlex.quote(str(project.root))}"
     )
 
 
@@ -245,7 +247,7 @@ def _require_ours(home: Home, project: Project) -> None:
         YaadError: REFUSED when it is.
     """
     layout = layouts.find(project.root)
-    if layout is not None and layout.common_dir == project.common_dir and not layout.is_own():
+    if layout is not None and is_of(project, layout) and not layout.is_own():
         with contextlib.closing(home.repository(layout)) as repository:
             repository.require_ours()
 

@@ -11,7 +11,7 @@ from bridges import registry as registry_of_formats
 from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.engine import budget, json_views, store_lookup
-from yaadwatch.engine.stores.store_places import STORE_FOLDER
+from yaadwatch.engine.stores.repositories import SETTINGS_FOLDER
 from yaadwatch.engine.syncing import pauses
 from yaadwatch.engine.vectors import verbs as vectors
 from yaadwatch.engine.workspace import Call, Home
@@ -172,7 +172,7 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
             problems.append({"what": what, "mend": f"yaadwatch stale --project {_quoted(row)}"})
     problems += _pauses(rows)
     problems += _git_timeouts(home)
-    problems += _disks(home, rows)
+    problems += _disks()
     own = budget.row(budget.of_store(home, home.user))
     problems += _full("Your own store", own, _COMPACT.format(which="--user"))
     for what in registry_of_formats.problems():
@@ -180,33 +180,14 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
     return problems
 
 
-def _disks(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:
-    """Return which disks take nothing more, each once: of our home, and of stores that answer."""
-    found: dict[tuple[int, str], Path] = {}
-    stores = [Path(str(row["path"]), STORE_FOLDER) for row in rows if _answers(home, row)]
-    for folder in (places.home(), *stores):
-        why = mounts.takes_nothing(folder)
-        if why:
-            found.setdefault((_device(folder), why), folder)
-    quoted = {folder: shlex.quote(str(folder)) for folder in found.values()}
-    return [
-        {
-            "what": _DISKS[why].format(folder=folder) + "; nothing more can be stored there.",
-            "mend": _MEND_DISKS[why].format(folder=quoted[folder]),
-        }
-        for (_, why), folder in found.items()
-    ]
-
-
-def _device(folder: Path) -> int:
-    try:
-        return folder.stat().st_dev
-    except OSError:  # it was deleted just now
-        return 0
-
-
-def _answers(home: Home, row: dict[str, object]) -> bool:
-    return home.pulse is None or not home.pulse.hangs(str(row["id"]))
+def _disks() -> list[dict[str, str]]:
+    """Return whether the disk of the data folder takes nothing more."""
+    folder = places.home()
+    why = mounts.takes_nothing(folder)
+    if not why:
+        return []
+    what = _DISKS[why].format(folder=folder) + "; nothing more can be stored there."
+    return [{"what": what, "mend": _MEND_DISKS[why].format(folder=shlex.quote(str(folder)))}]
 
 
 def _known_to_daemon(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:
@@ -235,11 +216,11 @@ def _unused(
     return [
         {
             "what": privacy.mask(what).text,
-            "mend": f"change or delete that line: {project.store.parent / FILE}",
+            "mend": f"change or delete that line: {project.root / SETTINGS_FOLDER / FILE}",
         }
         for project, row in zip(watched, rows, strict=True)
         if row["state"] == "ok"
-        for what in home.settings_beside(project.store).warnings[:UNUSED_TOLD_MAX]
+        for what in home.settings_beside(home.stores.path(project.id)).warnings[:UNUSED_TOLD_MAX]
     ]
 
 

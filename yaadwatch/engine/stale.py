@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import branch_ancestry, commit_evidence, identity, json_views, succession
+from yaadwatch.engine import branch_ancestry, commit_evidence, json_views, succession
 from yaadwatch.engine.anchored import anchor_state, assessing, bases
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.uncommitted import Settler
@@ -174,8 +174,6 @@ def check_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | 
 
 def check_space(home: Home, space: Space, paths: frozenset[str] | None) -> Checked:
     """Bring the flags of the work tree in `space` up to date; see `check_tree`."""
-    if not identity.lives(space.project):
-        identity.exclude(home, space.project)  # another clone stands there, without our line
     with home.stores.checking(space.project.id, space.worktree.id):
         for _ in range(TRIES_MAX):
             gathered = _gather(home, space, paths)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from yaadwatch.engine.agent_files import reading
+from yaadwatch.engine.stores.repositories import is_of
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.projects import Worktree
@@ -25,6 +26,8 @@ _patience: Final[Patience[Layout]] = Patience()
 class WatchedTree:
     """A work tree and the files in it (relative paths) whose changes matter.
 
+    `registered` is the git folder that its project is registered for; of a copy it is another.
+
     A path that ends in '/*' stands for whatever is in that folder.
     """
 
@@ -33,6 +36,7 @@ class WatchedTree:
     root: Path
     git_dir: Path
     common_dir: Path
+    registered: Path
     paths: frozenset[str]
 
 
@@ -52,7 +56,7 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
             trees = home.stores.look(row, _mattering)
             for tree, paths in trees:
                 layout = _layout(tree.path)
-                if layout is None or layout.common_dir != row.common_dir:
+                if layout is None or not is_of(row, layout):
                     continue
                 found.append(
                     WatchedTree(
@@ -61,6 +65,7 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
                         root=tree.path,
                         git_dir=layout.git_dir,
                         common_dir=layout.common_dir,
+                        registered=row.common_dir,
                         paths=frozenset(paths | always),
                     )
                 )

@@ -16,7 +16,7 @@ from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import past_questions
 from yaadwatch.engine.stores.open_stores import Stores
-from yaadwatch.engine.stores.store_places import has_its_number, is_anothers, lacking
+from yaadwatch.engine.stores.repositories import SETTINGS_FOLDER, is_of
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import PROJECT, THINGS, USER, Node, canonical_key
@@ -144,6 +144,8 @@ class Home:
         self._beside = Beside(places.home(), clock.now_ns)
         self.pulse: Pulse | None = None
         self.follow: Callable[[Layout], Project | None] = _nobody_moved
+        self.copies: set[tuple[str, Path]] = set()
+        """Git folders that bear the id of a project which is at another place, too: copies."""
         self._accessed: dict[str, set[str]] = {}
         self._accessed_lock = threading.Lock()
         self.adding = threading.Lock()  # of those who have a repository watched, one at a time
@@ -155,16 +157,19 @@ class Home:
         self._poorly: dict[str, Counter[str]] = {}
 
     def settings_of(self, store: Path) -> Settings:
-        """Return the settings that hold for a store: those of its own folder over the person's."""
+        """Return the settings that hold for a store: those of its project over the person's."""
         return self.settings_beside(store).settings
 
     def settings_beside(self, store: Path) -> Loaded:
-        """Return the same with where each is from, and what is odd about the file there."""
-        return self._beside.load(store.parent, self.settings, self.set_by)
+        """Return the same with where each is from, and what is odd about the project's file."""
+        project = self.user.known(projects.get, store.parent.name)
+        folder = places.home() if project is None else project.root / SETTINGS_FOLDER
+        return self._beside.load(folder, self.settings, self.set_by)
 
     def forget(self, project: Project) -> None:
         """Keep nothing in memory of a project that is not watched any more."""
-        self._beside.forget(project.store.parent)
+        self._beside.forget(project.root / SETTINGS_FOLDER)
+        self.copies = {copy for copy in self.copies if copy[0] != project.id}
         self.stores.forget(project.id)
 
     def new_id(self) -> str:
@@ -263,18 +268,7 @@ class Home:
                 see `moved.follow`.
         """
         layout = require_repository(folder)
-        project = self.user.known(projects.by_common_dir, layout.common_dir)
-        if project is not None:
-            self.stores.keep_replaced(project)
-        is_there = project is not None and (
-            # On some file systems a folder has another number now and then.
-            (has_its_number(project) and os.path.lexists(project.store))
-            or self.stores.let_go_if_moved(project.id)
-        )
-        if project is None or is_anothers(project):
-            project = self.follow(layout)
-        elif not is_there:
-            project = self.follow(layout) or project
+        project = self.registered(layout) or self.follow(layout)
         if project is None and not self.user.read(projects.everything):
             self.user.refuse_if_stands_in()  # nobody knows whether it is watched
         if project is None:
@@ -285,6 +279,18 @@ class Home:
                 hint=f"Watch it: yaadwatch add {shlex.quote(str(where))}",
             )
         return project, layout
+
+    def registered(self, layout: Layout) -> Project | None:
+        """Return the watched project that a repository at its registered place belongs to."""
+        named = layouts.project_id(layout.common_dir)
+        if not named:
+            return self.user.known(projects.by_path, layout.common_dir)
+        project = self.user.known(projects.get, named)
+        if project is None or project.removed_at is not None:
+            return None
+        if project.common_dir == layout.common_dir:
+            return project if os.path.lexists(project.root) else None  # a submodule may move
+        return project if (named, layout.common_dir) in self.copies else None
 
     @contextlib.contextmanager
     def space(self, call: Call, *, to_write: bool = False) -> Iterator[Space]:
@@ -321,16 +327,11 @@ class Home:
         found = self.user.read(projects.get, project)
         if found is None or found.removed_at is not None:
             raise YaadError(Code.NOT_FOUND, f"Project {project} is not watched any more.")
-        if lacking(found):
-            raise _not_there(found.root)
-        self.stores.keep_replaced(found)
-        if not has_its_number(found):
-            self.stores.let_go_if_moved(found.id)
         with self.stores.use(found) as db:
             rows = {row.id: row for row in db.read(worktrees.everything)}
             row = rows.get(worktree)
             layout = layouts.find(row.path) if row is not None else None
-            if row is None or layout is None or layout.common_dir != found.common_dir:
+            if row is None or layout is None or not is_of(found, layout):
                 raise _not_there(row.path if row is not None else found.root)
             with contextlib.closing(self.repository(layout)) as repository:
                 yield Space(project=found, db=db, worktree=row, repository=repository)

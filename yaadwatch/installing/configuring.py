@@ -62,13 +62,11 @@ def listed(environ: Mapping[str, str], folder: Path | None = None) -> dict[str, 
 
 
 def _beside(folder: Path) -> Path | None:
-    """Return the folder that the store of a project is in, where one is there as usual."""
+    """Return the folder of a repository that may hold settings of its project, where one is."""
     found = layout.find(folder) if mounts.near([folder]) else None
-    if found is None:
+    if found is None or not layout.project_id(found.common_dir):
         return None
-    named = found.common_dir.name == ".git"
-    place = found.common_dir.parent / ".yaad" if named else found.common_dir / "yaad"
-    return place if (place / "yaad.db").is_file() else None
+    return (layout.main_root(found) or found.common_dir) / ".yaad"
 
 
 def known(key: str) -> str:

@@ -22,7 +22,6 @@ SESSION_ENDED: Final = "session.ended"
 CONTRADICTION_RESOLVED: Final = "contradiction.resolved"
 GAP_APPROVED: Final = "gap.approved"
 JOB_RAN: Final = "job.ran"
-STORE_RESTORED: Final = "store.restored"
 
 SAID: Final = (
     NODE_CREATED,
@@ -47,7 +46,6 @@ EVENTS: Final = (
     HEAD_MOVED,
     SESSION_STARTED,
     JOB_RAN,
-    STORE_RESTORED,
 )
 
 

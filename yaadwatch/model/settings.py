@@ -117,16 +117,8 @@ BURST: Final = timedelta(seconds=2)
 STORES_OPEN_MAX: Final = 16
 STORE_CLOSING_S: Final = 5.0
 """What is in progress in a store that is being closed is waited for so long."""
-STORE_RETURNED_S: Final = 600.0
-"""A store that was put back stays open for so long: if its repository was being deleted then, that
-shows when it is gone, and the store is taken away again."""
 STORE_IDLE: Final = timedelta(seconds=30)
 """A store that nobody used for so long may be closed; one takes 0.6 MiB, opening it 1 ms."""
-DISK_IDLE: Final = timedelta(seconds=10)
-"""One on another disk than the data folder is closed after so long, so that the disk can be
-unmounted. An open store can be restored when it is deleted, so that others stay open longer."""
-REST_LOOK_S: Final = 5.0
-"""Such stores are looked for so often."""
 LONG_REST: Final = timedelta(minutes=10)
 """When nobody used any store for so long, what is kept to answer the next question fast is let go:
 some megabytes for a large repository, found again within half a second."""

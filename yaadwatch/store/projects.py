@@ -1,6 +1,7 @@
 """The registry: which repositories are watched, and which once were."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,12 @@ from yaadwatch.model.projects import Project
 from yaadwatch.store.codec import from_ms, from_ms_or_null, json_list, to_ms, to_ms_or_null
 
 
-def add(conn: apsw.Connection, project: Project) -> None:
-    """Enter a project.
-
-    Raises:
-        apsw.ConstraintError: its id is known, or its common directory is watched already.
-    """
+def put(conn: apsw.Connection, project: Project) -> None:
+    """Write every field of a project; a new one is entered."""
     conn.execute(
         """
-        INSERT INTO projects (root, common_dir, device, inode, store, excluded, added_ms,
-                              removed_ms, id)
+        INSERT OR REPLACE INTO projects (root, common_dir, remote, root_commit, by_path, added_ms,
+                                         gone_ms, removed_ms, id)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         _row(project),
@@ -36,6 +33,16 @@ def everything(conn: apsw.Connection) -> list[Project]:
     return _many(conn, _watched(conn))
 
 
+def known(conn: apsw.Connection) -> list[Project]:
+    """Return the projects that are watched or were removed, those that left last first."""
+    rows = conn.execute(
+        "SELECT id FROM projects ORDER BY coalesce(removed_ms, gone_ms, 0) DESC, id DESC"
+    )
+    ids = [project for (project,) in rows]
+    found = {project.id: project for project in _many(conn, ids)}
+    return [found[each] for each in ids]
+
+
 def read_through(conn: apsw.Connection) -> int:
     """Read all that `everything` reads, and make nothing of it; return how many projects it is.
 
@@ -44,80 +51,39 @@ def read_through(conn: apsw.Connection) -> int:
     return sum(1 for _ in _rows(conn, _watched(conn)))
 
 
-def by_common_dir(conn: apsw.Connection, path: Path) -> Project | None:
-    """Return the watched project of this git common directory."""
-    rows = conn.execute(
-        """
-        SELECT id, root, common_dir, device, inode, store, excluded, added_ms, removed_ms
-          FROM projects
-         WHERE common_dir = ? AND removed_ms IS NULL
-        """,
-        (str(path),),
-    )
-    return next(map(_project, rows), None)
-
-
-def removed(conn: apsw.Connection, common_dir: Path) -> list[Project]:
-    """Return the projects of this git common directory that were removed, the last one first."""
-    rows = conn.execute(
-        """
-        SELECT id, root, common_dir, device, inode, store, excluded, added_ms, removed_ms
-          FROM projects
-         WHERE common_dir = ? AND removed_ms IS NOT NULL
-         ORDER BY removed_ms DESC, id DESC
-        """,
+def by_path(conn: apsw.Connection, common_dir: Path) -> Project | None:
+    """Return the watched project that is known by its git common directory alone."""
+    row = conn.execute(
+        "SELECT id FROM projects WHERE common_dir = ? AND by_path AND removed_ms IS NULL",
         (str(common_dir),),
-    )
-    return list(map(_project, rows))
+    ).fetchone()
+    return None if row is None else get(conn, row[0])
 
 
-def replace(conn: apsw.Connection, project: Project) -> None:
-    """Write every field of the project with that id; nothing happens when there is none.
+def move(conn: apsw.Connection, project: Project) -> bool:
+    """Write where a project is now, unless it was removed meanwhile; return whether it is watched.
 
-    Raises:
-        apsw.ConstraintError: its common directory is watched as another project.
+    It is not gone any more.
     """
     conn.execute(
         """
         UPDATE projects
-           SET root = ?, common_dir = ?, device = ?, inode = ?, store = ?, excluded = ?,
-               added_ms = ?, removed_ms = ?
-         WHERE id = ?
+           SET root = ?, common_dir = ?, gone_ms = NULL
+         WHERE id = ? AND removed_ms IS NULL
         """,
-        _row(project),
+        (str(project.root), str(project.common_dir), project.id),
     )
+    return bool(conn.changes())
 
 
-def move(conn: apsw.Connection, projects: Iterable[Project]) -> set[str]:
-    """Write every field of projects at once, as `replace` does: they may change places.
-
-    Returns:
-        The ids of those that are watched still; the others stay as they are.
-
-    Raises:
-        apsw.ConstraintError: as for `replace`.
-    """
-    watched = set(_watched(conn))
-    moved = [project for project in projects if project.id in watched]
-    conn.executemany(
-        "UPDATE projects SET removed_ms = added_ms WHERE id = ?", [(each.id,) for each in moved]
-    )
-    for project in moved:
-        replace(conn, project)
-    return {project.id for project in moved}
+def set_gone(conn: apsw.Connection, id: str, at: datetime | None) -> None:
+    """Note since when a project is gone; None when it is at its place."""
+    conn.execute("UPDATE projects SET gone_ms = ? WHERE id = ?", (to_ms_or_null(at), id))
 
 
-def renumber(conn: apsw.Connection, projects: Iterable[Project]) -> None:
-    """Write device and number of projects; those that are watched no longer stay as they are."""
-    conn.executemany(
-        "UPDATE projects SET device = ?, inode = ? WHERE id = ? AND removed_ms IS NULL",
-        [(project.device, project.inode, project.id) for project in projects],
-    )
-
-
-def exclude(conn: apsw.Connection, id: str, line: str) -> None:
-    """Write what was put into the exclude file for a project, if it is watched still."""
-    conn.execute("UPDATE projects SET excluded = ? WHERE id = ? AND removed_ms IS NULL", (line, id))
+def set_root_commit(conn: apsw.Connection, id: str, commit: str) -> None:
+    """Note the first commit of a project that had none when it was added."""
+    conn.execute("UPDATE projects SET root_commit = ? WHERE id = ?", (commit, id))
 
 
 def drop(conn: apsw.Connection, id: str) -> None:
@@ -129,11 +95,11 @@ def _row(project: Project) -> tuple[str | int | None, ...]:
     return (
         str(project.root),
         str(project.common_dir),
-        project.device,
-        project.inode,
-        str(project.store),
-        project.excluded,
+        project.remote,
+        project.root_commit,
+        int(project.by_path),
         to_ms(project.added_at),
+        to_ms_or_null(project.gone_at),
         to_ms_or_null(project.removed_at),
         project.id,
     )
@@ -151,7 +117,7 @@ def _many(conn: apsw.Connection, ids: Iterable[str]) -> list[Project]:
 def _rows(conn: apsw.Connection, ids: Iterable[str]) -> Iterable[tuple[Any, ...]]:
     return conn.execute(
         """
-        SELECT id, root, common_dir, device, inode, store, excluded, added_ms, removed_ms
+        SELECT id, root, common_dir, remote, root_commit, by_path, added_ms, gone_ms, removed_ms
           FROM projects
          WHERE id IN (SELECT value FROM json_each(?))
          ORDER BY root, id
@@ -161,15 +127,15 @@ def _rows(conn: apsw.Connection, ids: Iterable[str]) -> Iterable[tuple[Any, ...]
 
 
 def _project(row: tuple[Any, ...]) -> Project:
-    id, root, common_dir, device, inode, store, excluded, added_ms, removed_ms = row  # noqa: A001
+    project, root, common_dir, remote, root_commit, by_path, added_ms, gone_ms, removed_ms = row
     return Project(
-        id=id,
+        id=project,
         root=Path(root),
         common_dir=Path(common_dir),
-        device=device,
-        inode=inode,
-        store=Path(store),
-        excluded=excluded,
+        remote=remote,
+        root_commit=root_commit,
+        by_path=bool(by_path),
         added_at=from_ms(added_ms),
+        gone_at=from_ms_or_null(gone_ms),
         removed_at=from_ms_or_null(removed_ms),
     )

@@ -10,12 +10,13 @@ import subprocess
 import tempfile
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from plain_git import GIT, head_of
 
 from yaadwatch import places
-from yaadwatch.engine import branch_ancestry, projects, upkeep
+from yaadwatch.engine import branch_ancestry, moved, projects, upkeep
 from yaadwatch.engine import stale as checking
 from yaadwatch.engine.memories import curate, impact, links, mend
 from yaadwatch.engine.remember import verb as remembering
@@ -30,6 +31,7 @@ from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.words import Words
 from yaadwatch.system import files
 from yaadwatch.system.clock import Clock
+from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
 
 NET = '''"""Talks to the network."""
@@ -108,7 +110,7 @@ class World:
 
     def _open(self) -> Home:
         files.private_folder(places.home())
-        return Home(
+        home = Home(
             user=Database.open(places.user_store(), role="user", create=True),
             stores=Stores(lambda project: None, self.clock),
             clock=self.clock,
@@ -117,6 +119,8 @@ class World:
                 timedelta(milliseconds=self.settings.git.timeout_ms), Words(places.words())
             ),
         )
+        home.follow = partial(moved.follow, home)
+        return home
 
     def reopen(self) -> None:
         self.home.close()
@@ -173,7 +177,9 @@ class Tree:
 
     @property
     def store(self) -> Path:
-        return self.path / ".yaad" / "yaad.db"
+        """The store of the project; before it is added, a path at which nothing is."""
+        layout = layouts.find(self.path)
+        return places.project_store(layouts.project_id(layout.common_dir) if layout else "none")
 
     def begin(self, *init: str) -> None:
         """Have git make a repository of it, with one commit."""
@@ -239,8 +245,8 @@ class Tree:
         with self.home.space(self.call) as space:
             return space.project.id
 
-    def remove(self):
-        return projects.remove(self.home, self.call)
+    def remove(self, **fields):
+        return projects.remove(self.home, self.call, **fields)
 
     def remember(self, text: str = RETRY, **fields) -> str:
         """Remember `text` and return the id; RETRY with its definition given, to hear of it."""

@@ -586,10 +586,11 @@ class TestRemove:
         trees = (tree, linked) if store == "there" else (tree,)
         for one in trees:
             assert "jose" in one.read("CLAUDE.md" if mode == "inline" else CARRIER)
+        kept = tree.store.parent
         shutil.rmtree(tree.path / ".git")
         if store == "gone":
             world.close()
-            shutil.rmtree(tree.store.parent)
+            shutil.rmtree(kept)
             world.home = world._open()
 
         tree.remove()
@@ -598,14 +599,13 @@ class TestRemove:
             assert one.read("CLAUDE.md") == CLAUDE
             assert one.read("docs/blocks.md") == page
             assert not (one.path / ".claude").exists()
-        assert not tree.store.parent.exists()
 
-    def test_removed_and_restored_the_block_comes_back(self, tree):
+    def test_removed_and_adopted_the_block_comes_back(self, tree):
         tree.remember("Always use jose for tokens", kind="convention")
         tree.sync()
         tree.remove()
 
-        tree.add(restore=True)
+        tree.add(adopt=True)
         tree.sync()
 
         assert block_of(tree, "AGENTS.md") == ["Always use jose for tokens"]

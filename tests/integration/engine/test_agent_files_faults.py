@@ -156,7 +156,7 @@ def test_a_text_that_was_rewritten_through_an_open_descriptor_is_kept_as_a_copy(
 
     tree.sync()
 
-    copies = [path.read_bytes() for path in (tree.path / ".yaad" / "snapshots").iterdir()]
+    copies = [path.read_bytes() for path in (tree.store.parent / "snapshots").iterdir()]
     assert b"- All of it anew\n" in copies
     assert rules_of(tree, "CLAUDE.md") == [RULE]
 
@@ -197,7 +197,7 @@ def test_no_line_is_lost_while_somebody_else_writes(tree, how):
     sync_until_quiet(tree)
 
     text = tree.read("CLAUDE.md")
-    copies = b"".join(one.read_bytes() for one in (tree.path / ".yaad" / "snapshots").iterdir())
+    copies = b"".join(one.read_bytes() for one in (tree.store.parent / "snapshots").iterdir())
     lost = [line for line in said if line not in text]
     assert [line for line in lost if line not in copies.decode()] == []
     assert how == "replaces" or lost == []
@@ -245,7 +245,7 @@ def test_a_full_disk_leaves_every_file_as_it_was_and_is_made_up_for(world, tmp_p
 
 
 def test_copies_that_a_killed_process_did_not_note_are_swept_up(tree):
-    folder = tree.path / ".yaad" / "snapshots"
+    folder = tree.store.parent / "snapshots"
     folder.mkdir(mode=0o700, exist_ok=True)
     old, fresh = folder / "old.bytes", folder / "fresh.bytes"
     for path in (old, fresh):

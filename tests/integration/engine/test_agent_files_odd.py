@@ -428,11 +428,7 @@ class TestDisks:
         tree.add(mode="inline")
         tree.sync()
         tree.remember(RULE, kind="convention")
-        with (
-            mounted("--bind", str(tree.path / ".yaad"), on=aside(tree)),
-            mounted("--bind", "-o", "ro", str(tree.path), on=tree.path),
-            mounted("--bind", str(aside(tree)), on=tree.path / ".yaad"),
-        ):
+        with mounted("--bind", "-o", "ro", str(tree.path), on=tree.path):
             assert tree.sync().waiting
             rows = listed(tree)
             for name, text in (("CLAUDE.md", CLAUDE), ("AGENTS.md", AGENTS)):
@@ -457,12 +453,6 @@ class TestDisks:
         finally:
             tree.world.home.stores.close()
             subprocess.run(["umount", "-l", str(disk)], check=True)
-
-
-def aside(tree):
-    folder = tree.world.folder / "aside"
-    folder.mkdir(exist_ok=True)
-    return folder
 
 
 def mount_caseless(kind, image, disk):
@@ -498,7 +488,7 @@ def story_of_a_caseless_disk(tree):
     assert has_block(tree, "claude.md")
     assert has_block(tree, "agents.md")
     assert tree.git("status", "--porcelain", "-uno").split() == ["M", "agents.md", "M", "claude.md"]
-    names = {".git", ".yaad", "agents.md", "claude.md"}
+    names = {".git", "agents.md", "claude.md"}
     there = {name for name in os.listdir(tree.path) if not re.match(r"\.(fuse|ghost)", name)}
     assert there - {".cursorrules"} == names
 

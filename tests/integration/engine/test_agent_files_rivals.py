@@ -82,7 +82,7 @@ class Writer:
 
 
 def copies(tree):
-    folder = tree.path / ".yaad" / "snapshots"
+    folder = tree.store.parent / "snapshots"
     found = (one.read_bytes().decode() for one in folder.iterdir())
     return {line for text in found for line in text.splitlines()}
 

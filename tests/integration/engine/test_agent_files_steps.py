@@ -98,7 +98,7 @@ def copies_of(tree):
             for path in ("CLAUDE.md", "AGENTS.md", CARRIER)
             for one in space.db.read(snapshots.of_path, space.worktree.id, path)
         }
-    folder = tree.path / ".yaad" / "snapshots"
+    folder = tree.store.parent / "snapshots"
     return known, {one.name for one in folder.iterdir()} if folder.exists() else set()
 
 

@@ -198,7 +198,7 @@ def test_a_store_at_rest_of_which_nothing_is_missing_stays_at_rest(tree, one):
     assert vector_fill.stores(tree.home) == [vector_fill.USER, project]
     assert vector_fill.tidy(tree.home, project) == 0
     assert vector_fill.batch(tree.home, project, model) == 0
-    assert tree.home.stores.opened(project) is None
+    assert not tree.home.stores.is_open(project)
 
 
 def test_doing_without_keeps_the_vectors_unless_told_otherwise(tree, one):

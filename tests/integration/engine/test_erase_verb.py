@@ -35,7 +35,7 @@ def erase(tree, id):
 
 def left(tree):
     """Return which of the words which files of ours still hold."""
-    paths = [*redacting.files_below(tree.path / ".yaad"), *redacting.files_below(places.home())]
+    paths = [*redacting.files_below(tree.store.parent), *redacting.files_below(places.home())]
     return [
         (path.name, word)
         for path in paths
@@ -54,7 +54,7 @@ def test_no_byte_of_it_is_left_in_any_file(repo, world):
     with repo.home.space(repo.call) as space:
         project = space.project
         space.db.backup(places.backups(project.id) / "20260101T000000000000.db")
-        space.db.backup(project.store.with_name("yaad.db.copy"))
+        space.db.backup(places.project_store(project.id).with_name("yaad.db.copy"))
     places.log_file().parent.mkdir(exist_ok=True)
     places.log_file().write_text(
         json.dumps({"event": "x", "what": SECRET + " in src/net.py"}) + "\n"
@@ -226,10 +226,10 @@ def test_a_backup_that_cannot_be_rewritten_is_dropped_only_if_it_says_it(repo):
 def test_a_store_that_was_put_aside_as_damaged_is_dropped_only_if_it_holds_it(
     repo, world, long, folder
 ):
-    others = repo.path / ".yaad/damaged/other.db"
+    others = repo.store.parent / "damaged/other.db"
     text = SECRET + long
     memory = repo.remember(text)
-    aside = repo.path / ".yaad" / folder / "yaad.db"
+    aside = repo.store.parent / folder / "yaad.db"
     aside.parent.mkdir(parents=True)
     with repo.db() as db:
         db.backup(aside)
@@ -257,7 +257,7 @@ def test_a_folder_of_ours_that_is_a_link_leads_to_nothing_that_is_erased(repo, w
     with repo.db() as db:
         db.backup(store)
     before = store.read_bytes()
-    (repo.path / ".yaad" / name).symlink_to(own)
+    (repo.store.parent / name).symlink_to(own)
 
     done = erase(repo, memory)
 
@@ -339,7 +339,7 @@ def test_a_copy_of_a_persons_file_that_says_the_secret_itself_goes_too(repo):
     repo.add(mode="inline")
     repo.remember("Another rule", kind="convention")
     repo.sync()
-    snapshots = repo.path / ".yaad" / "snapshots"
+    snapshots = repo.store.parent / "snapshots"
     assert token in every_byte_below(snapshots).decode()
     repo.write("CLAUDE.md", repo.read("CLAUDE.md").replace(token, "care"))
     repo.add()
@@ -347,7 +347,7 @@ def test_a_copy_of_a_persons_file_that_says_the_secret_itself_goes_too(repo):
 
     erase(repo, memory)
 
-    assert token.encode() not in every_byte_below(repo.path / ".yaad", places.home())
+    assert token.encode() not in every_byte_below(repo.store.parent, places.home())
 
 
 def test_an_erase_that_was_cut_off_before_its_bytes_were_gone_is_finished_by_upkeep(
@@ -562,14 +562,14 @@ def test_files_that_were_imported_and_say_it_are_dropped_and_verify_finds_nothin
         path = repo.path.parent / name
         path.write_text(f"---\nid: {name[:5]}\n---\n{said}\n")
         ask(repo, "import", path, "--format", "markdown")
-    kept = sorted((repo.path / ".yaad" / "imports").iterdir())
+    kept = sorted((repo.store.parent / "imports").iterdir())
     assert len(kept) == 2
     with repo.db() as db:
         memory = next(row[1] for row in table(db, "nodes") if row[5] == SECRET)
 
     done = erase(repo, memory)
 
-    assert sorted((repo.path / ".yaad" / "imports").iterdir()) == kept[1:]
+    assert sorted((repo.store.parent / "imports").iterdir()) == kept[1:]
     assert (done["backups"]["dropped"], done["remains"]) == (1, [])
     with repo.db() as db:
         assert sorted(one.size > 0 for one in db.read(imported.everything)) == [False, True]

@@ -260,7 +260,7 @@ class TestRestore:
             assert caught.value.code is Code.NOT_FOUND
         tree.remember(RULE, kind="convention")
         ask(tree, verbs.files_sync)
-        shutil.rmtree(tree.path / ".yaad" / "snapshots")
+        shutil.rmtree(tree.store.parent / "snapshots")
         with pytest.raises(YaadError, match="nothing was changed"):
             ask(tree, verbs.files_restore, path="CLAUDE.md")
 
@@ -272,7 +272,7 @@ class TestRestore:
         rows = ask(tree, verbs.files)["files"]
 
         assert [len(row["snapshots"]) for row in rows] == [20, 20]
-        assert len(list((tree.path / ".yaad" / "snapshots").iterdir())) == 40
+        assert len(list((tree.store.parent / "snapshots").iterdir())) == 40
 
 
 @pytest.mark.parametrize("mode", ["inline", "private", "read"])

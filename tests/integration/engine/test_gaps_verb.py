@@ -37,7 +37,7 @@ def test_a_question_is_counted_and_its_words_are_nowhere(repo):
 
     (gap,) = listed(repo)
     assert (gap["asked"], gap["text"]) == (4, None)
-    everywhere = every_byte_below(repo.path / ".yaad", places.home()).lower()
+    everywhere = every_byte_below(repo.store.parent, places.home()).lower()
     assert b"zanzibar" not in everywhere
 
 
@@ -113,7 +113,7 @@ def test_what_is_approved_is_masked(repo):
     gap = approve(repo, f"What is {token} for?")
 
     assert gap["masked"] == ["github-token"]
-    assert token.encode() not in every_byte_below(repo.path / ".yaad", places.home())
+    assert token.encode() not in every_byte_below(repo.store.parent, places.home())
 
 
 def test_only_approved_ones_are_for_the_brief(repo):

@@ -6,18 +6,19 @@ import os
 import pickle
 import shlex
 import shutil
-import stat
 import subprocess
 import tempfile
-import threading
 from pathlib import Path
 
 import pytest
 from engine_world import FIVE_TRIES, NET, RETRY, Tree, World, every_byte_below
 
+from yaadwatch import places
 from yaadwatch.engine import projects, report
+from yaadwatch.engine.inout import backups
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Git, Settings
+from yaadwatch.system.git import layout as layouts
 
 ROOT = os.getuid() == 0
 needs_root = pytest.mark.skipif(not ROOT, reason="only root can become somebody else")
@@ -35,98 +36,57 @@ def refusal(call, *arguments, **fields):
 
 
 class TestRemovedUnderneath:
-    """`git clean -fdx` takes the store away while it is open."""
+    """The database is deleted, moved or exchanged while it is open."""
 
-    @pytest.fixture
-    def cleaned(self, repo):
+    @pytest.mark.parametrize("what", ["deleted", "moved", "its folder moved", "another store"])
+    def test_no_write_is_lost_in_a_file_that_nobody_finds_again(self, repo, world, what):
         memory = repo.remember()
-        repo.git("clean", "-fdxq")
-        assert not repo.store.exists()
-        return memory
-
-    def test_everything_can_still_be_read_and_the_next_write_puts_it_back(self, repo, cleaned):
-        assert repo.show(cleaned)["text"] == RETRY
-
-        second = repo.remember("Said afterwards")
-
-        assert repo.store.exists()
-        assert stat.S_IMODE(repo.store.stat().st_mode) == 0o600
-        assert stat.S_IMODE(repo.store.parent.stat().st_mode) == 0o700
-        repo.world.reopen()
-        assert repo.show(cleaned)["text"] == RETRY
-        assert repo.show(second)["text"] == "Said afterwards"
-
-    def test_stopping_right_afterwards_loses_nothing(self, repo, cleaned):
-        repo.world.reopen()
-
-        assert repo.show(cleaned)["text"] == RETRY
-
-    def test_making_room_for_other_stores_loses_nothing(self, repo, cleaned, world):
-        for number in range(20):
-            other = world.repo(f"other{number}")
+        store, aside = repo.store, world.folder / "aside"
+        if what == "deleted":
+            shutil.rmtree(store.parent)
+        elif what == "its folder moved":
+            store.parent.rename(aside)
+        else:
+            store.rename(aside)
+        if what == "another store":
+            other = world.repo("other")
             other.add()
+            shutil.copyfile(other.store, store)
+        before = aside.read_bytes() if aside.is_file() else b""
 
-        assert repo.show(cleaned)["text"] == RETRY
+        error = refusal(repo.remember, "Said into nothing")
 
-    def test_adding_again_loses_nothing(self, repo, cleaned):
-        answer = repo.add()
+        assert error.code in (Code.UNAVAILABLE, Code.REFUSED)
+        assert str(store) in error.message
+        assert error.hint
+        assert b"Said into nothing" not in before
+        if what == "its folder moved":
+            aside.rename(store.parent)
+            assert repo.show(memory)["id"] == memory
 
-        assert answer["again"]
-        assert repo.show(cleaned)["text"] == RETRY
+    def test_a_backup_that_is_put_in_its_place_is_used_at_once(self, repo):
+        memory = repo.remember()
+        backup = Path(backups.backup(repo.home, repo.call)["path"])
+        repo.remember("Said since")
+        for path in repo.store.parent.glob("yaad.db*"):
+            path.unlink()
+        shutil.copyfile(backup, repo.store)
 
-    def test_removing_backs_up_what_was_there(self, repo, cleaned):
-        answer = repo.remove()
+        assert [repo.show(memory)["text"]] == repo.memories() == [RETRY]
 
-        assert answer["memories"] == 1
-        repo.add(restore=True)
-        assert repo.show(cleaned)["text"] == RETRY
-
-    def test_removing_a_repository_that_vanished_with_its_store_backs_it_up(self, repo, cleaned):
-        shutil.rmtree(repo.path)
-
-        answer = projects.remove(repo.home, repo.call)
-
-        assert answer["memories"] == 1
-        assert Path(answer["backup"]).exists()
-
-    def test_a_store_that_was_closed_then_is_gone_for_good_and_that_is_said(self, repo):
+    def test_adding_again_makes_an_empty_store_where_one_is_lost(self, repo):
+        project = repo.project
         repo.remember()
         repo.world.close()
-        repo.git("clean", "-fdxq")
+        shutil.rmtree(places.project_store(project).parent)
         repo.world.home = repo.world._open()
 
         error = refusal(repo.remember)
 
         assert error.code is Code.UNAVAILABLE
-        assert "yaadwatch add" in error.hint
-        answer = repo.add()
-        assert not answer["again"]
+        assert "yaadwatch add --restore" in error.hint
+        assert repo.add()["id"] == project
         assert repo.memories() == []
-
-    def test_many_threads_lose_nothing_while_it_happens(self, repo):
-        failures, said = [], []
-
-        def remember(number):
-            for turn in range(6):
-                try:
-                    memory = repo.remember(f"Thread {number}, turn {turn}")
-                except YaadError as error:
-                    failures.append(error)
-                else:
-                    said.append(memory)
-
-        threads = [threading.Thread(target=remember, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for _ in range(3):
-            repo.git("clean", "-fdxq", check=False)
-        for thread in threads:
-            thread.join()
-
-        assert {error.code for error in failures} <= {Code.UNAVAILABLE}
-        assert len(said) + len(failures) == 24
-        repo.world.reopen()
-        assert {repo.show(memory)["id"] for memory in said} == set(said)
 
 
 class TestDamaged:
@@ -189,17 +149,14 @@ class TestDamaged:
         assert problem["mend"]
 
     def test_it_can_be_removed_and_its_bytes_are_kept(self, repo, damaged):
-        before = repo.store.read_bytes() if repo.store.is_file() else None
-        if before is None:
-            assert refusal(repo.remove).code in (Code.UNAVAILABLE, Code.REFUSED)
-            return
+        store = repo.store
+        before = store.read_bytes() if store.is_file() else None
 
         answer = repo.remove()
 
-        assert Path(answer["backup"]).read_bytes() == before
-        assert answer["undo"] is None
-        assert not repo.store.parent.exists()
-        assert repo.add()["again"] is False
+        assert answer["kept"] == str(store.parent)
+        assert before is None or store.read_bytes() == before
+        assert repo.add(separate=True)["again"] is False
         assert repo.remember()
 
     def test_a_damaged_page_is_an_error_and_not_a_wrong_answer(self, repo):
@@ -215,40 +172,6 @@ class TestDamaged:
 
         assert error.code is Code.UNAVAILABLE
         assert "damaged" in error.message
-
-
-class TestExchanged:
-    """Something else stands where the store was, while it is open."""
-
-    @pytest.mark.parametrize("what", ["link", "other store", "folder"])
-    def test_nothing_is_written_to_what_took_its_place(self, repo, world, what):
-        memory = repo.remember()
-        other = world.repo("other")
-        other.add()
-        elsewhere = world.folder / "elsewhere.db"
-        repo.store.rename(elsewhere)
-        match what:
-            case "link":
-                repo.store.symlink_to(elsewhere)
-            case "other store":
-                shutil.copyfile(other.store, repo.store)
-            case "folder":
-                repo.store.mkdir()
-        before = every_byte_below(other.path / ".yaad") + elsewhere.read_bytes()
-
-        error = refusal(repo.confirm, memory)
-
-        assert error.code is Code.REFUSED
-        assert every_byte_below(other.path / ".yaad") + elsewhere.read_bytes() == before
-
-    def test_a_store_folder_that_became_a_link_is_not_followed(self, repo, world):
-        repo.remember()
-        world.reopen()
-        repo.store.parent.rename(world.folder / "elsewhere")
-        (repo.path / ".yaad").symlink_to(world.folder / "elsewhere")
-
-        assert refusal(repo.remember).code is Code.REFUSED
-        assert refusal(repo.remove).code is Code.REFUSED
 
 
 @pytest.fixture
@@ -494,11 +417,12 @@ def fill(folder):
 
 class TestFullDisk:
     def test_a_full_disk_loses_nothing_that_was_acknowledged(self, world):
-        with small_disk(world.folder / "disk", "4m"):
-            tree = world.repo("disk/repo")
+        with small_disk(places.home(), "4m"):
+            world.reopen()
+            tree = world.repo()
             tree.add()
             acknowledged = [tree.remember(f"Memory {number}") for number in range(5)]
-            hog = fill(world.folder / "disk")
+            hog = fill(places.home())
             errors = []
             for number in range(50):
                 try:
@@ -517,35 +441,38 @@ class TestFullDisk:
             world.close()
 
     def test_a_project_is_not_half_added_to_a_full_disk(self, world):
-        with small_disk(world.folder / "disk", "4m"):
-            tree = world.repo("disk/repo")
-            hog = fill(world.folder / "disk")
+        with small_disk(places.home(), "4m"):
+            world.reopen()
+            tree = world.repo()
+            hog = fill(places.home())
 
             error = refusal(tree.add)
 
             assert error.code is Code.UNAVAILABLE
             assert "space" in error.message + error.hint
-            assert not tree.store.parent.exists()
+            assert not tree.store.exists()
             assert projects.projects(world.home, tree.call)["projects"] == []
             hog.unlink()
             assert tree.add()["again"] is False
             world.close()
 
-    def test_nothing_is_removed_when_no_backup_can_be_written(self, tmp_path, monkeypatch):
+    def test_removing_needs_no_room_for_a_backup(self, tmp_path, monkeypatch):
         with small_disk(tmp_path / "disk", "3m"):
             monkeypatch.setenv("YAAD_HOME", str(tmp_path / "disk/home"))
             monkeypatch.setenv("HOME", str(tmp_path))
             world = World(tmp_path)
             tree = world.repo()
             tree.add()
-            memory = tree.remember()
-            fill(tmp_path / "disk")
+            tree.remember()
+            hog = fill(tmp_path / "disk")
 
-            error = refusal(tree.remove)
+            with contextlib.suppress(YaadError):
+                tree.remove()
 
-            assert error.code is Code.UNAVAILABLE
-            assert tree.show(memory)["text"] == RETRY
-            assert b"/.yaad/" in (tree.path / ".git/info/exclude").read_bytes()
+            hog.unlink()
+            if tree.home.registered(layouts.find(tree.path)) is None:
+                tree.add(adopt=True)
+            assert tree.memories() == [RETRY]
             world.close()
 
 
@@ -693,41 +620,20 @@ class TestOtherUser:
             "changed",
         )
 
-    def test_a_read_only_exclude_file_stops_an_add_and_nothing_is_left(self, open_folder):
+    def test_a_repository_that_may_not_be_written_to_is_watched_all_the_same(self, open_folder):
         path = self.nobodys(open_folder)
 
         def story():
             world = World(open_folder)
+            for place in (path, path / ".git", path / ".git/info"):
+                place.chmod(0o555)
+            (path / ".git/config").chmod(0o444)
             tree = Tree(world, path)
-            (path / ".git/info/exclude").chmod(0o444)
-            try:
-                tree.add()
-            except YaadError as error:
-                left = tree.store.parent.exists()
-                watched = projects.projects(world.home, tree.call)["projects"]
-                return error.code.value, error.message, left, watched
-            return None
+            added = tree.add()
+            tree.remember()
+            return added["by_path"], added["path"], tree.memories()
 
-        code, message, left, watched = as_nobody(story)
-        assert (code, left, watched) == ("unavailable", False, [])
-        assert "info/exclude" in message
-
-    def test_a_repository_that_may_not_be_written_to_is_one_clear_error(self, open_folder):
-        path = self.nobodys(open_folder)
-
-        def story():
-            world = World(open_folder)
-            path.chmod(0o555)
-            try:
-                Tree(world, path).add()
-            except YaadError as error:
-                watched = projects.projects(world.home, Tree(world, path).call)["projects"]
-                return error.code.value, error.message, watched
-            return None
-
-        code, message, watched = as_nobody(story)
-        assert (code, watched) == ("unavailable", [])
-        assert str(path) in message
+        assert as_nobody(story) == (True, str(path), [RETRY])
 
     def test_a_store_that_may_not_be_entered_does_not_hide_the_others(self, open_folder):
         paths = [self.nobodys(open_folder, name) for name in ("one", "two")]
@@ -739,7 +645,8 @@ class TestOtherUser:
                 tree.add()
                 tree.remember()
             world.reopen()
-            paths[0].joinpath(".yaad").chmod(0)
+            folder = trees[0].store.parent
+            folder.chmod(0)
             rows = projects.projects(world.home, trees[0].call)["projects"]
             listed = [(row["state"], row["memories"]) for row in rows]
             problems = report.status(world.home, trees[0].call)["problems"]
@@ -752,7 +659,7 @@ class TestOtherUser:
             rows = projects.projects(world.home, trees[0].call)["projects"]
             states = [row["state"] for row in rows]
             paths[0].chmod(0o755)
-            paths[0].joinpath(".yaad").chmod(0o700)
+            folder.chmod(0o700)
             return listed, len(problems), len(skipped), code, states, len(trees[0].memories())
 
         listed, problems, skipped, code, states, memories = as_nobody(story)
@@ -761,45 +668,6 @@ class TestOtherUser:
         assert states[0] in ("missing", "broken")
         assert states[1] == "ok"
         assert memories == 1
-
-
-class TestExcludeFile:
-    """The file that keeps our folder out of git may be anything."""
-
-    def odd(self, tree, kind):
-        exclude = tree.path / ".git/info/exclude"
-        exclude.unlink()
-        if kind == "pipe":
-            os.mkfifo(exclude)
-        else:
-            with exclude.open("wb") as stream:
-                stream.truncate(1 << 30)
-
-    @pytest.mark.parametrize("kind", ["pipe", "huge"])
-    @pytest.mark.timeout(60)
-    def test_one_that_cannot_be_read_stops_an_add_and_nothing_is_left(self, world, kind):
-        tree = world.repo()
-        self.odd(tree, kind)
-
-        error = refusal(tree.add)
-
-        assert error.code is Code.UNAVAILABLE
-        assert "info/exclude" in error.message
-        assert not tree.store.parent.exists()
-        assert projects.projects(world.home, tree.call)["projects"] == []
-
-    @pytest.mark.parametrize("kind", ["pipe", "huge"])
-    @pytest.mark.timeout(60)
-    def test_a_project_whose_line_cannot_be_taken_out_is_still_watched(self, world, kind):
-        tree = world.repo()
-        tree.add()
-        self.odd(tree, kind)
-
-        error = refusal(tree.remove)
-
-        assert error.code is Code.UNAVAILABLE
-        assert "info/exclude" in error.message
-        assert len(projects.projects(world.home, tree.call)["projects"]) == 1
 
 
 def status_of(repo):

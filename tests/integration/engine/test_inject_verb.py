@@ -112,7 +112,7 @@ def test_everything_goes_through_the_one_door(repo):
 
     assert answer["masked"] == [{"id": "req-1", "kinds": ["github-token"]}]
     repo.world.close()
-    assert TOKEN.encode() not in every_byte_below(repo.path / ".yaad")
+    assert TOKEN.encode() not in every_byte_below(repo.store.parent)
 
 
 def test_what_is_masked_beside_the_words_is_told_too(repo):

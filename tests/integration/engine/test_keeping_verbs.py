@@ -332,7 +332,7 @@ def test_to_look_for_a_first_backup_opens_no_store_at_rest(repo):
 
     FirstCopies().keep(repo.home)
 
-    assert repo.home.stores.opened(project.id) is None
+    assert not repo.home.stores.is_open(project.id)
 
 
 def test_a_first_backup_that_could_not_be_made_is_said_and_tried_again(full):

@@ -84,7 +84,7 @@ def test_a_link_has_a_number_a_time_and_attributes_that_are_masked(repo, two):
     assert made["attributes"]["source"] == "review"
     assert relations(repo, two[1])[0]["attributes"] == made["attributes"]
     repo.world.close()
-    assert TOKEN.encode() not in every_byte_below(repo.path / ".yaad")
+    assert TOKEN.encode() not in every_byte_below(repo.store.parent)
 
 
 def test_said_again_it_keeps_its_attributes_unless_others_are_given(repo, two):

@@ -8,7 +8,6 @@ import unicodedata
 import pytest
 
 from yaadwatch.core.references.tree import Tree
-from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import YaadError
 from yaadwatch.system import files
 
@@ -247,34 +246,24 @@ def second(repo, tmp_path):
 
 
 class TestTwoPaths:
-    def test_path_that_is_let_go_is_named(self, repo, second):
-        repo.remember()
+    def test_second_path_is_one_more_work_tree(self, repo, second):
+        memory = repo.remember()
 
         answer = second.add()
 
-        assert answer["path"] == str(second.path)
-        assert answer["was_at"] == str(repo.path)
-        assert second.add()["was_at"] is None, "it was told once"
+        assert answer["copy_of"] == str(repo.path)
+        assert second.show(memory)["id"] == repo.show(memory)["id"] == memory
+        assert {row.path for row in repo.worktrees()} == {repo.path, second.path}
 
-    def test_way_back_is_named_too(self, repo, second):
+    def test_work_tree_is_known_at_one_path_when_the_other_is_let_go(self, repo, second):
         second.add()
+        subprocess.run(["umount", "-l", str(second.path)], check=True)
+        second.path.rmdir()
+        second.path.symlink_to(repo.path)
 
-        assert repo.add()["was_at"] == str(second.path)
+        repo.add()
 
-    def test_memories_are_there_at_the_path_that_was_added_last(self, repo, second):
-        memory = repo.remember()
-        second.add()
-
-        assert second.show(memory)["id"] == memory
-        with pytest.raises(YaadError, match="not watched"):
-            repo.home.project_at(Call(folder=repo.path, origin="cli").folder)
-
-    def test_repository_that_moved_leaves_nothing_behind(self, repo):
-        moved = repo.moved_to("elsewhere")
-
-        assert moved.add()["was_at"] is None
-
-    def test_copy_is_another_repository(self, repo):
-        copy = repo.copy("copy")
-
-        assert copy.add(trust=True)["was_at"] is None
+        assert [row.path for row in repo.worktrees()] == [repo.path]
+        second.path.unlink()
+        second.path.mkdir()
+        subprocess.run(["mount", "--bind", str(repo.path), str(second.path)], check=True)

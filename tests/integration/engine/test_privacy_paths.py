@@ -64,7 +64,7 @@ WAYS = {
         repo.write("CLAUDE.md", f"# Rules\n\n- {SAID}\n"),
         repo.sync(),
         (repo.path / "CLAUDE.md").unlink(),
-        *[copy.unlink() for copy in repo.path.glob(".yaad/snapshots/*")],
+        *[copy.unlink() for copy in repo.store.parent.glob("snapshots/*")],
     ],
     "the name of a branch": lambda repo, one: [
         repo.git("checkout", "-q", "-b", f"use-{TOKEN}"),
@@ -97,7 +97,7 @@ def test_a_kind_that_is_a_secret_is_refused(repo, one, ask):
 def test_no_secret_gets_in(way, repo, one):
     answer = WAYS[way](repo, one)
 
-    stored = every_byte_below(places.home(), repo.path / ".yaad")
+    stored = every_byte_below(places.home(), repo.store.parent)
     told = json.dumps(answer, default=str)
     for secret in (TOKEN, PASSWORD):
         assert secret.encode() not in stored

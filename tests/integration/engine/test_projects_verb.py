@@ -4,21 +4,18 @@ import os
 import shlex
 import shutil
 import stat
-from contextlib import closing
-from datetime import timedelta
-from functools import partial
+from pathlib import Path
 
-import apsw
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY, SetClock, Tree, World, dump
+from engine_world import FIVE_TRIES, NET, RETRY, Tree, World, dump
 from repositories import Kept
 
 from yaadwatch import places
 from yaadwatch.engine import moved, projects, report
-from yaadwatch.engine.stores.deleted_stores import backup_path
+from yaadwatch.engine.inout import backups
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.store import meta, nodes
+from yaadwatch.store import nodes
 from yaadwatch.store import projects as registry
 
 RULES = """# Conventions
@@ -32,14 +29,17 @@ RULES = """# Conventions
 """
 
 
-def excluded(tree):
-    return (tree.path / ".git/info/exclude").read_bytes()
+def cloned(world, source, name):
+    """Clone a repository of this world, as from a server."""
+    tree = world.tree(name)
+    tree.git("clone", "-q", f"file://{world.folder / source}", ".")
+    return tree
 
 
-def only(world):
-    """The one project there is."""
-    (project,) = world.home.user.read(registry.everything)
-    return project
+def everything_in(folder):
+    """Return the paths below a folder; those of git's objects come and go."""
+    found = {path.relative_to(folder) for path in folder.rglob("*")}
+    return {path for path in found if path.parts[:2] != (".git", "objects")}
 
 
 def refusal(call, *arguments, **fields):
@@ -73,12 +73,25 @@ class TestIdentity:
         answer = tree.add()
 
         assert answer["path"] == str(tree.path)
-        assert answer["store"] == str(tree.store)
+        assert answer["store"] == str(places.project_store(answer["id"]))
         assert not answer["again"]
-        assert answer["backup"] is None
+        assert not answer["by_path"]
         assert answer["undo"] == f"yaadwatch remove {tree.path}"
         assert stat.S_IMODE(tree.store.stat().st_mode) == 0o600
-        assert stat.S_IMODE(tree.store.parent.stat().st_mode) == 0o700
+        for folder in (tree.store.parent, places.projects(), places.home()):
+            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+    def test_the_work_tree_holds_nothing_of_ours(self, world):
+        tree = world.repo()
+        before = everything_in(tree.path) - {Path(".git/config")}
+
+        added = tree.add()
+        tree.remember()
+        tree.check()
+
+        assert everything_in(tree.path) - {Path(".git/config")} == before
+        assert tree.git("status", "--porcelain", "--ignored") == ""
+        assert tree.git("config", "--local", "yaad.project").strip() == added["id"]
 
     def test_no_repository_is_kept_open(self, world, monkeypatch):
         tree = world.repo()
@@ -107,7 +120,6 @@ class TestIdentity:
         for name in before.keys() - {"worktrees", "provenance", "sightings"}:
             assert after[name] == before[name]
         assert len(after["provenance"]) == len(before["provenance"]) == 2
-        assert excluded(tree).count(b"/.yaad/") == 1
 
     def test_adding_from_a_folder_below_is_adding_the_repository(self, world):
         tree = world.repo()
@@ -125,8 +137,6 @@ class TestIdentity:
         tree.write("CLAUDE.md", RULES)
         first = tree.add()
         memory = tree.remember()
-        tree.write("CLAUDE.md", RULES.replace("- Tabs are fine in src/net.py\n", ""))
-        tree.add()
         if not running:
             world.reopen()
 
@@ -135,333 +145,212 @@ class TestIdentity:
 
         assert answer["id"] == first["id"]
         assert answer["again"]
+        assert answer["copy_of"] is None
         assert answer["path"] == str(moved.path)
         assert moved.show(memory)["text"] == RETRY
-        rows = projects.projects(world.home, moved.call)["projects"]
-        assert [(row["path"], row["state"]) for row in rows] == [(str(moved.path), "ok")]
-        assert [tree.path for tree in moved.worktrees()] == [moved.path]
-        moved.write("src/net.py", FIVE_TRIES)
-        assert moved.verdict(memory) == "changed"
-        assert excluded(moved).count(b"/.yaad/") == 1
-        moved.remove()
-        assert b".yaad" not in excluded(moved)
 
-    def test_what_a_file_no_longer_says_stays_hidden_when_the_repository_moves(self, world):
+    def test_a_copy_is_one_more_work_tree_with_verdicts_of_its_own(self, world):
         tree = world.repo()
-        tree.write("CLAUDE.md", RULES)
-        tree.add()
-        tree.write("CLAUDE.md", RULES.replace("- Tabs are fine in src/net.py\n", ""))
-        tree.add()
-
-        moved = tree.moved_to("elsewhere")
-        moved.add()
-
-        with moved.db() as db:
-            lines = db.read(
-                lambda conn: conn.execute(
-                    "SELECT line FROM provenance ORDER BY position"
-                ).fetchall()
-            )
-        assert lines == [(3,), (None,)]
-
-    @pytest.mark.parametrize("running", [True, False], ids=["store open", "after a restart"])
-    def test_a_copy_is_a_project_of_its_own(self, world, running):
-        tree = world.repo()
-        tree.write("CLAUDE.md", RULES)
         first = tree.add()
         memory = tree.remember()
-        world.reopen()
         copy = tree.copy("copy")
-        if running:
-            tree.show(memory)
 
         answer = copy.add()
-
-        assert answer["id"] != first["id"]
-        assert not answer["again"]
-        assert copy.show(memory)["text"] == RETRY
-        copy.forget(memory)
-        assert tree.show(memory)["archived_at"] is None
-        assert [row.path for row in copy.worktrees()] == [copy.path]
-        assert [row.path for row in tree.worktrees()] == [tree.path]
-        assert copy.git("status", "--porcelain", "--ignored").count(".yaad") == 1
-        copy.remove()
-        assert b".yaad" not in excluded(copy)
-        assert tree.show(memory)["text"] == RETRY
-
-    def test_what_a_copy_no_longer_says_can_be_forgotten_there(self, world):
-        tree = world.repo()
-        tree.write("CLAUDE.md", RULES)
-        tree.add()
-        world.reopen()
-        copy = tree.copy("copy")
-        copy.add()
-        (copy.path / "CLAUDE.md").unlink()
-        copy.add()
-
-        with copy.db() as db:
-            ids = [row[1] for row in dump(db)["nodes"] if "Tabs" in row[5]]
-        copy.forget(ids[0])
-
-        assert tree.show(ids[0])["archived_at"] is None
-
-    def test_a_copy_cut_off_before_it_got_its_own_id_heals_at_the_next_add(self, world):
-        tree = world.repo()
-        tree.add()
-        world.reopen()
-        copy = tree.copy("copy")
-        first = copy.add()
-        with copy.db() as db:
-            db.write(meta.put, "project", tree.add()["id"])
-        world.reopen()
-
-        again = copy.add()
-
-        assert again["id"] != tree.add()["id"]
-        assert copy.remember()
-        assert first["id"] != tree.add()["id"]
-
-    def test_a_store_of_another_project_is_not_used_and_the_hint_is_a_command(self, world):
-        tree, other = world.repo("my shop"), world.repo()
-        tree.add()
-        with tree.db() as db:
-            db.write(meta.put, "project", other.add()["id"])
-        world.reopen()
-
-        error = refusal(tree.remember)
-
-        assert error.code is Code.REFUSED
-        command = error.hint.partition(": ")[2]
-        assert shlex.split(command) == ["yaadwatch", "add", str(tree.path)]
-
-    @pytest.mark.parametrize("running", [True, False], ids=["store open", "after a restart"])
-    def test_a_clone_in_its_place_is_a_new_project(self, world, running):
-        """An inode number may be given out again, so it does not tell the two apart."""
-        tree = world.repo()
-        source = tree.copy("source")
-        first = tree.add()
-        tree.remember()
-        if not running:
-            world.reopen()
-        shutil.rmtree(tree.path)
-        tree.path.mkdir()
-        tree.git("clone", "-q", f"file://{source.path}", ".")
-
-        answer = tree.add()
-
-        assert answer["id"] != first["id"]
-        assert not answer["again"]
-        assert tree.memories() == []
-        assert len(projects.projects(world.home, tree.call)["projects"]) == 1
-        assert b"/.yaad/\n" in excluded(tree)
-        # What was still open had not to be lost.
-        assert bool(answer["backup"]) == running
-        if running:
-            tree.add(restore=True)
-            assert tree.memories() == [RETRY]
-
-    def test_what_is_written_late_to_a_store_does_not_come_into_the_clone_in_its_place(self, world):
-        """A check was under way while the repository was deleted and cloned again."""
-        tree = world.repo()
-        source = tree.copy("source")
-        tree.add()
-        tree.remember()
-        with tree.db() as late:
-            shutil.rmtree(tree.path)
-            tree.path.mkdir()
-            tree.git("clone", "-q", f"file://{source.path}", ".")
-
-            with pytest.raises(YaadError) as raised:
-                late.write(meta.put, "late", "yes")
-
-        assert raised.value.code is Code.UNAVAILABLE
-        assert "was deleted with its repository" in raised.value.message
-        assert not (tree.path / ".yaad").exists()
-        assert not tree.add()["again"]
-        assert tree.memories() == []
-
-    @pytest.mark.parametrize("ends", ["gone", "cleaned", "never"])
-    def test_what_is_written_while_a_folder_is_deleted_brings_the_store_back_afterwards_only(
-        self, world, ends
-    ):
-        """`rm -rf` took `.yaad` first and `.git` last, and failed at what came back in between."""
-        tree = world.repo()
-        folders = ["build", *(f"build/{number}" for number in range(100))]
-        for folder in folders:
-            (tree.path / folder).mkdir()
-        tree.add()
-        memory = tree.remember()
-
-        class Deleting(SetClock):
-            def pause(self, seconds):
-                self.wait(seconds)
-                assert not tree.store.parent.exists()
-                if len(folders) > (90 if ends != "never" else 1):
-                    (tree.path / folders.pop()).rmdir()
-                elif ends == "gone":
-                    shutil.rmtree(tree.path)
-
-        world.clock = Deleting()
-        world.reopen()
-        with tree.db() as late:
-            shutil.rmtree(tree.store.parent)
-            if ends == "cleaned":
-                late.write(meta.put, "late", "yes")
-                assert tree.store.exists()
-                assert late.read(meta.get, "late") == "yes"
-            else:
-                with pytest.raises(YaadError) as raised:
-                    late.write(meta.put, "late", "yes")
-                assert raised.value.code is Code.UNAVAILABLE
-                said = {"gone": "deleted with its repository", "never": "more is being deleted"}
-                assert said[ends] in raised.value.message
-                assert not tree.store.parent.exists()
-            assert late.read_before_write(nodes.get, memory).text == RETRY
-        assert tree.path.exists() == (ends != "gone")
-
-    def test_a_repository_reached_by_another_path_is_the_same_project(self, world):
-        """It was moved, and a link leads from its old place to it."""
-        tree = world.repo()
-        first = tree.add()
-        memory = tree.remember()
-        old = tree.path
-        moved = tree.moved_to("elsewhere")
-        old.symlink_to(moved.path, target_is_directory=True)
-
-        answer = tree.add()
+        copy.write("src/net.py", FIVE_TRIES)
 
         assert (answer["id"], answer["again"]) == (first["id"], True)
-        assert tree.show(memory)["text"] == RETRY
-        assert len(projects.projects(world.home, tree.call)["projects"]) == 1
+        assert answer["copy_of"] == str(tree.path)
+        assert copy.verdict(memory) == "changed"
+        assert tree.verdict(memory) == "fresh"
+        assert {row.path for row in tree.worktrees()} == {tree.path, copy.path}
+        tree.add()
+        assert {row.path for row in tree.worktrees()} == {tree.path, copy.path}
 
-    def test_a_store_nobody_here_knows_is_refused_and_can_be_trusted(self, world, monkeypatch):
+    def test_a_copy_becomes_a_project_of_its_own_when_it_is_told_to(self, world):
         tree = world.repo()
         first = tree.add()
+        tree.remember()
+        copy = tree.copy("copy")
+        copy.memories()
+
+        answer = copy.add(separate=True)
+
+        assert answer["id"] != first["id"]
+        assert (copy.memories(), tree.memories()) == ([], [RETRY])
+        assert [row.path for row in tree.worktrees()] == [tree.path]
+        assert copy.git("config", "yaad.project").strip() == answer["id"]
+
+    def test_what_is_no_copy_cannot_be_separated(self, world):
+        tree = world.repo()
+        first = tree.add()
+
+        error = refusal(tree.add, separate=True)
+
+        assert error.code is Code.REFUSED
+        assert tree.add()["id"] == first["id"]
+
+    def test_memories_from_before_are_offered_to_a_repository_that_was_cloned_again(self, world):
+        origin, clone = world.repo("origin"), cloned(world, "origin", "clone")
+        first = clone.add()
+        clone.remember()
+        shutil.rmtree(clone.path)
+        again = cloned(world, "origin", "again")
+
+        error = refusal(again.add)
+        assert error.code is Code.CONFLICT
+        assert "1 memory" in error.message
+        assert "--adopt" in error.hint
+        assert "--separate" in error.hint
+        assert again.git("config", "--local", "--get", "yaad.project", check=False) == ""
+        assert not origin.store.exists()
+
+        answer = again.add(adopt=True)
+
+        assert (answer["id"], answer["adopted"]) == (first["id"], True)
+        assert again.memories() == [RETRY]
+        assert [row.root for row in world.home.user.read(registry.everything)] == [again.path]
+
+    def test_who_does_not_want_them_begins_without(self, world):
+        world.repo("origin")
+        clone = cloned(world, "origin", "clone")
+        first = clone.add()
+        clone.remember()
+        shutil.rmtree(clone.path)
+        again = cloned(world, "origin", "clone")
+
+        answer = again.add(separate=True)
+
+        assert answer["id"] != first["id"]
+        assert again.memories() == []
+        assert places.project_store(first["id"]).exists()
+
+    def test_nothing_is_offered_while_the_other_clone_is_there(self, world):
+        world.repo("origin")
+        one, two = cloned(world, "origin", "one"), cloned(world, "origin", "two")
+        first = one.add()
+        one.remember()
+
+        answer = two.add()
+
+        assert answer["id"] != first["id"]
+        assert refusal(cloned(world, "origin", "three").add, adopt=True).code is Code.NOT_FOUND
+
+    def test_what_was_read_from_files_only_is_not_worth_a_question(self, world):
+        world.repo("origin")
+        clone = cloned(world, "origin", "clone")
+        clone.write("CLAUDE.md", RULES)
+        clone.add()
+        shutil.rmtree(clone.path)
+
+        assert not cloned(world, "origin", "clone").add()["adopted"]
+
+    def test_a_repository_with_another_history_at_its_place_is_offered_nothing(self, world):
+        tree = world.repo()
+        first = tree.add()
+        tree.remember()
+        shutil.rmtree(tree.path)
+        other = world.tree("repo")
+        other.git("init", "-q", "-b", "main")
+        other.write("other.py", "x = 1\n")
+        other.commit("another beginning")
+
+        answer = other.add()
+
+        assert answer["id"] != first["id"]
+        assert other.memories() == []
+
+    @pytest.mark.parametrize("told", ["archive", "archive with a remote"])
+    def test_an_id_with_another_history_and_another_remote_is_not_believed(self, world, told):
+        """An archive from elsewhere brings a copied .git/config along."""
+        world.repo("origin")
+        tree = cloned(world, "origin", "ours")
+        first = tree.add()
+        tree.remember()
+        hostile = world.tree("hostile")
+        hostile.git("init", "-q", "-b", "main")
+        hostile.write("evil.py", "x = 1\n")
+        hostile.commit("evil")
+        hostile.git("config", "yaad.project", first["id"])
+        if told == "archive with a remote":
+            hostile.git("remote", "add", "origin", "https://evil.example/x.git")
+
+        assert refusal(hostile.memories).code is Code.NOT_FOUND
+        answer = hostile.add()
+
+        assert answer["id"] != first["id"]
+        assert hostile.memories() == []
+        assert hostile.git("config", "yaad.project").strip() == answer["id"]
+        assert [row.path for row in tree.worktrees()] == [tree.path]
+
+    @pytest.mark.parametrize(
+        "named", ["../../other", "/etc", "..", "", "x" * 36, "0199B1C2-7D3E-7F00-8A11-5C01F2E4AB37"]
+    )
+    def test_an_id_that_is_none_of_ours_is_never_used(self, world, named):
+        tree = world.repo()
+        tree.git("config", "yaad.project", named)
+
+        answer = tree.add()
+
+        assert answer["id"] != named
+        assert answer["store"] == str(places.projects() / answer["id"] / "yaad.db")
+        assert tree.git("config", "yaad.project").strip() == answer["id"]
+
+    def test_an_id_that_nobody_here_knows_is_kept(self, world):
+        """Another daemon with a data folder of its own knows the repository by it."""
+        tree = world.repo()
+        known = world.home.new_id()
+        tree.git("config", "yaad.project", known)
+
+        assert tree.add()["id"] == known
+
+    @pytest.mark.parametrize("how", ["read-only", "a link", "of somebody else"])
+    def test_where_git_cannot_be_configured_the_path_is_what_it_is_known_by(self, world, how):
+        tree = world.repo()
+        config = tree.path / ".git/config"
+        if how == "a link":
+            config.rename(world.folder / "config")
+            config.symlink_to(world.folder / "config")
+        elif os.geteuid() == 0:
+            os.chown(config, 65534, 65534)
+        else:
+            config.chmod(0o400)
+        before = config.read_bytes()
+
+        answer = tree.add()
         memory = tree.remember()
-        world.close()
-        monkeypatch.setenv("YAAD_HOME", str(world.folder / "other-home"))
-        other = World(world.folder)
-        stranger = Tree(other, tree.path)
-        tree.store.chmod(0o644)
-        before = tree.store.read_bytes()
-
-        error = refusal(stranger.add)
-
-        assert error.code is Code.REFUSED
-        assert "yaadwatch add --trust" in error.hint
-        assert tree.store.read_bytes() == before
-        assert tree.store.stat().st_mode & 0o777 == 0o644
-        assert projects.projects(other.home, stranger.call)["projects"] == []
-        answer = stranger.add(trust=True)
-        assert answer["id"] == first["id"]
-        assert stranger.show(memory)["text"] == RETRY
-        other.close()
-
-    def test_a_copy_of_ours_in_which_something_runs_is_refused_and_left_alone(self, world):
-        tree = world.repo()
-        tree.add()
-        world.home.stores.close_one(only(world).id)
-        there = Tree(world, world.folder / "copy")
-        shutil.copytree(tree.path, there.path)
-        with closing(apsw.Connection(str(there.store))) as conn:
-            conn.execute("CREATE TRIGGER runs AFTER INSERT ON nodes BEGIN SELECT 1; END")
-        before = there.store.read_bytes()
-
-        assert "no yaadwatch made (runs)" in refusal(there.add).message
-
-        assert there.store.read_bytes() == before
-        assert only(world).root == tree.path
-
-    def test_a_store_put_in_the_place_of_ours_is_refused_and_can_be_trusted(
-        self, world, monkeypatch
-    ):
-        """A backup from another machine, say, while this one knows the repository."""
-        tree = world.repo()
-        tree.add()
-        world.close()
-        monkeypatch.setenv("YAAD_HOME", str(world.folder / "other-home"))
-        other = World(world.folder)
-        theirs = other.repo("theirs")
-        theirs.add()
-        memory = theirs.remember()
-        other.close()
-        for path in tree.store.parent.iterdir():
-            path.unlink()
-        shutil.copyfile(theirs.store, tree.store)
-        monkeypatch.setenv("YAAD_HOME", str(world.folder / "home"))
-        world.home = world._open()
-
-        assert refusal(tree.remember).code is Code.REFUSED
-        assert refusal(tree.add).code is Code.REFUSED
-        tree.add(trust=True)
-
-        assert tree.show(memory)["text"] == RETRY
-
-    def test_trust_changes_nothing_for_a_store_of_our_own(self, world):
-        tree = world.repo()
-        first = tree.add(trust=True)
-
-        assert tree.add(trust=True)["id"] == first["id"]
-
-    @pytest.mark.parametrize("trust", [False, True])
-    def test_a_store_behind_a_link_is_refused_whatever_is_said(self, world, trust):
-        tree = world.repo()
-        other = world.repo("other")
-        other.add()
-        (tree.path / ".yaad").symlink_to(other.store.parent)
-
-        error = refusal(tree.add, trust=trust)
-
-        assert error.code is Code.REFUSED
-        assert "is a link" in error.message
-        (tree.path / ".yaad").unlink()
-        (tree.path / ".yaad").mkdir()
-        tree.store.symlink_to(other.store)
-        assert "is a link" in refusal(tree.add, trust=trust).message
-        assert b".yaad" not in excluded(tree)
-
-    @pytest.mark.parametrize("trust", [False, True])
-    def test_a_tracked_store_is_refused_whatever_is_said(self, world, trust):
-        source = world.repo("source")
-        source.add()
-        source.remember()
-        source.git("add", "-f", ".yaad/yaad.db")
-        source.commit("with memories")
-        tree = world.tree("clone")
-        tree.git("clone", "-q", f"file://{source.path}", ".")
-
-        error = refusal(tree.add, trust=trust)
-
-        assert error.code is Code.REFUSED
-        assert "tracked by git" in error.message
-        assert "git rm -r --cached .yaad" in error.hint
-
-    @pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
-    @pytest.mark.parametrize("what", ["folder", "file"])
-    def test_a_store_of_somebody_else_is_refused(self, world, what):
-        tree = world.repo()
-        tree.add()
         world.reopen()
-        os.chown(tree.store.parent if what == "folder" else tree.store, 12345, 12345)
 
-        assert refusal(tree.remember).code is Code.REFUSED
-        error = refusal(tree.add)
+        assert answer["by_path"]
+        assert config.read_bytes() == before
+        assert tree.show(memory)["text"] == RETRY
+        assert tree.add()["again"]
+        tree.remove()
+        assert refusal(tree.show, memory).code is Code.NOT_FOUND
 
-        assert error.code is Code.REFUSED
-        assert "belongs to" in error.message
-
-    @pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
-    def test_a_repository_of_somebody_else_is_refused_with_the_way_out(self, world):
+    def test_a_lost_registry_costs_no_memories(self, world):
         tree = world.repo()
-        for path in (tree.path, tree.path / ".git"):
-            os.chown(path, 12345, 12345)
+        first = tree.add()
+        tree.remember()
+        world.home.user.write(registry.drop, first["id"])
+
+        assert refusal(tree.add).code is Code.CONFLICT
+        answer = tree.add(adopt=True)
+
+        assert answer["id"] == first["id"]
+        assert tree.memories() == [RETRY]
+
+    def test_a_repository_of_somebody_else_is_refused_with_the_way_out(self, world):
+        if os.geteuid() != 0:
+            pytest.skip("only root can give files away")
+        tree = world.repo()
+        for path in [tree.path, *tree.path.rglob("*")]:
+            os.chown(path, 65534, 65534)
 
         error = refusal(tree.add)
 
         assert error.code is Code.REFUSED
-        assert "belongs to another user" in error.message
-        assert "safe.directory" in error.hint
-        assert not tree.store.parent.exists()
+        assert "safe.directory" in f"{error.message} {error.hint}"
+        assert not tree.store.exists()
 
     def test_ids_never_cross_projects(self, world):
         one, two = world.repo("one"), world.repo("two")
@@ -469,136 +358,45 @@ class TestIdentity:
         two.add()
         memory = one.remember()
 
-        for verb in (two.show, two.forget, two.confirm, two.pin, two.unpin, two.restore):
-            assert refusal(verb, memory).code is Code.NOT_FOUND
-        assert two.memories() == []
-        two.remember()
-        assert one.show(memory)["version"] == 1
+        assert refusal(two.show, memory).code is Code.NOT_FOUND
 
 
-class TestExclude:
-    """The line in .git/info/exclude."""
+@pytest.mark.parametrize(
+    "how", ["git clean", "rm -rf", "mv and back", "cp -r", "clone", "bind mount"]
+)
+def test_whatever_happens_to_the_work_tree_every_memory_stays(world, how):
+    tree = world.repo()
+    first = tree.add()
+    tree.remember()
+    store = tree.store
 
-    @pytest.mark.parametrize(
-        "before",
-        [
-            pytest.param(b"# comment\n*.log\n", id="with lines"),
-            pytest.param(b"*.log", id="no line end at the end"),
-            pytest.param(b"", id="empty"),
-            pytest.param(None, id="no file"),
-            pytest.param("no folder", id="no folder"),
-            pytest.param(b"*.log\r\nx\r\n", id="carriage returns"),
-            pytest.param(b"\xff\xfe not utf-8\n", id="not utf-8"),
-            pytest.param(b"\n\n/.yaad\n", id="something like it"),
-        ],
-    )
-    def test_git_does_not_see_the_store_and_removing_leaves_every_byte(self, world, before):
-        tree = world.repo()
-        path = tree.path / ".git/info/exclude"
-        if before == "no folder":
-            shutil.rmtree(path.parent)
-        elif before is None:
-            path.unlink(missing_ok=True)
-        else:
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(before)
+    if how == "git clean":
+        tree.git("clean", "-xfdq")
+    elif how == "rm -rf":
+        shutil.rmtree(tree.path)
+    elif how == "mv and back":
+        tree.moved_to("aside").moved_to(tree.path.name)
+    elif how == "cp -r":
+        tree.copy("copy").remember("Said in the copy")
+    elif how == "clone":
+        cloned(world, tree.path.name, "clone").add()
+    elif how == "bind mount":
+        # Another daemon, in a container say, sees the same folder and has its own data folder.
+        there = places.home().with_name("container")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("YAAD_HOME", str(there))
+            container = World(world.folder)
+            Tree(container, tree.path).add()
+            Tree(container, tree.path).remember("Said in the container")
+            container.close()
 
-        tree.add()
-        assert tree.git("status", "--porcelain") == ""
-        tree.add()
-        assert path.read_bytes().splitlines().count(b"/.yaad/") == 1
-        tree.remove()
-
-        assert not tree.store.parent.exists()
-        if isinstance(before, bytes):
-            assert path.read_bytes() == before
-        else:
-            assert not path.exists()
-
-    def test_lines_of_others_stay_whenever_they_came(self, world):
-        tree = world.repo()
-        path = tree.path / ".git/info/exclude"
-        path.write_bytes(b"before")
-        tree.add()
-        with path.open("ab") as stream:
-            stream.write(b"after\n")
-
-        tree.remove()
-
-        assert path.read_bytes() == b"before\nafter\n"
-
-    def test_a_line_that_somebody_took_out_is_put_back_by_adding_again(self, world):
-        tree = world.repo()
-        tree.add()
-        (tree.path / ".git/info/exclude").write_bytes(b"mine\n")
-
-        tree.add()
-
-        assert tree.git("status", "--porcelain") == ""
-        tree.remove()
-        assert excluded(tree) == b"mine\n"
-
-    def test_the_index_of_its_words_goes_with_it(self, world):
-        tree = world.repo()
-        tree.add()
-        with world.home.git.indexes.use(tree.path / ".git") as kept:
-            kept.searched()
-        assert list(places.words().iterdir())
-
-        tree.remove()
-
-        assert list(places.words().iterdir()) == []
-
-    def test_a_line_that_was_there_before_is_not_ours_to_remove(self, world):
-        tree = world.repo()
-        path = tree.path / ".git/info/exclude"
-        path.write_bytes(b"/.yaad/\n")
-
-        tree.add()
-        tree.remove()
-
-        assert path.read_bytes() == b"/.yaad/\n"
-
-    @pytest.mark.parametrize("what", ["exclude", "info"])
-    def test_a_link_is_refused_before_anything_is_made(self, world, what):
-        tree = world.repo()
-        info = tree.path / ".git/info"
-        info.mkdir(exist_ok=True)
-        (info / "exclude").write_bytes(b"mine\n")
-        linked = info if what == "info" else info / "exclude"
-        elsewhere = world.folder / "dotfiles"
-        linked.rename(elsewhere)
-        linked.symlink_to(elsewhere)
-
-        error = refusal(tree.add)
-
-        assert error.code is Code.REFUSED
-        assert "is a link" in error.message
-        assert "/.yaad/" in error.hint
-        assert not tree.store.parent.exists()
-        assert projects.projects(world.home, tree.call)["projects"] == []
-        with (info / "exclude").open("ab") as stream:
-            stream.write(b"/.yaad/\n")
-        tree.add()
-        tree.remove()
-        assert (info / "exclude").read_bytes() == b"mine\n/.yaad/\n"
-
-    def test_a_link_that_came_later_stops_a_removal_before_anything_is_lost(self, world):
-        tree = world.repo()
-        tree.add()
-        memory = tree.remember()
-        path = tree.path / ".git/info/exclude"
-        path.rename(world.folder / "dotfile")
-        path.symlink_to(world.folder / "dotfile")
-
-        error = refusal(tree.remove)
-
-        assert error.code is Code.REFUSED
-        assert tree.show(memory)["text"] == RETRY
-        path.unlink()
-        (world.folder / "dotfile").rename(path)
-        tree.remove()
-        assert b".yaad" not in path.read_bytes()
+    assert store == places.project_store(first["id"])
+    with world.home.stores.use(world.home.user.read(registry.get, first["id"])) as db:
+        batch = db.read(nodes.batch, after="", limit=100, archived=False)
+    said = {node.text for node in batch if node.kind != "session"}
+    assert said == {RETRY} | ({"Said in the copy"} if how == "cp -r" else set())
+    if how != "rm -rf":
+        assert tree.add()["id"] == first["id"]
 
 
 class TestBaseline:
@@ -867,12 +665,12 @@ def everything(tree):
 class TestRemove:
     """What is left when a project is not watched any more, and how it comes back."""
 
-    def test_nothing_of_ours_is_left_but_the_backup(self, world):
+    def test_nothing_of_ours_is_left_in_the_repository(self, world):
         tree = world.repo()
         before = {
             path: path.read_bytes() for path in sorted(tree.path.rglob("*")) if path.is_file()
         }
-        tree.add()
+        project = tree.add()["id"]
         memory = tree.remember()
         tree.check()
 
@@ -881,12 +679,12 @@ class TestRemove:
         after = {path: path.read_bytes() for path in sorted(tree.path.rglob("*")) if path.is_file()}
         assert after == before
         assert answer["memories"] == 1
-        assert answer["undo"] == f"yaadwatch add --restore {tree.path}"
-        assert stat.S_IMODE(os.stat(answer["backup"]).st_mode) == 0o600
+        assert answer["kept"] == str(places.projects() / project)
+        assert answer["undo"] == f"yaadwatch add --adopt {tree.path}"
         assert refusal(tree.show, memory).code is Code.NOT_FOUND
         assert projects.projects(world.home, tree.call)["projects"] == []
 
-    def test_the_backup_is_brought_back(self, world):
+    def test_its_memories_come_back_when_it_is_adopted(self, world):
         tree = world.repo()
         tree.write("CLAUDE.md", RULES)
         first = tree.add()
@@ -894,31 +692,45 @@ class TestRemove:
         tree.remove()
         tree.write("src/net.py", FIVE_TRIES)
 
-        answer = tree.add(restore=True)
+        assert refusal(tree.add).code is Code.CONFLICT
+        answer = tree.add(adopt=True)
 
         assert answer["id"] == first["id"]
         assert tree.show(memory)["text"] == RETRY
         assert tree.verdict(memory) == "changed"
-        assert b"/.yaad/\n" in excluded(tree)
-        assert stat.S_IMODE(tree.store.stat().st_mode) == 0o600
 
-    def test_adding_afresh_says_that_there_is_a_backup(self, world):
+    def test_erasing_it_leaves_nothing_in_the_data_folder(self, world):
+        tree = world.repo()
+        project = tree.add()["id"]
+        tree.remember("A word that nobody else says: quomodocunquize")
+        backups.backup(world.home, tree.call)
+        store = tree.store
+
+        answer = tree.remove(erase=True)
+
+        assert (answer["kept"], answer["undo"], answer["later"]) == (None, None, None)
+        assert not store.parent.exists()
+        assert not places.backups(project).exists()
+        assert not tree.add()["adopted"]
+
+    def test_one_that_was_removed_before_can_still_be_erased(self, world):
         tree = world.repo()
         tree.add()
         tree.remember()
-        backup = tree.remove()["backup"]
+        store = tree.store
+        tree.remove()
 
-        answer = tree.add()
+        answer = tree.remove(erase=True)
 
-        assert answer["backup"] == backup
-        assert tree.memories() == []
+        assert answer["memories"] == 1
+        assert not store.parent.exists()
+        assert refusal(tree.remove, erase=True).code is Code.NOT_FOUND
 
     def test_memories_of_today_are_not_replaced_by_those_of_the_backup(self, world):
         tree = world.repo()
         tree.add()
         tree.remember()
-        tree.remove()
-        tree.add()
+        backups.backup(world.home, tree.call)
         today = tree.remember("Said today")
 
         error = refusal(tree.add, restore=True)
@@ -926,42 +738,35 @@ class TestRemove:
         assert error.code is Code.CONFLICT
         assert tree.show(today)["text"] == "Said today"
 
-    @pytest.mark.parametrize("remove_first", [True, False])
-    def test_what_was_read_from_files_only_gives_way_to_the_backup(self, world, remove_first):
-        """Removing the fresh project must not make its backup the one to bring back."""
+    def test_a_store_that_is_lost_comes_back_from_its_backup(self, world):
         tree = world.repo()
-        tree.write("CLAUDE.md", RULES)
-        tree.add()
+        first = tree.add()
         tree.remember()
-        tree.remove()
-        tree.add()
-        if remove_first:
-            tree.remove()
+        backups.backup(world.home, tree.call)
+        world.home.stores.close_one(first["id"])
+        for path in tree.store.parent.glob("yaad.db*"):
+            path.unlink()
+        assert refusal(tree.memories).code is Code.UNAVAILABLE
 
-        tree.add(restore=True)
+        answer = tree.add(restore=True)
 
-        assert RETRY in tree.memories()
-        assert len(projects.projects(world.home, tree.call)["projects"]) == 1
-        tree.remove()
-        assert b".yaad" not in excluded(tree)
+        assert answer["id"] == first["id"]
+        assert tree.memories() == [RETRY]
+        assert stat.S_IMODE(tree.store.stat().st_mode) == 0o600
 
     def test_restoring_what_was_never_there_is_an_error(self, world):
-        tree = world.repo()
-
-        error = refusal(tree.add, restore=True)
-
-        assert error.code is Code.NOT_FOUND
-        assert not tree.store.parent.exists()
+        assert refusal(world.repo().add, restore=True).code is Code.NOT_FOUND
 
     def test_of_what_is_not_watched_any_more_nothing_stays_in_memory(self, world):
         def held(home):
-            return [len(home._beside._read), len(home.stores._checking), len(home.stores._projects)]
+            return [len(home._beside._read), len(home.stores._checking), len(home.copies)]
 
         before = held(world.home)
         for number in range(3):
             tree = world.repo(f"guest{number}")
             tree.add()
             tree.check()
+            tree.copy(f"copy{number}").check()
             assert held(world.home) != before
             tree.remove()
 
@@ -970,39 +775,34 @@ class TestRemove:
     def test_removing_what_is_not_watched_is_an_error(self, world):
         assert refusal(world.repo().remove).code is Code.NOT_FOUND
 
-    def test_a_store_that_was_put_aside_as_damaged_leaves_the_repository_too(self, world):
-        """Our line in the exclude file goes, so that git would see it."""
+    def test_a_repository_that_is_gone_keeps_its_memories_and_says_since_when(self, world):
         tree = world.repo()
-        project = tree.add()["id"]
-        kept = places.backups(project) / "damaged"
-        for content in (b"first", b"second"):
-            aside = tree.path / ".yaad/damaged/yaad.db"
-            later = aside.parent / "2" / "yaad.db-wal"
-            later.parent.mkdir(parents=True)
-            aside.write_bytes(content)
-            later.write_bytes(b"later")
-            tree.remember()
-            tree.remove()
-            assert not (tree.path / ".yaad").exists()
-            tree.add(restore=True)
+        tree.add()
+        tree.remember()
+        shutil.rmtree(tree.path)
+        moved.seek(world.home)
 
-        names = ("*.yaad.db", "*.yaad.db-wal")
-        put = [[path.read_bytes() for path in sorted(kept.glob(name))] for name in names]
-        assert put == [[b"first", b"second"], [b"later", b"later"]]
-        assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+        (row,) = projects.projects(world.home, tree.call)["projects"]
+
+        now = world.clock.now()
+        assert (row["state"], row["memories"]) == ("missing", 1)
+        assert row["reason"].startswith(f"gone since {now.astimezone():%Y-%m-%d}")
+        assert abs((row["gone_since"] - now).total_seconds()) < 60
 
     def test_a_repository_that_is_gone_can_still_be_removed(self, world):
         tree = world.repo()
         tree.add()
         tree.remember()
-        world.reopen()
         shutil.rmtree(tree.path)
-        assert projects.projects(world.home, tree.call)["projects"][0]["state"] == "missing"
 
         answer = projects.remove(world.home, Call(folder=tree.path, origin="cli"))
 
-        assert answer["backup"] is None
+        assert answer["undo"] is None
+        assert answer["later"] == f"yaadwatch add --adopt {tree.path}"
         assert projects.projects(world.home, tree.call)["projects"] == []
+        again = world.repo()
+        again.add(adopt=True)
+        assert again.memories() == [RETRY]
 
     def test_the_one_of_that_name_is_removed_and_not_the_one_around_it(self, world):
         """A home folder that is a repository has many others in it."""
@@ -1010,35 +810,15 @@ class TestRemove:
         outer.add()
         inner.add()
         outer.remember()
-        (inner.path / ".git").rename(inner.path / ".git-away")
+        shutil.rmtree(inner.path / ".git")
 
         answer = projects.remove(world.home, Call(folder=inner.path, origin="cli"))
 
         assert answer["path"] == str(inner.path)
-        assert not inner.store.exists()
-        assert outer.store.exists()
         left = projects.projects(world.home, outer.call)["projects"]
         assert [(row["path"], row["memories"]) for row in left] == [(str(outer.path), 1)]
 
-    def test_behind_a_link_to_another_the_one_of_that_name_is_removed(self, world):
-        gone, other = world.repo("gone"), world.repo("other")
-        gone.add()
-        other.add()
-        other.remember()
-        world.reopen()
-        shutil.rmtree(gone.path)
-        gone.path.symlink_to(other.path, target_is_directory=True)
-        before = {path: path.read_bytes() for path in other.path.rglob("*") if path.is_file()}
-
-        answer = projects.remove(world.home, Call(folder=gone.path, origin="cli"))
-
-        assert answer["path"] == str(gone.path)
-        assert before == {path: path.read_bytes() for path in before}
-        left = projects.projects(world.home, other.call)["projects"]
-        assert [(row["path"], row["memories"]) for row in left] == [(str(other.path), 1)]
-
     def test_behind_a_link_to_where_it_moved_it_is_removed_there(self, world):
-        world.home.follow = partial(moved.follow, world.home)
         tree = world.repo("my shop")
         tree.add()
         tree.remember()
@@ -1048,49 +828,22 @@ class TestRemove:
         answer = projects.remove(world.home, Call(folder=tree.path, origin="cli"))
 
         assert answer["path"] == str(there.path)
-        assert (answer["left"], answer["later"]) == (None, None)
-        assert not there.store.exists()
-        assert b".yaad" not in excluded(there)
         command = shlex.split(answer["undo"])
-        assert command == ["yaadwatch", "add", "--restore", str(there.path)]
-        Tree(world, there.path).add(restore=True)
+        assert command == ["yaadwatch", "add", "--adopt", str(there.path)]
+        there.add(adopt=True)
         assert there.memories() == [RETRY]
 
-    def test_behind_a_link_to_a_copy_of_it_no_undo_is_promised_and_its_store_is_named(self, world):
-        """Moved to another disk it has another number, so nobody knows that it is the same."""
-        world.home.follow = partial(moved.follow, world.home)
+    def test_removing_takes_the_id_out_of_copies_too(self, world):
         tree = world.repo()
         tree.add()
-        tree.remember()
-        world.home.stores.rest(timedelta(0))
-        there = tree.copy("elsewhere")
-        shutil.rmtree(tree.path)
-        tree.path.symlink_to(there.path, target_is_directory=True)
+        copy = tree.copy("copy")
+        copy.memories()
 
-        answer = projects.remove(world.home, Call(folder=tree.path, origin="cli"))
+        tree.remove()
 
-        assert answer["path"] == str(tree.path)
-        assert (answer["undo"], answer["left"]) == (None, str(there.store))
-        assert answer["adopt"] == f"yaadwatch add --trust {there.path}"
-        there.add(trust=True)
-        assert there.memories() == [RETRY]
-
-    def test_of_one_that_is_not_there_it_is_told_what_brings_it_back_later(self, world):
-        tree = world.repo()
-        tree.add()
-        tree.remember()
-        with world.home.stores.use(only(world)) as db:
-            db.backup(backup_path(only(world), world.clock.now()))
-        world.reopen()
-        shutil.rmtree(tree.path)
-
-        answer = projects.remove(world.home, Call(folder=tree.path, origin="cli"))
-
-        assert (answer["undo"], answer["left"]) == (None, None)
-        assert answer["later"] == f"yaadwatch add --restore {tree.path}"
-        again = world.repo()
-        again.add(restore=True)
-        assert again.memories() == [RETRY]
+        for one in (tree, copy):
+            assert "yaad" not in one.read(".git/config")
+            assert refusal(one.memories).code is Code.NOT_FOUND
 
     def test_a_folder_in_a_repository_means_that_one(self, world):
         tree = world.repo()
@@ -1100,14 +853,14 @@ class TestRemove:
 
         assert answer["path"] == str(tree.path)
 
-    def test_files_that_others_put_beside_the_store_stay(self, world):
+    def test_settings_of_the_team_stay(self, world):
         tree = world.repo()
         tree.add()
-        (tree.path / ".yaad/config.toml").write_text("x = 1\n")
+        tree.write(".yaad/config.toml", "x = 1\n")
 
         tree.remove()
 
-        assert [path.name for path in (tree.path / ".yaad").iterdir()] == ["config.toml"]
+        assert tree.read(".yaad/config.toml") == "x = 1\n"
 
 
 class TestHomeFolder:
@@ -1129,43 +882,19 @@ class TestHomeFolder:
         tree.git("commit", "-q", "-m", "one")
         return tree
 
-    def test_its_store_is_not_the_persons_own(self, world, person):
-        store = person.add()["store"]
-        memory = person.remember()
-        world.reopen()
-
-        assert store.startswith(str(places.home() / "projects"))
-        assert person.show(memory)["id"] == memory
-        (row,) = projects.projects(world.home, person.call)["projects"]
-        assert (row["path"], row["memories"], row["state"]) == (str(person.path), 1, "ok")
-
-    def test_git_sees_nothing_of_ours(self, world, person):
-        before = excluded(person)
-        person.add()
-        person.remember()
-        seen = person.git("status", "--porcelain", "--untracked-files=all")
-
-        person.remove()
-
-        assert seen == ""
-        assert excluded(person) == before
-
-    def test_it_is_removed_and_brought_back_alone(self, world, person):
+    def test_it_is_watched_beside_those_in_it(self, world, person):
         other = world.repo("person/src/other")
         other.add()
         person.add()
         memory = person.remember()
+        world.reopen()
 
-        undo = person.remove()["undo"]
+        assert person.show(memory)["id"] == memory
+        assert other.memories() == []
+        person.remove()
         assert [row["path"] for row in projects.projects(world.home, other.call)["projects"]] == [
             str(other.path)
         ]
-        store = person.add(restore=True)["store"]
-
-        assert "--restore" in undo
-        assert store.startswith(f"{places.home()}/projects/")
-        assert store.count("/") > f"{places.home()}/projects/yaad.db".count("/")
-        assert person.show(memory)["id"] == memory
 
 
 class TestLayouts:
@@ -1179,7 +908,6 @@ class TestLayouts:
 
         assert error.code is Code.REFUSED
         assert "git worktree add" in error.hint
-        assert not (tree.path / "yaad").exists()
         assert projects.projects(world.home, tree.call)["projects"] == []
 
     def test_a_bare_repository_with_a_work_tree_is_watched(self, world):
@@ -1191,13 +919,12 @@ class TestLayouts:
 
         answer = linked.add()
 
-        assert answer["store"] == str(bare.path / "yaad/yaad.db")
+        assert answer["path"] == str(bare.path)
         memory = linked.remember()
         linked.write("src/net.py", FIVE_TRIES)
         assert linked.verdict(memory) == "changed"
         assert linked.git("status", "--porcelain") == " M src/net.py\n"
-        linked.remove()
-        assert not (bare.path / "yaad").exists()
+        assert linked.remove()["path"] == str(bare.path)
 
     def test_a_submodule_is_a_project_of_its_own(self, world):
         inner, outer = world.repo("inner"), world.repo("outer")
@@ -1234,7 +961,7 @@ class TestLayouts:
 
         assert tree.doubt(memory)["suggestion"]["path"] == "src/http.py"
         tree.remove()
-        tree.add(restore=True)
+        tree.add(adopt=True)
         assert tree.memories() == [RETRY]
 
     def test_a_folder_whose_name_is_not_text_is_refused(self, world):
@@ -1244,7 +971,7 @@ class TestLayouts:
 
         assert error.code is Code.REFUSED
         assert "UTF-8" in error.message
-        assert not tree.store.parent.exists()
+        assert not places.projects().exists()
 
     def test_a_repository_reached_through_a_link_is_the_same_project(self, world):
         tree = world.repo()

@@ -246,13 +246,13 @@ def test_secrets_are_masked_in_every_byte_on_disk(repo, world):
     repo.commit(f"tries, {SECRETS[1]}")
     repo.check()
 
-    on_disk = every_byte_below(world.folder / "home", repo.path / ".yaad")
+    on_disk = every_byte_below(world.folder / "home", repo.store.parent)
 
     assert b"rotate it" in on_disk
     for secret in SECRETS:
         assert secret.encode() not in on_disk
     world.close()
-    on_disk = every_byte_below(world.folder / "home", repo.path / ".yaad")
+    on_disk = every_byte_below(world.folder / "home", repo.store.parent)
     for secret in SECRETS:
         assert secret.encode() not in on_disk
 
@@ -260,9 +260,9 @@ def test_secrets_are_masked_in_every_byte_on_disk(repo, world):
 def test_the_store_is_for_its_owner_alone(repo, world):
     repo.remember()
 
-    assert stat.S_IMODE((repo.path / ".yaad").stat().st_mode) == 0o700
+    assert stat.S_IMODE((repo.store.parent).stat().st_mode) == 0o700
     assert stat.S_IMODE((world.folder / "home").stat().st_mode) == 0o700
-    for folder in (repo.path / ".yaad", world.folder / "home"):
+    for folder in (repo.store.parent, world.folder / "home"):
         for path in folder.rglob("*"):
             assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
 

@@ -44,19 +44,17 @@ def test_a_store_that_nobody_used_for_a_while_is_closed_and_opened_again_when_as
     tree.add()
     node = tree.remember()
     project = project_of(tree)
-    opened = tree.home.stores.opened(project.id)
+    opened = tree.home.stores.is_open(project.id)
 
     world.clock.wait(IDLE_S - 1)
     wiring.rest(tree.home)
-    before = tree.home.stores.opened(project.id)
+    before = tree.home.stores.is_open(project.id)
     world.clock.wait(1)
     wiring.rest(tree.home)
-    after = tree.home.stores.opened(project.id)
+    after = tree.home.stores.is_open(project.id)
     tree.write("src/net.py", "")
 
-    assert opened is not None
-    assert before is opened
-    assert after is None
+    assert (opened, before, after) == (True, True, False)
     assert [row["id"] for row in stale.stale(tree.home, tree.call)["stale"]] == [node]
 
 
@@ -94,13 +92,13 @@ def test_a_session_that_says_nothing_new_keeps_no_store_open(world):
         world.clock.wait(IDLE_S)
         wiring.rest(tree.home)
         ending.expire(tree.home)
-        written.append(tree.home.stores.opened(project.id) is not None)
+        written.append(tree.home.stores.is_open(project.id))
     tree.remember("Retry five times")
     tree.home.stores.close_one(project.id)
     ending.expire(tree.home)
 
     assert written == [True, False, False]
-    assert tree.home.stores.opened(project.id) is not None
+    assert tree.home.stores.is_open(project.id)
 
 
 def rest(world):
@@ -113,48 +111,6 @@ def close(world):
     world.reopen()
 
 
-@pytest.mark.parametrize("end", [rest, close])
-@pytest.mark.parametrize("first", ["closed", "cloned"])
-def test_the_memories_of_a_repository_that_is_cloned_again_can_be_had_back(world, first, end):
-    """The open store was the last that had them."""
-    tree = world.repo()
-    source = tree.copy("source")
-    tree.add()
-    tree.remember("Retry five times")
-    shutil.rmtree(tree.path)
-    if first == "closed":
-        end(world)
-    tree.path.mkdir()
-    tree.git("clone", "-q", f"file://{source.path}", ".")
-    if first == "cloned":
-        end(world)
-
-    tree.add(restore=True)
-
-    assert tree.memories() == ["Retry five times"]
-
-
-def test_a_deleted_store_of_which_no_copy_can_be_made_stays_open_until_one_can(world):
-    tree = world.repo()
-    tree.add()
-    tree.remember("Retry five times")
-    project = project_of(tree)
-    backups = places.backups(project.id)
-    shutil.rmtree(backups, ignore_errors=True)
-    backups.parent.mkdir(parents=True, exist_ok=True)
-    backups.write_text("no folder")
-    shutil.rmtree(tree.path)
-
-    rest(world)
-    opened = world.home.stores.opened(project.id)
-    assert opened is not None
-
-    backups.unlink()
-    rest(world)
-    assert world.home.stores.opened(project.id) is None
-    assert [path.suffix for path in backups.iterdir()] == [".db"]
-
-
 def test_a_store_in_use_is_not_closed_under_its_user(world):
     tree = world.repo()
     tree.add()
@@ -162,9 +118,9 @@ def test_a_store_in_use_is_not_closed_under_its_user(world):
     with tree.home.space(tree.call) as space:
         world.clock.wait(2 * IDLE_S)
         closed = tree.home.stores.rest(STORE_IDLE)
-        still = tree.home.stores.opened(space.project.id)
+        still = tree.home.stores.is_open(space.project.id)
 
-    assert (closed, still) == (0, space.db)
+    assert (closed, still) == (0, True)
     assert tree.home.stores.rest(timedelta(0)) == 1
 
 
@@ -183,7 +139,7 @@ def test_never_more_stores_are_open_than_there_may_be(world):
     for tree in trees:
         tree.add()
 
-    opened = [tree for tree in trees if tree.home.stores.opened(project_of(tree).id) is not None]
+    opened = [tree for tree in trees if tree.home.stores.is_open(project_of(tree).id)]
 
     assert opened == trees[2:]
 
@@ -247,7 +203,7 @@ class TestLook:
 
         assert [tree.paths for tree in at_rest] == [tree.paths for tree in opened]
         assert at_rest == opened
-        assert all(world.home.stores.opened(tree.project) is None for tree in at_rest)
+        assert not any(world.home.stores.is_open(tree.project) for tree in at_rest)
 
     def test_a_store_with_nothing_to_look_up_stays_at_rest(self, world):
         tree = world.repo()
@@ -257,7 +213,7 @@ class TestLook:
         rest(world)
 
         assert lookback.go_on(world.home, project.id) is None
-        assert world.home.stores.opened(project.id) is None
+        assert not world.home.stores.is_open(project.id)
 
     def test_what_was_not_written_back_before_a_crash_is_watched(self, world):
         tree = world.repo()
@@ -265,10 +221,10 @@ class TestLook:
         project = project_of(tree)
         tree.remember()
         kept = world.folder / "kept"
-        shutil.copytree(project.store.parent, kept)
+        shutil.copytree(places.project_store(project.id).parent, kept)
         close(world)
         for file in kept.iterdir():
-            shutil.copy(file, project.store.parent)
+            shutil.copy(file, places.project_store(project.id).parent)
 
         assert "src/net.py" in watch_list.watched(world.home)[0].paths
 
@@ -298,18 +254,7 @@ class TestLook:
         tree.add()
         project = project_of(tree)
         rest(world)
-        project.store.write_bytes(b"garbage" * 1000)
+        places.project_store(project.id).write_bytes(b"garbage" * 1000)
 
         with pytest.raises(YaadError, match=r"not a database|damaged"):
             world.home.stores.look(project, anchors.paths)
-
-
-def test_a_store_on_another_disk_is_closed_early_and_others_are_not(world):
-    tree = world.repo()
-    tree.add()
-    own = tree.path.stat().st_dev
-
-    assert tree.home.stores.rest(timedelta(0), but_on=own) == 0
-    assert tree.home.stores.is_any_open
-    assert tree.home.stores.rest(timedelta(0), but_on=own + 1) == 1
-    assert not tree.home.stores.is_any_open

@@ -98,7 +98,7 @@ def in_pages(repo, texts):
     for at, text in enumerate(texts):
         (folder / f"{at}.md").write_text(f"---\nname: {at}\nid: n{at}\n---\n\n{text}\n")
     ask(repo, "import", folder)
-    for path in repo.path.glob(".yaad/imports/*"):  # byte for byte what the person's files were
+    for path in repo.store.parent.glob("imports/*"):  # byte for byte what the person's files were
         path.unlink()
     return imported(repo, texts)
 
@@ -140,7 +140,7 @@ def named(repo, texts):
 
 
 def logged(repo, texts):
-    path = repo.path / ".yaad" / "log.jsonl"
+    path = repo.store.parent / "log.jsonl"
     handlers = logs.begin(path, privacy.mask_tree, echo=None)
     try:
         for text in texts:
@@ -155,7 +155,7 @@ def in_an_agent_file(repo, texts):
     repo.write("CLAUDE.md", "# Rules\n\n" + "".join(f"- {text}\n" for text in plain))
     repo.sync()
     (repo.path / "CLAUDE.md").unlink()
-    for path in repo.path.glob(".yaad/snapshots/*"):  # byte for byte the person's file
+    for path in repo.store.parent.glob("snapshots/*"):  # byte for byte the person's file
         path.unlink()
     return repo.memories()
 
@@ -185,7 +185,7 @@ WAYS = {
 def test_no_secret_of_the_corpus_is_stored_or_told(way, repo):
     told = WAYS[way](repo, [text for text, _ in SECRETS])
 
-    stored = every_byte_below(places.home(), repo.path / ".yaad")
+    stored = every_byte_below(places.home(), repo.store.parent)
     left = [
         secret
         for _, secret in SECRETS

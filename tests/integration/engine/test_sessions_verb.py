@@ -614,7 +614,7 @@ class TestPrivacy:
             said = [str(version.text) for version in db.read(versions.of_node, session)]
         assert said
         repo.home.close()
-        kept = every_byte_below(repo.path / ".yaad")
+        kept = every_byte_below(repo.store.parent)
         words = (b"Quuxbertha", b"Wolkenkuckuck", b"Zanzibarian")
         assert [word for word in words if word in kept] == []
         repo.world.reopen()
@@ -630,7 +630,7 @@ class TestPrivacy:
 
         assert done["remains"] == []
         repo.home.close()
-        assert b"Quuxbertha" not in every_byte_below(repo.path / ".yaad")
+        assert b"Quuxbertha" not in every_byte_below(repo.store.parent)
         repo.world.reopen()
 
     def test_no_secret_comes_in_by_any_way(self, repo, claude):
@@ -654,7 +654,7 @@ class TestPrivacy:
         repo.write("CLAUDE.md", "# Rules\n\n- Be brief\n")
         repo.sync()
         repo.home.close()
-        assert SECRET.encode() not in every_byte_below(repo.path / ".yaad")
+        assert SECRET.encode() not in every_byte_below(repo.store.parent)
         repo.world.reopen()
 
 

@@ -164,6 +164,7 @@ class TestOfAProject:
     def tree(self, world):
         tree = world.repo()
         tree.add()
+        (tree.path / ".yaad").mkdir()
         return tree
 
     def write(self, tree, text):

@@ -145,5 +145,5 @@ def test_no_secret_comes_in(repo):
 
     assert secret not in str(shown(repo))
     repo.home.close()
-    assert secret.encode() not in every_byte_below(repo.path / ".yaad")
+    assert secret.encode() not in every_byte_below(repo.store.parent)
     repo.world.reopen()

@@ -1,14 +1,10 @@
 """What leaves the store is masked, and what went wrong outside of it is told."""
 
 import json
-import shutil
-import subprocess
 
-import pytest
 from engine_world import dump
 
 from yaadwatch.engine import report
-from yaadwatch.model.errors import Code, YaadError
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
 
@@ -40,18 +36,6 @@ def test_a_secret_in_the_name_of_a_file_is_masked_in_every_word_about_it(repo):
     assert [row for row in doubt["evidence"] if TOKEN in row["summary"]] == []
 
 
-def test_a_file_where_our_folder_should_be_is_refused_and_left_alone(world):
-    tree = world.repo("other")
-    (tree.path / ".yaad").write_text("mine\n")
-
-    with pytest.raises(YaadError) as raised:
-        tree.add()
-
-    assert raised.value.code is Code.REFUSED
-    assert "is not a folder" in raised.value.message
-    assert (tree.path / ".yaad").read_text() == "mine\n"
-
-
 def test_what_could_not_be_judged_is_a_problem_that_status_shows(repo):
     repo.remember()
     repo.write("src/net.py", "def fetch_with_retry(:\n")
@@ -62,16 +46,3 @@ def test_what_could_not_be_judged_is_a_problem_that_status_shows(repo):
     (problem,) = status["problems"]
     assert "1 memory could not be judged" in problem["what"]
     assert problem["mend"].startswith("yaadwatch stale")
-
-
-def test_a_clone_that_takes_the_place_of_the_repository_does_not_show_our_folder_to_git(repo):
-    repo.remember()
-    twin = repo.path.with_name("twin")
-    subprocess.run(["git", "clone", "-q", repo.path, twin], check=True, capture_output=True)
-    shutil.move(repo.path / ".yaad", twin / ".yaad")
-    shutil.rmtree(repo.path)
-    twin.rename(repo.path)
-
-    repo.check()
-
-    assert repo.git("status", "--porcelain") == ""

@@ -66,7 +66,10 @@ requests = st.one_of(
         )
     ),
     st.builds(memories.Stale, all=st.booleans(), check=st.booleans()),
-    st.builds(projects.Add, trust=st.booleans(), restore=st.booleans()),
+    st.builds(projects.Add, adopt=st.booleans()),
+    st.builds(projects.Add, separate=st.booleans()),
+    st.builds(projects.Add, restore=st.booleans()),
+    st.builds(projects.Remove, erase=st.booleans()),
     st.builds(memories.Upkeep, dry_run=st.booleans()),
     st.builds(wire.Subscribe, after=st.none() | texts),
     st.sampled_from(

@@ -86,7 +86,8 @@ def test_without_a_daemon_what_a_project_sets_is_told_too(home, tmp_path, monkey
     (root / ".git").mkdir(parents=True)
     (root / ".git/HEAD").write_text("ref: refs/heads/main\n")
     (root / ".yaad").mkdir()
-    (root / ".yaad/yaad.db").touch()
+    config = root / ".git/config"
+    config.write_text("[yaad]\n\tproject = 0199b1c2-7d3e-7f00-8a11-5c01f2e4ab37\n")
     own = root / ".yaad" / FILE
     own.write_text("[memory]\nhalf_life_days = 7\n[watch]\npoll_s = 3\n")
     monkeypatch.chdir(root)
@@ -99,7 +100,7 @@ def test_without_a_daemon_what_a_project_sets_is_told_too(home, tmp_path, monkey
     assert FILE in line
     assert any("watch.poll_s cannot be set by a project" in line for line in ran.lines)
     assert value.out == "7\n"
-    (root / ".yaad/yaad.db").unlink()
+    config.unlink()
     assert command("config", "get", "memory.half_life_days", answers=alone()).out == "20\n"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from recording import command
-from test_cli_projects import ADDED
+from test_cli_projects import ADDED, ASKED
 
 from yaadwatch.model.errors import Code, YaadError
 
@@ -168,7 +168,7 @@ def test_json_is_the_answer():
 def test_add_asks_a_person_how_agent_files_shall_take_part(in_new, typed, mode):
     ran = command("add", answers=in_new, given=typed, person=True)
 
-    assert ran.calls[1:] == [("add", {"trust": False, "restore": False, "mode": mode})]
+    assert ran.calls[1:] == [("add", ASKED | {"mode": mode})]
     assert "git rebase, git pull --rebase, npm version" in " ".join(ran.out.split())
 
 
@@ -230,12 +230,6 @@ def test_git_dir_is_not_mentioned_where_it_is_not_the_reason(tmp_path, monkeypat
     monkeypatch.delenv("GIT_DIR")
     nowhere = YaadError(Code.NOT_FOUND, f"{tmp_path} is not in a git repository.", hint="Look.")
     assert "GIT_DIR" not in command("stale", answers={"stale": nowhere}).err
-
-
-def test_second_path_of_a_repository_is_told():
-    ran = command("add", answers={"add": ADDED | {"was_at": "/srv/first"}})
-
-    assert "/srv/first is the same repository at another path" in " ".join(ran.out.split())
 
 
 def test_a_private_file_is_said_with_the_command_that_changes_it():

@@ -13,8 +13,11 @@ from yaadwatch.model.errors import Code, YaadError
 ADDED = {
     "id": ID,
     "path": "/srv/api",
-    "store": "/srv/api/.yaad/yaad.db",
+    "store": "/home/ada/.yaad/projects/p1/yaad.db",
     "again": False,
+    "adopted": False,
+    "copy_of": None,
+    "by_path": False,
     "imported": {"statements": 43, "nodes": 41, "anchored": 17},
     "files": [
         {"path": "CLAUDE.md", "statements": 42, "mode": "inline", "state": "synced"},
@@ -26,11 +29,12 @@ ADDED = {
             "reason": "larger than 1 MB",
         },
     ],
-    "backup": None,
     "stale": 0,
     "unknown": 0,
     "undo": "yaadwatch remove /srv/api",
 }
+ASKED = {"adopt": False, "separate": False, "restore": False, "mode": None}
+"""The fields of a plain `add`."""
 DOUBT = {
     "id": ID,
     "text": "Tokens are signed in src/auth.ts",
@@ -121,15 +125,12 @@ def outside(tmp_path, monkeypatch):
 
 
 def test_add_says_what_it_did_and_how_to_undo_it():
-    ran = command("add", "/srv/api", "--trust", answers={"add": ADDED})
+    ran = command("add", "/srv/api", "--adopt", answers={"add": ADDED})
 
-    assert ran.calls == [
-        ("add", {"trust": True, "restore": False, "mode": None, "project": "/srv/api"})
-    ]
+    assert ran.calls == [("add", ASKED | {"adopt": True, "project": "/srv/api"})]
     assert ran.lines == [
         "Watching /srv/api",
-        "  store  /srv/api/.yaad/yaad.db",
-        "  git    ignores .yaad/, by a line in the repository's info/exclude",
+        "  store  /home/ada/.yaad/projects/p1/yaad.db",
         "  read   43 statements, 41 new memories",
         "    CLAUDE.md  42 statements  inline  synced",
         "    AGENTS.md  1 statement    read    paused: larger than 1 MB",
@@ -175,59 +176,92 @@ def test_add_without_agent_files_says_how_to_go_on():
 def test_add_without_a_folder_means_the_current_one():
     ran = command("add", answers={"add": ADDED | {"again": True}})
 
-    assert ran.calls == [("add", {"trust": False, "restore": False, "mode": None})]
+    assert ran.calls == [("add", ASKED)]
     assert ran.lines[0] == "Read again /srv/api"
 
 
-def test_add_says_nothing_of_git_when_the_store_is_elsewhere_and_tells_of_a_backup():
-    far = {"store": "/home/ada/.yaad/projects/p1/yaad.db", "backup": "/b/20261120.db"}
+def test_add_says_what_kind_of_project_it_is():
+    copy = command("add", answers={"add": ADDED | {"copy_of": "/srv/first"}})
+    adopted = command("add", answers={"add": ADDED | {"adopted": True}})
+    by_path = command("add", answers={"add": ADDED | {"by_path": True}})
 
-    ran = command("add", "/srv/api", answers={"add": ADDED | far})
+    assert "This is a copy of /srv/first: one more work tree" in " ".join(copy.out.split())
+    assert "--separate" in copy.out
+    assert "those from before" in adopted.out
+    assert "known by its path" in " ".join(by_path.out.split())
 
-    assert "exclude" not in ran.out
-    assert "A backup from before is kept: /b/20261120.db" in ran.out
+
+KEPT = YaadError(Code.CONFLICT, "3 memories of this repository are kept.", hint="--adopt")
+
+
+@pytest.mark.parametrize(
+    ("typed", "chosen"),
+    [("y\n", "adopt"), ("\n", "adopt"), ("n\n", "separate"), ("what\nNO\n", "separate")],
+)
+def test_add_asks_a_person_about_memories_from_before(typed, chosen):
+    ran = command("add", "--mode", "read", answers={"add": [KEPT, ADDED]}, given=typed, person=True)
+
+    assert ran.calls[-1] == ("add", ASKED | {"mode": "read", chosen: True})
+    assert "3 memories of this repository are kept." in ran.out
+    assert ran.status == 0
+
+
+def test_add_asks_nothing_when_it_was_told_what_to_do():
+    ran = command("add", "--mode", "read", "--separate", answers={"add": ADDED}, person=True)
+
+    assert ran.calls == [("add", ASKED | {"mode": "read", "separate": True})]
+
+
+@pytest.mark.parametrize("more", [["--json"], []])
+def test_add_asks_nothing_where_no_person_sits(more):
+    ran = command("add", *more, answers={"add": KEPT}, person=bool(more))
+
+    assert len([call for call in ran.calls if call[0] == "add"]) == 1
+    assert ran.status != 0
+    assert "--adopt" in ran.err + ran.out
 
 
 def test_remove_says_where_the_memories_are():
     removed = {
         "id": ID,
         "path": "/srv/api",
-        "backup": "/b/1.db",
+        "kept": "/home/ada/.yaad/projects/p1",
         "memories": 41,
-        "undo": "yaadwatch add --restore /srv/api",
+        "undo": "yaadwatch add --adopt /srv/api",
+        "later": None,
     }
 
     ran = command("remove", "/srv/api", answers={"remove": removed})
 
-    assert ran.calls == [("remove", {"project": "/srv/api"})]
+    assert ran.calls == [("remove", {"erase": False, "project": "/srv/api"})]
     assert ran.lines == [
         "No longer watching /srv/api",
-        "  41 memories kept in /b/1.db",
-        "Undo: yaadwatch add --restore /srv/api",
+        "  41 memories kept in /home/ada/.yaad/projects/p1",
+        "Undo: yaadwatch add --adopt /srv/api",
     ]
 
 
-def test_remove_promises_no_undo_of_one_that_is_not_at_its_place():
+def test_remove_says_what_brings_a_missing_repository_back_and_what_was_erased():
     removed = {
         "id": ID,
         "path": "/srv/my api",
-        "backup": "/b/1.db",
+        "kept": "/home/ada/.yaad/projects/p1",
         "memories": 41,
         "undo": None,
-        "later": "yaadwatch add --restore '/srv/my api'",
-        "left": "/mnt/my api/.yaad/yaad.db",
-        "adopt": "yaadwatch add --trust '/mnt/my api'",
+        "later": "yaadwatch add --adopt '/srv/my api'",
     }
 
     ran = command("remove", "/srv/my api", answers={"remove": removed})
+    erased = command(
+        "remove", "--erase", answers={"remove": removed | {"kept": None, "later": None}}
+    )
 
-    assert ran.lines == [
-        "No longer watching /srv/my api",
-        "  41 memories kept in /b/1.db",
-        "  Its store stays where a link leads: /mnt/my api/.yaad/yaad.db",
-        "    to watch it there: yaadwatch add --trust '/mnt/my api'",
-        "Undo, once a repository is there again: yaadwatch add --restore '/srv/my api'",
+    assert ran.lines[1:] == [
+        "  41 memories kept in /home/ada/.yaad/projects/p1",
+        "Undo, once a repository is there again: yaadwatch add --adopt '/srv/my api'",
     ]
+    assert erased.calls == [("remove", {"erase": True})]
+    assert erased.lines[1:] == ["  41 memories deleted, with all copies and backups"]
 
 
 def test_list_lines_the_repositories_up():

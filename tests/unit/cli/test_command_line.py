@@ -25,7 +25,7 @@ PATIENCE_S = 20
 
 LINES = {
     "status": "status --watch --json",
-    "add": "add /srv/api --trust --restore",
+    "add": "add /srv/api --adopt --mode read",
     "remove": "remove /srv/api --json",
     "list": "list --project /srv",
     "files": "files sync /srv --accept-deletions CLAUDE.md",

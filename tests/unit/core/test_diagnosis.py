@@ -225,7 +225,7 @@ def test_where_all_is_well_nothing_is_found():
             {"stores": (replace(USER, state="damaged", said="malformed"),)},
             "stores",
             "is damaged",
-            "yaadwatch add --trust .",
+            "yaadwatch add --adopt.",
         ),
         (
             {"stores": (replace(PROJECT, state="damaged", said="malformed", backup="/b/1.db"),)},

@@ -15,6 +15,10 @@ class Tree:
     common_dir: Path
     paths: frozenset[str]
 
+    @property
+    def registered(self) -> Path:
+        return self.common_dir
+
 
 def repository(root: Path, *paths: str, project: str = "p") -> Tree:
     """Make the folders of a repository on disk; describe it."""

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from pathlib import Path
 
-import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -125,62 +124,79 @@ def _project(id, common_dir="/home/ada/shop/.git", **given):
         "id": id,
         "root": Path(common_dir).parent,
         "common_dir": Path(common_dir),
-        "device": 2049,
-        "inode": 2**60,
-        "store": Path(common_dir).parent / ".yaad" / "yaad.db",
-        "excluded": "/.yaad/\n",
+        "remote": "example.org/ada/shop",
+        "root_commit": "f" * 40,
         "added_at": NOW,
     }
     return Project(**fields | given)
 
 
-def test_a_project_reads_as_it_was_registered(conn):
-    projects.add(conn, _project("p1"))
+@pytest.mark.parametrize(
+    "given", [{}, {"by_path": True}, {"gone_at": NOW}, {"removed_at": NOW}, {"remote": ""}]
+)
+def test_a_project_reads_as_it_was_registered(conn, given):
+    projects.put(conn, _project("p1", **given))
 
-    assert projects.get(conn, "p1") == _project("p1")
-    assert projects.by_common_dir(conn, Path("/home/ada/shop/.git")) == _project("p1")
+    assert projects.get(conn, "p1") == _project("p1", **given)
     assert projects.get(conn, "p2") is None
+    projects.put(conn, _project("p1"))
+    assert projects.get(conn, "p1") == _project("p1")
 
 
-def test_a_common_directory_is_watched_as_one_project(conn):
-    projects.add(conn, _project("p1"))
+def test_only_a_project_without_an_id_in_git_is_found_by_its_path(conn):
+    projects.put(conn, _project("p1"))
+    assert projects.by_path(conn, Path("/home/ada/shop/.git")) is None
 
-    with pytest.raises(apsw.ConstraintError):
-        projects.add(conn, _project("p2"))
+    projects.put(conn, _project("p2", by_path=True))
+
+    assert projects.by_path(conn, Path("/home/ada/shop/.git")).id == "p2"
+    projects.put(conn, _project("p2", by_path=True, removed_at=NOW))
+    assert projects.by_path(conn, Path("/home/ada/shop/.git")) is None
 
 
-def test_removed_projects_are_not_watched_and_the_newest_one_may_come_back(conn):
+def test_projects_that_left_are_known_and_the_last_one_comes_first(conn):
+    projects.put(conn, _project("p4"))
     for day, name in enumerate(("p2", "p3", "p1")):
-        projects.add(conn, _project(name, removed_at=NOW + timedelta(days=day)))
+        left = "gone_at" if name == "p3" else "removed_at"
+        projects.put(conn, _project(name, **{left: NOW + timedelta(days=day)}))
 
-    assert projects.everything(conn) == []
-    assert projects.by_common_dir(conn, Path("/home/ada/shop/.git")) is None
-    found = projects.removed(conn, Path("/home/ada/shop/.git"))
-    assert [project.id for project in found] == ["p1", "p3", "p2"]
-    assert projects.removed(conn, Path("/elsewhere/.git")) == []
+    assert {project.id for project in projects.everything(conn)} == {"p3", "p4"}
+    assert [project.id for project in projects.known(conn)] == ["p1", "p3", "p2", "p4"]
 
 
 def test_watched_projects_are_listed_by_their_folder(conn):
-    projects.add(conn, _project("p1", "/home/ada/shop/.git"))
-    projects.add(conn, _project("p2", "/home/ada/blog/.git"))
+    projects.put(conn, _project("p1", "/home/ada/shop/.git"))
+    projects.put(conn, _project("p2", "/home/ada/blog/.git"))
 
     assert [project.id for project in projects.everything(conn)] == ["p2", "p1"]
     assert projects.read_through(conn) == 2
 
 
-def test_a_project_that_moved_is_found_at_its_new_place(conn):
-    projects.add(conn, _project("p1"))
+def test_a_project_that_moved_is_not_gone_and_one_that_was_removed_stays_so(conn):
+    projects.put(conn, _project("p1", gone_at=NOW))
+    projects.put(conn, _project("p2", removed_at=NOW))
+    there = _project("p1", "/home/ada/store/.git")
 
-    projects.replace(conn, _project("p1", "/home/ada/store/.git", removed_at=None))
+    assert projects.move(conn, there)
+    assert not projects.move(conn, _project("p2", "/home/ada/store/.git"))
 
-    assert projects.by_common_dir(conn, Path("/home/ada/shop/.git")) is None
-    assert projects.by_common_dir(conn, Path("/home/ada/store/.git")) == _project(
-        "p1", "/home/ada/store/.git"
-    )
+    assert projects.get(conn, "p1") == there
+    assert projects.get(conn, "p2") == _project("p2", removed_at=NOW)
+
+
+def test_since_when_a_project_is_gone_and_its_first_commit_are_noted(conn):
+    projects.put(conn, _project("p1", root_commit=""))
+
+    projects.set_gone(conn, "p1", NOW)
+    projects.set_root_commit(conn, "p1", "e" * 40)
+
+    assert projects.get(conn, "p1") == _project("p1", gone_at=NOW, root_commit="e" * 40)
+    projects.set_gone(conn, "p1", None)
+    assert projects.get(conn, "p1").gone_at is None
 
 
 def test_a_dropped_project_is_forgotten(conn):
-    projects.add(conn, _project("p1"))
+    projects.put(conn, _project("p1"))
 
     projects.drop(conn, "p1")
 

@@ -7,22 +7,28 @@ from yaadwatch.api.messages.checks import check_mode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Add:
-    """Watch a repository. `trust` adopts a store we do not know; `restore` brings a backup back;
-    `mode` says how its agent files take part.
+    """Watch a repository. `adopt` takes over the memories that are kept of it from before;
+    `separate` begins without them, and gives a copy an id of its own; `restore` brings a backup
+    back; `mode` says how its agent files take part.
     """
 
-    trust: bool = False
+    adopt: bool = False
+    separate: bool = False
     restore: bool = False
     mode: str | None = None
 
     def __post_init__(self) -> None:
         if self.mode is not None:
             check_mode(self.mode)
+        if self.adopt + self.separate + self.restore > 1:
+            raise ValueError("only one of adopt, separate and restore can be asked for")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remove:
-    """Stop watching a repository and remove its store, after a backup."""
+    """Stop watching a repository; its memories are kept, unless `erase` deletes them."""
+
+    erase: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,6 +56,10 @@ class WatchedTree(Protocol):
         """Return the folder that all work trees of the repository share."""
 
     @property
+    def registered(self) -> Path:
+        """Return the git folder that the project is registered for; of a copy it is another."""
+
+    @property
     def paths(self) -> frozenset[str]:
         """Return the anchored files, relative, with '/'; 'folder/*' is whatever is in a folder."""
 

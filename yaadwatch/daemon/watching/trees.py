@@ -244,7 +244,7 @@ class Trees:
     def _is_elsewhere(self, tree: WatchedTree) -> bool:
         """Say whether the project of `tree` is registered for another place: it keeps its id."""
         place = self._places.get(tree.project)
-        return place is not None and place != tree.common_dir
+        return place is not None and place != tree.registered
 
     async def _look_for_mounts(self) -> None:
         """Arm all anew when a network file system came or went: it is looked at in another way."""

@@ -112,10 +112,7 @@ class _Place:
 
 
 def _beside(folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder beside the store; none in one that is a link.
-
-    The store's folder is in the repository, and what somebody else put there may lead anywhere.
-    """
+    """Yield the files in a folder beside the store; none in one that is a link."""
     if not folder.is_symlink():
         yield from redacting.files_below(folder)
 
@@ -199,8 +196,7 @@ def _place(shelf: Shelf) -> _Place:
     shelf.db.refuse_if_stands_in()
     if shelf.space is None:
         return _Place(store=places.user_store(), backups=places.backups(USER))
-    project = shelf.space.project
-    return _Place(store=project.store, backups=places.backups(project.id))
+    return _Place(store=shelf.db.path, backups=places.backups(shelf.space.project.id))
 
 
 def _forms(said: str) -> Iterator[str]:

@@ -105,6 +105,8 @@ class Standing:
         """Return why; '' when nothing is to be gained by it."""
         if self._opened.stands_in:
             return "the user store can be used again" if self._is_back() else ""
+        if not self._opened.db.is_in_place():
+            return "the file of the user store was deleted or replaced"
         if not self._is_due(READ_AGAIN):
             return ""
         try:

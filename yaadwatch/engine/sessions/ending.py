@@ -146,7 +146,7 @@ def expire(home: Home, *, everywhere: bool = False) -> None:
     failed += [
         _tried(project.id, partial(_expire_stored, home, project.id))
         for project in home.user.read(projects.everything)
-        if everywhere or home.stores.opened(project.id) is not None
+        if everywhere or home.stores.is_open(project.id)
     ]
     _refuse(failed)
 

@@ -142,7 +142,7 @@ def _sweep(home: Home, space: Space, folder: Path) -> None:
 
 def folder_of(space: Space) -> Path:
     """Return the folder of the copies."""
-    return space.project.store.parent / SNAPSHOTS
+    return space.db.path.parent / SNAPSHOTS
 
 
 def missing_folders(root: Path, path: str) -> list[str]:

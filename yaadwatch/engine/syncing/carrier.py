@@ -19,7 +19,7 @@ from yaadwatch.core.text import text_hash
 from yaadwatch.core.truth.claiming.statements import HOLDS_IN
 from yaadwatch.core.wording import addresses_agents
 from yaadwatch.engine import identity
-from yaadwatch.engine.stores.store_places import exclude_file
+from yaadwatch.engine.stores.repositories import exclude_file
 from yaadwatch.engine.syncing import acting
 from yaadwatch.engine.syncing.deciding import as_stored, gravest_first
 from yaadwatch.engine.workspace import Home, Space
@@ -239,7 +239,7 @@ def _put(space: Space, row: AgentFileRow, done: AgentFileRow) -> None:
 
 
 def _exclude(home: Home, space: Space, path: str) -> None:
-    file = exclude_file(space.project.common_dir)
+    file = exclude_file(space.repository.layout.common_dir)
     line = f"/{path}"
     if identity.excludes(file, line):
         return

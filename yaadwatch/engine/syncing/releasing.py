@@ -8,9 +8,10 @@ from bridges import block
 from bridges.agents import CARRIERS
 from bridges.block import Malformed, Refused
 from yaadwatch import places
+from yaadwatch.engine import identity
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.reading import ODD
-from yaadwatch.engine.stores.store_places import exclude_file
+from yaadwatch.engine.stores.repositories import exclude_file
 from yaadwatch.engine.syncing import acting, branch_file, carrier, modes
 from yaadwatch.engine.syncing.gathering import MovingError, settled
 from yaadwatch.engine.workspace import Home, Space
@@ -151,7 +152,8 @@ def take_out_everything(home: Home, project: Project) -> None:
     for key in carrier.excluded_keys(project.id):
         appended = home.user.read(meta.get, key)
         if appended:
-            _unlisted(exclude_file(project.common_dir), appended)
+            for common_dir in identity.repositories(home, project):
+                _unlisted(exclude_file(common_dir), appended)
             home.user.write(meta.drop, key)
 
 

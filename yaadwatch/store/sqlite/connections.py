@@ -45,18 +45,6 @@ def still(path: Path) -> apsw.Connection:
     )
 
 
-def onlooker(path: Path) -> apsw.Connection:
-    """Return a connection for one look at a file that others may have open, and write to.
-
-    It makes no file that is not there, and leaves the log to them.
-    """
-    conn = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW)
-    conn.set_busy_timeout(_BUSY_MS)
-    conn.pragma("trusted_schema", 0)
-    conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-    return conn
-
-
 def writer(path: Path) -> apsw.Connection:
     """Return a connection that may write.
 

@@ -1,31 +1,23 @@
-"""One store: runs functions on it, and hides threads, snapshots, transactions and lost files."""
+"""One store: runs functions on it, and hides threads, snapshots and transactions."""
 
 import os
 import zlib
 from collections.abc import Callable
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock, RLock, get_ident
+from threading import RLock, get_ident
 from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
 
 import apsw
 
 from yaadwatch.model.errors import YaadError
-from yaadwatch.model.events import STORE_RESTORED, Event
-from yaadwatch.store import codec, events, meta
+from yaadwatch.store import meta
 from yaadwatch.store.sqlite import connections, migrations
-from yaadwatch.store.sqlite.faults import refused, told, unavailable
-from yaadwatch.store.sqlite.files import (
-    Place,
-    StoreFile,
-    delete,
-    drop_logs,
-    make_folder,
-    put_in_place,
-)
+from yaadwatch.store.sqlite.faults import not_in_place, refused, told
+from yaadwatch.store.sqlite.files import StoreFile, make_folder, put_in_place
 from yaadwatch.store.sqlite.group import Group
-from yaadwatch.store.sqlite.pool import OutOfPlace, Pool
+from yaadwatch.store.sqlite.pool import Pool
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -53,8 +45,8 @@ class _Undone(Exception):
 class Database:
     """A store that is open: one writer at a time, any number of readers, from any thread.
 
-    A process opens a file once. When the file is deleted underneath (`git clean -fdx`), the next
-    write first puts it back, from the connection that still has it: what was acknowledged stays.
+    A process opens a file once. When the file was deleted or moved meanwhile, writes are refused:
+    they would go into a file that nobody finds again.
     """
 
     def __init__(
@@ -62,23 +54,18 @@ class Database:
         path: Path,
         pool: Pool,
         on_commit: Callable[[], None] | None,
-        may_return: Callable[[], bool] | None,
         refusal: YaadError | None = None,
     ) -> None:
         """Take over what is open; use `Database.open`."""
         self.path = path
         self._pool = pool
         self._on_commit = on_commit
-        self._may_return = may_return
         self._refusal = refusal
-        self._restored = 0
-        self._closed = False
         self._changes = 0  # goes up when one is begun and when it is over; odd in between
         self._kept: dict[tuple[Any, ...], tuple[int, Any]] = {}
         self._writing = RLock()  # one transaction at a time
         self._writer_thread = 0  # whose transaction it is; 0 between transactions
         self._group = Group()
-        self._guard = Lock()  # which pool is ours, and whether it is closed
 
     @classmethod
     def open(
@@ -89,7 +76,6 @@ class Database:
         project: str = "",
         create: bool = False,
         on_commit: Callable[[], None] | None = None,
-        may_return: Callable[[], bool] | None = None,
         refusal: YaadError | None = None,
     ) -> "Database":
         """Open the store at `path`; an older one is brought to the newest version first.
@@ -100,8 +86,6 @@ class Database:
             project: the id of the project that it must belong to; '' for any.
             create: make an empty store, and its folder (0700), when nothing is there.
             on_commit: called after each commit, by the thread that wrote, when no lock is held.
-            may_return: asked before the file is put back after it was deleted underneath; None: it
-                always may.
             refusal: what every write is answered with: it only stands in for another store.
 
         Raises:
@@ -121,12 +105,7 @@ class Database:
             except BaseException:
                 pool.close()
                 raise
-        return cls(path, pool, on_commit, may_return, refusal)
-
-    @property
-    def restored(self) -> int:
-        """How often the file was put back after it had been deleted underneath."""
-        return self._restored
+        return cls(path, pool, on_commit, refusal)
 
     @property
     def stands_in(self) -> bool:
@@ -151,12 +130,12 @@ class Database:
             YaadError: UNAVAILABLE when the store is closed, damaged, or cannot be read, and when
                 `look` tries to write.
         """
-        try:
-            return self._read(look, *args, **kw)
-        except OutOfPlace:
-            with self._writing:
-                self._stay_in_place()
-        return self._read(look, *args, **kw)
+        with told(self.path), self._pool.reader() as conn:
+            conn.execute("BEGIN")
+            try:
+                return look(conn, *args, **kw)
+            finally:
+                _roll_back(conn)
 
     def known(
         self, look: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
@@ -212,14 +191,7 @@ class Database:
         Raises:
             YaadError: as for `read`.
         """
-        with told(self.path), ExitStack() as lent:
-            with self._writing:  # nobody else puts it back before the connection is there
-                self._stay_in_place()
-                try:
-                    conn = lent.enter_context(self._pool.fresh())
-                except OutOfPlace:  # deleted just now
-                    self._stay_in_place()
-                    conn = lent.enter_context(self._pool.fresh())
+        with told(self.path), self._pool.fresh() as conn:
             conn.execute("BEGIN")
             return look(conn)
 
@@ -234,9 +206,9 @@ class Database:
         commit.
 
         Raises:
-            YaadError: UNAVAILABLE when the store is closed, damaged, full or locked; REFUSED when
-                something else stands where its file was; what it was given when it only stands in.
-                Nothing was changed.
+            YaadError: UNAVAILABLE when the store is closed, damaged, full or locked, or its file is
+                not where it was opened; what it was given when it only stands in. Nothing was
+                changed.
             RuntimeError: called from inside a write of the same thread.
         """
         self.refuse_if_stands_in()
@@ -284,16 +256,12 @@ class Database:
         outcome = "no backup was made"
         with told(target, outcome):
             make_folder(target.parent, outcome)
-            try:
-                with self._pool.reader() as conn:
-                    conn.pragma("query_only", 0)  # it keeps a copy from being written, too
-                    try:
-                        migrations.copy_into(conn, target, outcome)
-                    finally:
-                        conn.pragma("query_only", 1)
-            except OutOfPlace:  # deleted underneath; the writer still has it
-                with self._writing, self._pool.in_use():
-                    migrations.copy_into(self._pool.writer, target, outcome)
+            with self._pool.reader() as conn:
+                conn.pragma("query_only", 0)  # it keeps a copy from being written, too
+                try:
+                    migrations.copy_into(conn, target, outcome)
+                finally:
+                    conn.pragma("query_only", 1)
 
     def scrub(self) -> None:
         """Write the file anew and empty its log, so that of what was deleted no byte is left.
@@ -306,7 +274,7 @@ class Database:
         """
         outcome = "what was deleted may still be in it"
         with self._writing:
-            self._stay_in_place()
+            self._require_in_place()
             with self._pool.in_use(), told(self.path, outcome):
                 self._pool.writer.execute("VACUUM")
                 self._pool.writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
@@ -315,81 +283,16 @@ class Database:
 
     def close(self) -> None:
         """Close the store. Calls in progress go on to their end."""
-        with self._guard:
-            self._closed = True
-            self._changes += 2
-            self._pool.close()
+        self._changes += 2
+        self._pool.close()
 
-    def is_moved_with_its_log(self) -> bool:
-        """Return whether its folder was moved: nothing of ours is where it was.
-
-        If only the file was moved, its log was not, and would be read as that of the next one.
-
-        Raises:
-            YaadError: UNAVAILABLE when it was closed.
-        """
-        return self._is_so(Pool.is_moved_with_its_log)
-
-    def was_replaced(self) -> bool:
-        """Return whether its file was deleted, and another stands there: only this still has it.
-
-        Raises:
-            YaadError: UNAVAILABLE when it was closed.
-        """
-        return self._is_so(Pool.was_replaced)
-
-    def let_go(self) -> None:
-        """Close the store, and leave alone what stands at its place, with the log beside it."""
-        with self._guard:
-            self._closed = True
-            self._changes += 2
-            self._pool.abandon()
-
-    def close_and_delete(self) -> None:
-        """Close the store, which nobody uses, and delete its file; another one there is left alone.
-
-        Raises:
-            YaadError: UNAVAILABLE when it cannot be deleted, and is open still; or was closed.
-        """
-        with self._writing:
-            if self._pool.place() is Place.HERE:
-                delete(self._pool.path, "it was not deleted")
-            self.close()
-
-    def strange(self) -> list[str]:
-        """Return the triggers and views that no version of ours made: they would run with ours.
-
-        Raises:
-            YaadError: as for `read`.
-        """
-        ours = apsw.Connection(":memory:")
-        try:
-            migrations.run(ours, migrations.chain())
-            return sorted(name for name, _ in self.read(_running) - _running(ours))
-        finally:
-            ours.close()
+    def is_in_place(self) -> bool:
+        """Return whether its file and its log are where they were opened; False once closed."""
+        return self._pool.is_in_place()
 
     def wait_until_unused(self, seconds: float) -> bool:
         """Wait for the calls in progress in a store that was closed; say whether none is left."""
         return self._pool.wait_until_unused(seconds)
-
-    def _read(
-        self, look: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
-    ) -> R:
-        with told(self.path), self._pool.reader() as conn:
-            conn.execute("BEGIN")
-            try:
-                return look(conn, *args, **kw)
-            finally:
-                _roll_back(conn)
-
-    def _is_so(self, of_file: Callable[[Pool], bool]) -> bool:
-        """Return whether something is so of the file, and is so still when nobody puts it back."""
-        with suppress(OutOfPlace):
-            if not of_file(self._pool):
-                return False
-        with self._writing:
-            return of_file(self._pool)
 
     def _commit_group(self) -> bool:
         """Commit what waits, as far as it goes well; `_writing` is held. Return whether any did.
@@ -398,7 +301,7 @@ class Database:
             BaseException: this thread was interrupted; nothing of it was committed.
         """
         with self._group.taken() as group:
-            self._stay_in_place()
+            self._require_in_place()
             with self._pool.in_use(), told(self.path):
                 self._writer_thread = get_ident()
                 self._changes += 1
@@ -408,66 +311,15 @@ class Database:
                     self._changes += 1
                     self._writer_thread = 0
 
-    def _stay_in_place(self) -> None:
-        """Put the file back if it was deleted; `_writing` is held.
+    def _require_in_place(self) -> None:
+        """Refuse to write into a file that is not where it was opened; `_writing` is held.
 
         Raises:
-            YaadError: REFUSED when the file was moved, or something else stands in its place;
-                UNAVAILABLE when it cannot be put back now.
+            YaadError: UNAVAILABLE.
         """
-        place = self._pool.place()
-        if place is Place.DELETED:
-            if self._pool.writer.in_transaction:
-                raise unavailable(
-                    f"{self.path} was deleted in the middle of a write; nothing was changed.",
-                    "Try again.",
-                )
-            self._put_back()
-        elif place is Place.MOVED:
-            raise refused(
-                f"{self.path} was moved away while it was open; nothing was written.",
-                "Put it back, or restart the daemon.",
-            )
-        elif place is Place.TAKEN:
-            raise refused(
-                f"{self.path} is not the file that was opened any more; nothing was written.",
-                "Take the other file away, and what was opened is put back.",
-            )
-
-    def _put_back(self) -> None:
-        real = self._pool.path
-        outcome = "it was deleted, and could not be put back; nothing was written"
-        if self._may_return is not None and not self._may_return():
-            raise unavailable(
-                f"{self.path} was deleted with its repository; nothing was written.",
-                "What it held, into the repository that is there now: yaadwatch add --restore",
-            )
-        with told(self.path, outcome):
-            _make_last_folder(real.parent)
-            with self._pool.in_use(), put_in_place(real, outcome) as temporary:
-                copy = apsw.Connection(str(temporary))
-                try:
-                    with copy.backup("main", self._pool.writer, "main") as pages:
-                        pages.step(-1)
-                finally:
-                    copy.close()
-                drop_logs(real)
-            pool = Pool(StoreFile(real))
-            with self._guard:
-                self._pool.abandon()
-                self._pool = pool
-                if self._closed:
-                    pool.close()
-            self._restored += 1
-            self._changes += 2
-            with pool.in_use():
-                _in_one_transaction(pool.writer, _append_restored, str(self.path))
-
-
-def _running(conn: apsw.Connection) -> set[tuple[str, str]]:
-    """Return what in a schema runs by itself: its name, and what it does."""
-    rows = conn.execute("SELECT name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view')")
-    return set(rows)
+        with self._pool.in_use():
+            if not self._pool.is_in_place():
+                raise not_in_place(self.path)
 
 
 def _open(path: Path) -> Pool:
@@ -526,44 +378,7 @@ def _check_identity(conn: apsw.Connection, path: Path, role: Role, project: str)
         )
 
 
-def _in_one_transaction(
-    conn: apsw.Connection,
-    change: Callable[Concatenate[apsw.Connection, P], R],
-    *args: P.args,
-    **kw: P.kwargs,
-) -> R:
-    if conn.in_transaction:
-        raise RuntimeError("a write cannot begin inside a write")
-    conn.execute("BEGIN IMMEDIATE")
-    try:
-        result = change(conn, *args, **kw)
-        conn.execute("COMMIT")
-    except BaseException:
-        _roll_back(conn)
-        raise
-    return result
-
-
 def _roll_back(conn: apsw.Connection) -> None:
     """Undo what is open; after some faults SQLite has done so itself."""
     if conn.in_transaction:
         conn.execute("ROLLBACK")
-
-
-def _append_restored(conn: apsw.Connection, path: str) -> None:
-    # The database's clock: there is no caller here that could bring the time along.
-    now_ms = conn.execute("SELECT CAST(round(unixepoch('subsec') * 1000) AS INTEGER)").get
-    events.append(conn, Event(kind=STORE_RESTORED, at=codec.from_ms(now_ms), subject=path))
-
-
-def _make_last_folder(folder: Path) -> None:
-    """Make the folder of a store again, but nothing above it: the project may be gone for good."""
-    if folder.is_symlink():
-        raise refused(f"{folder} is a link now; nothing was written.", "Take the link away.")
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise unavailable(
-            f"{folder} could not be made again ({error.strerror}); nothing was written.",
-            "Look at the folder above it.",
-        ) from error

@@ -100,3 +100,11 @@ def damaged(path: Path, why: str, outcome: str = UNTOUCHED) -> YaadError:
         "Move it away, then put a backup in its place or let an empty one be made. The commands:"
         " yaadwatch doctor",
     )
+
+
+def not_in_place(path: Path) -> YaadError:
+    """Return the error for a store whose file was deleted, moved or replaced while it was open."""
+    return unavailable(
+        f"{path} was deleted, moved or replaced while it was open; nothing was changed.",
+        "Put the file back, or restore a backup: yaadwatch add --restore",
+    )

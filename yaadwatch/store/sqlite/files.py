@@ -4,22 +4,12 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import Enum, auto
 from pathlib import Path
 
 from yaadwatch.store.sqlite.faults import damaged, refused, unavailable
 
 _WRITE_AHEAD = "-wal"
 _SHARED_MEMORY = "-shm"
-
-
-class Place(Enum):
-    """What is found where a store was opened."""
-
-    HERE = auto()
-    DELETED = auto()  # the database or its log, and nothing else stands in its place
-    MOVED = auto()
-    TAKEN = auto()  # by something that is not ours
 
 
 class StoreFile:
@@ -47,25 +37,9 @@ class StoreFile:
         """Remember which write-ahead log the first connection made or found."""
         self._write_ahead = _find(self._places[1])
 
-    def place(self) -> Place:
+    def is_in_place(self) -> bool:
         """Return whether database and write-ahead log are where they were opened."""
-        main = _find(self._places[0])
-        if main == self._main:
-            write_ahead = _find(self._places[1])
-            return Place.HERE if write_ahead == self._write_ahead else Place.DELETED
-        if main is not None:
-            return Place.TAKEN
-        return Place.MOVED if self._is_linked() else Place.DELETED
-
-    def is_moved_with_its_log(self) -> bool:
-        """Return whether both were moved, as with their folder: nothing of ours is at the path."""
-        here = (_find(self._places[0]) == self._main, _find(self._places[1]) == self._write_ahead)
-        return here == (False, False) and self._is_linked()
-
-    def was_replaced(self) -> bool:
-        """Return whether it was deleted, and something else stands in its place."""
-        main = _find(self._places[0])
-        return main not in (None, self._main) and not self._is_linked()
+        return _find(self._places[0]) == self._main and _find(self._places[1]) == self._write_ahead
 
     def drop_logs_if_replaced(self) -> None:
         """Delete our logs from beside another file: whoever opens that would read them as its own.
@@ -73,12 +47,9 @@ class StoreFile:
         Raises:
             OSError: they could not be deleted.
         """
-        is_ours = self._write_ahead is not None and _find(self._places[1]) == self._write_ahead
-        if is_ours and self.was_replaced():
+        main, log = _find(self._places[0]), _find(self._places[1])
+        if log is not None and log == self._write_ahead and main not in (None, self._main):
             drop_logs(self.path)
-
-    def _is_linked(self) -> bool:
-        return os.fstat(self._descriptor).st_nlink > 0
 
     def close(self) -> None:
         """Let the file go."""
@@ -102,17 +73,6 @@ def drop_logs(path: Path) -> None:
     """Delete what a database that is gone left beside it; its successor must not read it."""
     for ending in (_WRITE_AHEAD, _SHARED_MEMORY):
         _beside(path, ending).unlink(missing_ok=True)
-
-
-def delete(path: Path, outcome: str) -> None:
-    """Delete a database with its logs; whoever has it open still has what was in it.
-
-    Raises:
-        YaadError: UNAVAILABLE when it cannot be deleted; the message ends with `outcome`.
-    """
-    with _telling(path, outcome):
-        path.unlink()
-        drop_logs(path)
 
 
 @contextmanager

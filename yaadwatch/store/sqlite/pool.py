@@ -9,18 +9,13 @@ from typing import Final
 
 import apsw
 
-from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store.sqlite import connections
-from yaadwatch.store.sqlite.faults import unavailable
-from yaadwatch.store.sqlite.files import Place, StoreFile
+from yaadwatch.store.sqlite.faults import not_in_place, unavailable
+from yaadwatch.store.sqlite.files import StoreFile
 
 _log: Final = logging.getLogger(__name__)
 
 _READERS_KEPT: Final = 2
-
-
-class OutOfPlace(YaadError):
-    """The file is not where it was opened, so no further connection to it can be had."""
 
 
 class Pool:
@@ -37,7 +32,6 @@ class Pool:
         self._idle: list[apsw.Connection] = []  # the last one in is the warmest
         self._users = 0
         self._closing = False
-        self._abandoned = False
         try:
             self.writer = connections.writer(file.path)
             self.writer.pragma("user_version")  # the first look makes the write-ahead log
@@ -56,7 +50,6 @@ class Pool:
         """Keep everything open for a while.
 
         Raises:
-            OutOfPlace: the file was put back, and another pool has it.
             YaadError: UNAVAILABLE when it was closed.
         """
         with self._guard:
@@ -72,8 +65,8 @@ class Pool:
         """Lend a connection that cannot write.
 
         Raises:
-            OutOfPlace: a further connection is needed, and the file is gone.
-            YaadError: UNAVAILABLE when it was closed.
+            YaadError: UNAVAILABLE when it was closed, or a further connection is needed and the
+                file is not where it was opened.
         """
         with self._guard:
             self._enter()
@@ -96,7 +89,7 @@ class Pool:
         """Lend a connection that cannot write and has seen nothing yet; it is closed afterwards.
 
         Raises:
-            OutOfPlace, YaadError: as for `reader`.
+            YaadError: as for `reader`.
         """
         with self.in_use():
             conn = self._new_reader()
@@ -112,20 +105,9 @@ class Pool:
         for conn in idle:
             conn.close()
 
-    def place(self) -> Place:
-        """Return whether the file is where it was opened."""
-        with self.in_use():
-            return self._file.place()
-
-    def is_moved_with_its_log(self) -> bool:
-        """Return whether the file and its log were moved: nothing of ours is where they were."""
-        with self.in_use():
-            return self._file.is_moved_with_its_log()
-
-    def was_replaced(self) -> bool:
-        """Return whether the file was deleted, and something else stands in its place."""
-        with self.in_use():
-            return self._file.was_replaced()
+    def is_in_place(self) -> bool:
+        """Return whether the file is where it was opened; False once it was closed."""
+        return not self._closing and self._file.is_in_place()
 
     def close(self) -> None:
         """Close everything, what is in use as soon as it is not."""
@@ -138,21 +120,8 @@ class Pool:
         with self._guard:
             return self._guard.wait_for(lambda: not self._users, seconds)
 
-    def abandon(self) -> None:
-        """Close everything, and leave alone what now stands at the path of the file."""
-        with self._guard:
-            self._abandoned = True
-            self._closing = True
-            self._close_if_unused()
-
     def _enter(self) -> None:
         """Count a user; `_guard` is held."""
-        if self._abandoned:
-            raise OutOfPlace(
-                Code.UNAVAILABLE,
-                f"{self._file.path} is just being opened anew; nothing was changed.",
-                "Try again.",
-            )
         if self._closing:
             raise unavailable(f"{self._file.path} was closed; nothing was changed.", "Try again.")
         self._users += 1
@@ -166,27 +135,20 @@ class Pool:
     def _new_reader(self) -> apsw.Connection:
         # Asked before, so that nothing of ours happens to a file that took its place; and after,
         # for the moment in between.
-        if self._file.place() is Place.HERE:
-            try:
-                conn = connections.reader(self._file.path)
-            except apsw.Error as error:
-                if self._file.place() is Place.HERE:
-                    raise
-                raise self._replaced() from error
-            if self._file.place() is Place.HERE:
-                return conn
-            connections.discard(conn)
-        raise self._replaced()
-
-    def _replaced(self) -> OutOfPlace:
-        return OutOfPlace(
-            Code.UNAVAILABLE, f"{self._file.path} was replaced just now.", "Try again."
-        )
+        if not self._file.is_in_place():
+            raise not_in_place(self._file.path)
+        conn = connections.reader(self._file.path)
+        if self._file.is_in_place():
+            return conn
+        connections.discard(conn)
+        raise not_in_place(self._file.path)
 
     def _close_if_unused(self) -> None:
         """Close everything if it is time; `_guard` is held."""
         if not self._closing or self._users or self._file.closed:
             return
+        # To close the last connection writes the log into the file at that path, whichever it is.
+        in_place = self._file.is_in_place()
         try:
             self._file.drop_logs_if_replaced()
         except OSError as error:
@@ -194,9 +156,9 @@ class Pool:
                 "store.log_left", extra={"path": str(self._file.path), "why": error.strerror}
             )
         for conn in [*self._idle, self.writer]:
-            if self._abandoned:
-                connections.discard(conn)
-            else:
+            if in_place:
                 conn.close()
+            else:
+                connections.discard(conn)
         self._idle.clear()
         self._file.close()

@@ -14,7 +14,6 @@ import apsw
 
 from yaadwatch.store import meta
 from yaadwatch.store.sqlite import connections, migrations
-from yaadwatch.store.sqlite.faults import told
 
 R = TypeVar("R")
 
@@ -43,26 +42,6 @@ def look(path: Path, project: str, ask: Callable[[apsw.Connection], R]) -> R | N
     except apsw.Error:
         return None
     return found if _state(path) == before else None
-
-
-def project_of(path: Path) -> str:
-    """Return the id of the project that the store at `path` belongs to, '' for none.
-
-    It may be open, and may be deleted meanwhile: it is neither changed nor put back, and nothing
-    appears beside it. The id is written when a store is made, so it is in the file, not in a log.
-
-    Raises:
-        YaadError: UNAVAILABLE when it cannot be read, is none, or a newer one.
-    """
-    with told(path):
-        migrations.check(path, connections.probe(path), migrations.chain())
-        # Whoever has it open keeps an index of the log in memory that they share.
-        is_open = os.path.lexists(f"{path}-shm")
-        conn = connections.onlooker(path) if is_open else connections.still(path)
-        try:
-            return meta.get(conn, "project") or ""
-        finally:
-            conn.close()
 
 
 def _is_ours(conn: apsw.Connection, project: str) -> bool:

@@ -76,7 +76,7 @@ STRUCTURE: Final = {
     "node_versions": {"node", "change", "actor", "kind"},
     "nodes": {"id", "kind", "scope", "text_hash", "key", "origin", "session"},
     "proposals": {"node", "actor", "decision"},
-    "projects": {"id", "root", "common_dir", "store", "excluded"},
+    "projects": {"id", "root", "common_dir", "remote", "root_commit"},
     "provenance": {"node", "path"},
     "session_files": {"session", "path"},
     "session_nodes": {"session", "node", "role"},

@@ -23,6 +23,7 @@ _PATHS_KEPT = 256
 _PACKED_REFS_BYTES_MAX = 64 * 1024 * 1024
 _BRANCHES = b"refs/heads/"
 _SECTION = re.compile(r"\[\s*([\w.-]+)\s*(\"[^\"]*\")?\s*\](.*)")
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SETTING = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*\"?([^\"#;]*))?")
 
 
@@ -80,6 +81,38 @@ def find(folder: Path) -> Layout | None:
         if above == here:
             return None
         here = above
+
+
+def main_root(layout: Layout) -> Path | None:
+    """Return the main work tree; None for a bare repository."""
+    if layout.common_dir.name == ".git":
+        return layout.common_dir.parent
+    return layout.root if layout.git_dir == layout.common_dir else None
+
+
+def project_id(common_dir: Path) -> str:
+    """Return the project's id as the repository's own configuration has it; '' if there is none.
+
+    What is not of the form of our ids is none: an id becomes the name of a folder.
+    """
+    found = _setting_of(common_dir, "yaad", "project") or ""
+    return found if _ID.fullmatch(found) else ""
+
+
+def remote(common_dir: Path) -> str:
+    """Return the address of `origin` in a form that can be compared: without the way to get there,
+    user, password and ending; '' if there is none.
+    """
+    url = (_setting_of(common_dir, "remote", "url", "origin") or "").strip()
+    scheme, separator, rest = url.rpartition("://")
+    if not separator and ":" in url.partition("/")[0]:  # user@host:path, as scp has it
+        rest = url.replace(":", "/", 1)
+        separator = ":"
+    if separator and scheme != "file":
+        host, slash, path = rest.partition("/")
+        host = host.rpartition("@")[2].partition(":")[0].lower()
+        rest = f"{host}{slash}{path.lstrip('/')}"
+    return rest.rstrip("/").removesuffix(".git").rstrip("/")
 
 
 def worktrees(layout: Layout) -> list[Layout]:
@@ -277,14 +310,14 @@ def _setting(common: Path, section: str, name: str) -> str | None:
     return value.lower() if value is not None else None
 
 
-def _setting_of(common: Path, section: str, name: str) -> str | None:
+def _setting_of(common: Path, section: str, name: str, of: str = "") -> str | None:
     """Return a setting of the repository's own configuration as it is; the last one wins."""
     config = _plain(f"{common}/config", _CONFIG_BYTES_MAX) or b""
     read = _kept_setting if len(config) <= _FILE_BYTES_MAX else _setting_in
-    return read(config, section, name)
+    return read(config, section, name, of)
 
 
-def _setting_in(config: bytes, section: str, name: str) -> str | None:
+def _setting_in(config: bytes, section: str, name: str, of: str = "") -> str | None:
     if name.encode() not in config.lower():
         return None  # it need not be read line by line
     value = None
@@ -292,7 +325,8 @@ def _setting_in(config: bytes, section: str, name: str) -> str | None:
     for line in config.decode("utf-8", "replace").splitlines():
         heading = _SECTION.match(line.strip())
         if heading:
-            inside = heading.group(1).lower() == section and heading.group(2) is None
+            subsection = (heading.group(2) or "").strip('"')
+            inside = heading.group(1).lower() == section and subsection == of
         found = _SETTING.match((heading.group(3) if heading else line).strip())
         if inside and found and found.group(1).lower() == name:
             value = (found.group(2) or "true").strip()

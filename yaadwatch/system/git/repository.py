@@ -210,6 +210,15 @@ class Repository(Past):
             return None  # a branch without an upstream, a name that git cannot read
         return found if ID.fullmatch(found) else None
 
+    def root_commit(self) -> str:
+        """Return the first commit in the history of HEAD; '' before there is one, or if unknown."""
+        asked = ["rev-list", "--first-parent", "--max-parents=0", "HEAD", "--"]
+        try:
+            found = self._git.ask(asked, allowed=(0, 128)).decode("ascii", "replace").split()
+        except YaadError:
+            return ""
+        return found[-1] if found else ""
+
     def wrote(self, commit: str, path: str) -> list[Wrote]:
         """Return for each line of a file in a commit which commit wrote it; see `blame.lines`."""
         return blame.lines(self._git, valid(commit)[0], path)

@@ -13,14 +13,14 @@ CREATE TABLE projects (
     id          TEXT PRIMARY KEY,
     root        TEXT NOT NULL,            -- main work tree, absolute; the common directory of a bare repository
     common_dir  TEXT NOT NULL,            -- git common directory, absolute, links resolved
-    device      INTEGER NOT NULL,         -- st_dev of the common directory
-    inode       INTEGER NOT NULL,         -- st_ino of the common directory
-    store       TEXT NOT NULL,            -- path of the project's database, absolute
-    excluded    TEXT NOT NULL DEFAULT '', -- the bytes that we appended to info/exclude; '' for none
+    remote      TEXT NOT NULL DEFAULT '', -- address of origin, in a form that can be compared; '' if none
+    root_commit TEXT NOT NULL DEFAULT '', -- first commit of its history, hex; '' before there is one
+    by_path     INTEGER NOT NULL DEFAULT 0 CHECK (by_path IN (0, 1)),  -- 1: git's configuration could not be written
     added_ms    INTEGER NOT NULL,
-    removed_ms  INTEGER
+    gone_ms     INTEGER,                  -- when it was first seen to be gone; null while it is at its place
+    removed_ms  INTEGER                   -- when it was removed; its memories are kept
 ) STRICT;
-CREATE UNIQUE INDEX projects_by_common_dir ON projects (common_dir) WHERE removed_ms IS NULL;
+CREATE INDEX projects_by_common_dir ON projects (common_dir) WHERE removed_ms IS NULL;
 
 -- User store only: the last run of a job. A job that is overdue after sleep runs once.
 CREATE TABLE job_runs (
