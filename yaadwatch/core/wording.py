@@ -45,11 +45,13 @@ def words_hash(text: str) -> str:
     Case, Markdown (marks of lists and headings, emphasis, links, tags), quotation marks, characters
     that cannot be seen, and marks at the end are left out; `core.text.text_hash` keeps them.
     """
-    seen = "".join(
-        one
-        for one in unicodedata.normalize("NFKC", text)
-        if one.isspace() or unicodedata.category(one) not in ("Cf", "Cc", "Mn")
-    )
+    seen = text
+    if not (text.isascii() and "".join(text.split()).isprintable()):
+        seen = "".join(
+            one
+            for one in unicodedata.normalize("NFKC", text)
+            if one.isspace() or unicodedata.category(one) not in ("Cf", "Cc", "Mn")
+        )
     seen = _TAG.sub("", _LINK.sub(r"\1", _LEADING.sub("", seen)))
     words = normalise(" ".join(_EMPHASIS.sub("", seen).split())).casefold().rstrip(" .,;:!?…")
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:32]
