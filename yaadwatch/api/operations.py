@@ -93,7 +93,7 @@ OPERATIONS: Final = (
         wires=SOCKET,
     ),
     _read("claims", truth.Claims, "list what memories claim: values of things", WIDE),
-    _write("add_claim", truth.AddClaim, "say what a memory claims besides its words", WIDE),
+    _write("add_claim", truth.AddClaim, "add a claim to a memory: a subject has a value", WIDE),
     _write("end_claim", truth.EndClaim, "say that a claim no longer holds", WIDE),
     _read("contradictions", truth.Contradictions, "list what cannot all be true", WIDE),
     _write("resolve", truth.Resolve, "settle a contradiction", WIDE),

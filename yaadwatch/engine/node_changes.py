@@ -7,7 +7,7 @@ from typing import Final
 
 from yaadwatch.core import cjk, text
 from yaadwatch.core.quoting import quoted
-from yaadwatch.engine import claiming, succession
+from yaadwatch.engine import succession
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
@@ -16,7 +16,7 @@ from yaadwatch.model.edges import SUPERSEDES, Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
-from yaadwatch.model.nodes import COLD, HOT, Node, Version
+from yaadwatch.model.nodes import COLD, HOT, THINGS, Node, Version
 from yaadwatch.model.provisional import Checkout
 from yaadwatch.store import (
     anchors,
@@ -35,6 +35,8 @@ from yaadwatch.store.recall import learned, provisional
 from yaadwatch.store.truth import versions
 from yaadwatch.store.whole import derived
 
+_TELLING: Final = frozenset({"task", "session", "bug", "fix", "skill", *THINGS})
+"""Kinds that report what happened, or what is to be done and how; none of them becomes a rule."""
 NAMED: Final = "named"
 """`how` of edges to what the words of a memory name, and the memory does not rest on."""
 _VOUCHED: Final = "confirmed"
@@ -114,7 +116,7 @@ def stand_in(
     is_rule = (
         not keeps_tier
         and (old.tier == HOT or old.pinned)
-        and new.kind not in claiming.TELLING
+        and new.kind not in _TELLING
         and (by_person or not hot.is_persons(conn, old.id))
     )
     done = replace(new, tier=min(new.tier, HOT) if is_rule else new.tier)
@@ -238,7 +240,6 @@ def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str, reason
     dismissing.lift(conn, [back.text], actor=actor)
     versions.add(conn, version_of(back, now, "restored", actor, reason))
     index(conn, back)
-    claiming.again(conn, back, now)
     unhide(conn, back)
     look_again(conn, anchors.of_nodes(conn, [node.id]).get(node.id, ()))
     log.append(conn, Event(kind=events.NODE_RESTORED, at=now, subject=node.id))

@@ -23,6 +23,7 @@ from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.syncing import lookback
 from yaadwatch.engine.syncing import tree as syncing
+from yaadwatch.engine.truth import claims
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import Settings
@@ -301,6 +302,17 @@ class Tree:
 
     def link(self, id: str, kind: str, to: str, **fields):
         return links.link(self.home, self.call, id=id, kind=kind, to=to, **fields)
+
+    def id_of(self, text: str) -> str:
+        """Return the id of the memory that reads so, without stating it again."""
+        with self.db() as db:
+            return db.read(
+                lambda conn: conn.execute("SELECT id FROM nodes WHERE text = ?", (text,)).get
+            )
+
+    def claim(self, id: str, subject: str, attribute: str, value: str, *, call=None, **fields):
+        said = {"subject": subject, "attribute": attribute, "value": value} | fields
+        return claims.add_claim(self.home, call or self.call, id=id, **said)
 
     def unlink(self, id: str, kind: str, to: str):
         return links.unlink(self.home, self.call, id=id, kind=kind, to=to)

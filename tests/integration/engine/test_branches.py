@@ -92,8 +92,8 @@ class TestBrief:
 
     def test_two_values_on_two_branches_do_not_contradict_each_other(self, tree):
         tree.add(mode="read")
-        tree.remember("The API port is 8080")
-        on_feature(tree, "The API port is 9090")
+        tree.claim(tree.remember("The API port is 8080"), "api", "port", "8080")
+        tree.claim(on_feature(tree, "The API port is 9090"), "api", "port", "9090")
         assert len(contradictions.contradictions(tree.home, tree.call)["contradictions"]) == 1
 
         tree.git("switch", "-q", "main")

@@ -1,4 +1,4 @@
-"""Who stores a memory hears at once what it contradicts: what `contradictions` lists, no more."""
+"""An answer names what its memory contradicts: the rows of `contradictions` with that memory."""
 
 import math
 import random
@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from engine_world import table
 
-from yaadwatch.engine.memories import curate, feedback, history, mend
-from yaadwatch.engine.truth import claims, contradicting, contradictions, resolving
+from yaadwatch.engine.memories import curate, history, mend
+from yaadwatch.engine.truth import contradicting, contradictions, resolving
 from yaadwatch.model.settings import CLASHES_MAX
 
 THREE, FIVE = "The client retries 3 times", "The client retries 5 times"
@@ -22,10 +22,16 @@ def against(row):
     return [(side["id"], side["value"], side["text"]) for side in row["against"]]
 
 
-def test_a_statement_that_contradicts_another_says_so_in_the_answer(repo):
-    three = repo.remember(THREE)
+def claiming(tree, text, value, **fields):
+    """Remember a text and claim how often the client retries; return the id and the answer."""
+    memory = tree.remember(text, **fields)
+    return memory, tree.claim(memory, "client", "retries", value)
 
-    answer = repo.remembered(FIVE)
+
+def test_a_claim_that_contradicts_another_says_so_in_the_answer(repo):
+    three, _ = claiming(repo, THREE, "3")
+
+    _, answer = claiming(repo, FIVE, "5")
 
     (told,) = answer["contradicts"]
     (shown,) = listed(repo)
@@ -36,148 +42,70 @@ def test_a_statement_that_contradicts_another_says_so_in_the_answer(repo):
 
 
 def test_what_is_told_can_be_settled_as_it_says(repo):
-    repo.remember(THREE)
-    answer = repo.remembered(FIVE)
+    claiming(repo, THREE, "3")
+    five, answer = claiming(repo, FIVE, "5")
 
     resolving.resolve(
-        repo.home, repo.call, id=answer["contradicts"][0]["id"], keep=answer["id"], both=False
+        repo.home, repo.call, id=answer["contradicts"][0]["id"], keep=five, both=False
     )
 
     assert listed(repo) == []
     assert "contradicts" not in repo.remembered(FIVE)
 
 
-def test_nothing_is_lowered_or_refused_by_it(repo):
-    three = repo.remember(THREE)
+@pytest.mark.parametrize("value", ["3", "3 times"])
+def test_what_agrees_says_nothing(repo, value):
+    claiming(repo, THREE, "3")
 
-    answer = repo.remembered(FIVE)
-
-    assert answer["decision"] == "new"
-    assert [repo.show(one)["confidence"] for one in (three, answer["id"])] == [1.0, 1.0]
+    assert "contradicts" not in claiming(repo, "The client tries again", value)[1]
 
 
-@pytest.mark.parametrize("text", ["Sign tokens with jose", THREE, "The client retries: 3"])
-def test_what_agrees_or_claims_nothing_says_nothing(repo, text):
-    repo.remember(THREE)
+def test_it_is_told_whenever_the_memory_is_said_again_or_changed(repo):
+    claiming(repo, THREE, "3")
+    five, _ = claiming(repo, FIVE, "5")
 
-    assert "contradicts" not in repo.remembered(text)
-
-
-def test_it_is_told_whenever_it_is_said_again(repo):
-    repo.remember(THREE)
-    repo.remember(FIVE)
-
-    assert [row["value"] for row in repo.remembered(FIVE)["contradicts"]] == ["5"]
-    assert [row["value"] for row in repo.remembered(THREE)["contradicts"]] == ["3"]
-
-
-def test_new_words_say_what_they_contradict(repo):
-    repo.remember(THREE)
-    memory = repo.remember("The client is slow")
-
-    edited = mend.update(repo.home, repo.call, id=memory, text=FIVE)
-    unchanged = mend.update(repo.home, repo.call, id=memory, text=FIVE)
-    judged = feedback.feedback(
-        repo.home, repo.call, id=memory, verdict="edit", text="The client retries 7 times"
-    )
-
-    assert [answer["contradicts"][0]["value"] for answer in (edited, unchanged, judged)] == [
-        "5",
-        "5",
-        "7",
+    answers = [
+        repo.remembered(FIVE),
+        repo.confirm(five),
+        mend.update(repo.home, repo.call, id=five, text="The client is patient"),
+        history.restore(repo.home, repo.call, id=five, version=1),
     ]
-    assert "contradicts" not in mend.update(repo.home, repo.call, id=memory, text="It is slow")
+    repo.forget(five)
+    answers.append(curate.restore(repo.home, repo.call, id=five))
 
-
-def test_words_put_right_by_a_doubt_say_what_they_contradict(repo):
-    repo.remember(THREE)
-    memory = repo.remember(f"{FIVE}. Its code is in src/net.py.")
-    repo.git("mv", "src/net.py", "src/http.py")
-    repo.commit("rename")
-
-    (tried,) = repo.reanchor(memory, dry_run=True)["reanchored"]
-    (done,) = repo.reanchor(memory)["reanchored"]
-
-    assert "contradicts" not in tried
-    assert done["text"] == f"{FIVE}. Its code is in src/http.py."
-    assert done["contradicts"][0]["value"] == "5"
-
-
-def test_what_comes_back_says_what_it_contradicts(repo):
-    memory = repo.remember(FIVE)
-    repo.forget(memory)
-    repo.remember(THREE)
-
-    assert curate.restore(repo.home, repo.call, id=memory)["contradicts"][0]["value"] == "5"
-    repo.edit(memory, "The client is slow")
-    back = history.restore(repo.home, repo.call, id=memory, version=1)
-    assert back["contradicts"][0]["value"] == "5"
-
-
-def test_words_under_a_key_say_what_they_contradict(repo):
-    repo.remember(THREE)
-    repo.remember("The client is slow", key="retries")
-
-    answer = repo.remembered(FIVE, key="retries")
-
-    assert answer["decision"] == "refines"
-    assert answer["contradicts"][0]["value"] == "5"
-
-
-def test_a_claim_that_is_given_says_what_it_contradicts(repo):
-    three = repo.remember(THREE)
-    memory = repo.remember("The client is slow")
-
-    given = claims.add_claim(
-        repo.home, repo.call, id=memory, subject="client", attribute="retries", value="5"
-    )
-
-    assert against(given["contradicts"][0]) == [(three, "3", THREE)]
+    assert [answer["contradicts"][0]["value"] for answer in answers] == ["5"] * 5
 
 
 def test_only_those_with_another_value_are_told_and_a_few_of_many(repo):
-    repo.remember("The client retries: 9")
+    claiming(repo, "The client retries: 9", "9")
     for number in range(contradicting.AGAINST_MAX + 2):
-        repo.remember(f"The client retries {number} times")
+        claiming(repo, f"The client retries {number} times", str(number))
 
-    (told,) = repo.remembered("The client retries 9 times")["contradicts"]
+    (told,) = claiming(repo, "The client retries 9 times", "9")[1]["contradicts"]
 
     assert [side["value"] for side in told["against"]] == ["0", "1", "2", "3", "4"]
     assert told["more"] == 2
 
 
 def test_a_long_memory_is_told_by_its_beginning(repo):
-    repo.remember(f"{THREE}. " + "What else is there to say of it? " * 20)
+    claiming(repo, f"{THREE}. " + "What else is there to say of it? " * 20, "3")
 
-    (told,) = repo.remembered(FIVE)["contradicts"]
+    (told,) = claiming(repo, FIVE, "5")[1]["contradicts"]
 
     assert told["against"][0]["text"] == f"{THREE}."
-
-
-def test_a_value_further_down_is_told_with_its_sentence(repo):
-    repo.remember(f"The client is old. It has few options. {THREE}.")
-
-    (told,) = repo.remembered(FIVE)["contradicts"]
-
-    (side,) = told["against"]
-    assert (side["text"], side["sentence"]) == ("The client is old.", THREE)
-    (back,) = repo.remembered(f"The client is old. It has few options. {THREE}.")["contradicts"]
-    assert back["against"][0]["sentence"] is None
 
 
 def test_many_values_that_go_together_hide_no_contradiction(repo):
     """More pairs of them than are looked at of one thing."""
     for number in range(2 * math.isqrt(CLASHES_MAX) + 4):
         memory = repo.remember(f"Tool {number} is one of ours")
-        value = ("3", "3.11")[number % 2]
-        claims.add_claim(
-            repo.home, repo.call, id=memory, subject="python", attribute="version", value=value
-        )
+        repo.claim(memory, "python", "version", ("3", "3.11")[number % 2])
     assert listed(repo) == []
 
-    repo.remember(THREE)
-    (five,) = repo.remembered(FIVE)["contradicts"]
-    (two,) = repo.remembered("We use Python 2.7")["contradicts"]
+    claiming(repo, THREE, "3")
+    (five,) = claiming(repo, FIVE, "5")[1]["contradicts"]
+    old = repo.remember("Tools run on an old Python")
+    (two,) = repo.claim(old, "python", "version", "2.7")["contradicts"]
 
     assert (five["value"], two["value"]) == ("5", "2.7")
     assert {row["id"] for row in listed(repo)} == {five["id"], two["id"]}
@@ -187,11 +115,12 @@ def test_one_thing_with_many_values_hides_no_other_and_every_value_is_told_its_o
     """More pairs than are looked at of one thing: 25 values make 300."""
     count = math.isqrt(2 * CLASHES_MAX) + 5
     for number in range(count):
-        (told,) = repo.remembered(f"The client retries {number} times").get("contradicts", [{}])
+        _, answer = claiming(repo, f"The client retries {number} times", str(number))
+        (told,) = answer.get("contradicts", [{}])
         assert told.get("value") == (str(number) if number else None)
-    (python,) = repo.remembered("We use Python 2.7").get("contradicts", []) or [None]
-    assert python is None
-    (python,) = repo.remembered("We use Python 3.11")["contradicts"]
+    repo.claim(repo.remember("Tools run on Python 2.7"), "python", "version", "2.7")
+    new = repo.remember("Tools run on Python 3.11")
+    (python,) = repo.claim(new, "python", "version", "3.11")["contradicts"]
 
     rows = {row["id"]: row for row in listed(repo)}
 
@@ -205,25 +134,18 @@ def test_one_thing_with_many_values_hides_no_other_and_every_value_is_told_its_o
     assert [row["id"] for row in listed(repo)] == [python["id"]]
 
 
-def test_several_values_are_told_one_by_one(repo):
-    repo.remember("The API port is 8080. We use Python 3.11.")
-
-    told = repo.remembered("The API port is 9090. We use Python 3.12.")["contradicts"]
-
-    assert [(row["subject"], row["value"]) for row in told] == [("api", "9090"), ("python", "3.12")]
-
-
 def test_memories_of_the_users_own_are_compared_among_themselves(repo):
-    repo.remember("We use pnpm", scope="user")
+    claiming(repo, THREE, "3", scope="user")
 
-    assert "contradicts" not in repo.remembered("We use npm")
-    assert len(repo.remembered("We use npm", scope="user")["contradicts"]) == 1
+    assert "contradicts" not in claiming(repo, FIVE, "5")[1]
+    assert len(claiming(repo, FIVE, "5", scope="user")[1]["contradicts"]) == 1
 
 
 def test_what_another_branch_says_is_not_told_here(repo):
     repo.write("CLAUDE.md", f"- {THREE}\n")
     repo.add()
-    assert len(repo.remembered(FIVE)["contradicts"]) == 1
+    repo.claim(repo.id_of(THREE), "client", "retries", "3")
+    assert len(claiming(repo, FIVE, "5")[1]["contradicts"]) == 1
 
     repo.write("CLAUDE.md", "")
     repo.add()
@@ -232,28 +154,19 @@ def test_what_another_branch_says_is_not_told_here(repo):
 
 
 def test_reading_one_answer_leaves_the_store_as_it_is(repo):
-    repo.remember(THREE)
-    repo.remember(FIVE)
+    claiming(repo, THREE, "3")
+    claiming(repo, FIVE, "5")
 
     with repo.db() as db:
         assert table(db, "contradictions") == []
 
 
-STATEMENTS = (
-    *(f"The client retries {number} times" for number in (3, 5, 7)),
-    *("The client retries: 3", "The client retries: 5 attempts"),
-    *(f"We use Python {version}" for version in ("3", "3.11", "3.12")),
-    *(f"The pool size is {size}" for size in ("20", "20 connections", "30 connections", "30 MB")),
-    *(f"The API times out after {span}" for span in ("30 s", "0.5 min", "1 minute")),
-    *(
-        "The API timeout is 30",
-        "The API timeout is 60",
-        "The timeout is 30 s",
-        "The timeout is 5 s",
-    ),
-    *("The API port is 8080. Sign tokens with jose.", "The API listens on port 9090"),
-    *("Indent with tabs", "Indent with 4 spaces", "Use spaces for indentation"),
-    "Nothing is claimed here",
+CLAIMS = (
+    *(("client", "retries", value) for value in ("3", "5", "5 attempts", "7")),
+    *(("python", "version", value) for value in ("3", "3.11", "3.12")),
+    *(("pool", "size", value) for value in ("20", "20 connections", "30 connections", "30 MB")),
+    *(("api", "timeout", value) for value in ("30", "60", "30 s", "0.5 min", "1 minute")),
+    *(("project", "indentation", value) for value in ("tabs", "4 spaces", "spaces")),
 )
 
 
@@ -266,15 +179,15 @@ def test_what_is_told_is_what_is_listed_whatever_happened_before(repo, world, se
     for _ in range(40):
         step = dice.random()
         if step < 0.7 or not living:
-            more = dice.choice(({}, {"files": ["src/net.py"]}, {"files": ["notes.md"]}))
-            answer = repo.remembered(dice.choice(STATEMENTS), **more)
-            living.add(answer["id"])
+            number = dice.randrange(12)
+            memory = repo.remember(f"Memory number {number}")
+            answer = repo.claim(memory, *dice.choice(CLAIMS))
+            living.add(memory)
             told = answer.get("contradicts", [])
             mine = [
                 row
                 for row in listed(repo)
-                if row["kind"] == "values"
-                and any(side["node"] == answer["id"] for side in row["sides"])
+                if row["kind"] == "values" and any(side["node"] == memory for side in row["sides"])
             ]
             assert [(row["id"], row["words"]) for row in told] == [
                 (row["id"], row["words"]) for row in mine

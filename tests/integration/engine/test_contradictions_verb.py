@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 from engine_world import table
 
-from yaadwatch.engine.sessions import skills
 from yaadwatch.engine.truth import claims, contradictions, resolving
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
@@ -36,10 +35,15 @@ def claimed(tree, id=None, **fields):
     return [(row["subject"], row["attribute"], row["value"], row["holds"]) for row in rows]
 
 
+def port(tree, number, text="The API port is {}", **fields):
+    """Remember a port of the API, and claim it; return the memory's id."""
+    memory = tree.remember(text.format(number), **fields)
+    give(tree, memory, "api", "port", number)
+    return memory
+
+
 def torn(tree):
-    one = tree.remember("The API port is 8080")
-    other = tree.remember("The API listens on port 9090")
-    return one, other
+    return port(tree, "8080"), port(tree, "9090", "The API listens on port {}")
 
 
 def test_two_values_of_one_thing_are_a_contradiction_with_both_sides(repo):
@@ -55,44 +59,6 @@ def test_two_values_of_one_thing_are_a_contradiction_with_both_sides(repo):
     assert row["words"] == f"api port: 8080 ({one[-8:]}) or 9090 ({other[-8:]})"
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "words"),
-    [
-        (
-            "The API times out after 30 seconds",
-            "The API times out after 60 seconds",
-            "api timeout: 30 seconds ({}) or 60 seconds ({})",
-        ),
-        (
-            "We keep 30 days of logs",
-            "Logs are kept for 14 days",
-            "log retention: 30 days ({}) or 14 days ({})",
-        ),
-        (
-            "Set the request timeout to 30 s",
-            "The request timeout is 1 min",
-            "request timeout: 30 s ({}) or 1 min ({})",
-        ),
-        (
-            "The API allows at most 100 requests per minute",
-            "The API is limited to 60 requests per minute",
-            "api requests per minute: 100 ({}) or 60 ({})",
-        ),
-        (
-            "The cleanup job runs every 6 hours",
-            "The cleanup job runs daily",
-            "cleanup job interval: 6 hours ({}) or 1 day ({})",
-        ),
-    ],
-)
-def test_what_a_verb_tells_of_one_thing_is_compared(repo, one, other, words):
-    first, second = repo.remember(one), repo.remember(other)
-
-    (row,) = shown(repo)
-
-    assert row["words"] == words.format(first[-8:], second[-8:])
-
-
 def test_nothing_is_lowered_by_a_contradiction(repo):
     one, other = torn(repo)
     before = [repo.show(one_id)["confidence"] for one_id in (one, other)]
@@ -104,26 +70,35 @@ def test_nothing_is_lowered_by_a_contradiction(repo):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    "text",
     [
-        ("Use tabs in Go files", "Use spaces in Python files"),
-        ("Use tabs in Go files", "Use tabs in Makefiles"),
-        ("The API port is 8080", "The admin API port is 9090"),
-        ("Always run the tests before you push", "Never run the tests before you pull"),
-        ("Python 3.11", "Python 3.12 in CI"),
-        ("We use Python 3", "We use Python 3.11"),
-        ("The request timeout is 30 s", "The request timeout is 30 seconds"),
-        ("We use pnpm", "Use pnpm, not npm"),
-        ("We use npm to publish", "We use pnpm"),
-        ("We migrated from Python 3.9 to 3.11", "We use Python 3.12"),
-        ("The API times out after 1 min", "The API times out after 60 seconds"),
-        ("The API times out after 30 seconds", "The API times out after 5 seconds in tests"),
-        ("The web server is available on port 80", "The database is available on port 5432"),
+        "The API port is 7070",
+        "Use pnpm, not npm",
+        "The API times out after 30 seconds. Python 3.12. Indent with tabs.",
     ],
 )
-def test_similar_words_about_different_things_are_no_contradiction(repo, one, other):
-    repo.remember(one)
-    repo.remember(other)
+def test_words_alone_claim_nothing(repo, text):
+    repo.remember("The API port is 8080. Use npm. Python 3.11.")
+
+    answer = repo.remembered(text)
+
+    assert "contradicts" not in answer
+    assert claimed(repo, all=True) == []
+    assert shown(repo) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("api", "port", "8080"), ("admin api", "port", "9090")),
+        (("python", "version", "3"), ("Python", "version", "3.11")),
+        (("api", "timeout", "1 min"), ("the API", "Timeout", "60 seconds")),
+        (("project", "indentation", "tabs"), ("python files", "indentation", "spaces")),
+    ],
+)
+def test_claims_about_different_things_or_of_the_same_value_are_no_contradiction(repo, one, other):
+    give(repo, repo.remember("One"), *one)
+    give(repo, repo.remember("Another"), *other)
 
     assert shown(repo) == []
 
@@ -132,75 +107,24 @@ def test_what_holds_in_one_folder_does_not_contradict_another(repo):
     repo.write("web/CLAUDE.md", "- We use Python 3.11\n")
     repo.write("api/CLAUDE.md", "- We use Python 3.12\n")
     repo.add()
+    for version in "3.11", "3.12":
+        give(repo, repo.remember(f"We use Python {version}"), "python", "version", version)
 
     assert len(repo.memories()) == 2
     assert shown(repo) == []
 
 
-def test_a_bare_value_is_about_its_heading(repo):
-    repo.write("CLAUDE.md", "# API\n\n- The port is 8080\n\n# Admin\n\n- The port is 9090\n")
-    repo.add()
-
-    assert shown(repo) == []
-    assert ("admin", "port", "9090", True) in claimed(repo)
-
-
-def test_a_value_stays_that_of_its_heading_when_its_memory_is_anchored_anew(repo):
-    said = "The port is {}. See `fetch_with_retry`."
-    repo.write(
-        "CLAUDE.md",
-        f"# Staging\n\n- {said.format(8080)}\n\n# Production\n\n- {said.format(9090)}\n",
-    )
-    repo.commit("rules")
-    repo.add()
-    repo.move("src/net.py", "src/web/net.py")
-    repo.commit("moved")
-
-    assert len(repo.reanchor(all=True)["reanchored"]) == 2
-
-    assert shown(repo) == []
-    assert [one[:3] for one in claimed(repo)] == [
-        ("production", "port", "9090"),
-        ("staging", "port", "8080"),
-    ]
-
-
-def test_what_stands_under_another_environment_or_part_is_about_another_thing(repo):
-    repo.write(
-        "CLAUDE.md",
-        "# Staging\n\n- The API port is 8080\n\n# Production\n\n- The API port is 9090\n\n"
-        "# Frontend\n\n- The request timeout is 30 s\n\n# Ports\n\n- The web port is 80\n",
-    )
-    repo.add()
-    repo.remember("The request timeout is 60 s")
-    assert shown(repo) == []
-
-    repo.remember("The API port is 7070 in production")
-    repo.remember("The web port is 90")
-
-    assert [row["subject"] for row in shown(repo)] == ["api in production", "web"]
-
-
 def test_who_keeps_a_value_keeps_what_says_the_same_without_its_unit(repo):
-    bare = repo.remember("The pool size is 20")
-    repo.remember("The pool size is 20 connections")
-    other = repo.remember("The pool size is 30 connections")
+    sizes = ("20", "20 connections", "30 connections")
+    bare, same, other = (repo.remember(f"The pool size is {size}") for size in sizes)
+    for memory, size in zip((bare, same, other), sizes, strict=True):
+        give(repo, memory, "pool", "size", size)
     (row,) = shown(repo)
 
     done = resolve(repo, row["id"], keep=bare)
 
     assert done["superseded"] == [other]
     assert [one[2] for one in claimed(repo)] == ["20", "20 connections"]
-
-
-def test_bare_values_of_memories_about_different_files_are_not_compared(repo):
-    repo.remember("The timeout is 30 s", files=["src/net.py"])
-    repo.remember("The timeout is 60 s", files=["notes.md"])
-    assert shown(repo) == []
-
-    repo.remember("The timeout is 90 s", files=["notes.md"])
-
-    assert [len(row["sides"]) for row in shown(repo)] == [2]
 
 
 def test_keeping_one_ends_what_the_other_claims_and_supersedes_it(repo):
@@ -223,8 +147,8 @@ def test_keeping_one_ends_what_the_other_claims_and_supersedes_it(repo):
 
 
 def test_a_memory_that_claims_something_else_too_is_not_superseded(repo):
-    one = repo.remember("The API port is 8080. We use Python 3.11.")
-    other = repo.remember("The API port is 9090")
+    one, other = torn(repo)
+    give(repo, one, "python", "version", "3.11")
     (row,) = shown(repo)
 
     done = resolve(repo, row["id"], keep=other)
@@ -246,7 +170,7 @@ def test_those_that_are_not_kept_can_be_forgotten_with_the_reason(repo):
 def test_what_a_persons_file_says_is_not_forgotten_and_then_nothing_is_changed(repo):
     repo.write("CLAUDE.md", "- The API port is 8080\n")
     repo.add()
-    other = repo.remember("The API listens on port 9090")
+    _, other = torn(repo)
 
     with pytest.raises(YaadError) as refused:
         resolve(repo, shown(repo)[0]["id"], keep=other, forget=True)
@@ -263,7 +187,7 @@ def test_both_are_right_and_it_is_not_shown_again(repo):
 
     assert shown(repo) == []
     assert len(claimed(repo)) == 2
-    repo.remember("The API port is 7070")
+    port(repo, "7070")
     assert [len(row["sides"]) for row in shown(repo)] == [3]
 
 
@@ -314,7 +238,7 @@ def test_it_goes_when_its_reason_goes(repo):
     assert shown(repo) == []
     repo.restore(one)
     assert len(shown(repo)) == 1
-    repo.edit(one, "The API port is 9090")
+    give(repo, one, "api", "port", "9090")
     assert shown(repo) == []
 
 
@@ -324,17 +248,6 @@ def test_what_was_settled_and_is_said_again_is_shown_again(repo):
     repo.unlink(other, "supersedes", repo.remember("The API port is 8080"))
 
     assert len(shown(repo)) == 1
-
-
-def test_new_words_supersede_what_the_old_ones_claimed(repo):
-    memory = repo.remember("The API port is 8080")
-
-    repo.edit(memory, "The API port is 9090")
-
-    rows = claims.claims(repo.home, repo.call, id=memory, all=True)["claims"]
-    assert [(row["value"], row["holds"]) for row in rows] == [("8080", False), ("9090", True)]
-    assert rows[1]["supersedes"] == rows[0]["claim"]
-    assert rows[0]["until"] == rows[1]["since"]
 
 
 def test_a_claim_whose_relation_has_ended_is_contradicted(repo):
@@ -366,7 +279,7 @@ def test_a_claim_stands_without_its_relation_or_ends_with_it(repo, how, holds):
 
 
 def test_evidence_a_month_newer_than_the_statement_contradicts_it(repo, world):
-    memory = repo.remember("The API port is 8080")
+    memory = port(repo, "8080")
     world.clock.advance(29 * DAY)
     early = repo.remember("Nobody answered on port 8080", kind="bug")
     repo.link(early, "caused_by", memory)
@@ -384,7 +297,7 @@ def test_evidence_a_month_newer_than_the_statement_contradicts_it(repo, world):
 
 
 def test_confirming_is_newer_than_the_evidence(repo, world):
-    memory = repo.remember("The API port is 8080")
+    memory = port(repo, "8080")
     world.clock.advance(40 * DAY)
     repo.link(repo.remember("Nobody answered", kind="bug"), "caused_by", memory)
     assert len(shown(repo)) == 1
@@ -402,7 +315,7 @@ def _speaks_against(repo, memory):
 
 
 def test_what_was_learned_on_another_branch_is_no_evidence_here(repo, world):
-    memory = repo.remember("The API port is 8080")
+    memory = port(repo, "8080")
     world.clock.advance(40 * DAY)
     repo.git("switch", "-q", "-c", "feature")
     repo.commit("feature")
@@ -414,7 +327,7 @@ def test_what_was_learned_on_another_branch_is_no_evidence_here(repo, world):
 
 
 def test_what_was_superseded_is_no_evidence(repo, world):
-    memory = repo.remember("The API port is 8080")
+    memory = port(repo, "8080")
     world.clock.advance(40 * DAY)
     late = _speaks_against(repo, memory)
 
@@ -436,7 +349,7 @@ def test_evidence_can_be_dated_by_who_gives_the_claim(repo, world):
 
 
 def test_a_relation_that_says_nothing_of_truth_is_no_evidence(repo, world):
-    memory = repo.remember("The API port is 8080")
+    memory = port(repo, "8080")
     world.clock.advance(40 * DAY)
     repo.link(repo.remember("Nobody answered", kind="bug"), "relates_to", memory)
 
@@ -444,9 +357,10 @@ def test_a_relation_that_says_nothing_of_truth_is_no_evidence(repo, world):
 
 
 def test_what_only_another_branch_says_is_not_told_here(repo):
-    repo.remember("The API listens on port 9090")
     repo.write("CLAUDE.md", "- The API port is 8080\n")
     repo.add()
+    give(repo, repo.id_of("The API port is 8080"), "api", "port", "8080")
+    port(repo, "9090")
     assert len(shown(repo)) == 1
 
     repo.write("CLAUDE.md", "")
@@ -455,23 +369,10 @@ def test_what_only_another_branch_says_is_not_told_here(repo):
     assert shown(repo) == []
 
 
-def test_tasks_and_bugs_tell_what_happened_and_claim_nothing(repo):
-    repo.remember("The API port is 8080", kind="task")
-    repo.remember("The API port is 9090", kind="bug")
-
-    assert claimed(repo) == []
-
-
-def test_a_skill_says_how_things_are_done_and_claims_nothing(repo):
-    about = "how a version is made"
-    skills.skill_add(repo.home, repo.call, name="release", description=about, body="Tag it.")
-
-    assert claimed(repo) == []
-
-
 def test_memories_of_the_users_own_contradict_one_another_too(repo):
-    repo.remember("We use pnpm", scope="user")
-    repo.remember("We use npm", scope="user")
+    for name in "pnpm", "npm":
+        memory = repo.remember(f"We use {name}", scope="user")
+        give(repo, memory, "project", "package manager", name)
     (row,) = shown(repo)
 
     resolve(repo, row["id"], both=True)
@@ -493,8 +394,9 @@ def test_an_agent_settles_one_with_its_name(repo):
 
 def test_the_brief_can_ask_for_a_few(repo, world):
     for number in range(5):
-        repo.remember(f"The queue{number} size is 10")
-        repo.remember(f"The queue{number} size is 20")
+        for size in "10", "20":
+            memory = repo.remember(f"The queue{number} size is {size}")
+            give(repo, memory, f"queue{number}", "size", size)
 
     with repo.db() as db:
         few = contradictions.open_contradictions(db, 3, now=world.clock.now())
@@ -518,7 +420,7 @@ def test_a_given_claim_is_masked_and_can_be_ended(repo):
 
 
 def test_given_again_it_takes_the_place_of_what_was_given(repo):
-    memory = repo.remember("The API port is 8080")
+    memory = port(repo, "8080")
     first = give(repo, memory, "api", "owner", "Ada")
     second = give(repo, memory, "the API", "Owner", "Grace")
 
@@ -529,9 +431,9 @@ def test_given_again_it_takes_the_place_of_what_was_given(repo):
 
 
 def test_claims_are_told_by_subject_with_and_without_qualifier(repo):
-    repo.remember("Python 3.11")
-    repo.remember("Python 3.12 in CI")
-    repo.remember("The API port is 8080")
+    give(repo, repo.remember("Python 3.11"), "Python", "version", "3.11")
+    give(repo, repo.remember("Python 3.12 in CI"), "Python in CI", "version", "3.12")
+    port(repo, "8080")
 
     assert claimed(repo, subject="Python") == [
         ("python", "version", "3.11", True),
@@ -554,26 +456,6 @@ def test_a_claim_that_cannot_be_is_refused_and_nothing_is_stored(repo, fields, c
     assert claimed(repo, all=True) == []
 
 
-def test_claims_are_in_the_transaction_of_the_memory(repo, monkeypatch):
-    """Whatever goes wrong after the node is stored takes its claims along."""
-    from yaadwatch.engine.remember import batch_write
-
-    written = []
-
-    def broken(conn, *_):
-        written.extend(conn.execute("SELECT * FROM claims"))
-        raise YaadError(Code.UNAVAILABLE, "no space")
-
-    monkeypatch.setattr(batch_write.log, "append_all", broken)
-    with pytest.raises(YaadError, match="no space"):
-        repo.remember("The API port is 8080")
-
-    assert "8080" in repr(written)
-
-    assert claimed(repo, all=True) == []
-    assert repo.memories() == []
-
-
 def test_an_erased_memory_leaves_no_claim(repo):
     from yaadwatch.engine.inout import erasing
 
@@ -588,8 +470,8 @@ def test_an_erased_memory_leaves_no_claim(repo):
 
 
 def test_what_was_settled_at_once_is_told_once(repo):
-    for port in (8080, 9090, 7070):
-        repo.remember(f"The API port is {port}")
+    for number in ("8080", "9090", "7070"):
+        port(repo, number)
     (row,) = found(repo)["contradictions"]
     kept = row["sides"][0]["node"]
     resolving.resolve(repo.home, repo.call, id=row["id"], keep=kept)

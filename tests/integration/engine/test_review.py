@@ -502,8 +502,9 @@ def test_index_of_exported_pages_quotes_every_memory(claude, tmp_path):
 
 
 def test_a_contradiction_quotes_what_an_agent_claims(claude):
-    claude.remember("The API port is 8080")
+    claude.claim(claude.remember("The API port is 8080"), "api", "port", "8080")
     note = states(claude, "The API port is 9090", name="codex")["id"]
+    claude.claim(note, "api", "port", "9090")
 
     found = ask(claude, "contradictions")["contradictions"][0]
     assert '"9090"' in found["words"]

@@ -225,9 +225,11 @@ class TestShown:
         claude.recall("pnpm")
         mine = claude.remember("The database port is 5432")
         session = claude.end()["session"]["id"]
+        repo.claim(port, "api", "port", "8080")
+        repo.claim(mine, "database", "port", "5432")
         before = claude.receipt(session)
-        repo.remember("The API port is 9090")
-        repo.remember("The database port is 5433")
+        repo.claim(repo.remember("The API port is 9090"), "api", "port", "9090")
+        repo.claim(repo.remember("The database port is 5433"), "database", "port", "5433")
         repo.link(repo.remember("We use yarn for everything"), "supersedes", manager)
 
         after = claude.receipt(session)
@@ -891,8 +893,9 @@ class TestTasks:
 
 class TestBrief:
     def test_contradictions_come_before_the_rules(self, repo, claude):
-        repo.remember("The API port is 8080", kind="convention")
-        repo.remember("The API listens on port 9090", kind="convention")
+        for port in "8080", "9090":
+            memory = repo.remember(f"The API listens on port {port}", kind="convention")
+            repo.claim(memory, "api", "port", port)
         told = claude.context()
         assert (told["contradictions"], told["rules"]) == (1, 2)
         brief = told["brief"]

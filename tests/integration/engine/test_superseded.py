@@ -75,6 +75,12 @@ def type_in(tree, old, new, path=CLAUDE):
     tree.sync()
 
 
+def retrying(tree, memory, value, **fields):
+    """Let a memory claim how often the client retries; return its id."""
+    tree.claim(memory, "client", "retries", value, **fields)
+    return memory
+
+
 def listed(tree):
     return contradictions.contradictions(tree.home, tree.call)["contradictions"]
 
@@ -346,8 +352,9 @@ class TestPeopleAndAgents:
         assert not links.link(tree.home, agent(tree), id=pnpm, kind="supersedes", to=yarn)["made"]
 
     def test_an_agent_hides_no_contradiction_by_its_own_words(self, tree):
-        three = rule(tree, THREE)
+        three = retrying(tree, rule(tree, THREE), "3")
         five = by_agent(tree, FIVE, kind="fact")["id"]
+        retrying(tree, five, "5", call=agent(tree))
         before = confidence_in_half_a_year(tree, three)
 
         links.link(tree.home, agent(tree), id=five, kind="supersedes", to=three)
@@ -431,7 +438,8 @@ class TestPeopleAndAgents:
 
 class TestSaidAgain:
     def test_what_a_person_says_again_holds_again_and_contradicts(self, tree):
-        three, five = tree.remember(THREE), tree.remember(FIVE)
+        three = retrying(tree, tree.remember(THREE), "3")
+        five = retrying(tree, tree.remember(FIVE), "5")
         settle(tree, five)
         assert listed(tree) == []
 
@@ -443,12 +451,10 @@ class TestSaidAgain:
         assert len(listed(tree)) == 1
 
     @pytest.mark.parametrize("say", SAYINGS_SAME.values(), ids=SAYINGS_SAME)
-    @pytest.mark.parametrize("how", ["one is kept", "none is"])
-    def test_so_does_each_way_in_which_it_is_said_after_it_was_settled(self, tree, say, how):
-        three, five = rule(tree, THREE), rule(tree, FIVE)
-        settle(tree, five if how == "one is kept" else None, none=how == "none is")
-        if how == "none is":
-            tree.remember(FIVE)
+    def test_so_does_each_way_in_which_it_is_said_after_it_was_settled(self, tree, say):
+        three = retrying(tree, rule(tree, THREE), "3")
+        five = retrying(tree, rule(tree, FIVE), "5")
+        settle(tree, five)
 
         answer = say(tree, three)
 
@@ -458,7 +464,8 @@ class TestSaidAgain:
 
     @pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
     def test_so_it_is_when_the_relation_of_a_decision_ends(self, tree, end):
-        three, five = rule(tree, THREE), rule(tree, FIVE)
+        three = retrying(tree, rule(tree, THREE), "3")
+        five = retrying(tree, rule(tree, FIVE), "5")
         settle(tree, five)
 
         end(tree, five, three)
@@ -477,7 +484,8 @@ class TestSaidAgain:
         ids=["edited", "confirmed", "pinned", "restored"],
     )
     def test_whatever_states_it_anew_does_that(self, tree, again):
-        three, five = tree.remember(THREE), tree.remember(FIVE)
+        three = retrying(tree, tree.remember(THREE), "3")
+        five = retrying(tree, tree.remember(FIVE), "5")
         settle(tree, five)
 
         again(tree, three)
@@ -487,7 +495,8 @@ class TestSaidAgain:
         assert [one for one in history if one["kind"] == "supersedes" and one["until"]]
 
     def test_one_that_was_pinned_before_is_pinned_anew(self, tree):
-        three, five = tree.remember(THREE, pin=True), tree.remember(FIVE)
+        three = retrying(tree, tree.remember(THREE, pin=True), "3")
+        five = retrying(tree, tree.remember(FIVE), "5")
         settle(tree, five)
 
         tree.pin(three)
@@ -496,7 +505,8 @@ class TestSaidAgain:
 
     @pytest.mark.parametrize("say", [curate.confirm, curate.pin])
     def test_who_states_it_anew_hears_what_it_contradicts(self, tree, say):
-        three, five = tree.remember(THREE), tree.remember(FIVE)
+        three = retrying(tree, tree.remember(THREE), "3")
+        five = retrying(tree, tree.remember(FIVE), "5")
         tree.link(five, "supersedes", three)
 
         answer = say(tree.home, tree.call, id=three)
@@ -512,16 +522,9 @@ class TestSaidAgain:
 
         assert said(answer["superseded_by"]) == [{"id": pnpm, "text": PNPM}]
 
-    def test_an_edit_to_another_value_contradicts(self, tree):
-        three, five = tree.remember(THREE), tree.remember(FIVE)
-        settle(tree, five)
-
-        answer = tree.edit(three, "The client retries 7 times")
-
-        assert [one["value"] for one in answer["contradicts"]] == ["7"]
-
     def test_tags_and_looking_at_it_do_not(self, tree):
-        three, five = tree.remember(THREE), tree.remember(FIVE)
+        three = retrying(tree, tree.remember(THREE), "3")
+        five = retrying(tree, tree.remember(FIVE), "5")
         settle(tree, five)
 
         assert not {"contradicts", "superseded_by"} & tree.unpin(three).keys()
@@ -570,10 +573,10 @@ class TestFiles:
         self, tree
     ):
         type_in(tree, "- Keep functions short\n", f"- Keep functions short\n- {THREE}\n")
-        five = tree.remember(FIVE)
+        three = tree.remembered(THREE)["id"]
+        retrying(tree, three, "3")
+        five = retrying(tree, tree.remember(FIVE), "5")
         before = tree.read(CLAUDE)
-        (one,) = listed(tree)
-        three = next(side["node"] for side in one["sides"] if side["node"] != five)
 
         done = settle(tree, five)
 
@@ -664,7 +667,8 @@ class TestBranches:
 
 class TestClaims:
     def test_what_is_superseded_by_something_forgotten_claims_again(self, repo):
-        three, five = repo.remember(THREE), repo.remember(FIVE)
+        three = retrying(repo, repo.remember(THREE), "3")
+        five = retrying(repo, repo.remember(FIVE), "5")
         seven = repo.remember("The client was rewritten")
         repo.link(seven, "supersedes", three)
         assert listed(repo) == []
@@ -676,8 +680,9 @@ class TestClaims:
 
     @pytest.mark.parametrize("how", ["keeps its own", "keeps none"])
     def test_an_agent_ends_for_its_own_words_nothing_that_a_person_said(self, tree, how):
-        rule(tree, THREE)
+        retrying(tree, rule(tree, THREE), "3")
         five = by_agent(tree, FIVE, kind="fact")["id"]
+        retrying(tree, five, "5", call=agent(tree))
         decision = {"keep": five} if how == "keeps its own" else {"keep": None, "none": True}
 
         with pytest.raises(YaadError) as refused:
@@ -689,8 +694,9 @@ class TestClaims:
         assert contradictions.contradictions(tree.home, tree.call, settled=True)["settled"] == []
 
     def test_an_agent_settles_for_what_a_person_said(self, tree):
-        three = rule(tree, THREE)
+        three = retrying(tree, rule(tree, THREE), "3")
         five = by_agent(tree, FIVE)["id"]
+        retrying(tree, five, "5", call=agent(tree))
 
         done = settle(tree, three, call=agent(tree))
 
@@ -699,8 +705,9 @@ class TestClaims:
         assert listed(tree) == []
 
     def test_what_an_agent_put_in_vain_in_the_place_of_what_is_kept_is_in_nobodys_way(self, tree):
-        three = rule(tree, THREE)
+        three = retrying(tree, rule(tree, THREE), "3")
         five = by_agent(tree, FIVE)["id"]
+        retrying(tree, five, "5", call=agent(tree))
         links.link(tree.home, agent(tree), id=five, kind="supersedes", to=three)
 
         done = settle(tree, three)
@@ -710,7 +717,8 @@ class TestClaims:
         assert block(tree) == [THREE]
 
     def test_what_is_superseded_claims_nothing_now_and_again_without_what_stands_there(self, tree):
-        three, five = rule(tree, THREE), rule(tree, FIVE)
+        three = retrying(tree, rule(tree, THREE), "3")
+        five = retrying(tree, rule(tree, FIVE), "5")
         done = settle(tree, five)
         assert (done["superseded"], done["ended"]) == ([three], [])
         assert claimed(tree) == [("5", True)]
@@ -719,46 +727,53 @@ class TestClaims:
         tree.forget(five)
 
         assert claimed(tree) == [("3", True)]
-        answer = tree.remembered("The client retries 7 times")
+        seven = tree.remember("The client retries 7 times")
+        answer = tree.claim(seven, "client", "retries", "7")
         assert [one["value"] for one in answer["contradicts"]] == ["7"]
 
     def test_on_a_branch_without_what_is_kept_the_other_one_claims_still(self, tree):
-        three = rule(tree, THREE)
+        three = retrying(tree, rule(tree, THREE), "3")
         tree.git("switch", "-q", "-c", "feature")
         tree.commit("feature")
-        settle(tree, rule(tree, FIVE))
+        settle(tree, retrying(tree, rule(tree, FIVE), "5"))
 
         tree.git("switch", "-q", "main")
 
         assert claimed(tree) == [("3", True)]
-        answer = tree.remembered("The client retries 7 times")
+        seven = tree.remember("The client retries 7 times")
+        answer = tree.claim(seven, "client", "retries", "7")
         assert [one["id"] for one in answer["contradicts"][0]["against"]] == [three]
 
     def test_what_another_branch_superseded_loses_here_the_claim_alone_if_it_says_more(self, tree):
-        more = rule(tree, f"{THREE}. The API port is 8080.")
+        more = retrying(tree, rule(tree, f"{THREE}. The API port is 8080."), "3")
+        tree.claim(more, "api", "port", "8080")
         tree.git("switch", "-q", "-c", "feature")
         tree.commit("feature")
         tree.link(rule(tree, "The client was rewritten"), "supersedes", more)
         tree.git("switch", "-q", "main")
 
-        done = settle(tree, rule(tree, FIVE))
+        done = settle(tree, retrying(tree, rule(tree, FIVE), "5"))
 
         assert (done["superseded"], len(done["ended"])) == ([], 1)
         assert more in {one["id"] for one in done["still_rules"]}
 
     def test_rules_that_say_still_what_is_not_kept_are_told(self, tree):
-        more = rule(tree, f"{THREE}. The API port is 8080.")
-        five = rule(tree, FIVE)
+        more = retrying(tree, rule(tree, f"{THREE}. The API port is 8080."), "3")
+        tree.claim(more, "api", "port", "8080")
+        five = retrying(tree, rule(tree, FIVE), "5")
 
         assert said(settle(tree, five)["still_rules"]) == [{"id": more, "text": f"{THREE}."}]
-        seven = rule(tree, "The client retries 7 times")
+        seven = retrying(tree, rule(tree, "The client retries 7 times"), "7")
         done = settle(tree, None, none=True)
 
         assert {one["id"] for one in done["still_rules"]} == {five, seven}
 
     def test_a_persons_file_that_says_more_than_what_is_not_kept_is_told(self, tree):
-        type_in(tree, "- Keep functions short\n", f"- {THREE}. The API port is 8080.\n")
-        five = rule(tree, FIVE)
+        words = f"{THREE}. The API port is 8080."
+        type_in(tree, "- Keep functions short\n", f"- {words}\n")
+        more = retrying(tree, tree.remember(words), "3")
+        tree.claim(more, "api", "port", "8080")
+        five = retrying(tree, rule(tree, FIVE), "5")
 
         done = settle(tree, five)
 

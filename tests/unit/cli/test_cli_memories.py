@@ -94,8 +94,7 @@ CONTRADICTS = {
         {
             "id": "01a21371-ff82-72f0-8ed3-6168ff44979b",
             "value": "3",
-            "text": "The client is old.",
-            "sentence": "The client retries 3 times",
+            "text": "The client retries 3 times",
         }
     ],
     "more": 2,
@@ -121,7 +120,7 @@ def test_what_a_statement_contradicts_is_said_with_what_to_do(words, operation, 
     at = ran.lines.index(before)
     assert ran.lines[at - 5 : at] == [
         "  contradicts what is remembered of client retries in web/: 5 here, but",
-        "    3 in ff44979b  The client is old. … The client retries 3 times",
+        "    3 in ff44979b  The client retries 3 times",
         "    and in 2 more",
         "  Settle it: yaadwatch resolve 04994b3c --keep MEMORY, --both or --none",
         "  All of them: yaadwatch contradictions",

@@ -30,8 +30,8 @@ def add_claims(commands: Commands) -> Parser:
             ("yaadwatch claims add 5c01f2e4 api port 8080", "add a claim"),
             ("yaadwatch claims end 12", "it no longer holds"),
         ],
-        more="A claim comes from a sentence that states one value and nothing else, such as\n"
-        '"The API port is 8080". Two values for the same thing: yaadwatch contradictions',
+        more="A claim gives a subject a value, for yaadwatch to compare. Words alone claim\n"
+        "nothing: claims are added. Two values for one thing: yaadwatch contradictions",
     )
     command.add_argument(
         "what",

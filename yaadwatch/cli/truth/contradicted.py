@@ -28,10 +28,9 @@ def tell(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 2) -> No
             indent=indent,
         )
         for side in one["against"]:
-            later = f" … {stated(side['sentence'], [side])}" if side.get("sentence") else ""
             terminal.line(
                 styled(stated(side["value"], [side]), "yellow"),
-                f" in {short(side['id'])}  {worded(side)}{later}",
+                f" in {short(side['id'])}  {worded(side)}",
                 indent=indent + 2,
                 hang=4,
             )

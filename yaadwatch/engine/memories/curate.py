@@ -7,7 +7,7 @@ from datetime import datetime
 
 from yaadwatch.core import privacy, text
 from yaadwatch.core.quoting import quoted
-from yaadwatch.engine import claiming, json_views, node_changes, succession
+from yaadwatch.engine import json_views, node_changes, succession
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts import ageing, doubting
 from yaadwatch.engine.doubts.places import said_in
@@ -153,7 +153,6 @@ def confirm(home: Home, call: Call, *, id: str, anyway: bool = False) -> dict[st
         away = succession.away(home, held.shelf)
 
         def change(conn: Connection) -> None:
-            claiming.again(conn, confirmed, now)
             node_changes.confirm(
                 conn, home, confirmed, rests_on.anchors, now, actor=call.origin, away=away
             )
@@ -261,7 +260,6 @@ def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str
     def change(conn: Connection, node: Node, now: datetime) -> Node:
         _refuse_archived(node)
         if pinned:
-            claiming.again(conn, node, now)
             agreements.offer(conn, [node.id])
         if node.pinned == pinned:
             return node

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from yaadwatch.core import text
-from yaadwatch.engine import claiming, json_views, node_changes, succession
+from yaadwatch.engine import json_views, node_changes, succession
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.memories import curate, mend, proposing
 from yaadwatch.engine.remember import preparing, relating
@@ -127,7 +127,6 @@ def bring_back(
             node_changes.refuse_twin(conn, back)
             node_changes.refuse_said(conn, node, back.text)
             node_changes.index(conn, back)
-            claiming.take(conn, back, now)
             hold = node_changes.confirm(
                 conn,
                 home,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from yaadwatch.core import text as texts
 from yaadwatch.core.recall.brief import said_where
-from yaadwatch.engine import claiming, json_views, node_changes, stale, succession
+from yaadwatch.engine import json_views, node_changes, stale, succession
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import session_text
@@ -331,10 +331,6 @@ def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) 
         node_changes.refuse_said(conn, done.before, done.after.text)
     node_changes.index(conn, done.after)
     now = done.after.updated_at
-    if done.after.text == done.before.text:
-        claiming.again(conn, done.after, now)  # a file may say it under headings
-    else:
-        claiming.take(conn, done.after, now)
     hold = node_changes.confirm(
         conn,
         home,

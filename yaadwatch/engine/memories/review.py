@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from bridges.agents import CARRIERS
-from yaadwatch.engine import claiming, json_views, node_changes
+from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import session_text
@@ -314,7 +314,6 @@ def _approve(
     nodes.replace(conn, done, expected_version=node.version)
     versions.add(conn, node_changes.version_of(done, now, APPROVED, actor))
     dismissing.lift(conn, [node.text], actor=actor)
-    claiming.again(conn, done, now)
     body: dict[str, object] = {"change": APPROVED}
     log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node_id, body=body))
     return json_views.attributed(conn, [json_views.changed_row(done)])[0]

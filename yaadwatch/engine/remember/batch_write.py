@@ -10,21 +10,20 @@ from datetime import datetime
 
 from yaadwatch.core.ingest import likeness
 from yaadwatch.core.text import text_hash
-from yaadwatch.engine import claiming, node_changes
+from yaadwatch.engine import node_changes
 from yaadwatch.engine.node_changes import NAMED
 from yaadwatch.engine.remember import relating
 from yaadwatch.engine.remember.existing_rows import Standing
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
-from yaadwatch.model.claims import Claimed
 from yaadwatch.model.edges import Edge, free_from
 from yaadwatch.model.nodes import THINGS, Node, Version
 from yaadwatch.store import anchors, edges, flags, fulltext, nodes, sightings
 from yaadwatch.store import events as log
 from yaadwatch.store.codec import to_json
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth import claims, versions
+from yaadwatch.store.truth import versions
 from yaadwatch.store.whole.derived import NOT_INDEXED
 
 
@@ -57,7 +56,6 @@ class Making:
         self._bodies: dict[tuple[object, ...], str] = {}
         self._nodes: list[Node] = []
         self._begins: dict[str, int] = {}
-        self._claims: list[Claimed] = []
         self._anchors: list[tuple[str, Anchor]] = []
         self._edges: list[Edge] = []
         self._events: list[tuple[str, str, str]] = []
@@ -66,7 +64,6 @@ class Making:
         self._versions: list[Version] = []
         self._words: list[tuple[int, str, str, str]] = []
         self._wordless: list[int] = []
-        self._ended: list[int] = []  # claims
         self._loose: list[tuple[int, str]] = []  # anchors gathered before, whose go then
         self._closed: dict[int, Edge] = {}
         self._unhidden: list[Node] = []
@@ -86,7 +83,6 @@ class Making:
         *,
         rests_on: Sequence[Anchor],
         names: Sequence[str],
-        headings: Sequence[str],
     ) -> set[str]:
         """Gather a memory; return the ids of the entities that it and others may touch.
 
@@ -94,13 +90,11 @@ class Making:
             node: the memory; its id is new.
             rests_on: its anchors, whatever node they name.
             names: packages, addresses and ports that its words name.
-            headings: those that it stands under.
         """
         self._nodes.append(node)
         self._begins[node.id] = likeness.number(node.text)
         if node.key is not None:
             self._keys[node.key] = node.id
-        self._claims += claiming.said(node, self._now, headings=headings)
         self._tell(events.NODE_CREATED, node, ("kind", node.kind))
         touched: dict[str, None] = {}
         for anchor in rests_on:
@@ -119,7 +113,6 @@ class Making:
         *,
         rests_on: Sequence[Anchor],
         names: Sequence[str],
-        headings: Sequence[str],
         actor: str,
         reason: str,
     ) -> tuple[set[str], Sequence[Edge]]:
@@ -131,7 +124,6 @@ class Making:
             standing: what stands of it, and perhaps of others.
             rests_on: its anchors, whatever node they name; it has no others any more.
             names: packages, addresses and ports that its words name, and no others any more.
-            headings: those that it stands under.
             actor: who makes it so.
             reason: why, '' when that goes without saying.
 
@@ -150,10 +142,6 @@ class Making:
         else:
             said = node_changes.words_of(node.text, tags=node.tags, key=node.key)
             self._words.append((standing.nums[node.id], *said))
-        claimed = standing.claimed.get(node.id, ())
-        ended, new = claiming.retold(node, claimed, self._now, headings=headings)
-        self._ended += ended
-        self._claims += new
         if node.id in standing.anchored:
             self._loose.append((len(self._anchors), node.id))
         self._anchors += [(node.id, anchor) for anchor in rests_on]
@@ -210,9 +198,6 @@ class Making:
                 if one.kind not in NOT_INDEXED
             ),
         )
-        if self._ended:
-            claims.end(conn, self._ended, now)
-        claims.insert_all(conn, self._claims)
         self._write_anchors()
         edges.close_all(conn, self._closed.values(), now)
         edges.add_all(conn, self._edges)
@@ -224,9 +209,9 @@ class Making:
         if self._anchors:
             sightings.drop_everywhere(conn, {anchor.path for _, anchor in self._anchors})
         for gathered in (
-            *(self._nodes, self._claims, self._anchors, self._edges, self._events, self._begins),
+            *(self._nodes, self._anchors, self._edges, self._events, self._begins),
             *(self._keys, self._let_go, self._changed, self._versions, self._words),
-            *(self._wordless, self._ended, self._loose, self._closed, self._unhidden),
+            *(self._wordless, self._loose, self._closed, self._unhidden),
         ):
             gathered.clear()
 

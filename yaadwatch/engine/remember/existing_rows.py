@@ -4,11 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from yaadwatch.model.claims import Claimed
 from yaadwatch.model.edges import Edge
 from yaadwatch.store import anchors, edges, nodes, provenance
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth import claims
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,14 +16,12 @@ class Standing:
     Args:
         nums: the numbers that the index knows them by.
         edges: see `edges.of_nodes`.
-        claimed: what each claimed, ended claims too.
         anchored: those that rest on something.
         unsaid: those that a person's file said once, and does not say now.
     """
 
     nums: Mapping[str, int]
     edges: Mapping[str, Sequence[Edge]]
-    claimed: Mapping[str, Sequence[Claimed]]
     anchored: Collection[str]
     unsaid: Collection[str]
 
@@ -36,7 +32,6 @@ class Standing:
         return cls(
             nums=nodes.nums(conn, ids),
             edges=edges.of_nodes(conn, ids),
-            claimed=claims.of_nodes(conn, ids),
             anchored=frozenset(node for node, there in rests_on.items() if there),
             unsaid=frozenset(provenance.unsaid(conn, ids)),
         )

@@ -8,7 +8,7 @@ from typing import Final
 from yaadwatch.core import text
 from yaadwatch.core.quoting import quoted
 from yaadwatch.core.truth.claiming.statements import HOLDS_IN, place_of
-from yaadwatch.engine import claiming, node_changes, succession
+from yaadwatch.engine import node_changes, succession
 from yaadwatch.engine.agent_files import package_scope
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.learning import lessons
@@ -188,7 +188,6 @@ def change(
         standing,
         rests_on=item.anchors,
         names=item.entities,
-        headings=item.draft.headings,
         actor=item.draft.origin,
         reason=reason,
     )
@@ -374,9 +373,7 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
 
 
 def _add(making: Making, item: Ready, node: Node) -> set[str]:
-    return making.add(
-        node, rests_on=item.anchors, names=item.entities, headings=item.draft.headings
-    )
+    return making.add(node, rests_on=item.anchors, names=item.entities)
 
 
 def _said_again(
@@ -389,7 +386,6 @@ def _said_again(
         )
     node = _given(item, known, now, kept=is_kept_from(conn, item.draft.origin, known.id))
     node_changes.index(conn, node)
-    claiming.again(conn, node, now)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     origin = item.draft.origin
     reason = f"said again, {FROM_GIT}" if item.draft.from_git else "said again"

@@ -8,7 +8,7 @@ from bridges.rules import Statement
 from yaadwatch.core import text
 from yaadwatch.core.sync.inventory import Place
 from yaadwatch.core.sync.plan import Plan, Superseded
-from yaadwatch.engine import claiming, node_changes, succession
+from yaadwatch.engine import node_changes, succession
 from yaadwatch.engine.remember import preparing, relating, storing
 from yaadwatch.engine.remember.drafts import NEW, Draft, Ready
 from yaadwatch.engine.syncing.deciding import Decided, as_stored
@@ -211,7 +211,6 @@ class _Commit:
         self._changed(conn, edited, "edited", reason)
         self._stated_anew(conn, node.id)
         node_changes.index(conn, edited)
-        claiming.take(conn, edited, self._now)
         resting = [replace(anchor, node=node.id) for anchor in item.anchors]
         hold = node_changes.rest_on(conn, self._home, edited, resting, self._now)
         node_changes.settle(conn, edited, item.where, self._now, reworded=True)

@@ -76,7 +76,7 @@ def add_claim(
     evidence_at: str | None = None,
     edge: int | None = None,
 ) -> dict[str, object]:
-    """Say what a memory claims besides its words; the answer is Claim.
+    """Say what a memory claims; the answer is Claim.
 
     What it claimed of the same subject and attribute by a caller's word ends now.
 
@@ -127,9 +127,7 @@ def add_claim(
         former = [
             one
             for one in table.of_node(conn, held.id)
-            if (one.subject, one.attribute) == (given.subject, given.attribute)
-            and one.source != table.TEXT
-            and _holds(one, now)
+            if (one.subject, one.attribute) == (given.subject, given.attribute) and _holds(one, now)
         ]
         table.end(conn, [one.id for one in former], now)
         number = table.insert(
@@ -140,7 +138,7 @@ def add_claim(
                 attribute=given.attribute,
                 value=given.value,
                 sense=given.sense,
-                place=claiming.place_of(node.origin),
+                place=claiming.holds_in(node),
                 source=call.origin,
                 evidence=given.evidence,
                 evidence_at=at,
@@ -168,9 +166,6 @@ def add_claim(
 
 def end_claim(home: Home, call: Call, *, claim: int) -> dict[str, object]:
     """Say that a claim no longer holds; the answer is Claim.
-
-    One that the words of a memory make comes back when they are said again: to change what it says,
-    edit it.
 
     Raises:
         YaadError: NOT_FOUND when there is no such claim.

@@ -13,7 +13,6 @@ from yaadwatch.engine.truth import contradictions
 from yaadwatch.engine.truth.contradictions import Contradiction, Side
 from yaadwatch.engine.workspace import Home
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth.claims import TEXT
 
 AGAINST_MAX: Final = 5
 """Memories that are told for each value, at most."""
@@ -58,15 +57,7 @@ def _row(conn: Connection, one: Contradiction, node: str) -> Mapping[str, object
 
 
 def _side(side: Side) -> Mapping[str, object]:
-    """Return a memory by its beginning, and the sentence that says the value if it is not there."""
-    beginning, sentence = side.node.summary, side.claim.evidence
-    later = side.claim.source == TEXT and sentence not in beginning
-    return {
-        "id": side.node.id,
-        "value": side.claim.value,
-        "text": beginning,
-        "sentence": sentence if later else None,
-    }
+    return {"id": side.node.id, "value": side.claim.value, "text": side.node.summary}
 
 
 def _against(one: Contradiction, mine: Sequence[Side]) -> Sequence[Side]:

@@ -12,7 +12,6 @@ from typing import Final
 
 from yaadwatch.core.quoting import as_name, quoted
 from yaadwatch.core.truth.claiming import pairing
-from yaadwatch.core.truth.claiming.statements import PROJECT
 from yaadwatch.engine import branch_ancestry, json_views
 from yaadwatch.engine.store_lookup import Shelf, Shelves, shelves
 from yaadwatch.engine.workspace import PERSON, Call, Home
@@ -26,7 +25,7 @@ from yaadwatch.model.settings import (
     CONTRADICTIONS_MAX,
     EVIDENCE_NEWER,
 )
-from yaadwatch.store import anchors, nodes, provenance
+from yaadwatch.store import nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import authority, claims
@@ -182,33 +181,20 @@ def _values(
 ) -> list[Clash]:
     """Return pairs of claims that give one thing two values, at most `limit` of each thing.
 
-    With `node`, only of things that this memory is in a pair about, and its pairs first. Two claims
-    about nothing in particular are compared only if their memories rest on a file in common, or
-    one on none.
+    With `node`, only of things that this memory is in a pair about, and its pairs first.
     """
     torn = table.torn(conn, now=now, hidden=hidden, node=node)
     if not torn:
         return []
     both = table.both_right(conn, {one.claim for sides in torn.values() for one in sides})
-    bare = {one.node for thing, sides in torn.items() for one in sides if thing.subject == PROJECT}
-    files = {
-        of: {anchor.path for anchor in resting}
-        for of, resting in anchors.of_nodes(conn, bare).items()
-    }
 
     def are_both_right(one: Stated, other: Stated) -> bool:
         return (min(one.claim, other.claim), max(one.claim, other.claim)) in both
 
-    def may_be_both_right(one: Stated, other: Stated) -> bool:
-        mine, theirs = files[one.node], files[other.node]
-        apart = mine and theirs and mine.isdisjoint(theirs)
-        return bool(apart) or are_both_right(one, other)
-
     found: list[tuple[int, int]] = []
     things = 0
     for thing, sides in torn.items():
-        together = may_be_both_right if thing.subject == PROJECT else are_both_right
-        pairs = pairing.pairs(thing.attribute, sides, together, limit=limit, of=node or "")
+        pairs = pairing.pairs(thing.attribute, sides, are_both_right, limit=limit, of=node or "")
         found += pairs
         things += bool(pairs)
         if things >= CONTRADICTIONS_MAX:
@@ -243,7 +229,7 @@ def _strange(conn: Connection, known: Mapping[int, Claimed]) -> Callable[[Claime
     persons = authority.approved(conn, {one.node for one in known.values()})
 
     def is_strange(claim: Claimed) -> bool:
-        return claim.node not in persons or claim.source not in (claims.TEXT, PERSON)
+        return claim.node not in persons or claim.source != PERSON
 
     return is_strange
 

@@ -213,8 +213,7 @@ def _refuse_persons(
     if decided.kept is not None and decided.kept.id in persons:
         return
     for side in losing:
-        source = side.claim.source
-        if side.node.id in persons if source == claims.TEXT else succession.is_person(source):
+        if succession.is_person(side.claim.source):
             raise YaadError(
                 Code.REFUSED,
                 f'A person said "{side.node.summary}" ({called(side.node.id)}), and only a person '

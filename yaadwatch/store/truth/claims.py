@@ -10,9 +10,6 @@ from yaadwatch.model.claims import Claimed
 from yaadwatch.store.codec import from_ms, from_ms_or_null, json_list, to_ms, to_ms_or_null
 from yaadwatch.store.graph.supersession import given_way
 
-TEXT: Final = "text"
-"""The source of a claim that was taken from the words of its memory."""
-
 _COLUMNS: Final = (
     "claims.id, claims.node, claims.subject, claims.attribute, claims.value, claims.sense,"
     " claims.place, claims.source, claims.evidence, claims.evidence_ms, claims.edge,"
@@ -76,18 +73,6 @@ def of_node(conn: apsw.Connection, node: str) -> list[Claimed]:
     """Return what a memory claims, ended claims too, in the order they were made."""
     rows = conn.execute(f"SELECT {_COLUMNS} FROM claims WHERE node = ? ORDER BY id", (node,))  # noqa: S608
     return list(map(_claim, rows))
-
-
-def of_nodes(conn: apsw.Connection, nodes: Iterable[str]) -> dict[str, list[Claimed]]:
-    """Return what memories claim, as `of_node` does, by memory; those without are left out."""
-    rows = conn.execute(
-        f"SELECT {_COLUMNS} FROM claims WHERE node IN (SELECT value FROM json_each(?)) ORDER BY id",  # noqa: S608
-        (json_list(nodes),),
-    )
-    claimed: dict[str, list[Claimed]] = {}
-    for one in map(_claim, rows):
-        claimed.setdefault(one.node, []).append(one)
-    return claimed
 
 
 def found(

@@ -1,4 +1,4 @@
-"""What the forms of statements are made of: amounts, qualifiers, nouns; how they are compared."""
+"""How given values and subjects are compared: amounts in their base unit, nouns, versions."""
 
 import re
 from math import isclose
@@ -7,9 +7,6 @@ from typing import Final
 from yaadwatch.core.truth.claiming.words import SAME, UNITS
 
 UNIT: Final = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
-QUALIFIER: Final = (
-    r"(?: (?P<where>(?:in|for|on|at|during|by) (?:the )?[\w./*-]+(?: [\w./*-]+){0,2}))?"
-)
 # Not "1,5": whether that is 15 or a half more than 1 depends on who wrote it.
 NUMBER: Final = r"\d+(?:[,_]\d{3})*(?:\.\d+)?"
 AMOUNT: Final = re.compile(rf"(?P<number>{NUMBER}) ?(?P<unit>{UNIT})?")
@@ -20,11 +17,6 @@ _FACTORS: Final = {
     for base, _ in UNITS.values()
 }
 _ARTICLE = re.compile(r"^(?:the|a|an|our|its|their|this|that|my|your) ", re.IGNORECASE)
-
-
-def without_article(words: str) -> str:
-    """Return words without the article that they begin with."""
-    return _ARTICLE.sub("", words, count=1)
 
 
 def sense(value: str) -> str:
@@ -104,18 +96,3 @@ def as_noun(words: str) -> str:
 def stripped(words: str) -> str:
     """Return words in one line, without quotes and marks around them."""
     return " ".join(words.split()).strip(" `'\"*.,;:")
-
-
-def qualified(subject: str, where: str | None) -> str:
-    """Return a subject with what qualifies it: "project in go files"."""
-    if not where:
-        return subject
-    return f"{subject} {' '.join(word for word in where.lower().split() if word != 'the')}"
-
-
-def may_hold(text: str, words: tuple[str, ...]) -> bool:
-    """Return whether one of these words is in a text; one that is not all ASCII may fold to it."""
-    if not text.isascii():
-        return True
-    lowered = text.lower()
-    return any(map(lowered.__contains__, words))
