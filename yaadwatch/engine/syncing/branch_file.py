@@ -57,11 +57,11 @@ class BranchFile:
     @property
     def refusal(self) -> str:
         """Why no block may be written; '' when one may."""
-        if not self.blob or self.adopted:
+        if not self.blob:
             return ""
         if self.filter:
             return f"{FILTERED} (filter={self.filter})"
-        return "" if self.block is not None else NO_BLOCK
+        return "" if self.adopted or self.block is not None else NO_BLOCK
 
     def differs(self, text: str | None) -> bool:
         """Return whether a tracked file has another block than its commit; None: no block."""
