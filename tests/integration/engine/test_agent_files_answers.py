@@ -1,5 +1,6 @@
 """What a person is asked about a file, and that the command that is named answers it."""
 
+from bridges.block import insert
 from yaadwatch.engine.syncing import verbs
 
 RULE = "Always deploy through canary"
@@ -59,3 +60,28 @@ def test_no_block_is_put_into_a_file_that_git_filters(world):
     assert "git filters it" in reason(tree, "AGENTS.md")
     verbs.files_adopt(tree.home, tree.call, path="AGENTS.md")
     assert tree.read("AGENTS.md") == "# a\n\n- be brief\n"
+
+
+def test_a_first_block_that_a_pull_brings_is_announced_and_gets_no_rule(world):
+    tree = world.repo()
+    tree.write("AGENTS.md", "# A\n\n- Be brief\n")
+    tree.commit("rules")
+    tree.add(mode="private")
+    tree.remember(RULE)
+    tree.sync()
+    tree.git("checkout", "-qb", "theirs")
+    shared = insert(tree.read("AGENTS.md").encode(), ["- Use tabs"])
+    assert isinstance(shared, bytes)
+    tree.write("AGENTS.md", shared)
+    tree.commit("a block")
+    tree.git("checkout", "-q", "main")
+    tree.git("merge", "-q", "--ff-only", "theirs")
+    tree.sync()
+
+    assert tree.read("AGENTS.md").encode() == shared
+    assert tree.git("status", "--short") == ""
+    assert "came with git" in reason(tree, "AGENTS.md")
+    assert reason(tree, "AGENTS.md").endswith("to take part: yaadwatch files adopt AGENTS.md")
+
+    verbs.files_adopt(tree.home, tree.call, path="AGENTS.md")
+    assert RULE in tree.read("AGENTS.md")

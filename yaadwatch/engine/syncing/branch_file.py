@@ -18,7 +18,7 @@ from yaadwatch.core.text import text_hash
 from yaadwatch.engine.agent_files.reading import parsed
 from yaadwatch.engine.anchored.worktree import head_of
 from yaadwatch.engine.workspace import Space
-from yaadwatch.model.agent_files import INLINE, AgentFileRow
+from yaadwatch.model.agent_files import INLINE, PRIVATE, AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.store import agreements
 from yaadwatch.store.agreements import BranchBlock
@@ -31,6 +31,10 @@ UNTRACKED: Final = "untracked"
 TRACKED_SINCE: Final = (
     "git tracks it now, with our block; keep that: yaadwatch files adopt {path}; keep rules out of"
     " git: yaadwatch files adopt {path} --mode private"
+)
+BROUGHT: Final = (
+    "it has a block of ours that came with git; none of your rules is written there; to take part:"
+    " {command}"
 )
 UNCOMMITTED: Final = (
     "its block is not committed: until it is, git rebase, git pull --rebase and npm version refuse"
@@ -103,6 +107,8 @@ def is_refused(row: AgentFileRow) -> bool:
 def reason_of(branch: BranchFile, row: AgentFileRow, data: bytes) -> str:
     """Return what a person has to know about the block of a file; '' for nothing."""
     found, path = find(data), row.path
+    if row.mode == PRIVATE and isinstance(found, Block):
+        return BROUGHT.format(command=adopt_command(path))
     if row.adopted == UNTRACKED and branch.block is not None:
         return TRACKED_SINCE.format(path=shlex.quote(path))
     if branch.refusal:
