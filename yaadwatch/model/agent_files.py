@@ -21,7 +21,7 @@ class AgentFileRow:
     """What is known of an agent file; hashes are keyed, `digest` '' means never agreed on.
 
     `adopted` is the committed version of a tracked file in which a person asked for a block; ''
-    for none.
+    for none. `logged`: the bytes of git's log of HEAD when both sides last agreed.
     """
 
     worktree: int
@@ -35,6 +35,7 @@ class AgentFileRow:
     branch: str = ""
     written: tuple[datetime, ...] = ()
     adopted: str = ""
+    logged: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from yaadwatch.model.agent_files import AgentFileRow
 from yaadwatch.store.codec import from_ms, to_ms
 
 _COLUMNS: Final = (
-    "worktree, path, mode, state, reason, digest, block, head, branch, written_ms, adopted"
+    "worktree, path, mode, state, reason, digest, block, head, branch, written_ms, adopted, logged"
 )
 
 
@@ -28,7 +28,7 @@ def of_worktree(conn: apsw.Connection, worktree: int) -> dict[str, AgentFileRow]
     rows = conn.execute(
         """
         SELECT worktree, path, mode, state, reason, digest, block, head, branch, written_ms,
-               adopted
+               adopted, logged
           FROM agent_files
          WHERE worktree = ?
          ORDER BY path
@@ -51,8 +51,9 @@ def put(conn: apsw.Connection, row: AgentFileRow) -> None:
     conn.execute(
         """
         INSERT OR REPLACE INTO agent_files
-            (worktree, path, mode, state, reason, digest, block, head, branch, written_ms, adopted)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            (worktree, path, mode, state, reason, digest, block, head, branch, written_ms, adopted,
+             logged)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (
             row.worktree,
@@ -66,6 +67,7 @@ def put(conn: apsw.Connection, row: AgentFileRow) -> None:
             row.branch,
             json.dumps([to_ms(at) for at in row.written]),
             row.adopted,
+            row.logged,
         ),
     )
 
@@ -82,7 +84,7 @@ def drop(conn: apsw.Connection, worktree: int, paths: Iterable[str]) -> None:
 
 
 def _row(row: tuple[Any, ...]) -> AgentFileRow:
-    worktree, path, mode, state, reason, digest, block, head, branch, written, adopted = row
+    worktree, path, mode, state, reason, digest, block, head, branch, written, adopted, logged = row
     return AgentFileRow(
         worktree=worktree,
         path=path,
@@ -95,4 +97,5 @@ def _row(row: tuple[Any, ...]) -> AgentFileRow:
         branch=branch,
         written=tuple(from_ms(ms) for ms in json.loads(written)),
         adopted=adopted,
+        logged=logged,
     )

@@ -18,6 +18,7 @@ def rules(
     agents: bool = False,
     hidden: Set[str] = frozenset(),
     inside: Collection[str] = (),
+    agreed: Collection[str] = (),
 ) -> list[Node]:
     """Return the living hot or pinned memories, pinned first, then the oldest first.
 
@@ -29,6 +30,8 @@ def rules(
         hidden: memories that are not there for whoever asks; they supersede none.
         inside: hashes of words that a block holds: what came with git stays where it is, and goes
             nowhere else before a person approves it.
+        agreed: memories that have a line in a block: where git gave one other words elsewhere, the
+            line follows.
     """
     rows = conn.execute(
         f"""
@@ -37,10 +40,11 @@ def rules(
          WHERE archived_ms IS NULL AND scope = 'project' AND kind NOT IN ('file', 'entity')
            AND (tier = 1 OR pinned)
            AND ((?1 AND from_git = 0) OR {persons_word("nodes")}
-                OR (from_git = 1 AND text_hash IN (SELECT value FROM json_each(?2))))
+                OR (from_git = 1 AND (text_hash IN (SELECT value FROM json_each(?2))
+                                      OR id IN (SELECT value FROM json_each(?3)))))
          ORDER BY pinned DESC, created_ms, id
         """,  # noqa: S608
-        (int(agents), json_list(inside)),
+        (int(agents), json_list(inside), json_list(agreed)),
     )
     order = [node for (node,) in rows]
     gone = supersession.successors(conn, order, hidden=hidden)

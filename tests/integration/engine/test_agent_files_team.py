@@ -13,6 +13,7 @@ from bridges.block import Block, find
 
 SOAK = os.environ.get("YAAD_SOAK") == "1"
 ROUNDS = 200 if SOAK else 10
+SEED = int(os.environ.get("YAAD_SEED", "7"))
 FILES = ("CLAUDE.md", "AGENTS.md")
 PART = re.compile(r"part (\d+)\b")
 LIBRARIES = ("jose", "httpx", "ruff", "mypy", "attrs", "orjson", "click", "pydantic", "trio")
@@ -161,7 +162,11 @@ class Team:
     def change_line(self, person, *, delete):
         path = self.chance.choice(FILES)
         lines = person.tree.read(path).splitlines(keepends=True)
-        places = [number for number, one in enumerate(lines) if PART.search(one)]
+        places = [
+            number
+            for number, one in enumerate(lines)
+            if PART.search(one) and self.may_change(person, part_of(one))
+        ]
         if not places:
             return
         number = self.chance.choice(places)
@@ -173,6 +178,10 @@ class Team:
             lines[number] = lines[number].rstrip("\n") + f" and step {self.count}\n"
         person.tree.write(path, "".join(lines))
         self.did(person, part, "delete" if delete else "edit")
+
+    def may_change(self, person, part):
+        """Return whether a line may be changed, or deleted, in one file only."""
+        return True
 
     def curate(self, person):
         tree = person.at_home()
@@ -222,6 +231,9 @@ class Team:
             if (person.tree.path / ".git/rebase-merge").exists():
                 going_on = ("-c", "core.editor=true", "rebase", "--continue")
             person.git(*going_on, check=False)
+        self.after_pull(person)
+
+    def after_pull(self, person):
         if self.chance.random() < 0.8:
             person.sync()
 
@@ -251,6 +263,155 @@ class Team:
         there = [part_of(rule) for rule in first]
         assert len(there) == len(set(there)), first
         return set(there)
+
+
+class UnseenTeam(Team):
+    """The same two people; nothing looks at their files before one to three steps are done.
+
+    So it is while the daemon is stopped, and where two commands are on one line.
+    """
+
+    def __init__(self, folder, seed, *, mails):
+        super().__init__(folder, seed, mails=mails)
+        self.made = {1}
+        self.window = {"ann": {}, "bob": {}}  # by part, what its person did since the last look
+        self.curated = dict.fromkeys(("ann", "bob"), False)
+        self.seen = {"ann": {1}, "bob": {1}}  # the rules of the last look
+
+    def did(self, person, part, what):
+        done = self.window[person.name].setdefault(part, what)
+        if done != what:
+            self.contested.add(part)
+            self.deleted.add(part)
+        super().did(person, part, what)
+
+    def step(self, person):
+        """Do one thing, and note which rules came, and went, by what git did."""
+        alive = person.rules("CLAUDE.md")
+        choices = ["edit", "delete", "commit", "commit", "share", "share", "share"]
+        choices += ["revert", "amend", "reset", "older", "branch"]
+        if len(alive) < RULES_MAX:
+            choices += ["type", "type", "type", "remember"]
+        what = self.chance.choice(choices)
+        before = self.parts(person)
+        if what in ("edit", "delete"):
+            self.change_line(person, delete=what == "delete")
+        elif what in ("revert", "reset", "older"):
+            self.commit(person)
+            getattr(self, what)(person)
+            self.note_git(person, before, self.parts(person))
+        else:
+            self.curated[person.name] |= what == "remember"
+            getattr(self, what)(person)
+        for found in self.parts(person).values():
+            self.made |= found.keys()
+
+    def parts(self, person):
+        return {
+            path: {part_of(rule): rule for rule in person.rules(path) if PART.search(rule)}
+            for path in FILES
+        }
+
+    def note_git(self, person, before, after):
+        for path in FILES:
+            for part in before[path].keys() | after[path].keys():
+                if part not in after[path]:
+                    self.did(person, part, "delete")
+                elif part not in before[path]:
+                    if all(part in after[other] for other in FILES):
+                        self.deleted.discard(part)
+                    self.contested.add(part)
+                elif before[path][part] != after[path][part]:
+                    self.did(person, part, "edit")
+
+    def type(self, person):
+        """Type a line into both files: one that came with a pull stays in its file."""
+        line = f"- {self.words()}\n"
+        for path in FILES:
+            text = person.tree.read(path)
+            person.tree.write(path, text.replace("<!-- yaad:end", f"{line}<!-- yaad:end"))
+
+    def may_change(self, person, part):
+        """A rule that nobody has looked at yet is two in two files that say different things."""
+        return part in self.seen[person.name]
+
+    def own(self, person):
+        """Return whether the last commit is a plain one that nobody else has."""
+        parents = person.git("rev-list", "--parents", "--max-count=1", "HEAD").split()
+        return len(parents) == 2 and bool(person.git("rev-list", "origin/main..HEAD").strip())
+
+    def revert(self, person):
+        shown = person.git("log", "--format=%p %s", "--max-count=1").split()
+        if len(shown) == 2 and shown[1] == "rules":  # no merge, and not the block itself
+            person.git("revert", "--no-edit", "HEAD", check=False)
+            if (person.tree.path / ".git" / "REVERT_HEAD").exists():
+                person.git("revert", "--abort")
+
+    def amend(self, person):
+        if self.own(person):
+            self.change_line(person, delete=self.chance.random() < 0.5)
+            person.git("commit", "-q", "-a", "--amend", "--allow-empty", "--no-edit")
+
+    def reset(self, person):
+        if self.own(person):
+            before = self.parts(person)
+            person.git("reset", "-q", "--hard", "HEAD~1")
+            after = self.parts(person)
+            for path in FILES:  # what it takes away is not deleted, and may come back
+                rules = before[path].items() ^ after[path].items()
+                self.contested |= {part for part, _ in rules}
+
+    def older(self, person):
+        if self.own(person):
+            person.git("checkout", "-q", "HEAD~1", "--", *FILES)
+            self.commit(person)
+
+    def branch(self, person):
+        """Work on a branch for a while, and merge it."""
+        self.commit(person)
+        person.git("checkout", "-q", "-B", "feature")
+        looks = self.chance.random() < 0.5
+        if looks:
+            self.look(person)
+        for _ in range(self.chance.choice((1, 2))):
+            self.chance.choice((self.type, lambda one: self.change_line(one, delete=False)))(person)
+            self.commit(person)
+            if looks and self.chance.random() < 0.5:
+                self.look(person)
+                self.commit(person)
+        person.git("checkout", "-q", "main")
+        if self.chance.random() < 0.3:
+            self.look(person)
+            self.commit(person)
+        person.git("merge", "-q", "--no-edit", self.chance.choice(("--no-ff", "--ff")), "feature")
+
+    def check(self):
+        """Compare the files, but for what one of them lost with its commit."""
+        found = [self.parts(person)[path] for person in (self.ann, self.bob) for path in FILES]
+        settled = [
+            {part: rule for part, rule in rules.items() if part not in self.contested}
+            for rules in found
+        ]
+        assert all(rules == settled[0] for rules in settled), settled
+        return set().union(*found)
+
+    def after_pull(self, person):
+        """Do not look: the next step may be another one of git."""
+
+    def look(self, person):
+        """Look at the files; where both say the same as HEAD, nothing is written into them."""
+        rules = [sorted(person.rules(path)) for path in FILES]
+        is_clean = person.status() == "" and not self.curated[person.name]
+        before = {path: person.tree.read(path) for path in FILES}
+        if self.chance.random() < 0.2:
+            person.at_home().world.reopen()
+        person.sync()
+        if is_clean and rules[0] == rules[1]:
+            now = {path: person.tree.read(path) for path in FILES}
+            assert now == before, (person.name, person.git("diff", "-U0"))
+        self.window[person.name] = {}
+        self.curated[person.name] = False
+        self.seen[person.name] = {part for one in self.parts(person).values() for part in one}
 
 
 @pytest.fixture
@@ -289,6 +450,29 @@ def test_two_homes_with_committed_blocks_come_to_rest(tmp_path, monkeypatch, mai
                 team.rest()
                 there = team.check()
                 lost = made - team.deleted - there
+                assert not lost, (number, "lost", lost)
+                back = there & (team.deleted - team.contested)
+                assert not back, (number, "came back", back)
+    finally:
+        team.close()
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("mails", [("ann@a.org", "bob@b.org"), ("one@c.org", "one@c.org")])
+def test_several_steps_of_git_between_two_looks_lose_nothing(tmp_path, monkeypatch, mails):
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    team = UnseenTeam(tmp_path, SEED + len(set(mails)), mails=mails)
+    try:
+        for number in range(ROUNDS):
+            for person in (team.ann, team.bob):
+                for _ in range(team.chance.choice((1, 2, 2, 3))):
+                    team.step(person)
+                team.look(person)
+            if number % 5 == 4:
+                team.rest()
+                there = team.check()
+                lost = team.made - team.deleted - there
                 assert not lost, (number, "lost", lost)
                 back = there & (team.deleted - team.contested)
                 assert not back, (number, "came back", back)

@@ -211,7 +211,7 @@ class _Draft:
                 if known is not None and self._is_apart(known):
                     self._admit(index)
                     self._stay_out(known)
-                elif known is not None and not self._is_authored(row):
+                elif known is not None and not self._is_changed(row, said):
                     self._restore(index, known)
                 else:
                     self._follow(row, index, over=graph if decision is Decision.CONFLICT else None)
@@ -249,14 +249,18 @@ class _Draft:
         elif former is None:
             self._admit(index)
         elif former in self._view and former not in self._placed:
-            self._restore(index, self._view[former])
+            row = self._rows.get(former)
+            if not self._union and row is not None and self._is_changed(row, said):
+                self._follow(row, index, over=None)
+            else:
+                self._restore(index, self._view[former])
         else:
             self._leave(index)
 
     def is_deleted(self, row: Agreed) -> bool:
         """Return whether somebody deleted the line of an agreed rule, and did not move it out."""
         known = self._view.get(row.node)
-        if self._union or known is None or not row.file or not self._is_authored(row):
+        if self._union or known is None or not row.file or not self._is_removed(row):
             return False
         if self._is_apart(known):
             return False
@@ -288,18 +292,23 @@ class _Draft:
         row = Agreed(position=0, node=known.node, graph=known.text, file="")
         self._absent[known.node] = row
 
-    def _is_authored(self, row: Agreed) -> bool:
-        """Return whether somebody changed the line of a rule, in the file or in a commit.
+    def _is_removed(self, row: Agreed) -> bool:
+        """Return whether somebody took out the line of a rule, in the file or in a commit.
 
         Git also takes away what was never committed, and the work of commits that are left.
         """
         commits = self._file.commits
         return commits is None or commits.deleted(_words(row))
 
+    def _is_changed(self, row: Agreed, said: Said) -> bool:
+        """Return whether somebody gave a rule the words of a line, in the file or in a commit."""
+        commits = self._file.commits
+        return commits is None or commits.changed(_words(row), {said.key, said.hash})
+
     def _stays_away(self, said: Said) -> bool:
         """Return whether a line that a person took out came back with older bytes."""
         commits = self._file.commits
-        return self._union or (commits is not None and said.key in commits.before)
+        return self._union or (commits is not None and commits.are_older({said.key}))
 
     def demote(self, row: Agreed) -> None:
         """Take a memory out of the hot tier; its words stay away from every block."""

@@ -1,7 +1,8 @@
 """What the two sides of a sync say: the graph, and one file."""
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,28 +45,57 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Commits:
-    """What the file said in the commits between the last agreement and now.
+class Words:
+    """What the versions of a file say: `some` of them, and `every` one.
 
     Words are in both sets by their key (`core.text.text_hash`), lines of the block by their keyed
     hash, too.
-
-    Args:
-        before: what it said in the commit of the last agreement on this branch.
-        shared: what it said in the newest commit that this one and the one now have in common, and
-            in the commits after it: what is not there now was taken out by their authors.
     """
 
-    before: Set[str] = frozenset()
-    shared: Set[str] = frozenset()
+    some: Set[str] = frozenset()
+    every: Set[str] = frozenset()
+
+    @classmethod
+    def of(cls, versions: Iterable[Set[str]]) -> Self:
+        """Return the words of some versions of a file."""
+        sets = [frozenset(words) for words in versions]
+        if not sets:
+            return cls()
+        return cls(some=frozenset().union(*sets), every=frozenset.intersection(*sets))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commits:
+    """What the file says in the commits since the last agreement on this branch.
+
+    Args:
+        kept: in those that HEAD has, from the newest one that it shares with the agreement.
+        left: in that of the agreement, and in others that were checked out since, and HEAD lacks;
+            `some` has the words of other files' blocks, too: a rule that one file loses with its
+            commit is not written into the others.
+    """
+
+    kept: Words = Words()
+    left: Words = Words()
 
     def deleted(self, words: Set[str]) -> bool:
         """Return whether an author took out what is not in the file now."""
-        return not words.isdisjoint(self.shared)
+        return not words.isdisjoint(self.kept.some)
 
     def rewound(self, words: Set[str]) -> bool:
-        """Return whether the commit that brought it is no longer on the branch."""
-        return not self.deleted(words) and not words.isdisjoint(self.before)
+        """Return whether only commits that HEAD does not have any more brought the words."""
+        return not self.deleted(words) and not words.isdisjoint(self.left.some)
+
+    def changed(self, words: Set[str], now: Set[str]) -> bool:
+        """Return whether an author gave the file the words that it has `now` for older ones.
+
+        Else git took back what was never committed, or what HEAD does not have any more.
+        """
+        return self.deleted(words) or now.isdisjoint(self.kept.every)
+
+    def are_older(self, words: Set[str]) -> bool:
+        """Return whether no commit since the agreement was without the words."""
+        return not words.isdisjoint(self.kept.every & self.left.every)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

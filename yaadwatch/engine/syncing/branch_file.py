@@ -4,8 +4,8 @@ The committed block is the switch: a tracked file is written only where its bran
 """
 
 import shlex
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Final
 
 from bridges.block import Block, find, restricted_by
@@ -13,14 +13,14 @@ from bridges.rules import Bridge
 from yaadwatch.core import privacy
 from yaadwatch.core.sync.match import read
 from yaadwatch.core.sync.reconcile import Terms
-from yaadwatch.core.sync.sides import Commits
+from yaadwatch.core.sync.sides import Commits, Words
 from yaadwatch.core.text import text_hash
 from yaadwatch.engine.agent_files.reading import parsed
 from yaadwatch.engine.anchored.worktree import head_of
 from yaadwatch.engine.workspace import Space
 from yaadwatch.model.agent_files import INLINE, PRIVATE, AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
-from yaadwatch.store import agreements
+from yaadwatch.store import agent_files, agreements
 from yaadwatch.store.agreements import BranchBlock
 from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import Repository
@@ -39,6 +39,8 @@ BROUGHT: Final = (
 UNCOMMITTED: Final = (
     "its block is not committed: until it is, git rebase, git pull --rebase and npm version refuse"
 )
+STEPS_MAX: Final = 64
+"""Commits looked at of those that changed a file, or were checked out, since the last agreement."""
 FILTERED: Final = "git filters it, so no block is written"
 
 
@@ -147,57 +149,93 @@ def adopted(branch: BranchFile, row: AgentFileRow) -> str:
     return UNTRACKED if row.adopted == UNTRACKED and branch.block is not None else ""
 
 
+def goes_on(space: Space, row: AgentFileRow, head: Head) -> bool:
+    """Return whether HEAD goes on from where both sides last agreed about a file.
+
+    So it is on the same branch, and on one that has merged the other one since it was checked out.
+
+    Raises:
+        YaadError: from git.
+    """
+    if not head.branch or not row.head:
+        return False
+    if row.branch == head.branch:
+        return True
+    known = space.db.read(agreements.of_branch, row.worktree, row.path, head.branch)
+    return known is not None and space.repository.are_in_order(known.head, row.head, head.commit)
+
+
 def base_of(space: Space, row: AgentFileRow, head: Head) -> BranchBlock | None:
-    """Return how a file was on the branch that is checked out when both sides last agreed there."""
+    """Return how a file was when both sides last agreed on the branch that is checked out.
+
+    For a branch that `goes_on` from another one that is the last agreement of all.
+
+    Raises:
+        YaadError: from git.
+    """
+    if goes_on(space, row, head):
+        return BranchBlock(branch=row.branch, head=row.head, block=row.block)
     if not head.branch or not row.head:
         return None
-    if row.branch == head.branch:
-        return BranchBlock(branch=row.branch, head=row.head, block=row.block)
     return space.db.read(agreements.of_branch, row.worktree, row.path, head.branch)
 
 
 def commits_between(
-    repository: Repository,
-    path: str,
-    base: BranchBlock,
-    head: Head,
-    said: Callable[[str], frozenset[str]],
+    space: Space, row: AgentFileRow, base: BranchBlock, head: Head, *, bridge: Bridge, terms: Terms
 ) -> Commits | None:
     """Return what a file said between two commits of a branch; None when they share no history.
 
+    Nobody may have looked for several steps of git, so that the commits in between count, too: what
+    one of them has was not discarded by git.
+
     Args:
-        repository: whose commits.
-        path: of the file.
+        space: the work tree.
+        row: the file.
         base: the last agreement on the branch.
         head: the commit that is checked out.
-        said: returns the words of the file in a commit.
+        bridge: the format of the file.
+        terms: how words compare.
 
     Raises:
         YaadError: from git.
     """
+    repository, path = space.repository, row.path
     if not repository.has_commit(base.head) or not head.commit:
         return None
     shared = repository.merge_base(base.head, head.commit)
-    if shared is None:
+    if not shared:
         return None
-    later = repository.changes_between(path, shared, head.commit) if shared else ()
-    words = frozenset[str]().union(said(shared), *map(said, later))
-    return Commits(before=said(base.head), shared=words)
+    kept = {shared, *repository.commits_changing(path, shared, head.commit, STEPS_MAX)}
+    there = filter(repository.has_commit, repository.checked_out(row.logged, STEPS_MAX))
+    left = {base.head, *there} - {*kept, head.commit} or {base.head}
+    rows = space.db.read(agent_files.of_worktree, space.worktree.id).values()
+    others = [one.path for one in rows if one.mode == INLINE and one.path != path]
+
+    def words(commits: Iterable[str]) -> Words:
+        blobs = {repository.blob_at(commit, path) for commit in commits}
+        return Words.of(_said_in(repository, blob, terms, bridge) for blob in blobs)
+
+    blobs = {repository.blob_at(commit, other) for commit in left for other in others}
+    beside = Words.of(_said_in(repository, blob, terms) for blob in blobs)
+    own = words(left)
+    return Commits(kept=words(kept), left=replace(own, some=own.some | beside.some))
 
 
-def said_at(
-    repository: Repository, commit: str, path: str, bridge: Bridge, terms: Terms
+def _said_in(
+    repository: Repository, blob: str | None, terms: Terms, bridge: Bridge | None = None
 ) -> frozenset[str]:
-    """Return the words that a file says in a commit: their keys, and the hashes of block lines.
+    """Return the words of a version of a file: their keys, and the hashes of block lines.
+
+    Without `bridge`, those of the block only. No words where it has no such version.
 
     Raises:
         YaadError: from git.
     """
-    blob = repository.blob_at(commit, path)
     data = repository.read_blob(blob, AGENT_FILE_BYTES_MAX) if blob is not None else None
     if data is None:
         return frozenset()
     block = find(data)
     inside = read(block.lines, terms) if isinstance(block, Block) else ()
-    outside = {text_hash(terms.as_stored(one.text)) for one in parsed(bridge, data).statements}
+    statements = parsed(bridge, data).statements if bridge is not None else ()
+    outside = {text_hash(terms.as_stored(one.text)) for one in statements}
     return frozenset(outside | {said.key for said in inside} | {said.hash for said in inside})

@@ -113,7 +113,7 @@ def decide(
         as_stored,
         inside=inside,
         from_git=seen.from_git,
-        deleted=seen.commits.shared if seen.commits is not None else (),
+        deleted=seen.commits.kept.some if seen.commits is not None else (),
         accept_deletions=accept_deletions,
     )
     if isinstance(stock, Paused):
@@ -169,7 +169,7 @@ def _look(
     kept_here = set() if seen.path in personal else own_only
     rules = {
         node.id: node
-        for node in hot.rules(conn, hidden=hidden | away, inside=inside | stood)
+        for node in hot.rules(conn, hidden=hidden | away, inside=inside | stood, agreed=agreed)
         if node.id not in hidden | kept_here
         and HOLDS_IN not in node.attributes
         and (

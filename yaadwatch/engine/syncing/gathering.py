@@ -11,7 +11,6 @@ from typing import Final
 from bridges.block import Absent, Block, Malformed, Refused, find
 from bridges.rules import Statement
 from yaadwatch import places
-from yaadwatch.core import privacy
 from yaadwatch.core.sync import guard
 from yaadwatch.core.sync.reconcile import Terms
 from yaadwatch.core.sync.sides import Commits
@@ -62,6 +61,7 @@ class Gathered:
         changed: whether it is not what was agreed.
         from_git: whether git wrote these bytes.
         committed: whether they are those of the checked-out commit, which is not that of before.
+        logged: the bytes of git's log of HEAD.
         branch: the file as that commit has it.
         commits: what the file said in the commits since the last agreement; None when that counts
             for nothing.
@@ -89,6 +89,7 @@ class Gathered:
     commits: Commits | None = None
     frozen: bool = False
     base: str = ""
+    logged: int = 0
 
 
 def gather(
@@ -104,6 +105,7 @@ def gather(
     path = found.path
     key = keys.load(places.key_file())
     data, problem = settled(home, space, path, own=lambda data: keys.keyed(key, data) == row.digest)
+    logged = space.repository.log_size()  # before HEAD, so that no step is missed
     head = head_of(space)
     if layouts.at_work(space.repository.layout):
         raise MovingError(path)
@@ -119,10 +121,10 @@ def gather(
         # Whatever a person adopted, git has put another version of the file in its place.
         branch = replace(branch, adopted=False)
     base, commits, frozen = None, None, False
-    if from_git and not (first and branch.adopted):
+    if (from_git or committed) and not (first and branch.adopted):
         base, commits = _since(space, found, row, head, terms, first=first)
         same = base is not None and base.branch == row.branch and base.block
-        frozen = branch.block is not None and not (same and commits is not None)
+        frozen = from_git and branch.block is not None and not (same and commits is not None)
     block: Absent | Block = Absent()
     statements: tuple[Statement, ...] | None = None
     everywhere = found.here
@@ -165,13 +167,14 @@ def gather(
         commits=commits if data is not None else None,
         frozen=frozen,
         base=base.block if base is not None and commits is not None else "",
+        logged=logged,
     )
 
 
 def _since(
     space: Space, found: Found, row: AgentFileRow, head: Head, terms: Terms, *, first: bool
 ) -> tuple[BranchBlock | None, Commits | None]:
-    """Return how a file that git wrote was here before on this branch, and its commits since.
+    """Return how a file that is as in a commit was here before on this branch, and its commits.
 
     Raises:
         YaadError: from git.
@@ -179,11 +182,8 @@ def _since(
     base = None if first else branch_file.base_of(space, row, head)
     if base is None:
         return None, None
-
-    def said(commit: str) -> frozenset[str]:
-        return branch_file.said_at(space.repository, commit, found.path, found.bridge, terms)
-
-    return base, branch_file.commits_between(space.repository, found.path, base, head, said)
+    commits = branch_file.commits_between(space, row, base, head, bridge=found.bridge, terms=terms)
+    return base, commits
 
 
 def settled(
@@ -243,12 +243,12 @@ def _is_from_git(
         return repository.blob_at(head.commit, path) is None or repository.is_left_out(path)
     own = _blobs(space, path, data, head)
     if repository.blob_at(head.commit, path) in own:
-        same_branch = bool(row.head) and privacy.mask(head.branch).text == row.branch
-        if same_branch and row.head == head.commit:
+        if (row.branch, row.head) == (head.branch, head.commit):
             # Thrown away by git, or an edit that a person took back by hand.
             apart_s = _apart_s(space.root / path, repository.layout.git_dir / "index")
             return apart_s is not None and 0 <= apart_s <= _BY_GIT_S
-        return not (same_branch and repository.is_own_work(row.head, head.commit))
+        is_same = row.branch == head.branch or branch_file.goes_on(space, row, head)
+        return not (row.head and is_same and repository.is_own_work(row.head, head.commit))
     # A person may have staged what was just typed; git has only if another HEAD had it.
     return head.commit != row.head and repository.staged_blob(path) in own
 

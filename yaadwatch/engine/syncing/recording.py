@@ -62,6 +62,7 @@ class Recorder:
             digest=keys.keyed(self._key, data) if data is not None else "",
             block=digest if plan is not None else "",
             head=seen.head.commit,
+            logged=seen.logged,
             branch=privacy.mask(seen.head.branch).text,
             written=written,
             adopted=branch_file.adopted(seen.branch, seen.row) if data is not None else "",
@@ -93,6 +94,7 @@ class Recorder:
             digest=seen.digest,
             block=agreement.digest if agreement is not None else "",
             head=seen.head.commit,
+            logged=seen.logged,
             branch=privacy.mask(seen.head.branch).text,
         )
         if not self._space.db.read(_same, row, agreement):

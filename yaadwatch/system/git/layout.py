@@ -18,6 +18,7 @@ _HEX = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILE_BYTES_MAX = 4096
 _CONFIG_BYTES_MAX = 256 * 1024
 _SHALLOW_BYTES_MAX = 8 * 1024 * 1024
+_LOG_BYTES_MAX = 4 * 1024 * 1024
 _CONFIGS_KEPT = 32
 _PATHS_KEPT = 256
 _PACKED_REFS_BYTES_MAX = 64 * 1024 * 1024
@@ -113,6 +114,22 @@ def remote(common_dir: Path) -> str:
         host = host.rpartition("@")[2].partition(":")[0].lower()
         rest = f"{host}{slash}{path.lstrip('/')}"
     return rest.rstrip("/").removesuffix(".git").rstrip("/")
+
+
+def logged(folder: Path, log: str, since: int = 0) -> list[str]:
+    """Return the commits of git's log of a reference, newest first, each once.
+
+    Args:
+        folder: with the logs.
+        log: the file in it; nothing is read of one that is very large, or no plain file.
+        since: how many bytes of it are passed over; none where it is shorter.
+    """
+    seen = files.observe(folder, log, bytes_max=_LOG_BYTES_MAX, now_ns=0)
+    data = seen.data or b""
+    lines = data[since if since <= len(data) else 0 :].splitlines()
+    fields = [line.split(b" ", 2) for line in reversed(lines)]
+    ids = dict.fromkeys(one for row in fields for one in (row[1:2] + row[:1]))
+    return [one.decode() for one in ids if _HEX.fullmatch(one) and one.strip(b"0")]
 
 
 def worktrees(layout: Layout) -> list[Layout]:

@@ -9,11 +9,11 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import HISTORY_COMMITS_MAX
-from yaadwatch.system import files
 from yaadwatch.system.git import (
     attributes,
     blame,
@@ -37,7 +37,6 @@ from yaadwatch.system.git.index_cache import LeftOut, Listed, T
 from yaadwatch.system.git.layout import Head, Layout
 from yaadwatch.system.git.words import worktree_words
 
-_REFLOG_BYTES_MAX = 4 * 1024 * 1024
 _INDEX_ENTRY = re.compile(
     r"\d+ (?P<blob>[0-9a-f]+) 0\t[^\n]*\n"
     r"(?:  [^\n]*\n)*?  mtime: (?P<s>\d+):(?P<ns>\d+)\n(?:  [^\n]*\n)*?  size: (?P<size>\d+)"
@@ -271,6 +270,10 @@ class Repository(Past):
         asked = ["merge-base", valid(one)[0], valid(other)[0]]
         return self._git.ask(asked, allowed=(0, 1)).decode("ascii", "replace").strip()
 
+    def are_in_order(self, *commits: str) -> bool:
+        """Return whether each of some commits has the one before it in its history."""
+        return all(self.merge_base(old, new) == old for old, new in pairwise(commits))
+
     def stray(self, commits: Collection[str], but: Collection[str] = ()) -> frozenset[str]:
         """Return those of `commits` that are there, and on no branch, tag or HEAD of this tree.
 
@@ -322,12 +325,31 @@ class Repository(Past):
     def logged(self, branch: str, limit: int = 256) -> list[str]:
         """Return the commits that a branch was at lately, newest first, from its log."""
         self.require_ours()
-        place = f"logs/refs/heads/{branch}"
-        found = files.observe(self.layout.common_dir, place, bytes_max=_REFLOG_BYTES_MAX, now_ns=0)
-        lines = (found.data or b"").splitlines()[-limit:]
-        fields = [line.split(b" ", 2) for line in reversed(lines)]
-        ids = (one.decode("ascii", "replace") for row in fields for one in (row[1:2] + row[:1]))
-        return [one for one in dict.fromkeys(ids) if ID.fullmatch(one) and one.strip("0")]
+        return layouts.logged(self.layout.common_dir, f"logs/refs/heads/{branch}")[:limit]
+
+    def checked_out(self, since: int, limit: int) -> list[str]:
+        """Return the commits that HEAD was at lately, newest first, from its log.
+
+        Args:
+            since: `log_size` then; all that the log has where it is shorter by now.
+            limit: commits at most.
+        """
+        self.require_ours()
+        return layouts.logged(self.layout.git_dir, "logs/HEAD", since)[:limit]
+
+    def log_size(self) -> int:
+        """Return the bytes of the log of HEAD; 0 where there is none."""
+        self.require_ours()
+        place = self.layout.git_dir / "logs/HEAD"
+        return place.stat().st_size if place.is_file() else 0
+
+    def commits_changing(self, path: str, since: str, until: str, limit: int) -> list[str]:
+        """Return the commits that changed a file, of those that have `since`, newest first."""
+        if NO_FILE.search(path):
+            return []
+        span = f"{valid(since)[0]}..{valid(until)[0]}"
+        asked = ["rev-list", "--full-history", "--ancestry-path", f"--max-count={limit}"]
+        return self._git.ask([*asked, span, "--", path]).decode("ascii", "replace").split()
 
     def is_own_work(self, since: str, until: str) -> bool:
         """Tell whether `until` is `since` and commits that this repository's own user wrote."""
@@ -344,27 +366,6 @@ class Repository(Past):
             ["log", "-z", "--format=%ae", f"--max-count={HISTORY_COMMITS_MAX}", until, f"^{since}"]
         )
         return {one.strip() for one in wrote.split(b"\0") if one.strip()} == {own}
-
-    def changes_between(self, path: str, since: str, until: str, limit: int = 64) -> list[str]:
-        """Return the commits of `until` without those of `since` that changed a file, newest first.
-
-        Those whose changes a merge undid are among them.
-
-        Raises:
-            YaadError: from git.
-        """
-        if since == until or not ID.fullmatch(since) or not ID.fullmatch(until):
-            return []
-        asked = [
-            "rev-list",
-            "--full-history",
-            f"--max-count={limit}",
-            until,
-            f"^{since}",
-            "--",
-            path,
-        ]
-        return self._git.ask(asked).decode().split()
 
     def left_out(self) -> LeftOut:
         """Return what may be missing in the work tree without being deleted."""

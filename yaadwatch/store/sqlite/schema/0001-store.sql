@@ -228,6 +228,7 @@ CREATE TABLE agent_files (
     branch     TEXT NOT NULL DEFAULT '',  -- branch then
     written_ms TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(written_ms)),  -- our last writes
     adopted    TEXT NOT NULL DEFAULT '',  -- git's id of the tracked file in which a person asked for the first block; '' for none
+    logged     INTEGER NOT NULL DEFAULT 0,  -- bytes of git's log of HEAD then
     PRIMARY KEY (worktree, path)
 ) STRICT, WITHOUT ROWID;
 
