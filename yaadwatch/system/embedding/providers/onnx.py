@@ -1,5 +1,6 @@
 """The provider `onnx`: a sentence model in ONNX with its tokenizer.json, run by onnxruntime."""
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,10 @@ class Onnx:
             _quickest(source.model), options, providers=["CPUExecutionProvider"]
         )
         self._inputs = {one.name for one in self._session.get_inputs()}
-        self._tokenizer = Tokenizer.from_file(source.tokenizer)
+        said = Path(source.tokenizer).read_bytes()
+        if source.tokenizer.endswith(".gz"):
+            said = gzip.decompress(said)
+        self._tokenizer = Tokenizer.from_buffer(said)
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(TOKENS_MAX)
         self.weights = Path(source.model)
