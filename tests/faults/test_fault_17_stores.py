@@ -8,9 +8,7 @@ import shutil
 import apsw
 import pytest
 from living_daemon import Living, Shop
-from waiting import wait_until
 
-from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError
 
 
@@ -93,81 +91,19 @@ def test_a_daemon_in_a_container_that_sees_the_same_work_tree_has_memories_of_it
     assert "Said in the container" in texts[other.home] - texts[machine.home]
 
 
-def copies_of(shop):
-    """Return the backups of a repository's store."""
-    folder = places.backups(shop.ask("add")["id"])
-    return lambda: sorted(folder.glob("*.db"))
-
-
-def comes_back(machine, shop):
-    """See that what is deleted of the data folder while nobody runs is had back from the backup."""
+def test_a_store_that_was_deleted_comes_back_from_its_backup(machine, shop):
+    shop.ask("backup")
+    machine.stop()
     for path in shop.store.parent.glob("yaad.db*"):
         path.unlink()
     machine.live()
+
     with pytest.raises(YaadError) as raised:
         shop.ask("recall", query="which rate is applied")
     assert "yaadwatch add --restore" in raised.value.hint
     shop.ask("add", restore=True)
     assert kept(shop) == set(shop.said.values())
     assert shop.is_sound() == "ok"
-
-
-def test_store_deleted_on_the_first_day_after_it_was_killed(machine, shop):
-    """The next poll makes the first backup, a day before the job would; one, and no more."""
-    copies = copies_of(shop)
-    machine.kill()
-    machine.live(YAAD_WATCH_POLL_S="1")
-    wait_until(copies, "the first backup")
-    machine.kill()
-    assert len(copies()) == 1
-
-    comes_back(machine, shop)
-
-
-def test_store_deleted_on_the_first_day_after_it_was_stopped(machine):
-    """Before any poll: who stops in order leaves a backup behind, unless there is no time to."""
-    machine.live(YAAD_WATCH_POLL_S="3600")
-    shop = Shop.new(machine)
-    copies = copies_of(shop)
-    assert copies() == []
-
-    def stops_with_one():
-        machine.stop()
-        if not copies():
-            machine.live(YAAD_WATCH_POLL_S="3600")
-        return copies()
-
-    wait_until(stops_with_one, "a backup when it stopped")
-    assert len(copies()) == 1
-
-    comes_back(machine, shop)
-
-
-def test_store_deleted_between_two_daily_copies_after_it_was_stopped(machine, shop):
-    """What was said since the newest copy is in another one; who stops with nothing new makes none.
-
-    It stops in time, and so without a copy where the machine is too busy.
-    """
-    copies = copies_of(shop)
-    shop.ask("backup")
-    later = shop.ask("remember", text="The rates are read once, at the start")["id"]
-
-    def stops_with_another():
-        machine.stop()
-        if len(copies()) < 2:
-            machine.live()
-            shop.ask("pin", id=later)
-            shop.ask("unpin", id=later)
-        return len(copies()) > 1
-
-    wait_until(stops_with_another, "a backup of what was said since")
-    comes_back(machine, shop)
-    assert shop.ask("show", id=later)["id"] == later
-    had = copies()
-    shop.edit(0, 7)
-    shop.settles()
-    machine.stop()
-    assert copies() == had
 
 
 def test_a_store_that_is_no_database_any_more_is_said_and_the_others_work(machine, shop):

@@ -43,7 +43,6 @@ _IDLE_ENDS_S: Final = 0.1
 """A thread with nothing to do ends within this, once it is told to."""
 _M_ARENA_MAX: Final = -8
 """From malloc.h."""
-_RETURN_S: Final = 0.9
 """A store that was deleted, and has been copied, is put back if that takes no longer."""
 _FLUSH_S: Final = 0.3
 """What was recalled is written down if that takes no longer."""
@@ -369,8 +368,6 @@ async def _stop(parts: "Parts", *, served: bool) -> None:
     flushes = [(upkeep.flush, shown), (ending.flush, shown)]
     if served:
         flushes.append((parts.own_list.keep, "no copy knows the projects of now"))
-        flushes.append((parts.firsts.keep, "a project has no backup yet"))
-        flushes.append((parts.lasts.keep, "the newest backup lacks what was said since"))
     for flush, effect in flushes:
         await _finish(partial(flush, parts.home), _FLUSH_S, effect)
     parts.home.close()

@@ -32,8 +32,6 @@ from yaadwatch.daemon.watching.intake import Intake
 from yaadwatch.engine import watch_list
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.inout import own_store
-from yaadwatch.engine.inout.first_backup import FirstCopies
-from yaadwatch.engine.inout.last_backup import LastCopies
 from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.vectors import vector_fill
 from yaadwatch.engine.workspace import Call, Home
@@ -77,8 +75,6 @@ class Parts:
     dispatcher: Dispatcher
     socket: LocalSocket
     intake: Intake
-    firsts: FirstCopies
-    lasts: LastCopies
     own_list: own_store.KeptList
     services: tuple[Service, ...]
 
@@ -117,8 +113,8 @@ def build(
     filler = _filler(home, health)
     looker = Looker(partial(_look_back, home), intake.anchors_changed)
     follower = _follower(home, intake, filler, health)
-    firsts, lasts, own_list = FirstCopies(), LastCopies(), own_store.KeptList()
-    scheduler = _scheduler(home, intake, firsts, own_list, health)
+    own_list = own_store.KeptList()
+    scheduler = _scheduler(home, intake, own_list, health)
 
     def left(call: Call) -> None:
         loop = asyncio.get_running_loop()
@@ -178,8 +174,6 @@ def build(
             follower.wake(store)
             looker.wake(store)
             intake.store_written(store)
-            firsts.written(store)
-            lasts.written(store)
 
     bell.answer(written)
     return Parts(
@@ -189,8 +183,6 @@ def build(
         dispatcher=dispatcher,
         socket=socket,
         intake=intake,
-        firsts=firsts,
-        lasts=lasts,
         own_list=own_list,
         services=(
             Service(name="intake", run=intake.run),
@@ -315,7 +307,6 @@ def _follower(home: Home, intake: Intake, filler: Filler, health: Health) -> Fol
 def _scheduler(
     home: Home,
     intake: Intake,
-    firsts: FirstCopies,
     own_list: own_store.KeptList,
     health: Health,
 ) -> Scheduler:
@@ -337,7 +328,6 @@ def _scheduler(
         await intake.poll()
         await asyncio.to_thread(rest, home)
         await asyncio.to_thread(own_list.keep, home)
-        await asyncio.to_thread(firsts.keep, home)
 
     async def back_up() -> None:
         await asyncio.to_thread(_keeping().back_up_all, home)

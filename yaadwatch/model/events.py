@@ -23,7 +23,7 @@ CONTRADICTION_RESOLVED: Final = "contradiction.resolved"
 GAP_APPROVED: Final = "gap.approved"
 JOB_RAN: Final = "job.ran"
 
-SAID: Final = (
+EVENTS: Final = (
     NODE_CREATED,
     NODE_UPDATED,
     NODE_ARCHIVED,
@@ -34,10 +34,6 @@ SAID: Final = (
     SESSION_ENDED,
     CONTRADICTION_RESOLVED,
     GAP_APPROVED,
-)
-"""What people and agents said and decided: nothing that can be worked out again."""
-EVENTS: Final = (
-    *SAID,
     STALE_RAISED,
     STALE_CLEARED,
     AGENT_FILE_EDITED,

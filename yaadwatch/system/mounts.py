@@ -28,23 +28,14 @@ _Mounts = tuple[tuple[str, str], ...]
 """Where each is mounted, without a slash at the end, and its kind; in the order of mounting."""
 
 
-def file_system(path: Path) -> str:
-    """Return the kind of file system that `path` is on, as the system calls it; '' if unknown."""
-    return _kind(os.path.realpath(path), _mounts())
-
-
 def _kind(real: str, mounts: _Mounts) -> str:
+    """Return the kind of file system that a path without links is on; '' if unknown."""
     best, kind = -1, ""
     for mounted, of_kind in mounts:
         # The last of two on one place is the one that is seen.
         if len(mounted) >= best and (real == mounted or real.startswith(f"{mounted}/")):
             best, kind = len(mounted), of_kind
     return kind
-
-
-def is_network(path: Path) -> bool:
-    """Return whether `path` is on a file system that others may write to, or that lies about it."""
-    return _is_network_kind(file_system(path))
 
 
 def networks(folder: Path) -> frozenset[Path]:

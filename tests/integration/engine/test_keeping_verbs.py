@@ -1,6 +1,5 @@
 """verify, compact, backup, trim: a store stays whole, and what is not is found."""
 
-import resource
 import stat
 from collections import Counter
 from contextlib import closing
@@ -13,14 +12,8 @@ import pytest
 from yaadwatch import places
 from yaadwatch.engine import budget, report
 from yaadwatch.engine.inout import backups, verifying
-from yaadwatch.engine.inout.first_backup import AGAIN_AFTER_S, FirstCopies
-from yaadwatch.engine.inout.last_backup import LastCopies
-from yaadwatch.engine.memories import links
-from yaadwatch.engine.sessions import verbs as sessions
-from yaadwatch.engine.truth import claims
 from yaadwatch.model import settings
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import STALE_RAISED
 from yaadwatch.model.settings import Settings
 from yaadwatch.store import cursors, events, nodes
 from yaadwatch.store.sqlite.database import Database
@@ -292,68 +285,6 @@ def test_what_was_lost_comes_back_from_the_newest_backup(full):
     assert verify(full)["sound"] is True
 
 
-# the first backup
-
-
-def copies_of(repo):
-    return sorted(places.backups(repo.home.project_at(repo.path)[0].id).glob("*.db"))
-
-
-def test_the_first_memory_is_in_a_backup_after_the_next_look_and_no_second_one_is_made(repo):
-    firsts = FirstCopies()
-    firsts.keep(repo.home)
-    before = copies_of(repo)
-    repo.remember()
-
-    firsts.keep(repo.home)
-    not_told = copies_of(repo)
-    for _ in range(3):
-        firsts.written(repo.home.project_at(repo.path)[0].id)
-        firsts.keep(repo.home)
-        repo.remember(f"Said after {len(repo.memories())} others")
-
-    assert before == not_told == []
-    assert len(copies_of(repo)) == 1
-
-
-def test_what_agent_files_say_needs_no_first_backup(repo):
-    repo.write("CLAUDE.md", "# Rules\n\n- Prices are integers, in cents.\n")
-    repo.add()
-
-    FirstCopies().keep(repo.home)
-
-    assert repo.memories() != []
-    assert copies_of(repo) == []
-
-
-def test_to_look_for_a_first_backup_opens_no_store_at_rest(repo):
-    project = repo.home.project_at(repo.path)[0]
-    repo.home.stores.close_one(project.id)
-
-    FirstCopies().keep(repo.home)
-
-    assert not repo.home.stores.is_open(project.id)
-
-
-def test_a_first_backup_that_could_not_be_made_is_said_and_tried_again(full):
-    folder = places.backups(full.home.project_at(full.path)[0].id)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    folder.write_text("in the way")
-    firsts = FirstCopies()
-    with pytest.raises(YaadError, match="has no backup yet") as caught:
-        firsts.keep(full.home)
-    folder.unlink()
-    with pytest.raises(YaadError, match="has no backup yet"):  # it is said, and not tried yet
-        firsts.keep(full.home)
-    assert copies_of(full) == []
-    full.world.clock.wait(AGAIN_AFTER_S)
-
-    firsts.keep(full.home)
-
-    assert caught.value.code is Code.UNAVAILABLE
-    assert len(copies_of(full)) == 1
-
-
 # trim
 
 
@@ -498,98 +429,3 @@ def test_a_store_that_is_nearly_full_is_a_problem_before_it_is(world):
     problems = report.status(repo.home, repo.call)["problems"]
 
     assert ["reaches its budget about" in one["what"] for one in problems] == [True]
-
-
-# the last backup
-
-
-def last_copies(repo):
-    """Return what `LastCopies` leaves of a project that was written."""
-    lasts = LastCopies()
-    lasts.written(repo.home.project_at(repo.path)[0].id)
-    repo.world.clock.wait(1)
-    lasts.keep(repo.home)
-    return copies_of(repo)
-
-
-def test_the_last_backup_has_what_was_said_since_the_newest_one(repo):
-    memory = repo.remember()
-    before = last_copies(repo)
-    backup(repo)
-    same = last_copies(repo)
-    repo.remember("The queue holds a thousand jobs")
-    more = last_copies(repo)
-    repo.pin(memory)
-
-    assert before == []  # the first one is for others to make
-    assert [len(same), len(more), len(last_copies(repo))] == [1, 2, 3]
-
-
-def test_what_is_said_and_no_event_is_a_reason_for_a_last_backup_too(repo):
-    one, other = repo.remember(), repo.remember("The queue holds a thousand jobs")
-    edge = repo.link(one, "depends_on", other)["edge"]
-    sessions.session_start(repo.home, repo.call)
-    claim = claims.add_claim(
-        repo.home, repo.call, id=one, subject="queue", attribute="length", value="7"
-    )["claim"]
-    said = {
-        "a claim": lambda: claims.add_claim(
-            repo.home, repo.call, id=one, subject="queue", attribute="width", value="3"
-        ),
-        "the end of a claim": lambda: claims.end_claim(repo.home, repo.call, claim=claim),
-        "a note": lambda: sessions.session_note(repo.home, repo.call, text="Ask Ada"),
-        "another weight": lambda: repo.link(one, "depends_on", other, weight=0.5),
-        "a relation that never held": lambda: links.delete_edge(repo.home, repo.call, edge=edge),
-    }
-    backup(repo)
-    missed = []
-    for what, say in said.items():
-        had = last_copies(repo)
-        say()
-        if last_copies(repo)[-1:] == had[-1:]:
-            missed.append(what)
-
-    assert missed == []
-
-
-def test_a_project_that_was_not_written_gets_no_last_backup(repo):
-    backup(repo)
-    repo.remember()
-
-    LastCopies().keep(repo.home)
-
-    assert len(copies_of(repo)) == 1
-
-
-def test_verdicts_alone_are_no_reason_for_a_last_backup(repo):
-    repo.remember()
-    backup(repo)
-    repo.write("src/net.py", "other = 1\n")
-    repo.check_tree()
-    with repo.db() as db:
-        raised = [one.kind for one in db.read(events.after, 0, 1_000)].count(STALE_RAISED)
-
-    assert raised == 1
-    assert len(last_copies(repo)) == 1
-
-
-def test_beside_a_copy_that_cannot_be_read_there_is_a_last_one(repo):
-    repo.remember()
-    backup(repo)
-    (broken,) = copies_of(repo)
-    broken.write_bytes(b"no store")
-
-    assert len(last_copies(repo)) == 2
-
-
-def test_a_last_backup_that_could_not_be_made_is_said(full):
-    backup(full)
-    full.remember("One more than the copy has")
-    room = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, room[1]))
-    try:
-        with pytest.raises(YaadError, match="could not be copied"):
-            last_copies(full)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, room)
-    assert len(copies_of(full)) == 1

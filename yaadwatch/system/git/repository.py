@@ -408,12 +408,11 @@ class Repository(Past):
         """Return whether the index has a file that git does not check out."""
         return path in self.left_out().sparse
 
-    def is_tracked(self, path: str, *, but: str = "") -> bool:
-        """Return whether the index holds `path`, or a file below it that is not `but`."""
+    def is_tracked(self, path: str) -> bool:
+        """Return whether the index holds `path`, or a file below it."""
         if self.layout.root is None:
             return False
-        found = self._git.ask(["ls-files", "-z", "--", path])
-        return any(name != os.fsencode(but) for name in found.split(b"\0") if name)
+        return bool(self._git.ask(["ls-files", "-z", "--", path]))
 
     def ignored(self, paths: Iterable[str]) -> frozenset[str]:
         """Return those of some paths that git ignores; a tracked file is never one."""
