@@ -135,7 +135,8 @@ def is_believed(home: Home, project: Project, layout: Layout) -> bool:
     if remote and remote == project.remote:
         return True
     if not project.root_commit:
-        return not project.remote and not is_there(project)
+        is_here = layout.common_dir == project.common_dir
+        return not project.remote and (is_here or not is_there(project))
     with contextlib.closing(home.repository(layout)) as repository:
         return repository.commit_named(project.root_commit) is not None
 
@@ -296,6 +297,8 @@ def _again(home: Home, known: Project, layout: Layout) -> Identity:
         return Identity(project=known, again=True, copy_of=known.root)
     remote = layouts.remote(layout.common_dir)
     current = replace(known, root=layouts.main_root(layout) or layout.common_dir, remote=remote)
+    if known.by_path:  # perhaps it can be written by now
+        current = _marked(home, current)
     if current != known:
         home.user.write(registry.put, current)
     return Identity(project=current, again=True, former_root=known.root)

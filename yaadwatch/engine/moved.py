@@ -43,9 +43,11 @@ def follow(home: Home, layout: Layout) -> Project | None:
         if project is None or project.removed_at is not None:
             return None
         is_here = project.common_dir == layout.common_dir
-        if is_here and project.root == (layouts.main_root(layout) or layout.common_dir):
+        is_gone = project.gone_at is not None
+        if is_here and not is_gone and project.root == _root_of(layout):
             return project  # another request has followed it just now
-        if not is_here and not identity.is_believed(home, project, layout):
+        # Where one was deleted, something else may bear its id by now.
+        if (is_gone or not is_here) and not identity.is_believed(home, project, layout):
             return None
         if home.user.stands_in or (not is_here and _stays(project)):
             home.copies.add((project.id, layout.common_dir))
@@ -75,10 +77,13 @@ def seek(home: Home, project: str | None = None) -> None:
 
 def _seek(home: Home, project: Project, parents: set[Path]) -> None:
     if is_there(project):
+        layout = layouts.find(project.root)
         if project.gone_at is not None:
+            if layout is None or not identity.is_believed(home, project, layout):
+                return
             home.user.write(registry.set_gone, project.id, None)
         if not project.root_commit:
-            _note_root_commit(home, project)
+            _note_root_commit(home, project, layout)
         return
     place = _place_of(home, project, parents)
     if place is not None:
@@ -88,8 +93,11 @@ def _seek(home: Home, project: Project, parents: set[Path]) -> None:
         _log.info("project.gone", extra={"project": project.id, "path": str(project.root)})
 
 
-def _note_root_commit(home: Home, project: Project) -> None:
-    layout = layouts.find(project.root)
+def _root_of(layout: Layout) -> Path:
+    return layouts.main_root(layout) or layout.common_dir
+
+
+def _note_root_commit(home: Home, project: Project, layout: Layout | None) -> None:
     head = layouts.read_head(layout) if layout is not None else None
     if layout is None or (head is not None and not head.commit):
         return  # there is no commit yet

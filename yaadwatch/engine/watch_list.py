@@ -50,7 +50,7 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
     for row in home.user.read(projects.everything):
         if project is not None and row.id != project:
             continue
-        if home.pulse is not None and home.pulse.hangs(row.id):
+        if row.gone_at is not None or (home.pulse is not None and home.pulse.hangs(row.id)):
             continue
         try:
             trees = home.stores.look(row, _mattering)

@@ -281,16 +281,19 @@ class Home:
         return project, layout
 
     def registered(self, layout: Layout) -> Project | None:
-        """Return the watched project that a repository at its registered place belongs to."""
+        """Return the watched project that a repository at its registered place belongs to.
+
+        One that was gone is looked at more closely first, see `moved.follow`.
+        """
         named = layouts.project_id(layout.common_dir)
-        if not named:
-            return self.user.known(projects.by_path, layout.common_dir)
-        project = self.user.known(projects.get, named)
-        if project is None or project.removed_at is not None:
-            return None
-        if project.common_dir == layout.common_dir:
-            return project if os.path.lexists(project.root) else None  # a submodule may move
-        return project if (named, layout.common_dir) in self.copies else None
+        project = self.user.known(projects.get, named) if named else None
+        if project is not None and project.removed_at is None and project.gone_at is None:
+            is_here = project.common_dir == layout.common_dir
+            if is_here and os.path.lexists(project.root):  # a submodule may move
+                return project
+            if not is_here and (named, layout.common_dir) in self.copies:
+                return project
+        return self.user.known(projects.by_path, layout.common_dir)
 
     @contextlib.contextmanager
     def space(self, call: Call, *, to_write: bool = False) -> Iterator[Space]:
@@ -327,6 +330,8 @@ class Home:
         found = self.user.read(projects.get, project)
         if found is None or found.removed_at is not None:
             raise YaadError(Code.NOT_FOUND, f"Project {project} is not watched any more.")
+        if found.gone_at is not None:
+            raise _not_there(found.root)
         with self.stores.use(found) as db:
             rows = {row.id: row for row in db.read(worktrees.everything)}
             row = rows.get(worktree)

@@ -282,6 +282,40 @@ class TestIdentity:
         assert hostile.git("config", "yaad.project").strip() == answer["id"]
         assert [row.path for row in tree.worktrees()] == [tree.path]
 
+    def test_an_archive_in_the_place_of_a_deleted_repository_is_not_believed(self, world):
+        tree = world.repo()
+        first = tree.add()
+        tree.remember()
+        shutil.rmtree(tree.path)
+        moved.seek(world.home)
+        hostile = world.tree("repo")
+        hostile.git("init", "-q", "-b", "main")
+        hostile.write("evil.py", "x = 1\n")
+        hostile.commit("evil")
+        hostile.git("config", "yaad.project", first["id"])
+        hostile.git("remote", "add", "origin", "https://evil.example/x.git")
+
+        moved.seek(world.home)
+
+        assert refusal(hostile.memories).code is Code.NOT_FOUND
+        (row,) = projects.projects(world.home, hostile.call)["projects"]
+        assert (row["state"], row["memories"]) == ("missing", 1)
+        assert hostile.add()["id"] != first["id"]
+        assert hostile.memories() == []
+
+    def test_one_that_is_restored_to_its_place_is_watched_again(self, world):
+        tree = world.repo()
+        tree.add()
+        memory = tree.remember()
+        tree.copy("backup")
+        shutil.rmtree(tree.path)
+        moved.seek(world.home)
+        shutil.move(world.folder / "backup", tree.path)
+
+        assert tree.show(memory)["id"] == memory
+        (row,) = projects.projects(world.home, tree.call)["projects"]
+        assert (row["state"], row["gone_since"]) == ("ok", None)
+
     @pytest.mark.parametrize(
         "named", ["../../other", "/etc", "..", "", "x" * 36, "0199B1C2-7D3E-7F00-8A11-5C01F2E4AB37"]
     )
@@ -324,6 +358,10 @@ class TestIdentity:
         assert config.read_bytes() == before
         assert tree.show(memory)["text"] == RETRY
         assert tree.add()["again"]
+        if how == "of somebody else" and os.geteuid() == 0:
+            os.chown(config, 0, 0)
+            assert not tree.add()["by_path"]
+            assert tree.show(memory)["text"] == RETRY
         tree.remove()
         assert refusal(tree.show, memory).code is Code.NOT_FOUND
 

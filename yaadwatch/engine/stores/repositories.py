@@ -37,10 +37,10 @@ def why_missing(project: Project) -> str:
     Raises:
         YaadError: UNAVAILABLE when that cannot be found out.
     """
-    if is_there(project):
-        return ""
     since = f"gone since {day(project.gone_at)}: " if project.gone_at is not None else ""
     place = project.common_dir
+    if is_there(project):
+        return f"{since}{place} was not looked at yet, or is another repository" if since else ""
     try:
         place.lstat()
     except (FileNotFoundError, NotADirectoryError):
