@@ -20,7 +20,8 @@ class Proposal:
         actor: who proposes them: 'agent:NAME', 'import' or 'import:NAME'.
         at: when.
         decision: `approve`, `edit` or `dismiss`; '' while it waits.
-        version: of the memory right after the decision.
+        version: of the memory: the one it was made for, while it waits; after that, the one right
+            after the decision.
     """
 
     node: str

@@ -1,5 +1,6 @@
 """What became of a memory, change by change; and an older version of it brought back."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from yaadwatch.core import text
@@ -78,7 +79,13 @@ def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> d
 
 
 def bring_back(
-    home: Home, call: Call, *, id: str, version: int, change: str = "restored"
+    home: Home,
+    call: Call,
+    *,
+    id: str,
+    version: int,
+    change: str = "restored",
+    also: Callable[[Connection], None] = lambda _conn: None,
 ) -> dict[str, object]:
     """Do what `restore` does with a version, for an agent to propose it; the answer is Updated.
 
@@ -88,6 +95,7 @@ def bring_back(
         id: of the memory, archived or not.
         version: the number of the version that it shall read like.
         change: what the new version calls this.
+        also: what to do in the same transaction, afterwards.
 
     Raises:
         YaadError: as for `restore`.
@@ -140,6 +148,7 @@ def bring_back(
             )
             node_changes.settle(conn, back, rested.where, now, reworded=True)
             relating.relate(conn, home, back, named, now, known=hold, others=True)
+            also(conn)
 
         held.db.write(commit)
         against = contradicting.told(home, held.shelf, back.id)

@@ -22,6 +22,7 @@ from yaadwatch.engine.store_lookup import Shelf, shelves
 from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
 from yaadwatch.model.anchors import Anchor, Flag, Suggestion
+from yaadwatch.model.authority import Proposal
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
@@ -85,6 +86,35 @@ def update(
             not at `expected_version` or was changed meanwhile, and when another memory says the
             same; REFUSED when it is archived, or a person's own file says it.
     """
+    return reword(
+        home, call, id=id, text=text, expected_version=expected_version, reason=reason, decides=None
+    )
+
+
+def reword(
+    home: Home,
+    call: Call,
+    *,
+    id: str,
+    text: str,
+    expected_version: int | None,
+    reason: str,
+    decides: tuple[Proposal, str] | None,
+) -> dict[str, object]:
+    """Do what `update` does, and note in the same transaction what this decides.
+
+    Args:
+        home: what may be reached.
+        call: whose work tree.
+        id: as for `update`.
+        text: as for `update`.
+        expected_version: as for `update`.
+        reason: as for `update`.
+        decides: the proposal that a person decides about with these words, and the verdict.
+
+    Raises:
+        YaadError: as for `update`; CONFLICT when the proposal does not wait any more.
+    """
     with shelves(home, call) as both:
         held = both.find(id)
         space = held.shelf.space
@@ -94,6 +124,8 @@ def update(
         said = masked.text.strip()
         if version == node.version and said == node.text:
             same = Mended(before=node, after=node, anchors=old, masked=masked.kinds)
+            if decides is not None:
+                held.db.write(_decide, decides)
             told = held.db.read(json_views.attributed, [updated(same)])[0]
             return told | contradicting.told(home, held.shelf, node.id)
         held.db.read(node_changes.refuse_said, node, said)
@@ -118,9 +150,28 @@ def update(
             reason=reason,
             elsewhere=dismissing.in_stores(both.beside(held), [said], actor=call.origin),
         )
-        held.db.write(_write, home, done, "edited", call.origin)
+        held.db.write(_reword, home, done, call.origin, decides)
         told = held.db.read(json_views.attributed, [updated(done)])[0]
         return told | contradicting.told(home, held.shelf, node.id)
+
+
+def _decide(conn: Connection, decides: tuple[Proposal, str]) -> None:
+    proposing.require_waiting(conn, decides[0])
+    proposing.decided(conn, *decides)
+
+
+def _reword(
+    conn: Connection,
+    home: Home,
+    done: Mended,
+    actor: str,
+    decides: tuple[Proposal, str] | None,
+) -> None:
+    if decides is not None:
+        proposing.require_waiting(conn, decides[0])
+    _write(conn, home, done, "edited", actor)
+    if decides is not None:
+        proposing.decided(conn, *decides)
 
 
 def reanchor(

@@ -67,7 +67,7 @@ def _propose(
         )
     dismissing.refuse(conn, proposal.text, actor=proposal.actor, elsewhere=elsewhere)
     node_changes.refuse_twin(conn, replace(node, text_hash=text.text_hash(proposal.text)))
-    proposals.put(conn, proposal)
+    proposals.put(conn, replace(proposal, version=node.version))
     body: dict[str, object] = {"change": PROPOSED}
     log.append(conn, Event(kind=events.NODE_UPDATED, at=proposal.at, subject=node.id, body=body))
     row = json_views.attributed(conn, [json_views.changed_row(node)])[0]
@@ -81,25 +81,62 @@ def _propose(
 
 def decided(conn: Connection, proposal: Proposal, decision: str) -> None:
     """Note what a person decided about a proposal, inside the transaction that does it."""
-    node = nodes.get(conn, proposal.node)
-    if node is not None:
-        proposals.put(conn, replace(proposal, decision=decision, version=node.version))
+    node = _require(conn, proposal)
+    proposals.put(conn, replace(proposal, decision=decision, version=node.version))
+
+
+def require_waiting(conn: Connection, proposal: Proposal) -> None:
+    """Refuse to decide about a proposal that does not wait any more.
+
+    Raises:
+        YaadError: CONFLICT.
+    """
+    if proposals.waiting(conn, [proposal.node]).get(proposal.node) != proposal:
+        short = called(proposal.node)
+        raise YaadError(
+            Code.CONFLICT,
+            f"Memory {short}, or the proposal for it, changed meanwhile. Nothing was decided.",
+            hint="See what waits now: yaadwatch review",
+        )
 
 
 def dismiss(conn: Connection, proposal: Proposal, now: datetime) -> dict[str, object]:
     """Keep the person's words, and remember that the person does not want the proposed ones."""
+    require_waiting(conn, proposal)
     node = _require(conn, proposal)
     dismissing.put(conn, replace(node, text=proposal.text), now)
     decided(conn, proposal, dismissing.DISMISS)
     return json_views.attributed(conn, [json_views.changed_row(node)])[0]
 
 
-def reopen(conn: Connection, proposal: Proposal) -> dict[str, object]:
-    """Let a proposal wait again; its words are not unwanted any more."""
+def reopen(conn: Connection, proposal: Proposal, version: int) -> dict[str, object]:
+    """Let a proposal wait again; its words are not unwanted any more.
+
+    Args:
+        conn: inside the transaction that takes the decision back.
+        proposal: the decided one.
+        version: of the memory, with the words that the proposal is for.
+
+    Raises:
+        YaadError: REFUSED when the memory has other words by now.
+    """
     node = _require(conn, proposal)
     dismissals.lift(conn, [words_hash(proposal.text)])
-    proposals.put(conn, replace(proposal, decision="", version=0))
+    again = replace(proposal, decision="", version=version)
+    proposals.put(conn, again)
+    if again.node not in proposals.waiting(conn, [again.node]):
+        raise nothing_to_undo(again.node)
     return json_views.attributed(conn, [json_views.changed_row(node)])[0]
+
+
+def nothing_to_undo(node_id: str) -> YaadError:
+    """Return the error for a memory without a decision that can be undone."""
+    return YaadError(
+        Code.REFUSED,
+        f"There is no decision about memory {called(node_id)} to undo, or it changed since then; "
+        "nothing was changed.",
+        hint=f"What became of it: yaadwatch history {called(node_id)}",
+    )
 
 
 def require_same(proposal: Proposal, seen: str | None) -> None:

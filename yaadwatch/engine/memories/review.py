@@ -149,10 +149,15 @@ def _decide_proposal(
     if text is None:
         proposing.require_no_secret(held.id, words)
     why = f"{proposing.PROPOSED_BY}{proposed.by}"
-    done = mend.update(home, call, id=held.id, text=words, expected_version=expected, reason=why)
-    held.db.write(proposing.decided, proposed, verdict)
-    done.pop("proposed", None)
-    return done
+    return mend.reword(
+        home,
+        call,
+        id=held.id,
+        text=words,
+        expected_version=expected,
+        reason=why,
+        decides=(proposed, verdict),
+    )
 
 
 def _proposed(conn: Connection, shelf: Shelf, limit: int) -> list[dict[str, object]]:

@@ -40,23 +40,19 @@ def undo(home: Home, call: Call, held: Held) -> dict[str, object]:
     if node.archived_at is not None and node.archive_reason == dismissing.DISMISSED:
         return history.restore(home, call, id=node.id)
     if proposal is not None and proposal.decision == dismissing.DISMISS:
-        return held.db.write(proposing.reopen, proposal)
+        return held.db.write(proposing.reopen, proposal, proposal.version)
     last = past[-1] if past else None
     if last is not None and last.version == node.version:
         if proposal is not None and proposal.decision and proposal.version == node.version:
-            done = _former_words(home, call, node, past)
-            held.db.write(proposing.reopen, proposal)
+            if not last.reason.startswith(proposing.PROPOSED_BY):  # the words stayed the same
+                return held.db.write(proposing.reopen, proposal, node.version)
+            done = _former_words(home, call, node, past, reopened=proposal)
             return done | held.db.read(_row, node.id)
         if last.change == APPROVED:
             return held.db.write(_take_approval_back, node.id, node.version, now, call.origin)
         if last.change == "edited" and last.reason == IN_REVIEW:
             return _former_words(home, call, node, past)
-    raise YaadError(
-        Code.REFUSED,
-        f"There is no decision about memory {called(node.id)} to undo, or it changed since then; "
-        "nothing was changed.",
-        hint=f"What became of it: yaadwatch history {called(node.id)}",
-    )
+    raise proposing.nothing_to_undo(node.id)
 
 
 def _gather(conn: Connection, node_id: str) -> tuple[Node, list[Version], Proposal | None]:
@@ -66,9 +62,18 @@ def _gather(conn: Connection, node_id: str) -> tuple[Node, list[Version], Propos
     return node, versions.of_node(conn, node_id), proposals.get(conn, node_id)
 
 
-def _former_words(home: Home, call: Call, node: Node, past: list[Version]) -> dict[str, object]:
+def _former_words(
+    home: Home, call: Call, node: Node, past: list[Version], *, reopened: Proposal | None = None
+) -> dict[str, object]:
     """Give a memory the words of the version before, as if it had not got others."""
-    return history.bring_back(home, call, id=node.id, version=past[-2].version, change=TAKEN_BACK)
+
+    def reopen(conn: Connection) -> None:
+        if reopened is not None:
+            proposing.reopen(conn, reopened, node.version + 1)
+
+    return history.bring_back(
+        home, call, id=node.id, version=past[-2].version, change=TAKEN_BACK, also=reopen
+    )
 
 
 def _take_approval_back(

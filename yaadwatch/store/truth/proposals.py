@@ -1,7 +1,7 @@
 """New words that agents and imports propose for memories of a person, one proposal a memory.
 
 The last proposal replaces the one before it. A decided one stays, so that the decision can be
-undone.
+undone. A proposal waits only while the memory has the words that it was made for.
 """
 
 from collections.abc import Iterable
@@ -10,6 +10,7 @@ import apsw
 
 from yaadwatch.model.authority import Proposal
 from yaadwatch.store.codec import from_ms, json_list, to_ms
+from yaadwatch.store.graph.supersession import given_way
 
 _COLUMNS = "node, text, actor, at_ms, decision, version"
 
@@ -38,6 +39,8 @@ def get(conn: apsw.Connection, node: str) -> Proposal | None:
 def waiting(conn: apsw.Connection, ids: Iterable[str] | None = None) -> dict[str, Proposal]:
     """Return the proposals that wait, by memory, newest first.
 
+    No proposal waits for a memory that is archived or superseded, or whose words changed since.
+
     Args:
         conn: a snapshot.
         ids: of the memories; all when None.
@@ -46,11 +49,17 @@ def waiting(conn: apsw.Connection, ids: Iterable[str] | None = None) -> dict[str
         f"""
         SELECT {_COLUMNS}
           FROM proposals
-         WHERE decision = '' AND (?1 IS NULL OR node IN (SELECT value FROM json_each(?1)))
-           AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
+         WHERE decision = '' AND (:ids IS NULL OR node IN (SELECT value FROM json_each(:ids)))
+           AND EXISTS (
+               SELECT 1
+                 FROM nodes JOIN node_versions AS seen ON seen.node = nodes.id
+                WHERE nodes.id = proposals.node AND archived_ms IS NULL
+                  AND seen.version = proposals.version
+                  AND coalesce(seen.text, nodes.text) = nodes.text)
+           AND NOT {given_way("proposals.node")}
          ORDER BY at_ms DESC, node
         """,  # noqa: S608
-        (None if ids is None else json_list(ids),),
+        {"ids": None if ids is None else json_list(ids), "hidden": json_list([])},
     )
     return {proposal.node: proposal for proposal in map(_proposal, rows)}
 
