@@ -103,6 +103,10 @@ def test_it_is_flagged_in_other_languages(repo, path, before, after):
         ("`fetch` is called in 3 places", "tries=3", "tries=5"),
         ("Three modules use src/net.py", "tries=3", "tries=5"),
         ("`publish` is retried three times", "range(3)", "range(0, 3)"),
+        ("`publish` is retried three times", "range(3)", "range(1, 4)"),
+        ("`publish` is retried three times", "range(3)", "range(2, -1, -1)"),
+        ("`publish` is retried three times", "range(3)", "range(STEPS * 3)"),
+        ("`fetch` gives up after thirty seconds", "timeout=30", "timeout=SECOND * 30"),
         ("`publish` is retried three times", "range(3)", "range(THREE)"),
         ("`publish` is retried three times", "range(3)", "range(tries_of(row))"),
         ("`publish` is retried three times", "def publish(row):", "def publish(a_row, extra=9):"),
@@ -123,6 +127,59 @@ def test_it_is_flagged_in_other_languages(repo, path, before, after):
 def test_what_is_not_certainly_another_number_raises_nothing(repo, said, old, new):
     after = PYTHON.replace(old, new) + "\n\nTHREE = 3\n"
     assert flagged(repo, said, PYTHON, after) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "before", "after"),
+    [
+        (
+            "a.go",
+            "func load() {{\n\tfor try := {}; try++ {{ get() }}\n}}\n",
+            "0; try < 3",
+            "0; try <= 2",
+        ),
+        (
+            "a.go",
+            "func load() {{\n\tfor try := {}; try-- {{ get() }}\n}}\n",
+            "0; try < 3",
+            "2; try >= 0",
+        ),
+        ("a.rs", "fn load() {{\n    for _try in {} {{ get(); }}\n}}\n", "0..3", "0..=2"),
+        ("a.swift", "func load() {{\n    for attempt in {} {{ get() }}\n}}\n", "0..<3", "0...2"),
+        ("a.rb", "def load\n  for attempt in ({})\n    get\n  end\nend\n", "0...3", "0..2"),
+        ("a.ts", "function load() {{ get({{ tries: {} }}); }}\n", "3", "LIMIT / 2"),
+    ],
+)
+def test_another_bound_of_as_many_rounds_raises_nothing(repo, path, code, before, after):
+    old, new = code.format(before), code.format(after)
+
+    assert flagged(repo, "`load` is tried 3 times", old, new, path) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "before", "after"),
+    [
+        (
+            "a.go",
+            "func load() {{\n\tfor try := {}; try++ {{ get() }}\n}}\n",
+            "1; try <= 3",
+            "1; try <= 5",
+        ),
+        ("a.rs", "fn load() {{\n    for _try in {} {{ get(); }}\n}}\n", "1..=3", "1..=5"),
+        (
+            "a.py",
+            "def load():\n    for attempt in {}:\n        get()\n",
+            "range(0, 3)",
+            "range(0, 5)",
+        ),
+    ],
+)
+def test_another_end_of_the_same_bound_is_flagged(repo, path, code, before, after):
+    old, new = code.format(before), code.format(after)
+
+    found = flagged(repo, "`load` is tried 3 times", old, new, path)
+
+    assert found == [f"load in {path}: 3 is now 5"]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +278,7 @@ def test_a_number_that_moved_with_its_file_is_not_doubted_itself(repo):
             "range(5):\n        send(row)\n        sleep(3)",
         ),
         ("before it", "    for _ in range(3):", "    sleep(3)\n    for _ in range(5):"),
-        ("on its line", "range(3):", "range(5, step(3)):"),
+        ("on its line", "range(3):", "range(5) or step(3):"),
         ("in another keyword", "send(row)", "send(row, pause=3)"),
         ("in a comparison of something else", "send(row)", "assert len(row) < 3"),
     ],

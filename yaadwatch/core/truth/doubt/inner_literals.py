@@ -48,6 +48,12 @@ _NO_CALLS: Final = frozenset(
 """Words before a bracket that call nothing."""
 _OPENING: Final = frozenset("([{")
 _CLOSING: Final = frozenset(")]}")
+_BOUNDS: Final = frozenset(".<=")
+"""What the sign of a bound is made of: `<=`, `..`, `..=`, `..<`."""
+_SIGNS_OF_BOUNDS: Final = frozenset("<>.=")
+_WORKED_OUT: Final = frozenset("*/%+-")
+_FROM_TO: Final = frozenset(("range", "xrange", "arange", "irange"))
+"""Calls whose first argument is the end when it is alone, and else the start."""
 _ENDS: Final = frozenset(";{")
 """What a statement begins behind."""
 _BEHIND_NAME: Final = re.compile(r"[^\w$.].*")
@@ -185,6 +191,8 @@ def _in_places(
         if not place or _name_of(place) not in names:
             continue
         value = one.number or _named_number(one, tokens, source) or one.text
+        if _is_worked_out(tokens, at) and value != number:
+            value = ""
         if place in places or value == number:
             found.add(value)
     return frozenset(found)
@@ -216,6 +224,8 @@ def _by_tokens(
         if end - start != end_now - start_now:
             return frozenset()
         for before, after in zip(old[start:end], new[start_now:end_now], strict=True):
+            if _SIGNS_OF_BOUNDS & {before.text, after.text}:
+                return frozenset()
             if before.number == number:
                 found.add(after.number or _named_number(after, new, source))
     return frozenset(found)
@@ -225,7 +235,7 @@ def _place(tokens: Sequence[_Token], at: int) -> str:
     """Return the place of a token: `tries=`, `range(0`, `i<`, `.times`; '' for none.
 
     It is the nearest name before it in its bracket or, where that is a call, the call and which
-    argument it is.
+    argument it is: `range(from` for the start of two.
     """
     behind = tokens[at + 1 : at + 3]
     if len(behind) == 2 and behind[0].text == "." and behind[1].is_name:
@@ -236,15 +246,36 @@ def _place(tokens: Sequence[_Token], at: int) -> str:
         if one.text in _OPENING:
             called = tokens[before - 1] if before else None
             if one.text == "(" and called and called.is_name and called.text not in _NO_CALLS:
+                if called.text in _FROM_TO:
+                    return f"{called.text}({commas or _start_of_two(tokens, at)}"
                 return f"{called.text}({commas}"
-            commas, sign = 0, ""
+            commas, sign = 0, sign if _BOUNDS.issuperset(sign) else ""
         elif one.text == ",":
             commas += 1
         elif one.is_name and not commas:
             return f"{_typed(tokens, before).text if sign == '=' else one.text}{sign}"
         elif not one.number and not commas:
-            sign = "<" if one.text in {"<", ">"} else one.text[:1]
+            more = "<" if one.text in {"<", ">"} else one.text[:1]
+            sign = f"{more}{sign}" if more in {".", "<"} and _BOUNDS.issuperset(sign) else more
     return ""
+
+
+def _start_of_two(tokens: Sequence[_Token], at: int) -> str:
+    """Return 'from' when the bracket that a token is in goes on with a comma; '0' otherwise."""
+    depth = 0
+    for one in tokens[at + 1 : at + 1 + _WALK_MAX]:
+        if one.text in _CLOSING and not depth:
+            break
+        if one.text == "," and not depth:
+            return "from"
+        depth += (one.text in _OPENING) - (one.text in _CLOSING)
+    return "0"
+
+
+def _is_worked_out(tokens: Sequence[_Token], at: int) -> bool:
+    """Return whether a token is one side of a calculation: `5 * SECOND`, `limit - 1`."""
+    beside = [*tokens[max(at - 1, 0) : at], *tokens[at + 1 : at + 2]]
+    return any(one.text in _WORKED_OUT for one in beside)
 
 
 def _outwards(tokens: Sequence[_Token], at: int) -> Iterator[int]:
