@@ -58,6 +58,7 @@ _ANNOUNCED = re.compile(
     rf"|(?:renamed|migrated)\sto\s{{1,3}}{_HEIR}"
     r"|deprecated\b|phased out\b|obsolete\b)"
     r"|(?:will be|(?:is|are) (?:to be|being|going to be))\s(?:removed|deleted|dropped)\b"
+    rf"(?!\s{{1,3}}(?:automatically|by\s{{1,3}}(?:the\s)?{_NAME}|(?:on|after|at|by)\s{{1,3}}(?:each|every)\b))"
     r"|(?:goes|go|will go)\saway\b)"
 )
 """What is said to go, or to be on its way out."""
@@ -84,7 +85,12 @@ _REPLACED = re.compile(
     rf"(?im){_PLAN}(?:replac(?:e|ing)|swap(?:ping)?)\s{{1,3}}"
     rf"(?:(?:all|any|the|old|every)\s{{1,3}}){{0,3}}({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}}\s{{1,3}}(?:with|by|for)\s{{1,3}}{_HEIR}"
 )
-_ENDS_ONCE = r",?\s{1,3}(?:once|as soon as|after|when|in (?:the next|version|v?\d)|with v?\d)\b"
+_ENDS_ONCE = (
+    r",?\s{1,3}(?:(?:once|as soon as)\b|in (?:the next|version|v?\d)|with v?\d"
+    r"|(?:after|when)\b(?=[^.!?;\n]{0,80}\b(?:v?\d|releas|ship|migrat|merg|land|drop|port|switch"
+    r"|deprecat|rollout|all\b|no (?:one|more|longer)\b|nobody|nothing|last\b|is (?:out|gone)\b)))"
+)
+"""What happens once: a release, a migration. "After each run" is no such thing."""
 _DELETED = re.compile(
     rf"(?im){_PLAN}(?:(?:delet|remov|retir)(?:e|ing)|drop(?:ping)?)\s{{1,3}}"
     rf"(?:(?:the|old|legacy)\s{{1,3}}){{0,2}}({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}}{_ENDS_ONCE}"
@@ -95,6 +101,14 @@ _TO_BE_DELETED = re.compile(
     r"|(?:is|are)\s(?:scheduled|slated|due|up|marked)\sfor\s(?:removal|deletion)\b"
     r"|(?:(?:is|are)\s(?:being\s)?|will be\s)(?:retired|sunset)\b)"
 )
+_REST = r"(?:[^.!?\n]|[.!?](?=\S))*"
+"""What may stand between a word and another one of its sentence: `a.py` ends none."""
+_AGAIN = re.compile(
+    rf"(?i){_REST}\b(?:you(?:r|['’](?:re|ve))?|each|whenever|when|if|during|done|finished"
+    r"|every (?:time|run|build|test|day|release)|tests?|builds?|runs?|fails?"
+    r"|for (?:an?|each|every|local|testing|debugging|development)|by running)\b"
+)
+"""What makes an instruction one for each time: "Delete `a` once you are done" needs `a`."""
 _PLANS = (_MOVED, _REPLACED, _DELETED, _TO_BE_DELETED)
 """What a text announces to go. When that comes true, the text is as true as it was."""
 _REFUSED = re.compile(r"(?i)\b(?:not|never|no|avoid|cannot|without|nobody)\b|n['’]t\b")
@@ -103,8 +117,6 @@ _ONE = re.compile(r"(?i)\b(?:does|exists|is|was|has)\b")
 """What is said of one thing: of `a`, and `b` is gone says nothing of `a`."""
 _LAST_NAME = re.compile(rf".*(?:, ?(?:and )?| and )(?={_NAME}\Z)", re.DOTALL)
 _WHEN = r"\b(?:if|when|whenever|unless|whether|until|while|where|in case)\b"
-_REST = r"(?:[^.!?\n]|[.!?](?=\S))*"
-"""What may stand between a word and another one of its sentence: `a.py` ends none."""
 _CONDITION = re.compile(rf"(?i){_WHEN}{_REST}\Z")
 _CONDITION_BEHIND = re.compile(rf"(?i)[^.!?;\n]*{_WHEN}")
 _NOT = re.compile(
@@ -141,7 +153,9 @@ def without(text: str) -> str:
                 kept = bool(_NOT.search(before) or _PUT.search(before))
             elif pattern in _PLANS:
                 said = _SENTENCE_ENDS.split(before)[-1]
-                kept = bool(_REFUSED.search(said) or _CONDITION.search(said))
+                kept = bool(
+                    _REFUSED.search(said) or _CONDITION.search(said) or _AGAIN.match(behind)
+                )
             else:
                 kept = _conditional(before, behind)
             if not kept:
