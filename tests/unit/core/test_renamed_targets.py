@@ -50,6 +50,35 @@ def test_what_does_the_same_is_told_only_where_it_is_one_and_its_steps_are_known
     assert targets.renamed(path, then, now, "lint") == ""
 
 
+@pytest.mark.parametrize(
+    ("target", "is_defined"),
+    [("lint-py", True), ("lint-", False), ("format", False), ("x.test", True), ("fmt", True)],
+)
+def test_a_pattern_rule_of_make_defines_what_it_matches(target, is_defined):
+    text = "lint-%: deps\n\truff $*\n%.test:\n\tgo test $*\nfmt:\n\tx\n"
+
+    assert targets.defines_target("web/Makefile", text, target) is is_defined
+    assert not targets.defines_target("justfile", "lint-%:\n  x\n", "lint-py")
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "patterns"),
+    [
+        (
+            "Makefile",
+            "include mk/*.mk ../a.mk # b\n-include $(TOP)/c.mk\n",
+            ["mk/*.mk", "a.mk", "c.mk"],
+        ),
+        ("Makefile", "sinclude $(wildcard build/*.mk)\ninclude $(DEPS)\n", ["build/*.mk"]),
+        ("Makefile", "lint:\n\tinclude x.mk\n", []),
+        ("justfile", "import 'just/a.just'\nimport? \"b.just\"\n", ["just/a.just", "b.just"]),
+        ("package.json", "include x.mk\n", []),
+    ],
+)
+def test_files_that_a_build_file_includes_are_known(path, text, patterns):
+    assert targets.included(path, text) == patterns
+
+
 @given(st.sampled_from(sorted({path for path, *_ in RENAMED})), st.text(), st.text())
 def test_any_two_texts_may_be_compared(path, then, now):
     assert targets.renamed(path, then, now, "lint") == "" or "lint" in then

@@ -6,6 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 
 _MAKE = re.compile(r"^([A-Za-z0-9_.%/-][^:=#\n]*?)\s*::?(?!=)", re.MULTILINE)
+_INCLUDE = re.compile(r"^ *(?:-|s)?include[ \t]+([^#\n]+)", re.MULTILINE)
+_IMPORT = re.compile(r"^import\??[ \t]+['\"]([^'\"\n]+)['\"]", re.MULTILINE)
+_WILDCARD = re.compile(r"\$\(wildcard ([^()\n]*)\)")
+_VARIABLE = re.compile(r"\$\([^()\n]*\)|\$\{[^{}\n]*\}")
 _JUST = re.compile(r"^@?([A-Za-z_][\w-]*)(?:\s[^:=\n]*)?:(?!=)", re.MULTILINE)
 _YAML_TASK = re.compile(r"^  ['\"]?([A-Za-z_][\w:.-]*)['\"]?:", re.MULTILINE)
 _TOX = re.compile(r"^\[(?:testenv:([^\]\s]+)|tox:?.*)\]|^\s*env_?list\s*=(.*(?:\n[ \t]+.*)*)", re.M)
@@ -50,8 +54,30 @@ PLACES = {
 
 
 def defines_target(path: str, text: str, target: str) -> bool:
-    """Return whether the build file at `path`, which says `text`, defines `target`."""
-    return target in targets_of(path, text)
+    """Return whether the build file at `path`, which says `text`, defines `target`.
+
+    A pattern rule of make (`lint-%`) defines each target that it matches.
+    """
+    defined = targets_of(path, text)
+    patterns = (one for one in defined if path.rpartition("/")[2] in PLACES["make"] and "%" in one)
+    return target in defined or any(_is_of(target, *one.split("%", 1)) for one in patterns)
+
+
+def _is_of(target: str, begins: str, ends: str) -> bool:
+    is_longer = len(target) > len(begins) + len(ends)
+    return is_longer and target.startswith(begins) and target.endswith(ends)
+
+
+def included(path: str, text: str) -> list[str]:
+    """Return patterns of the files that a build file of make or just includes.
+
+    What a variable holds is not known: of `$(TOP)/mk/*.mk` the rest is the pattern.
+    """
+    name = path.rpartition("/")[2]
+    found = _INCLUDE.findall(text) if name in PLACES["make"] else []
+    found += _IMPORT.findall(text) if name in PLACES["just"] else []
+    words = (one for line in found for one in _WILDCARD.sub(r"\1", line).split())
+    return [rest for one in words if (rest := _VARIABLE.sub("*", one).lstrip("*./"))]
 
 
 def targets_of(path: str, text: str) -> frozenset[str]:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import islice
 
 from yaadwatch.core.quoting import as_name
 from yaadwatch.core.references import targets, values
@@ -39,6 +40,8 @@ HEIR_LINES_MIN = 3
 """Lines on which a thing stands in place of another before a text is told to name it, too."""
 PARTS_MAX = 64
 """Files of a folder that are read for what a file said that became it."""
+INCLUDED_MAX = 32
+"""Files that a build file includes which are read for a target."""
 _PATHS = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*")
 
 
@@ -358,12 +361,25 @@ def _see_target(anchor: Anchor, view: View, head: AtHead) -> Seen:
     if text is None:
         return seen
     place = seen.place or anchor.path
-    if targets.defines_target(place, text, anchor.symbol):
+    if targets.defines_target(place, text, anchor.symbol) or _is_included(
+        anchor.symbol, place, text, view
+    ):
         return replace(seen, span=Span.SAME)
     then = (head.history.read_blob(anchor.blob) if anchor.blob else None) or b""
     heir = targets.renamed(place, then.decode("utf-8", "replace"), text, anchor.symbol)
     likely = None if heir else _defining_target(anchor, place, view)
     return replace(seen, span=Span.MISSING, heir=heir, likely=likely)
+
+
+def _is_included(target: str, place: str, text: str, view: View) -> bool:
+    """Return whether a file that a build file includes defines a target."""
+    found: list[str] = []
+    for pattern in targets.included(place, text):
+        found += islice(view.listing().matching(f"**/{pattern}"), INCLUDED_MAX)
+    return any(
+        targets.defines_target(place, (view.read(path) or b"").decode("utf-8", "replace"), target)
+        for path in found[:INCLUDED_MAX]
+    )
 
 
 def _defining_target(anchor: Anchor, place: str, view: View) -> str | None:
