@@ -5,8 +5,9 @@ import shutil
 
 import pytest
 from engine_world import World
+from in_process import command
 from stepping import Stepped, can_step
-from test_review import RULE, agent, approve, dismiss, waiting
+from test_review import RULE, agent, approve, dismiss, states, waiting
 
 from yaadwatch.engine.memories import history, mend
 from yaadwatch.engine.memories.review import decide, review
@@ -70,10 +71,12 @@ def killed_at_writes(repo, work, *, most=12):
 def test_a_kill_leaves_a_proposal_decided_about_or_waiting(repo, note, undone):
     if undone:
         approve(repo, note)
-    verdict = "undo" if undone else "approve"
 
     def work(tree):
-        decide(tree.home, tree.call, id=note, verdict=verdict)
+        if undone:
+            decide(tree.home, tree.call, id=note, verdict="undo")
+        else:
+            approve(tree, note)
 
     seen = set()
     for number in killed_at_writes(repo, work):
@@ -175,3 +178,81 @@ def test_undo_of_an_edit_to_the_same_words_restores_no_older_version(repo):
 
     assert repo.show(note)["text"] == RULE
     assert waiting(repo) == [YARN]
+
+
+def listed_as(repo, text):
+    """Return the ID that `review` prints before some words."""
+    lines = command(repo, "review").out.splitlines()
+    return next(line.split()[0] for line in lines if f'"{text}"' in line)
+
+
+def test_a_note_that_never_changed_is_approved_by_its_id(repo):
+    states(repo)
+
+    assert "@" not in listed_as(repo, RULE)
+    assert "Approved" in command(repo, "review", "--approve", listed_as(repo, RULE)).out
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_note_that_an_agent_changed_after_it_was_listed_is_not_approved(repo, times):
+    note = states(repo)["id"]
+    seen = listed_as(repo, RULE)
+    for number in range(times):
+        mend.update(repo.home, agent(repo), id=note, text=f"{YARN} {number}")
+
+    refused = command(repo, "review", "--approve", seen)
+
+    assert refused.status != 0
+    assert f'now says "{YARN} {times - 1}"' in refused.err
+    assert waiting(repo) == [f"{YARN} {times - 1}"]
+    again = refused.err.partition("yaadwatch ")[2].split()
+    assert "Approved" in command(repo, *again).out
+
+
+def test_the_listed_id_approves_only_the_listed_words_of_a_note(repo):
+    note = states(repo)["id"]
+    mend.update(repo.home, agent(repo), id=note, text=YARN)
+    seen = listed_as(repo, YARN)
+    mend.update(repo.home, agent(repo), id=note, text=BUN)
+
+    assert BUN in command(repo, "review", "--approve", seen).err
+    assert "Approved" in command(repo, "review", "--approve", listed_as(repo, BUN)).out
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["other words", "the first words again"])
+def test_the_listed_id_approves_only_the_listed_proposal(repo, note, back):
+    seen = listed_as(repo, YARN)
+    proposes(repo, note, BUN)
+    if back:
+        proposes(repo, note, YARN)
+
+    refused = command(repo, "review", "--approve", seen)
+
+    assert refused.status != 0
+    assert f'now proposes "{YARN if back else BUN}"' in refused.err
+    assert repo.show(note)["text"] == RULE
+
+
+def test_the_same_proposal_made_again_keeps_its_listed_id(repo, note):
+    seen = listed_as(repo, YARN)
+    proposes(repo, note)
+
+    assert "Approved" in command(repo, "review", "--approve", seen).out
+    assert repo.show(note)["text"] == YARN
+
+
+def test_a_proposal_is_not_approved_by_the_id_of_its_memory_alone(repo, note):
+    refused = command(repo, "review", "--approve", note)
+
+    assert refused.status != 0
+    assert f'agent claude proposes "{YARN}"' in refused.err
+    assert "Approved" in command(repo, *refused.err.partition("yaadwatch ")[2].split()).out
+
+
+@pytest.mark.parametrize("given", ["@", "@7", "@p0", "@" + "9" * 200, "@x y"])
+def test_an_id_with_something_else_after_it_approves_nothing(repo, note, given):
+    refused = command(repo, "review", "--approve", f"{note}{given}")
+
+    assert refused.status != 0
+    assert "Traceback" not in refused.err
+    assert repo.show(note)["text"] == RULE

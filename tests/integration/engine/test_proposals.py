@@ -203,7 +203,8 @@ def test_an_import_rewords_no_memory_of_a_person(claude, said_by):
 def test_a_decision_about_a_proposal_can_be_undone(claude, note, verdict):
     proposes(claude, note)
     text = "Use bun for installs" if verdict == "edit" else None
-    done = decide(claude.home, claude.call, id=note, verdict=verdict, text=text)
+    seen = review(claude.home, claude.call)["waiting"][0]["proposal"]
+    done = decide(claude.home, claude.call, id=note, verdict=verdict, text=text, proposal=seen)
     assert done["undo"].startswith("yaadwatch review --undo ")
 
     undone = command(claude, *done["undo"].split()[1:]).out
@@ -310,7 +311,8 @@ def test_a_rule_that_no_file_has_room_for_says_so(claude, note, way):
         proposes(claude, note, long)
 
     listed = review(claude.home, claude.call)["waiting"][0]
-    out = command(claude, "review", "--approve", note).out
+    name = f"{note}@{listed['proposal']}" if listed["proposal"] else note
+    out = command(claude, "review", "--approve", name).out
 
     assert (listed["too_long"], listed["files"]) == (True, [])
     assert "too long for a rules file" in out

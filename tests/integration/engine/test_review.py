@@ -36,6 +36,10 @@ def states(repo, text=RULE, name="claude", **fields):
 
 
 def approve(repo, note, **fields):
+    """Approve a note, or the proposal for a memory, as `review` lists it."""
+    for row in review(repo.home, repo.call)["waiting"]:
+        if row["id"] == note and row["proposal"]:
+            fields = {"proposal": row["proposal"], **fields}
     return decide(repo.home, repo.call, id=note, verdict="approve", **fields)
 
 

@@ -77,7 +77,9 @@ def test_each_operation_names_the_author_and_the_reach_of_each_memory(asked):
         "proposal": asked("review"),
         "dismiss": asked("decide", id=b, verdict="dismiss"),
         "undo": asked("decide", id=b, verdict="undo"),
-        "approve": asked("decide", id=b, verdict="approve"),
+        "approve": asked(
+            "decide", id=b, verdict="approve", proposal=asked("review")["waiting"][0]["proposal"]
+        ),
         "edit": asked("update", id=b, text="The API port is 6060"),
         "key": asked("remember", text="The API port is 5050", key="port"),
         "restore": asked("restore", id=b, version=1),

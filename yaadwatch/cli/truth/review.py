@@ -40,7 +40,7 @@ def add_review(commands: Commands) -> Parser:
         review,
         examples=[
             ("yaadwatch review", "one by one, on a terminal"),
-            ("yaadwatch review --approve 5c01f2e4 7d3e8a11", "two of them"),
+            ("yaadwatch review --approve 5c01f2e4 7d3e8a11@2", "two of them"),
             ("yaadwatch review --edit 5c01f2e4 Use pnpm", "with other words"),
             ("yaadwatch review --dismiss-from claude", "all that claude stated"),
             ("yaadwatch review --undo 5c01f2e4", "take the last decision back"),
@@ -49,7 +49,8 @@ def add_review(commands: Commands) -> Parser:
         more="A rule that an agent or an import states is quoted as an unverified note, and\n"
         "in no rules file, until a person approves it. New words of an agent for a\n"
         "memory of yours wait here, too, and yours hold until then. Dismissed words are\n"
-        "refused when an agent states them again. To trust agents:\n"
+        "refused when an agent states them again. ID@VERSION, as it is listed, approves only\n"
+        "the words that were listed. To trust agents:\n"
         "  yaadwatch config set agents.rules always",
     )
     what = command.add_mutually_exclusive_group()
@@ -84,14 +85,14 @@ def review(args: Namespace, client: "Client", terminal: Terminal) -> int:
                 hint="yaadwatch review --edit ID TEXT",
             )
         words = " ".join(args.edit[1:])
-        return _decide_all(args, client, terminal, "edit", [{"id": args.edit[0]}], text=words)
+        return _decide_all(args, client, terminal, "edit", [_named(args.edit[0])], text=words)
     for verdict, ids, cause in (
         ("approve", args.approve, args.approve_from),
         ("dismiss", args.dismiss, args.dismiss_from),
         ("undo", args.undo, None),
     ):
         if ids:
-            notes = [{"id": one} for one in dict.fromkeys(ids)]
+            notes = [_named(one) for one in dict.fromkeys(ids)]
             return _decide_all(args, client, terminal, verdict, notes)
         if cause:
             return _decide_all(args, client, terminal, verdict, _caused_by(client, cause))
@@ -109,6 +110,22 @@ def review(args: Namespace, client: "Client", terminal: Terminal) -> int:
     terminal.line(styled(f"{count(answer['count'], 'note')} to review", "dim"))
     terminal.line("Approve: yaadwatch review --approve ID    Dismiss: ... --dismiss ID")
     return 0
+
+
+def _named(given: str) -> "Note":
+    """Return the note that an ID, or ID@VERSION or ID@PROPOSAL as `_show` prints it, names."""
+    name, _, seen = given.partition("@")
+    if not seen:
+        return {"id": name}
+    if seen.isdecimal() and len(seen) < 18:
+        return {"id": name, "version": int(seen)}
+    return {"id": name, "proposal": seen}
+
+
+def _seen_as(note: "Note") -> str:
+    """Return the ID of a note, with which words it has where they are not the first ones."""
+    seen = note.get("proposal") or (note["version"] if note["version"] > 1 else "")
+    return f"{short(note['id'])}@{seen}" if seen else short(note["id"])
 
 
 def _refuse_agent() -> None:
@@ -243,7 +260,7 @@ def _show(note: "Note", terminal: Terminal) -> None:
     from yaadwatch.core.quoting import quoted
 
     terminal.line(
-        styled(short(note["id"]), "bold"),
+        styled(_seen_as(note), "bold"),
         styled(f"  {note['kind']}  ", "dim"),
         quoted(str(note["text"])),
         hang=10,

@@ -1,7 +1,7 @@
 """Proposals: new words of an agent for a memory of a person, which the person decides about."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from yaadwatch.core import privacy, text
@@ -18,11 +18,14 @@ from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.store import anchors, nodes
 from yaadwatch.store import events as log
+from yaadwatch.store.codec import to_ms
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth import authority, dismissals, proposals
+from yaadwatch.store.truth import authority, dismissals, proposals, versions
 
 PROPOSED: Final = "proposed"
 """The `change` of the event that a proposal leaves."""
+MILLISECOND: Final = timedelta(milliseconds=1)
+"""Between two proposals for one memory at least: their times tell them apart."""
 PROPOSED_BY: Final = "proposed by "
 """What the reason begins with of the version that an approval makes."""
 
@@ -67,7 +70,10 @@ def _propose(
         )
     dismissing.refuse(conn, proposal.text, actor=proposal.actor, elsewhere=elsewhere)
     node_changes.refuse_twin(conn, replace(node, text_hash=text.text_hash(proposal.text)))
-    proposals.put(conn, replace(proposal, version=node.version))
+    last = proposals.waiting(conn, [node.id]).get(node.id)
+    if last is None or (last.text, last.actor) != (proposal.text, proposal.actor):
+        at = proposal.at if last is None else max(proposal.at, last.at + MILLISECOND)
+        proposals.put(conn, replace(proposal, at=at, version=node.version))
     body: dict[str, object] = {"change": PROPOSED}
     log.append(conn, Event(kind=events.NODE_UPDATED, at=proposal.at, subject=node.id, body=body))
     row = json_views.attributed(conn, [json_views.changed_row(node)])[0]
@@ -154,6 +160,31 @@ def require_same(proposal: Proposal, seen: str | None) -> None:
         )
 
 
+def require_seen(conn: Connection, node: Node, proposal: Proposal | None) -> None:
+    """Refuse to approve by the id alone what may read otherwise than when the person saw it.
+
+    That is each proposal, and a note whose words changed since it was stated.
+
+    Raises:
+        YaadError: CONFLICT, with the words, and how to approve them; REFUSED for a secret.
+    """
+    if proposal is not None:
+        said, seen = proposal.text, token(proposal)
+        why = f"{proposal.by} proposes {quoted(said)} for it"
+    elif any(one.text != node.text for one in versions.of_node(conn, node.id)):
+        said, seen = node.text, str(node.version)
+        why = f"it was changed, and now says {quoted(said)}"
+    else:
+        return
+    require_no_secret(node.id, said)
+    short = called(node.id)
+    raise YaadError(
+        Code.CONFLICT,
+        f"Memory {short} was not approved, because you may have seen other words: {why}.",
+        hint=f"To approve these words: yaadwatch review --approve {short}@{seen}",
+    )
+
+
 def require_no_secret(node_id: str, said: str) -> None:
     """Refuse to approve words that hold a secret.
 
@@ -172,8 +203,11 @@ def require_no_secret(node_id: str, said: str) -> None:
 
 
 def token(proposal: Proposal) -> str:
-    """Return what tells one proposal for a memory from another."""
-    return text.text_hash(f"{proposal.actor}\0{proposal.text}")[:12]
+    """Return what tells one proposal for a memory from another.
+
+    It is made from the time: an agent could find two texts with one short hash.
+    """
+    return f"p{to_ms(proposal.at):x}"
 
 
 def _require(conn: Connection, proposal: Proposal) -> Node:

@@ -74,12 +74,14 @@ def decide(
         verdict: `approve`, `edit`, `dismiss` or `undo`.
         text: the new words, for an edit; masked.
         expected_version: the version that the person saw; any when None.
-        proposal: which proposal the person saw; any when None.
+        proposal: which proposal the person saw; any when None. To approve a proposal, or a note
+            whose words changed since it was stated, one of the two is needed.
 
     Raises:
         YaadError: REFUSED when an agent asks, the note is archived or approved already, there is
             nothing to undo, or its words hold a secret; CONFLICT, with the words it has now, when
-            it is not at `expected_version` or something else is proposed; NOT_FOUND, BAD_REQUEST,
+            it is not at `expected_version`, something else is proposed, or neither says which
+            words the person saw; NOT_FOUND, BAD_REQUEST,
             CONFLICT when `id` does not name one memory.
     """
     if call.origin != PERSON:
@@ -94,6 +96,9 @@ def decide(
             done = undoing.undo(home, call, held)
         else:
             proposed = held.db.read(_require_waiting, held.id, expected_version, proposal)
+            unseen = proposal is None and (proposed is not None or expected_version is None)
+            if verdict == APPROVE and unseen:
+                expected_version = held.db.read(_require_seen, held.id, proposed)
             if proposed is None:
                 done = _decide_note(home, call, held, verdict, text, expected=expected_version)
             else:
@@ -292,6 +297,13 @@ def _require_waiting(
             hint="What waits: yaadwatch review",
         )
     return None
+
+
+def _require_seen(conn: Connection, node_id: str, proposal: Proposal | None) -> int:
+    """Return the version of a memory whose words the person has seen; see `require_seen`."""
+    node = _require_living(conn, node_id)
+    proposing.require_seen(conn, node, proposal)
+    return node.version
 
 
 def _require_living(conn: Connection, node_id: str) -> Node:
