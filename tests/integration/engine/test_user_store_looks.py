@@ -19,6 +19,9 @@ class Counted:
         self.db = db
         self.reads = 0
 
+    def is_in_place(self):
+        return self.db.is_in_place()
+
     def read(self, ask, *given):
         self.reads += 1
         return self.db.read(ask, *given)
@@ -64,3 +67,12 @@ def test_a_file_that_was_changed_is_read_at_the_next_look(opened):
     clock[0] += LOOK
 
     assert standing.why_begin_again() == "the user store is damaged"
+
+
+def test_a_file_that_is_deleted_is_a_reason_to_begin_again(opened):
+    standing = own_store.Standing(opened, lambda: NOW)
+    assert standing.why_begin_again() == ""
+
+    opened.db.path.unlink()
+
+    assert "deleted or replaced" in standing.why_begin_again()
