@@ -213,9 +213,6 @@ WORK_WITHOUT_GIT = (
     ["stale", "--all"],
     ["files"],
     ["files", "sync"],
-    ["remember", "The rate is set in {path}"],
-    ["remember", "We like tea"],
-    ["task", "add", "Look at {path}"],
     ["tasks"],
     ["sessions"],
     ["claims"],
@@ -232,16 +229,23 @@ WORK_WITHOUT_GIT = (
     ["history", "{id}"],
     ["pin", "{id}"],
     ["unpin", "{id}"],
-    ["confirm", "{id}"],
     ["reanchor", "--all"],
-    ["edit", "{id}", "The rate of all is in {path}"],
     ["forget", "{id}"],
     ["restore", "{id}"],
     ["remove"],
 )
 
 
-def test_daemon_without_git_refuses_only_add_check_and_files_diff(machine):
+REFUSED_WITHOUT_GIT = (
+    (["remember", "The rate is set in {path}"], "nothing was stored"),
+    (["remember", "We like tea"], "nothing was stored"),
+    (["task", "add", "Look at {path}"], "nothing was stored"),
+    (["confirm", "{id}"], "nothing was changed"),
+    (["edit", "{id}", "The rate of all is in {path}"], "nothing was changed"),
+)
+
+
+def test_daemon_without_git_refuses_only_what_git_has_to_tell(machine):
     machine.live()
     shop = Shop.new(machine, files=2)
     machine.stop()
@@ -250,6 +254,10 @@ def test_daemon_without_git_refuses_only_add_check_and_files_diff(machine):
 
     diff = machine.run("files", "diff", cwd=shop.root)
     assert (diff.status, "git is not installed" in diff.err) == (3, True)
+    for command, outcome in REFUSED_WITHOUT_GIT:
+        ran = machine.run(*(word.format(**given) for word in command), cwd=shop.root)
+        assert (ran.status, "git is not installed" in ran.err) == (3, True), (command, ran)
+        assert outcome in ran.err
     for command in WORK_WITHOUT_GIT:
         ran = machine.run(*(word.format(**given) for word in command), cwd=shop.root)
         assert ran.status == 0, (command, ran)

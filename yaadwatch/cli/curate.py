@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.truth import contradicted
-from yaadwatch.cli.words import confirm_later, count, folder, listed, place, short, worded
+from yaadwatch.cli.words import count, folder, listed, place, short, worded
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -354,8 +354,6 @@ def _told(
     terminal.line(f"{said} ", styled(short(answer["id"]), "bold"), f"  {worded(answer)}", hang=10)
     for anchor in answer.get("anchors") or ():
         terminal.line(f"rests on {place(anchor)}", indent=2)
-    if confirm_later(answer):
-        terminal.line(styled(confirm_later(answer), "yellow"), indent=2)
     contradicted.tell(answer, terminal)
     if answer.get("undo"):
         terminal.command("Undo: ", str(answer["undo"]))

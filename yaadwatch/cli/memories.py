@@ -186,13 +186,9 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(f"holds in {package}; to hold everywhere, state it at the top", indent=2)
     if answer.get("scope") == "user":
         terminal.line("holds in all your projects", indent=2)
-    elif not answer["anchors"] and not answer.get("lacking"):
+    elif not answer["anchors"]:
         terminal.line(
             "rests on no file, so no change will put it in doubt; name one with --file", indent=2
-        )
-    if answer.get("lacking"):
-        terminal.line(
-            styled(f"{answer['lacking']}; say it again once git is installed", "yellow"), indent=2
         )
     if answer.get("waits"):
         terminal.line(

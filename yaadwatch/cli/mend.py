@@ -7,7 +7,7 @@ from argparse import Namespace
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, read_whole, styled
 from yaadwatch.cli.truth import contradicted
-from yaadwatch.cli.words import confirm_later, count, listed, place, proposed, short, worded
+from yaadwatch.cli.words import count, listed, place, proposed, short, worded
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -208,9 +208,7 @@ def _tell_updated(answer: "dict[str, Any]", args: Namespace, terminal: Terminal)
     terminal.line(done, styled(short(answer["id"]), "bold"), f"  {worded(answer)}", hang=10)
     for anchor in answer["anchors"]:
         terminal.line(f"rests on {place(anchor)}", indent=2)
-    if confirm_later(answer):
-        terminal.line(styled(confirm_later(answer), "yellow"), indent=2)
-    elif not answer["anchors"]:
+    if not answer["anchors"]:
         terminal.line("rests on no file, so no change will put it in doubt", indent=2)
     if answer["masked"]:
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
@@ -229,8 +227,6 @@ def _tell_reanchored(one: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(f"rests on {place(anchor)}", indent=10)
     if still := one.get("still_flagged"):
         terminal.line(styled(f"still flagged: {still['reason']}", "yellow"), indent=10)
-    if confirm_later(one):
-        terminal.line(styled(confirm_later(one), "yellow"), indent=10)
     contradicted.tell(one, terminal, indent=10)
     if one.get("undo"):
         terminal.command("Undo: ", str(one["undo"]), indent=10)

@@ -191,15 +191,6 @@ def place(anchor: dict[str, object]) -> str:
     return shown
 
 
-def confirm_later(answer: dict[str, object]) -> str:
-    """Return what is to be done about what a memory may rest on, too; "" when all was found."""
-    if not answer.get("lacking"):
-        return ""
-    return (
-        f"{answer['lacking']}; once git is installed: yaadwatch confirm {short(str(answer['id']))}"
-    )
-
-
 def listed(words: Sequence[str]) -> str:
     """Return "a", "a and b" or "a, b and c"."""
     *rest, last = words

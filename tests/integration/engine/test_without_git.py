@@ -1,5 +1,4 @@
-"""A watched project where git cannot be run: all that its files can tell works, and the rest says
-what is lacking."""
+"""A watched project where git cannot be run: its memories can be read, and are not added to."""
 
 import pytest
 from engine_world import FIVE_TRIES, NET, RETRY
@@ -34,74 +33,77 @@ def resting(tree, memory):
         return db.read(anchors.of_nodes, [memory])[memory]
 
 
-def test_what_is_remembered_rests_on_the_files_it_names_and_says_that_more_was_not_sought(
-    tree, no_git
-):
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"text": "The retry limit lives in src/net.py, in `fetch_with_retry`"},
+        {"text": "It gives up", "symbols": ["fetch_with_retry"]},
+        {"text": "`fetch_with_retry` gives up after three tries"},
+    ],
+    ids=["file", "given", "definition"],
+)
+def test_a_statement_about_code_is_refused_and_not_stored(tree, no_git, fields):
     no_git()
 
-    told = tree.remembered("The retry limit lives in src/net.py, in `fetch_with_retry`")
+    with pytest.raises(YaadError) as raised:
+        tree.remembered(**fields)
 
-    assert [(row["path"], row.get("symbol")) for row in told["anchors"]] == [
-        ("src/net.py", "fetch_with_retry"),
-        ("src/net.py", None),
-    ]
-    assert told["lacking"].startswith(MISSING)
-    tree.write("src/net.py", FIVE_TRIES)
-    assert tree.verdict(told["id"]) == "changed"
-    tree.write("src/net.py", NET)
-    assert tree.verdict(told["id"]) == "fresh"
+    assert raised.value.code is Code.UNAVAILABLE
+    assert raised.value.message.startswith(MISSING)
+    assert "nothing was stored" in raised.value.message
+    assert "Install git" in raised.value.hint
+    assert tree.memories() == []
 
 
-def test_said_again_with_git_it_rests_on_all_that_it_means(tree, world, monkeypatch):
+def test_once_git_is_back_the_statement_rests_on_all_that_it_names(tree, world, monkeypatch):
     said = "`fetch_with_retry` gives up after three tries"
     with monkeypatch.context() as without:
         without.setenv("PATH", str(world.folder / "nothing"))
         world.reopen()
-        first = tree.remembered(said)
-    assert (first["anchors"], first["decision"]) == ([], "new")
+        with pytest.raises(YaadError, match=MISSING):
+            tree.remembered(said)
 
     again = tree.remembered(said)
 
-    assert (again["id"], again["decision"], again["lacking"]) == (first["id"], "same", None)
+    assert again["decision"] == "new"
     assert [row["path"] for row in again["anchors"]] == ["src/net.py"]
 
 
-def test_a_definition_that_is_given_must_be_in_a_file_that_is_named(tree, no_git):
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tree, memory: tree.confirm(memory),
+        lambda tree, memory: tree.edit(memory, RETRY + ", three times"),
+    ],
+    ids=["confirmed", "edited"],
+)
+def test_a_memory_stays_as_it_is_where_git_has_to_tell_what_it_rests_on(tree, no_git, change):
+    memory = tree.remember()
+    before = tree.show(memory)
+    rests_on = resting(tree, memory)
     no_git()
 
     with pytest.raises(YaadError) as raised:
-        tree.remembered("It gives up", symbols=["fetch_with_retry"])
+        change(tree, memory)
 
     assert raised.value.code is Code.UNAVAILABLE
     assert MISSING in raised.value.message
-    assert "nothing was stored" in raised.value.message
-    told = tree.remembered("It gives up", symbols=["fetch_with_retry"], files=["src/net.py"])
-    assert [row.get("symbol") for row in told["anchors"]] == ["fetch_with_retry", None]
+    assert tree.show(memory)["version"] == before["version"]
+    assert resting(tree, memory) == rests_on
 
 
-def test_memories_are_mended_and_what_is_known_of_their_use_is_kept(tree, no_git):
-    tree.write("src/main.py", "from net import fetch_with_retry\nprint(RETRY_LIMIT)\n")
-    tree.write("src/limits.py", "print(RETRY_LIMIT)\n")
-    tree.commit("use it")
-    memory = tree.remember(f"{RETRY}, RETRY_LIMIT")
-    spread = {row.symbol: row.spread for row in resting(tree, memory)}
-    assert spread["RETRY_LIMIT"] == 2
+def test_memories_are_recalled_compared_forgotten_and_brought_back(tree, no_git):
+    memory = tree.remember("The retry limit lives in src/net.py, in `fetch_with_retry`")
     no_git()
 
-    assert tree.confirm(memory)["lacking"].startswith(MISSING)
-    assert {row.symbol: row.spread for row in resting(tree, memory)} == spread
-    assert tree.edit(memory, RETRY + ", three times")["lacking"].startswith(MISSING)
+    tree.write("src/net.py", FIVE_TRIES)
+    assert tree.verdict(memory) == "changed"
+    tree.write("src/net.py", NET)
+    assert tree.verdict(memory) == "fresh"
     tree.forget(memory)
     tree.restore(memory)
 
-    assert tree.show(memory)["text"] == RETRY + ", three times"
-
-
-def test_with_git_nothing_is_lacking_of_what_is_mended(tree):
-    memory = tree.remember()
-
-    assert tree.confirm(memory)["lacking"] is None
-    assert tree.edit(memory, RETRY + ", three times")["lacking"] is None
+    assert memory in {node.id for node in tree.living()}
 
 
 def test_a_rule_that_a_person_writes_waits_until_git_can_tell_what_it_rests_on(

@@ -77,20 +77,6 @@ def test_the_same_words_are_said_to_be_the_same():
     assert "rests on no file" in ran.lines[1]
 
 
-def test_what_could_not_be_sought_without_git_is_said_and_what_to_do_about_it():
-    lacking = UPDATED | {"lacking": "git is not installed, so only files were sought"}
-    confirmed = {
-        key: value for key, value in lacking.items() if key not in ("undo", "masked", "anchors")
-    }
-    said = f"  {lacking['lacking']}; once git is installed: yaadwatch confirm f2e4ab37"
-
-    edited = command("edit", "f2e4ab37", "x", answers={"update": lacking})
-    ran = command("confirm", "f2e4ab37", answers={"confirm": confirmed})
-
-    assert said in edited.lines
-    assert ran.lines == ["Confirmed f2e4ab37  Use authlib", said]
-
-
 def test_without_words_and_without_a_terminal_nothing_is_asked():
     ran = command("edit", "f2e4ab37")
 

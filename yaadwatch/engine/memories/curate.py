@@ -156,13 +156,12 @@ def confirm(home: Home, call: Call, *, id: str, anyway: bool = False) -> dict[st
             node_changes.confirm(
                 conn, home, confirmed, rests_on.anchors, now, actor=call.origin, away=away
             )
-            if not rests_on.lacking:
-                node_changes.learn(conn, confirmed, rests_on.where, now)
+            node_changes.learn(conn, confirmed, rests_on.where, now)
 
         held.db.write(change)
         against = contradicting.told(home, held.shelf, node.id)
         told = held.db.read(json_views.attributed, [json_views.changed_row(confirmed)])[0]
-        return told | {"lacking": rests_on.lacking or None} | against
+        return told | against
 
 
 def pin(home: Home, call: Call, *, id: str) -> dict[str, object]:

@@ -125,7 +125,7 @@ def bring_back(
             version=node.version + 1,
         )
         kept = [anchor for anchor in old if anchor.trust != "text"]
-        rested = preparing.anchor_again(home, held.shelf.space, back, kept, whole=True)
+        rested = preparing.anchor_again(home, held.shelf.space, back, kept)
         rests_on = rested.anchors
         named = preparing.named_in(home, held.shelf.space, back.text)
         away = succession.away(home, held.shelf)

@@ -38,8 +38,8 @@ UNDO_CHARS_MAX = 300
 class Mended:
     """A memory before, and as it reads and what it rests on after.
 
-    `lacking`: why not all was found that it rests on. `away`: memories of other branches. Not
-    `stated`: it only follows a move, and nobody says that it is true.
+    `away`: memories of other branches. Not `stated`: it only follows a move, and nobody says that
+    it is true.
     """
 
     before: Node
@@ -47,7 +47,6 @@ class Mended:
     anchors: Sequence[Anchor]
     masked: tuple[str, ...]
     entities: Sequence[str] = ()
-    lacking: str = ""
     away: Collection[str] = ()
     stated: bool = True
     where: Where = NOWHERE
@@ -144,7 +143,6 @@ def reword(
             anchors=rests_on.anchors,
             masked=masked.kinds,
             entities=preparing.named_in(home, space, said),
-            lacking=rests_on.lacking,
             away=succession.away(home, held.shelf),
             where=rests_on.where,
             reason=reason,
@@ -309,7 +307,6 @@ def _accept(
         anchors=rests_on.anchors,
         masked=masked.kinds,
         entities=preparing.named_in(home, space, said),
-        lacking=rests_on.lacking,
         away=succession.away(home, shelf),
         stated=not keeps_changes,
         where=rests_on.where,
@@ -332,7 +329,6 @@ def _accept(
             "also_changed": proposal.also_changed,
             "still_flagged": None,
             "anchors": json_views.anchor_rows(rests_on.anchors),
-            "lacking": rests_on.lacking or None,
             "undo": None if dry_run else _undo(done) or None,
         }
     )
@@ -395,8 +391,7 @@ def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) 
         stated=done.stated,
     )
     reworded = done.after.text != done.before.text
-    if not done.lacking:
-        node_changes.settle(conn, done.after, done.where, now, reworded=reworded)
+    node_changes.settle(conn, done.after, done.where, now, reworded=reworded)
     session_text.around(conn, done.after.id, now)
     relating.relate(conn, home, done.after, done.entities, now, known=hold, others=True)
 
@@ -407,7 +402,6 @@ def updated(done: Mended) -> dict[str, object]:
         "version": done.after.version,
         "anchors": json_views.anchor_rows(done.anchors),
         "masked": list(done.masked),
-        "lacking": done.lacking or None,
     }
 
 

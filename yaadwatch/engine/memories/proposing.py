@@ -80,7 +80,6 @@ def _propose(
     return row | {
         "version": node.version,
         "anchors": json_views.anchor_rows(anchors.of_nodes(conn, [node.id]).get(node.id, ())),
-        "lacking": None,
         "waits": True,
     }
 

@@ -77,10 +77,9 @@ class Ready:
 
     `where` it is learned; nowhere for what holds whatever is checked out.
     `entities`: packages, addresses and ports that it names. `match`: the memory that it seems to
-    mean; what it means is decided when it is stored. `lacking`: why not all was found that it rests
-    on; empty when all was. `away`: memories of other branches, where others stand in the place of
-    what it seems to mean. `missing`: files and definitions that the text names, and that are not
-    there.
+    mean; what it means is decided when it is stored. `away`: memories of other branches, where
+    others stand in the place of what it seems to mean. `missing`: files and definitions that the
+    text names, and that are not there.
     """
 
     draft: Draft
@@ -95,7 +94,6 @@ class Ready:
     entities: tuple[str, ...]
     match: Match | None
     where: Where = NOWHERE
-    lacking: str = ""
     away: Collection[str] = ()
     missing: tuple[Missing, ...] = ()
 
@@ -104,7 +102,7 @@ class Ready:
 class Admitted:
     """What became of a draft; `decision` is 'new', 'same' or 'refines'.
 
-    `before`: the memory as it was, when it was given other words. `lacking`: as of what is `Ready`.
+    `before`: the memory as it was, when it was given other words.
     `torn`: another memory claims something else of what this one claims something of, or one of the
     two stands in the place of the other. `flagged`: memories about the same that are flagged.
     `missing`: files and definitions that the text names, and that are not there.
@@ -116,7 +114,6 @@ class Admitted:
     decision: str
     why: str
     before: Node | None = None
-    lacking: str = ""
     torn: bool = False
     flagged: tuple[Overlap, ...] = ()
     missing: tuple[Missing, ...] = ()

@@ -81,7 +81,6 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
         db.write(matching.begin)
     budget.refuse_beyond(home, db, known.used)
     head = None
-    lacking = ""
     if space is None:
         _refuse_files(cleaned)
         anchored: Sequence[Sequence[Anchor]] = [() for _ in cleaned]
@@ -91,15 +90,10 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
         try:
             anchored = _anchored(cleaned, known, tree, head)
             used = packages_of(tree)
-        except NoGit as error:
-            if any(draft.baseline or _is_of_file(draft) for draft in cleaned):
-                raise  # the file is still there once git is; then all of it is found
-            tree, head = look_at(space, (), home.clock.now_ns(), history=WithoutGit)
-            lacking = _lacking(error)
-            anchored = _anchored(cleaned, known, tree, head, lacking=lacking)
-            used = packages_of(tree)
+        except NoGit:
+            raise NoGit("nothing was stored: git tells what a statement rests on") from None
     places = [NOWHERE for _ in cleaned]
-    if space is not None and head is not None and not lacking:
+    if space is not None and head is not None:
         checkout = branch_ancestry.checkout_of(space, head.head)
         both = [_placed(*one, tree, head, checkout) for one in zip(cleaned, anchored, strict=True)]
         anchored, places = [rests_on for rests_on, _ in both], [where for _, where in both]
@@ -126,7 +120,6 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
                 entities=tuple(entities.entities(draft.text, used)),
                 match=match,
                 where=where,
-                lacking=lacking,
                 away=away,
                 missing=misspelled.missing(draft, rests_on, tree)
                 if _names_now(draft, space)
@@ -188,13 +181,9 @@ def _placed(
 
 
 class Rested(NamedTuple):
-    """What a memory rests on, and where it is learned.
-
-    `lacking`: why not all of that was found, empty when it was; then nothing is known of `where`.
-    """
+    """What a memory rests on, and where it is learned."""
 
     anchors: Sequence[Anchor]
-    lacking: str = ""
     where: Where = NOWHERE
 
 
@@ -205,58 +194,34 @@ def anchor_again(
     old: Sequence[Anchor],
     *,
     folder: str = "",
-    whole: bool = False,
     keeps_changes: bool = False,
 ) -> Rested:
     """Return what a memory rests on as things are now; its paths may start in `folder`.
 
     What its text names is found afresh; what was given by the caller or followed to another place
     is kept where it still exists; what is gone is dropped. A memory of the user's own store
-    (`space` None) rests on nothing. Where git cannot be run, files are looked for by
-    their paths alone, and what the text still names of the old is kept, unless it is to be
-    `whole`. With `keeps_changes`, what changed stays as it was anchored, at the place where it is
-    now, so that the change is still flagged.
+    (`space` None) rests on nothing. With `keeps_changes`, what changed stays as it was anchored, at
+    the place where it is now, so that the change is still flagged.
 
     Raises:
-        NoGit: git cannot be run, and it is to be whole.
+        NoGit: git cannot be run; nothing is known of what it rests on.
     """
     if space is None:
         return Rested([])
-    lacking = ""
     tree, head = look_at(space, (), home.clock.now_ns())
     source = Source(text=node.text, folder=folder)
     try:
         found = anchoring.anchor([source], tree, head.head.commit)[0]
-    except NoGit as error:
-        if whole:
-            raise
-        lacking = _lacking(error)
-        tree, head = look_at(space, (), home.clock.now_ns(), history=WithoutGit)
-        spread = {(anchor.path, anchor.symbol): anchor.spread for anchor in old}
-        found = [
-            replace(anchor, spread=spread.get((anchor.path, anchor.symbol), 0))
-            for anchor in anchoring.anchor([source], tree, head.head.commit)[0]
-        ]
-        here = {(anchor.path, anchor.symbol) for anchor in found}
-        found += [
-            anchor
-            for anchor in named_by(node.text, old)
-            if anchor.trust == "text" and (anchor.path, anchor.symbol) not in here
-        ]
+    except NoGit:
+        raise NoGit("nothing was changed: git tells what a memory rests on") from None
     rests_on = _followed(old, found, tree, head)
     if keeps_changes:
         rests_on = _with_changes(old, rests_on, tree, head)
-    where = NOWHERE
-    if not lacking:
-        rests_on = uncommitted.marked(rests_on, tree, head)
-        loose = uncommitted.is_provisional(rests_on)
-        checkout = branch_ancestry.checkout_of(space, head.head) if loose else None
-        where = Where(commit=head.head.commit, checkout=checkout)
-    return Rested([replace(anchor, node=node.id) for anchor in rests_on], lacking, where)
-
-
-def _lacking(error: NoGit) -> str:
-    return f"{error.message.rstrip('.')}, so only files that the text names were sought"
+    rests_on = uncommitted.marked(rests_on, tree, head)
+    loose = uncommitted.is_provisional(rests_on)
+    checkout = branch_ancestry.checkout_of(space, head.head) if loose else None
+    where = Where(commit=head.head.commit, checkout=checkout)
+    return Rested([replace(anchor, node=node.id) for anchor in rests_on], where)
 
 
 def _masked(tag: str) -> str:
@@ -321,13 +286,8 @@ def _anchored(
     known: _Known,
     tree: WorkTree,
     head: AtHead,
-    *,
-    lacking: str = "",
 ) -> list[list[Anchor]]:
-    """Return what drafts rest on; one that means a memory, on what that rested on before too.
-
-    `lacking`: why not everything can be found; empty when it can.
-    """
+    """Return what drafts rest on; one that means a memory, on what that rested on before too."""
     for draft in drafts:
         _require_files(draft, tree)
     sources = [
@@ -343,7 +303,7 @@ def _anchored(
     anchored = []
     found_all = anchoring.anchor(sources, tree, head.head.commit)
     for draft, found, match in zip(drafts, found_all, known.matches, strict=True):
-        _require_symbols(draft, found, tree, lacking)
+        _require_symbols(draft, found, tree)
         old: Sequence[Anchor] = () if match is None else known.before[match.node.id]
         if match is not None and match.how not in (matching.SAME, matching.WITHIN):
             old = named_by(draft.text, old)
@@ -469,20 +429,14 @@ def _require_files(draft: Draft, tree: WorkTree) -> None:
         )
 
 
-def _require_symbols(draft: Draft, found: Sequence[Anchor], tree: WorkTree, lacking: str) -> None:
+def _require_symbols(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> None:
     """Refuse definitions that the caller gave and that are not there, and say why not.
 
     Raises:
-        YaadError: NOT_FOUND; REFUSED when it cannot be told; UNAVAILABLE without git.
+        YaadError: NOT_FOUND; REFUSED when it cannot be told.
     """
     for symbol in draft.symbols:
         if not any(anchor.symbol == symbol for anchor in found):
-            if lacking:
-                raise YaadError(
-                    Code.UNAVAILABLE,
-                    f"{lacking}; {symbol} is in none of them, and nothing was stored.",
-                    hint="Name the file that defines it, or install git.",
-                )
             named = dict.fromkeys((*draft.files, *(anchor.path for anchor in found)))
             why = (file_state.why_untold(tree, path, symbol) for path in named)
             if reason := next(filter(None, why), ""):

@@ -145,7 +145,6 @@ def store_over(
         decision=REFINES,
         why=item.why,
         before=known,
-        lacking=item.lacking,
         missing=item.missing,
     )
 
@@ -367,7 +366,6 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
         masked=item.masked,
         decision=NEW,
         why=item.why,
-        lacking=item.lacking,
         missing=item.missing,
     )
 
@@ -404,6 +402,5 @@ def _said_again(
         masked=item.masked,
         decision=SAME,
         why=why,
-        lacking=item.lacking,
         missing=item.missing,
     )

@@ -121,7 +121,6 @@ def _told(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[str,
         "masked": list(admitted.masked),
         "decision": admitted.decision,
         "holds_in": admitted.node.attributes.get(HOLDS_IN),
-        "lacking": admitted.lacking or None,
         "missing": [asdict(one) for one in admitted.missing] or None,
         "supersedes": None,
     }
