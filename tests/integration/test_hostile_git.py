@@ -129,7 +129,7 @@ def ask_everything(repo, runner):
         "files_with": lambda: opened.files_with(["line"], at=last),
         "files_with, untracked": lambda: opened.files_with(["line"], untracked=True),
         "commits_of": lambda: opened.commits_of("moved.py", last),
-        "ignored": lambda: opened.ignored(["moved.py", "built.py"]),
+        "others": lambda: opened.others(["moved.py", "built.py"], ignored=True),
         "is_ignored": lambda: opened.is_ignored("built.py"),
         "is_checked_out": lambda: opened.is_checked_out("moved.py", blob),
         "is_sparse": lambda: opened.is_sparse("moved.py"),

@@ -220,9 +220,12 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
         )
     if looking := answer.get("looking"):
         looked, they = count(looking, "statement"), "it was" if looking == 1 else "they were"
+        is_tied = not answer.get("guards") or answer["guards"]["memories"]
         terminal.line(
             f"{looked} {'is' if looking == 1 else 'are'} being compared with the code of the day"
-            f" {they} written; see: yaadwatch stale",
+            f" {they} written; see: yaadwatch stale"
+            if is_tied
+            else f"looking up what {looked} rested on when {they} written; see: yaadwatch stale",
             indent=2,
         )
     tell_shallow(answer, terminal, indent=2)

@@ -55,7 +55,8 @@ def rules(
 def only_in(conn: apsw.Connection, paths: Iterable[str]) -> set[str]:
     """Return the memories that a person has said in some files only.
 
-    What agents and imports say of them, before or later, is no other place.
+    What agents and imports say of them, before or later, is no other place. A line in the block of
+    another file is one.
     """
     rows = conn.execute(
         """
@@ -72,6 +73,11 @@ def only_in(conn: apsw.Connection, paths: Iterable[str]) -> set[str]:
                  FROM provenance
                 WHERE node = nodes.id AND line IS NOT NULL
                   AND path NOT IN (SELECT path FROM files))
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM agreements JOIN agent_files USING (worktree, path)
+                WHERE agreements.node = nodes.id AND agreements.block = agent_files.block
+                  AND agreements.line <> '' AND path NOT IN (SELECT path FROM files))
            AND NOT EXISTS (
                SELECT 1
                  FROM node_versions

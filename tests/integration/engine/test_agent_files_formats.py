@@ -209,6 +209,8 @@ class TestRuleFolders:
 
     def test_what_is_typed_there_reaches_the_agents_that_do_not_read_it(self, inline):
         inline.write(".claude/rules/style.md", f"- {JOSE}\n")
+        inline.sync()
+        inline.git("add", ".claude/rules/style.md")
 
         inline.sync()
 
@@ -263,6 +265,8 @@ class TestRuleFolders:
 
     def test_back_again_it_reaches_the_others_in_the_same_sync(self, inline):
         inline.write(".claude/rules/style.md", f"- {JOSE}\n")
+        inline.sync()
+        inline.git("add", ".claude/rules/style.md")
         inline.sync()
         (inline.path / ".claude/rules/style.md").unlink()
         inline.sync()

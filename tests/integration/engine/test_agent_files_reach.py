@@ -626,6 +626,7 @@ class TestFilesOfARule:
     @pytest.mark.parametrize(("path", "header"), HEADERS)
     def test_the_files_stand_in_front(self, tree, path, header):
         tree.write(path, f"---\n{header}\n---\n\n- Be careful\n")
+        tree.git("add", path)
         tree.sync()
         tree.write(path, f"---\n{header}\n---\n\n- Be careful\n- Always use CTEs\n")
         tree.sync()

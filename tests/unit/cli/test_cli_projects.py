@@ -167,6 +167,15 @@ def test_add_says_what_goes_on_in_the_background():
     assert "1 statement is being compared with the code of the day it was written" in ran.out
 
 
+def test_add_says_nothing_of_a_comparison_where_no_rule_is_tied_to_code():
+    guards = {"memories": 0, "definitions": 0, "files": 0}
+
+    ran = command("add", answers={"add": ADDED | {"looking": 2, "guards": guards}})
+
+    assert "being compared" not in ran.out
+    assert "looking up what 2 statements rested on when they were written" in ran.out
+
+
 def test_add_without_agent_files_says_how_to_go_on():
     ran = command("add", answers={"add": ADDED | {"files": []}})
 

@@ -191,14 +191,23 @@ class Formats:
 
 
 def personal(repository: Repository, fleet: Fleet) -> frozenset[str]:
-    """Return the agent files that are one person's: git ignores them, or shares them with nobody.
+    """Return the agent files that are one person's: no commit shares what they say.
+
+    Git ignores them, or was told to overlook their changes, or does not track them while it tracks
+    another one. Before the first one is tracked, all files are alike, but for `CLAUDE.local.md`.
 
     Raises:
         YaadError: from git.
     """
+    root = repository.layout.root
+    overlooked = fleet.files.keys() & repository.left_out().overlooked
+    untracked = repository.others(fleet.files)
     own = {path for path, found in fleet.files.items() if found.bridge.name == PERSONAL}
-    ignored = repository.ignored(fleet.files)
-    return ignored | {path for path in own - ignored if not repository.is_tracked(path)}
+    named = {path for path in own if path in untracked or not repository.is_tracked(path)}
+    shared = fleet.files.keys() - untracked - named - overlooked
+    if root is not None and any(os.path.lexists(root / path) for path in shared):
+        return frozenset(untracked | named | overlooked)
+    return repository.others(fleet.files, ignored=True) | named | overlooked
 
 
 def is_passed(name: str) -> bool:

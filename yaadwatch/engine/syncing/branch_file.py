@@ -53,12 +53,14 @@ class BranchFile:
         block: the text of our block in it; None when there is none.
         filter: the filter that hides from us what the commit says; '' when there is none.
         adopted: whether a person asked for the first block in this version of the file.
+        overlooked: whether git was told to overlook what is changed in the work tree.
     """
 
     blob: str = ""
     block: str | None = None
     filter: str = ""
     adopted: bool = False
+    overlooked: bool = False
 
     @property
     def refusal(self) -> str:
@@ -71,7 +73,7 @@ class BranchFile:
 
     def differs(self, text: str | None) -> bool:
         """Return whether a tracked file has another block than its commit; None: no block."""
-        return bool(self.blob) and not self.filter and text != self.block
+        return bool(self.blob) and not (self.filter or self.overlooked) and text != self.block
 
 
 def at_head(space: Space, row: AgentFileRow, head: Head) -> BranchFile:
@@ -87,7 +89,8 @@ def at_head(space: Space, row: AgentFileRow, head: Head) -> BranchFile:
     data = repository.read_blob(blob, AGENT_FILE_BYTES_MAX)
     found = find(data) if data is not None else None
     if isinstance(found, Block):
-        return BranchFile(blob=blob, block=found.text)
+        overlooked = row.path in repository.left_out().overlooked
+        return BranchFile(blob=blob, block=found.text, overlooked=overlooked)
     name = repository.conversions(row.path).filter
     return BranchFile(blob=blob, filter=name, adopted=row.adopted == blob)
 

@@ -29,12 +29,17 @@ class LeftOut:
     """What the index holds, and the work tree need not show.
 
     `sparse`: files outside of what is checked out, path to blob. `modules`: folders of submodules.
-    `assumed`: whether git takes some file for unchanged, whatever is in the work tree.
+    `assumed`: files that git takes for unchanged, whatever is in the work tree.
     """
 
     sparse: dict[str, str]
     modules: frozenset[str]
-    assumed: bool = False
+    assumed: frozenset[str] = frozenset()
+
+    @property
+    def overlooked(self) -> frozenset[str]:
+        """The files whose changes git does not look at (skip-worktree, assume-unchanged)."""
+        return self.assumed | self.sparse.keys()
 
     def __len__(self) -> int:
         """Return how many paths it has."""

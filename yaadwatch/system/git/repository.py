@@ -374,19 +374,19 @@ class Repository(Past):
         return self._of_index(self._runner.left_out, self._left_out)
 
     def _left_out(self) -> LeftOut:
-        sparse, modules, assumed = {}, set(), False
+        sparse, modules, assumed = {}, set(), set[str]()
         for row in self._git.ask(["ls-files", "-z", "-v", "-s"]).split(b"\0"):
             about, _, name = row.partition(b"\t")
             (path,) = path_texts([name])
             if not path:
                 continue
             tag, mode, blob, _ = about.decode().split()
-            assumed = assumed or tag.islower()
+            assumed |= {path} if tag.islower() else set()
             if mode == "160000":
                 modules.add(path)
             elif tag in "Ss" and mode != "120000":
                 sparse[path] = blob
-        return LeftOut(sparse=sparse, modules=frozenset(modules), assumed=assumed)
+        return LeftOut(sparse=sparse, modules=frozenset(modules), assumed=frozenset(assumed))
 
     def conversions(self, path: str) -> Conversions:
         """Return how git converts a file between a commit and the work tree."""
@@ -414,15 +414,14 @@ class Repository(Past):
             return False
         return bool(self._git.ask(["ls-files", "-z", "--", path]))
 
-    def ignored(self, paths: Iterable[str]) -> frozenset[str]:
-        """Return those of some paths that git ignores; a tracked file is never one."""
+    def others(self, paths: Iterable[str], *, ignored: bool = False) -> frozenset[str]:
+        """Return those of some files that git does not track; `ignored`: that it ignores, too."""
         names = [path for path in paths if not NO_FILE.search(path)]
         if self.layout.root is None or not names:
             return frozenset()
-        found = self._git.ask(
-            ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--", *names]
-        )
-        return frozenset(os.fsdecode(name) for name in found.split(b"\0") if name)
+        only = ["--ignored", "--exclude-standard"] if ignored else []
+        found = self._git.ask(["ls-files", "-z", "--others", *only, "--", *names])
+        return frozenset(os.fsdecode(found).split("\0")) - {""}
 
     def staged_renames(self) -> dict[str, str]:
         """Return the files that were renamed in the index and not yet committed."""
