@@ -10,7 +10,8 @@ REMEMBER = BY_TOOL["yaad_remember"]
 
 
 def replaced(by):
-    offer = {"id": "1f470e3f", "replace": "yaadwatch link 3ba49428 supersedes 1f470e3f", "by": by}
+    replace = "yaadwatch link 3ba49428 supersedes 1f470e3f"
+    offer = {"id": "1f470e3f", "replace": replace, "replaced_by": by}
     answer = {"id": "3ba49428", "kind": "spec", "decision": "new", "flagged": [offer]}
     result = REMEMBER.result(answer)
     (text,) = [one["text"] for one in result["content"]]

@@ -49,8 +49,8 @@ def add_review(commands: Commands) -> Parser:
         more="A rule that an agent or an import states is quoted as an unverified note, and\n"
         "in no rules file, until a person approves it. New words of an agent for a\n"
         "memory of yours wait here, too, and yours hold until then. Dismissed words are\n"
-        "refused when an agent states them again. ID@VERSION, as it is listed, approves only\n"
-        "the words that were listed. To trust agents:\n"
+        "refused when an agent states them again. ID@VERSION, as it is listed, approves\n"
+        "only the words that were listed. To trust agents:\n"
         "  yaadwatch config set agents.rules always",
     )
     what = command.add_mutually_exclusive_group()
