@@ -61,7 +61,6 @@ def update(
     id: str,
     text: str,
     expected_version: int | None = None,
-    reason: str = "",
 ) -> dict[str, object]:
     """Give a memory new words; it rests on what these name, as it is now. The answer is Updated.
 
@@ -77,7 +76,6 @@ def update(
         id: of the memory.
         text: the new words; masked before they are stored.
         expected_version: the version that the new words are for; any when None.
-        reason: why it says something else; kept in its history.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one; BAD_REQUEST
@@ -86,7 +84,7 @@ def update(
             same; REFUSED when it is archived, or a person's own file says it.
     """
     return reword(
-        home, call, id=id, text=text, expected_version=expected_version, reason=reason, decides=None
+        home, call, id=id, text=text, expected_version=expected_version, reason="", decides=None
     )
 
 

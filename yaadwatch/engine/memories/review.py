@@ -133,8 +133,14 @@ def _decide_note(
     if verdict == DISMISS:
         return held.db.write(_dismiss, held.id, expected, now, call.origin)
     why = undoing.IN_REVIEW
-    return mend.update(
-        home, call, id=held.id, text=text or "", expected_version=expected, reason=why
+    return mend.reword(
+        home,
+        call,
+        id=held.id,
+        text=text or "",
+        expected_version=expected,
+        reason=why,
+        decides=None,
     )
 
 
