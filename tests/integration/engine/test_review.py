@@ -269,6 +269,17 @@ def test_a_person_who_says_dismissed_words_means_them(claude):
     assert states(claude)["decision"] == "same"
 
 
+def test_a_person_who_injects_dismissed_words_among_others_means_them(claude):
+    dismiss(claude, states(claude)["id"])
+    nodes = [GivenNode(id="other", text="Use docker for tests"), GivenNode(id="mine", text=RULE)]
+
+    inject.inject(claude.home, claude.call, nodes=nodes)
+
+    again = inject.inject(claude.home, agent(claude), nodes=[GivenNode(id="more", text=RULE)])
+    assert again["left_out"] == []
+    assert RULE in claude.memories()
+
+
 def test_what_a_person_deleted_from_a_file_stays_away(world):
     repo = world.repo()
     repo.write("CLAUDE.md", "# Rules\n\n- Always squash commits before a merge\n- Keep it small\n")

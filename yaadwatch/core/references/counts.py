@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Final
 
@@ -87,15 +88,24 @@ _FAMILIES: Final = (
 """Words that mean the same kind of number, in a text and in code."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Count:
-    """A number that a text states, and what the words of its sentence say that it counts.
+    """A number that a text states, and the words that say what it counts.
 
-    `values`: the plain forms that code may have: 30 seconds may be 30 or 30000. `subjects`: stems.
+    Args:
+        values: the plain forms that code may have: 30 seconds may be 30 or 30000.
+        sentence: the words before and after the number.
+        extra: the number's unit, or the number itself where it is a word such as `twice`.
     """
 
     values: tuple[str, ...]
-    subjects: frozenset[str]
+    sentence: str
+    extra: tuple[str, ...]
+
+    @cached_property
+    def subjects(self) -> frozenset[str]:
+        """The stems of what it counts; most numbers are in no code, and nothing asks for these."""
+        return subjects_of(_NAME_OR_PATH.sub(" ", self.sentence), self.extra)
 
 
 def counts(text: str) -> Iterator[Count]:
@@ -113,12 +123,10 @@ def counts(text: str) -> Iterator[Count]:
         sentence += _SENTENCE_END.split(after, maxsplit=1)[0]
         unit = (found["unit"] or "").lower()
         word = (found["word"] or "").lower()
-        extra = [unit] if unit else [word] if word in _ADVERBS else []
+        extra = (unit,) if unit else (word,) if word in _ADVERBS else ()
         following = _WORD_OR_NAME.match(after.lstrip(" `"))
         unit = unit or (following.group().lower() if following else "")
-        yield Count(
-            _forms(_value(found), unit), subjects_of(_NAME_OR_PATH.sub(" ", sentence), extra)
-        )
+        yield Count(_forms(_value(found), unit), sentence, extra)
 
 
 def numbers(text: str) -> frozenset[str]:
@@ -127,7 +135,7 @@ def numbers(text: str) -> frozenset[str]:
     return frozenset(_value(one) for one in every if not _is_behind_a_sort(text[: one.start()]))
 
 
-def subjects_of(text: str, words: tuple[str, ...] | list[str] = ()) -> frozenset[str]:
+def subjects_of(text: str, words: tuple[str, ...] = ()) -> frozenset[str]:
     """Return the stems of the words and of the parts of the names in a text, and their families."""
     parts = [part.lower() for part in _PARTS.findall(text)]
     every = {*parts, *words}

@@ -8,12 +8,6 @@ about to go: "`make old` is replaced by `make new`" announces that `make old` go
 import re
 from typing import Final
 
-_MAY_BE: Final = (
-    *("instead of", "rather than", "in place of", "as opposed to", "replac", "swap", "switch"),
-    *("not exist", "n't exist", "no longer", "removed", "gone", "goes away", "go away"),
-    *("supersed", "deprecat", "renamed to", "migrat", "phased out", "obsolete", "from", "removal"),
-    *("delet", "remov", "drop", "retir", "sunset"),
-)
 # No pattern may look at a character again and again: a text may be 64,000 characters of anything.
 _NAME = (
     r"(?:`[^`\n]{1,120}`|(?<![\w$.:/-])[\w$]{1,60}(?:(?:[.:/#]|::)[\w$]{1,60}){1,6}(?:\(\))?"
@@ -111,6 +105,26 @@ _AGAIN = re.compile(
 """What makes an instruction one for each time: "Delete `a` once you are done" needs `a`."""
 _PLANS = (_MOVED, _REPLACED, _DELETED, _TO_BE_DELETED)
 """What a text announces to go. When that comes true, the text is as true as it was."""
+_GOES: Final = ("removed", "deleted", "dropped")
+_PATTERNS: Final = (
+    (_INSTEAD, ("instead of", "rather than", "in place of", "as opposed to")),
+    (_NO_HEIR, ("replace", "swap", "switch")),
+    (_GONE, ("exist", "gone", "no longer", "removed")),
+    (
+        _ANNOUNCED,
+        (
+            *("replaced", "superseded", "renamed", "migrated", "deprecated", "phased out"),
+            *("obsolete", "away", *_GOES),
+        ),
+    ),
+    (_SUCCEEDED, ("replace", "supersede")),
+    (_MIGRATED, ("migrat",)),
+    (_MOVED, ("from",)),
+    (_REPLACED, ("replac", "swap")),
+    (_DELETED, ("delet", "remov", "retir", "drop")),
+    (_TO_BE_DELETED, (*_GOES, "retired", "sunset", "removal", "deletion")),
+)
+"""Each pattern, and the words of which a text that it matches has one."""
 _REFUSED = re.compile(r"(?i)\b(?:not|never|no|avoid|cannot|without|nobody)\b|n['’]t\b")
 _SENTENCE_ENDS = re.compile(r"[.!?]\s")
 _ONE = re.compile(r"(?i)\b(?:does|exists|is|was|has)\b")
@@ -139,9 +153,9 @@ def without(text: str) -> str:
     "If `config.toml` does not exist" is no such thing, nor is "never use `a()` instead of `b()`".
     """
     lowered = text.lower()
-    if not any(map(lowered.__contains__, _MAY_BE)):
-        return text
-    for pattern in (_INSTEAD, _NO_HEIR, _GONE, _ANNOUNCED, _SUCCEEDED, _MIGRATED, *_PLANS):
+    for pattern, words in _PATTERNS:
+        if not any(map(lowered.__contains__, words)):
+            continue
         for found in list(pattern.finditer(text)):
             start, end = found.span(1)
             if pattern is _GONE and _ONE.search(text, end, found.end()):

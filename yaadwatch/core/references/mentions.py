@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from yaadwatch.core.references import denied
 from yaadwatch.core.references.commands import Command, commands
 from yaadwatch.core.references.values import Version, line_counts, versions
+from yaadwatch.core.text_cache import kept
 
 MENTIONS_MAX = 64
 """Candidates of each sort taken from one text."""
@@ -124,6 +125,7 @@ class Mentions:
     versions: tuple[Version, ...] = ()
 
 
+@kept(4)  # one statement is asked about for its work tree, its anchors, and its typing errors
 def mentions(text: str) -> Mentions:
     """Return what `text` may speak of; at most 64 of each sort.
 

@@ -37,7 +37,7 @@ def put(conn: Connection, node: Node, now: datetime, *, how: str = DISMISSED) ->
 
 def lift(conn: Connection, texts: Iterable[str], *, actor: str) -> None:
     """Let words come back that a person says, restores or approves; an agent lifts nothing."""
-    if is_persons(actor):
+    if is_persons(actor) and dismissals.has_any(conn):
         dismissals.lift(conn, [words_hash(text) for text in texts])
 
 

@@ -335,6 +335,7 @@ def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
     known = nodes.many(conn, [one.id for one, _ in batch.nodes])
     there = _There.read(conn, batch, [one for one in known if one in batch.ready])
     making = Making(conn, home, batch.now)
+    said: list[str] = []
     for one, created_at in batch.nodes:
         item, node = batch.ready.get(one.id), known.get(one.id)
         _refuse(one, item, node)
@@ -350,7 +351,7 @@ def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
             if unwanted is not None and (node is None or item.text != node.text):
                 done.left_out.append({"id": one.id, "reason": dismissing.words_of(unwanted)})
                 continue
-            dismissing.lift(conn, [item.text], actor=batch.actor)
+            said.append(item.text)
             _refuse_key(making, item.draft.key, one.id)
             if node is None:
                 apart = item.text_hash in there.said
@@ -362,6 +363,7 @@ def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
                 done.made.add(one.id)
             else:
                 _change(making, batch, item, node, there=there, done=done)
+    dismissing.lift(conn, said, actor=batch.actor)
     making.write()
     inject_edges.store(
         conn,

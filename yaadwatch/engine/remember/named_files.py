@@ -30,6 +30,8 @@ def linked_tree(call: Call, space: Space, said: str, files: Sequence[str]) -> Pa
         said: the statement.
         files: what the caller says that it rests on.
     """
+    if not layouts.has_linked(space.repository.layout):
+        return None
     trees = [tree.root for tree in layouts.worktrees(space.repository.layout)]
     others = [root for root in trees if root is not None and root != space.root]
     if not others:

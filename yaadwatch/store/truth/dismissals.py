@@ -27,6 +27,11 @@ def put(conn: apsw.Connection, dismissal: Dismissal) -> None:
     )
 
 
+def has_any(conn: apsw.Connection) -> bool:
+    """Return whether a person dismissed or forgot any words at all."""
+    return conn.execute("SELECT 1 FROM dismissals LIMIT 1").fetchone() is not None
+
+
 def of_hashes(conn: apsw.Connection, hashes: Iterable[str]) -> dict[str, Dismissal]:
     """Return by hash those of some words that a person does not want."""
     rows = conn.execute(

@@ -132,6 +132,11 @@ def logged(folder: Path, log: str, since: int = 0) -> list[str]:
     return [one.decode() for one in ids if _HEX.fullmatch(one) and one.strip(b"0")]
 
 
+def has_linked(layout: Layout) -> bool:
+    """Return whether git may have linked other work trees to this repository."""
+    return Path(layout.common_dir, "worktrees").is_dir()
+
+
 def worktrees(layout: Layout) -> list[Layout]:
     """Return the main work tree (unless bare) and every linked one that still exists.
 

@@ -100,6 +100,8 @@ def stated(
         count: what the text states.
         is_named: the text names the definition, and not only its file.
     """
+    if not _may_hold(source, count):
+        return None
     tokens = _tokens_of(source, path, symbol)
     for value in count.values:
         lines = {one.line for one in tokens if one.number == value}
@@ -117,13 +119,18 @@ def stated(
     return None
 
 
+def _may_hold(source: str, count: Count) -> bool:
+    """Return whether a file has a number of `count` anywhere: if not, it need not be parsed."""
+    plain = source.replace("_", "").replace(",", "")
+    return any(value in plain for value in count.values)
+
+
 def only_home(source: str, path: str, count: Count) -> tuple[str, Held] | None:
     """Return the one definition of a file that holds a number of `count`, and that number.
 
     It is the one that speaks most of what the text counts; None where several do alike.
     """
-    plain = source.replace("_", "").replace(",", "")
-    if not any(value in plain for value in count.values):
+    if not _may_hold(source, count):
         return None
     found: dict[str, Held] = {}
     for one in definitions.names(source.encode(), path):
