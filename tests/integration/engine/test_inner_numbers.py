@@ -172,6 +172,15 @@ def test_another_bound_of_as_many_rounds_raises_nothing(repo, path, code, before
             "range(0, 3)",
             "range(0, 5)",
         ),
+        ("a.sh", "load() {{\n  tries={}\n  get\n}}\n", "${TRIES:-3}", "${TRIES:-5}"),
+        ("a.ts", "function load() {{ get({{ tries: {} }}); }}\n", "3", "5"),
+        (
+            "b.go",
+            "func load() {{\n\ttries(Opts{{tries: {}}})\n}}\n",
+            "3 * many.Times",
+            "5 * many.Times",
+        ),
+        ("a.rb", "def load\n  {} {{ get }} -1\nend\n", "tries(3)", "tries(5)"),
     ],
 )
 def test_another_end_of_the_same_bound_is_flagged(repo, path, code, before, after):
@@ -196,6 +205,24 @@ def test_the_same_time_in_another_unit_raises_nothing(repo, before, after):
     said = "`Net` has a timeout of 2 minutes"
 
     assert flagged(repo, said, code.format(before), code.format(after), "src/Net.java") == []
+
+
+@pytest.mark.parametrize(
+    ("said", "before", "after"),
+    [
+        ("`keep` lasts 2 days", "timedelta(days=2)", "timedelta(hours=48)"),
+        ("`keep` lasts 2 weeks", "timedelta(weeks=2)", "timedelta(days=14)"),
+        ("`keep` expires after 1 day", 'expire(1, "day")', 'expire(24, "hours")'),
+        ("`keep` limits the size to 2 MB", "limit(size_mb=2)", "limit(size_kb=2048)"),
+        ("`keep` limits the size to 64 kB", "limit(kb=64)", "limit(size=65536)"),
+    ],
+)
+def test_the_same_amount_in_a_unit_of_another_name_raises_nothing(repo, said, before, after):
+    code = "def keep():\n    return {}\n"
+
+    assert flagged(repo, said, code.format(before), code.format(after)) == []
+    more = code.format(before.replace("2", "14").replace("1,", "7,").replace("64", "448"))
+    assert flagged(repo, f"{said}, always", code.format(before), more) != []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ to or compared with (`tries=`, `i<`), the call and argument (`range(0`), or what
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,6 +24,11 @@ DISTINCT_DIGITS_MIN: Final = 3
 """With as many digits before its zeros a number is hardly in a definition by chance."""
 _UNIT_RATIOS: Final = frozenset((60, 1000, 3600, 60_000, 3_600_000))
 """Milliseconds, seconds, minutes and hours: how many of one make one of another."""
+_RENAMED_RATIOS: Final = frozenset((7, 24, 168, 1440, 86_400, 604_800, 1024, 1024**2, 1000**2))
+"""Days of weeks, hours, minutes and seconds of days and weeks, bytes of kilobytes, and so on."""
+_UNIT: Final = re.compile(
+    r"(?i)week|day|hour|minute|second|milli|byte|(?<![a-z])[kmgt]i?b(?![a-z])"
+)
 _HASH: Final = (".py", ".pyi", ".rb", ".sh", ".bash", ".zsh", ".yml", ".yaml", ".toml", ".ex")
 _STRING: Final = (
     r'"""(?:.|\n)*?"""|\'\'\'(?:.|\n)*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|`[^`]*`'
@@ -173,23 +178,34 @@ def now_in_place(
     if not places:
         found = (_place(old, at) for at, one in enumerate(old) if one.number == number)
         places = tuple(filter(None, found))
-    here = _in_places(places, new, now[1], number)
+    calculated = {_calculation(old, at) for at, one in enumerate(old) if one.number == number}
+    here = _in_places(places, new, now[1], number, calculated or {()})
     if number in here:
         return None
-    kept = _in_places(places, old, then[1], number) if then is not None else frozenset()
+    kept = _in_places(places, old, then[1], number, calculated) if then is not None else frozenset()
     others = here - kept or _by_tokens(old, new, number, now[1])
     value = next(iter(others)) if len(others) == 1 else ""
     if not value.isdecimal() and not _DECIMAL.fullmatch(value):
         return None
-    return None if value == number or _is_other_unit(number, value) else value
+    is_renamed = then is None or _units_of(old) != _units_of(new)
+    return (
+        None
+        if value == number or _is_other_unit(number, value, may_be_renamed=is_renamed)
+        else value
+    )
 
 
 def _in_places(
-    places: Sequence[str], tokens: Sequence[_Token], source: str, number: str
+    places: Sequence[str],
+    tokens: Sequence[_Token],
+    source: str,
+    number: str,
+    calculations: Set[tuple[str, ...]],
 ) -> frozenset[str]:
     """Return what stands in places of a definition: numbers, and names that have none known.
 
     The number itself is there also as another argument, or in another comparison of that name.
+    Another number is '' unless it is calculated with what the number was (`30 * time.Second`).
     """
     names = {_name_of(place) for place in places}
     found = set()
@@ -198,7 +214,7 @@ def _in_places(
         if not place or _name_of(place) not in names:
             continue
         value = one.number or _named_number(one, tokens, source) or one.text
-        if _is_worked_out(tokens, at) and value != number:
+        if value != number and _calculation(tokens, at) not in calculations:
             value = ""
         if place in places or value == number:
             found.add(value)
@@ -279,10 +295,17 @@ def _start_of_two(tokens: Sequence[_Token], at: int) -> str:
     return "0"
 
 
-def _is_worked_out(tokens: Sequence[_Token], at: int) -> bool:
-    """Return whether a token is one side of a calculation: `5 * SECOND`, `limit - 1`."""
-    beside = [*tokens[max(at - 1, 0) : at], *tokens[at + 1 : at + 2]]
-    return any(one.text in _WORKED_OUT for one in beside)
+def _calculation(tokens: Sequence[_Token], at: int) -> tuple[str, ...]:
+    """Return what a token is calculated with: `*`, `SECOND` of `5 * SECOND`; empty for nothing."""
+    found = []
+    for sign, other in ((at - 1, at - 2), (at + 1, at + 2)):
+        if other not in range(len(tokens)) or tokens[sign].text not in _WORKED_OUT:
+            continue
+        one = tokens[other]
+        is_operand = one.is_name or one.number or one.text in {"(", ")"}
+        if is_operand and one.line == tokens[at].line:
+            found += [tokens[sign].text, one.text]
+    return tuple(found)
 
 
 def _outwards(tokens: Sequence[_Token], at: int) -> Iterator[int]:
@@ -309,12 +332,22 @@ def _typed(tokens: Sequence[_Token], at: int) -> _Token:
     return tokens[at - 2] if is_type else tokens[at]
 
 
-def _is_other_unit(old: str, new: str) -> bool:
-    """Return whether two numbers may be one time, in milliseconds, seconds, minutes or hours."""
+def _is_other_unit(old: str, new: str, *, may_be_renamed: bool) -> bool:
+    """Return whether two numbers may be one time or size in two units.
+
+    `may_be_renamed`: the code may name another unit now. Seven, 24 and 1024 times as many are the
+    same only then.
+    """
     if not (old.isdecimal() and new.isdecimal()):
         return False
     less, more = sorted((int(old), int(new)))
-    return less > 0 and more % less == 0 and more // less in _UNIT_RATIOS
+    ratios = _UNIT_RATIOS | _RENAMED_RATIOS if may_be_renamed else _UNIT_RATIOS
+    return less > 0 and more % less == 0 and more // less in ratios
+
+
+def _units_of(tokens: Sequence[_Token]) -> frozenset[str]:
+    """Return the units of times and sizes that names and texts of a definition name."""
+    return frozenset(unit.lower() for one in tokens for unit in _UNIT.findall(one.text))
 
 
 def _named_number(token: _Token, tokens: Sequence[_Token], source: str) -> str:
