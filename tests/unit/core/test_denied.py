@@ -117,6 +117,7 @@ texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=20).map(
         ("Replace `all_rows` by `tmp_rows` when testing", {"all_rows", "tmp_rows"}, set()),
         ("Switch from `all_rows` to `tmp_rows` for local work", {"all_rows", "tmp_rows"}, set()),
         ("Remove `fetch_one` when Python 3.9 is dropped", set(), {"fetch_one"}),
+        ("Delete `fetch_one` once everybody runs `make each`", set(), {"fetch_one"}),
         ("Delete `fetch_one` after all callers have moved", set(), {"fetch_one"}),
         ("`fetch_one` is being retired", set(), {"fetch_one"}),
         ("`fetch_one` must not be removed once it is there", {"fetch_one"}, set()),

@@ -97,9 +97,10 @@ _TO_BE_DELETED = re.compile(
 )
 _REST = r"(?:[^.!?\n]|[.!?](?=\S))*"
 """What may stand between a word and another one of its sentence: `a.py` ends none."""
+_QUOTED = re.compile(r"`[^`\n]*`")
 _AGAIN = re.compile(
     rf"(?i){_REST}\b(?:you(?:r|['’](?:re|ve))?|each|whenever|when|if|during|done|finished"
-    r"|every (?:time|run|build|test|day|release)|tests?|builds?|runs?|fails?"
+    r"|every (?:time|run|build|test|day|release)|the (?:tests?|suite|build|run)|fails?"
     r"|for (?:an?|each|every|local|testing|debugging|development)|by running)\b"
 )
 """What makes an instruction one for each time: "Delete `a` once you are done" needs `a`."""
@@ -168,7 +169,9 @@ def without(text: str) -> str:
             elif pattern in _PLANS:
                 said = _SENTENCE_ENDS.split(before)[-1]
                 kept = bool(
-                    _REFUSED.search(said) or _CONDITION.search(said) or _AGAIN.match(behind)
+                    _REFUSED.search(said)
+                    or _CONDITION.search(said)
+                    or _AGAIN.match(_QUOTED.sub("", behind))
                 )
             else:
                 kept = _conditional(before, behind)
