@@ -233,12 +233,30 @@ def test_what_a_memory_names_of_a_split_folder_tells_where_it_is_for_that_memory
 
 
 def test_a_memory_that_names_both_halves_of_a_split_folder_gets_the_new_place_of_each(site):
-    memory = site.remember("In `web/views/`: `web/views/home.ts` and `web/views/about.ts`")
+    memory = site.remember("Home: `web/views/home.ts`, and about: `web/views/about.ts`")
 
     split_views(site)
 
     text = site.doubt(memory)["suggestion"]["text"]
-    assert text == "In `web/views/`: `web/front/home.ts` and `web/inside/about.ts`"
+    assert text == "Home: `web/front/home.ts`, and about: `web/inside/about.ts`"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "In `web/views/`: `web/views/home.ts` and `web/views/about.ts`",
+        "`web/front/home.ts` is made from `web/views/home.ts`",
+        "Never import `web/views/home.ts` in `web/front/home.ts`",
+    ],
+)
+def test_a_text_that_speaks_of_both_places_is_not_proposed_with_the_new_one(site, said):
+    memory = site.remember(said)
+
+    split_views(site)
+
+    suggestion = site.doubt(memory)["suggestion"]
+    assert suggestion.get("text") is None
+    assert "web/front/home.ts" in suggestion["places"]
 
 
 def test_a_folder_that_lost_most_of_its_files_was_not_split(site):

@@ -129,6 +129,9 @@ def _proposal(
         return Suggestion(path=None, text=said)
     if not accepted:
         return next((offer for _, offer in offers if offer), None)
+    if _speaks_of_both(text, accepted):
+        places = tuple(dict.fromkeys(offer.path for _, offer in accepted if offer.path))
+        return Suggestion(path=None, text=None, places=places)
     put = set[str]()
     deepest = sorted(accepted, key=lambda found: -len(_said(found[0].anchor)))
     for judged, offer in deepest:
@@ -138,6 +141,32 @@ def _proposal(
         said = again.text if again and again.text else said
         put.add(offer.path or judged.heir)
     return Suggestion(path=accepted[0][1].path, text=said if said != text else None)
+
+
+def _speaks_of_both(text: str, accepted: Sequence[tuple[Judgement, Suggestion]]) -> bool:
+    """Return whether a text names a new place already, or the folder that a file left.
+
+    "Never import `a.py` in `b.py`" and "handlers are in `handlers/`, such as `handlers/a.py`" say
+    something of both places, which the new place in the words of the old one need not.
+    """
+    old = {one.anchor.path for one, _ in accepted}
+    for judged, offer in accepted:
+        new = offer.path
+        if (
+            not new
+            or not offer.text
+            or not judged.anchor.path
+            or judged.anchor.method is Method.FOLDER
+        ):
+            continue
+        if new not in old and re.search(rf"(?<![\w/.-]){re.escape(new)}(?![\w/-]|\.\w)", text):
+            return True
+        above = judged.anchor.path.rpartition("/")[0]
+        if not above or new.startswith(f"{above}/") or above in old:
+            continue
+        if re.search(rf"(?<![\w/.-]){re.escape(above)}/(?=[`\s,;:)]|\.?$|\.\s)", text):
+            return True
+    return False
 
 
 def _where_sure(
