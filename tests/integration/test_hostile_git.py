@@ -113,6 +113,7 @@ def ask_everything(repo, runner):
         "departures": lambda: opened.departures(first, last),
         "departure": lambda: opened.departure("a.py", first, last),
         "departures_in": lambda: opened.departures_in("src", first, last),
+        "departures_like": lambda: opened.departures_like("*.py", first, last),
         "touched": lambda: opened.touched(first, last),
         "file_changes": lambda: opened.file_changes(first, last),
         "files_at": lambda: opened.files_at(first),

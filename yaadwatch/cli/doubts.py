@@ -247,11 +247,15 @@ def tell_evidence(doubt: "dict[str, Any]", terminal: Terminal) -> None:
 def _evidence(found: "dict[str, Any]") -> tuple[str, ...]:
     commit = found.get("commit")
     if not commit:
-        from yaadwatch.model.anchors import NOT_KNOWN  # here: `status` tells none, and is quick
+        from yaadwatch.model.anchors import (
+            NOT_KNOWN,
+            NOT_SEARCHED,
+        )  # here: `status` tells none, and is quick
 
         ends = str(found["summary"]).endswith
-        where = "uncommitted  " if not ends((_SOMEWHERE, NOT_KNOWN)) else ""
-        where = "committed  " if ends(_SOMEWHERE) else where
+        is_committed = ends((_SOMEWHERE, NOT_SEARCHED))
+        where = "uncommitted  " if not is_committed and not ends(NOT_KNOWN) else ""
+        where = "committed  " if is_committed else where
         return (styled(where, "yellow"), _summary(found))
     return (*_commit(commit), styled(f"  ({_summary(found)})", "dim"))
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,8 +16,17 @@ from yaadwatch.core.truth.verdict import DOUBTS, Judgement
 from yaadwatch.engine.anchored import anchor_state
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.git_queries import History
-from yaadwatch.model.anchors import NOT_KNOWN, Anchor, Commit, Evidence, Method, Verdict
+from yaadwatch.model.anchors import (
+    NOT_KNOWN,
+    NOT_SEARCHED,
+    Anchor,
+    Commit,
+    Evidence,
+    Method,
+    Verdict,
+)
 from yaadwatch.model.errors import YaadError
+from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX
 from yaadwatch.system.git.changes import Departure
 
 STEPS_MAX = 5
@@ -28,10 +37,13 @@ _log: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A commit, the path it is about, and what it did in words."""
+    """A commit, the path it is about, and what it did in words.
+
+    Without a commit: in which commits it was not found, while older ones were not searched.
+    """
 
     path: str
-    commit: Commit
+    commit: Commit | None
     summary: str
 
 
@@ -66,8 +78,11 @@ def explain(
         Evidence(
             path=step.path,
             symbol=anchor.name,
-            commit=replace(step.commit, subject=privacy.mask(step.commit.subject).text),
-            summary=privacy.mask(step.summary).text,
+            commit=step.commit
+            and replace(step.commit, subject=privacy.mask(step.commit.subject).text),
+            summary=privacy.mask(
+                step.summary if step.commit else f"{worst.reason} {step.summary}"
+            ).text,
         )
         for step in steps
     ]
@@ -117,7 +132,8 @@ def _behind(anchor: Anchor, head: AtHead) -> list[Step]:
         return []
     blob = history.blob_at(since, anchor.path)
     if anchor.symbol:
-        steps = list(_steps(anchor, history, since, until, blob or ""))
+        every = _steps(anchor, history, since, until, blob or "")
+        steps = [step for step in every if step.commit is not None]
     else:
         commits = map(history.commit, history.changes([anchor.path], since, until)[:1])
         done = f"{'changed' if blob else 'added'} {as_name(anchor.path)}"
@@ -147,7 +163,41 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
     names = [anchor.path, *(row.to for row in left.values() if row.to is not None)]
     path = anchor.path
     before = _Shape.of(anchor, history, blob, path)
-    for commit_id in history.changes(names, since, until):
+    commits = history.changes(names, since, until)
+    is_cut = len(commits) > EVIDENCE_COMMITS_MAX
+    if is_cut:  # what was before the oldest that is looked at is no work of that one
+        oldest, *commits = commits
+        for row in (one for one in left.values() if one.commit not in commits):
+            yield from _left([row], history)
+            path = row.to or path
+        before = _Shape.at(anchor, history, oldest, path)
+    changed = list(_changed(anchor, history, commits, left, before=before, path=path))
+    yield from changed
+    if is_cut and not changed and not left:
+        searched = f"(not in the last {EVIDENCE_COMMITS_MAX} commits of {as_name(path)}"
+        yield Step(path=path, commit=None, summary=f"{searched}; {NOT_SEARCHED}")
+
+
+def _changed(
+    anchor: Anchor,
+    history: History,
+    commits: Iterable[str],
+    left: Mapping[str, Departure],
+    *,
+    before: "_Shape | None",
+    path: str,
+) -> Iterator[Step]:
+    """Yield what each of some commits did to the anchored definition, or where it took the file.
+
+    Args:
+        anchor: the definition.
+        history: the repository's.
+        commits: those that touched the file, oldest first.
+        left: those that renamed it.
+        before: the definition before the first of them; None: it is not known.
+        path: the file before the first of them.
+    """
+    for commit_id in commits:
         commit = history.commit(commit_id)
         if commit is None:
             continue
@@ -155,8 +205,7 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
         if departure is not None:
             yield from _left([departure], history)
             path = departure.to or path
-        now = history.blob_at(commit_id, path)
-        after = _Shape.of(anchor, history, now, path) if anchor.symbol and now is not None else None
+        after = _Shape.at(anchor, history, commit_id, path)
         if after is None:
             continue
         if departure is None and before and after.differs_from(before, anchor, path, history):
@@ -200,8 +249,8 @@ def _emptied(anchor: Anchor, history: History, since: str, until: str) -> Iterat
     if anchor.method is Method.GLOB:
         place = anchor.symbol
         gone = _taken_out(departures, _matches(place, departures))
-        if not gone and anchor.path:  # they went before the newest commits
-            departures = history.departures_in(anchor.path, since, until)
+        if not gone:  # they went before the newest commits
+            departures = history.departures_like(place, since, until)
             gone = _taken_out(departures, _matches(place, departures))
     else:
         place = anchor.path
@@ -246,6 +295,12 @@ class _Shape:
     blob: str
     there: bool
     fingerprint: str
+
+    @classmethod
+    def at(cls, anchor: Anchor, history: History, commit: str, path: str) -> "_Shape | None":
+        """Return it as a commit has it; None when the file is not there, or does not tell."""
+        blob = history.blob_at(commit, path)
+        return cls.of(anchor, history, blob, path) if blob is not None else None
 
     @classmethod
     def of(cls, anchor: Anchor, history: History, blob: str, path: str) -> "_Shape | None":

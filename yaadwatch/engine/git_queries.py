@@ -176,6 +176,11 @@ class History:
         key = ("departures_in", folder, since, until)
         return self._once(key, self._repository.departures_in, folder, since, until)
 
+    def departures_like(self, pattern: str, since: str, until: str) -> Sequence[Departure]:
+        """Return what the last commits removed that removed files like a pattern, oldest first."""
+        key = ("departures_like", pattern, since, until)
+        return self._once(key, self._repository.departures_like, pattern, since, until)
+
     def touched(self, since: str, until: str) -> frozenset[str] | None:
         """Return the files that commits in `since..until` touched; None when they are too many."""
         return self._once(("touched", since, until), self._repository.touched, since, until)

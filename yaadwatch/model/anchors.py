@@ -141,6 +141,8 @@ class Hunk:
 
 NOT_KNOWN: Final = "(whether it is committed is not known)"
 """How the words of evidence end when git could not tell."""
+NOT_SEARCHED: Final = "older ones were not searched)"
+"""How they end when the commit is older than those in which it is sought."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,6 +60,7 @@ DEFINITIONS_MAX: Final = 3
 HISTORY_COMMITS_MAX: Final = 2_000
 """Commits looked through for the one that removed or renamed a file."""
 EVIDENCE_COMMITS_MAX: Final = 50
+"""Commits of one file in which a change of a definition is sought, the newest."""
 REFLOG_STEPS_MAX: Final = 1_000
 """Steps of HEAD looked back for the commits of a session."""
 TREE_PATHS_MAX: Final = 200_000

@@ -7,7 +7,7 @@ import pytest
 from engine_world import FIVE_TRIES, NET, RETRY, Tree
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import HISTORY_COMMITS_MAX
+from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, HISTORY_COMMITS_MAX
 from yaadwatch.system.git.repository import Repository
 
 GO = """package net
@@ -109,6 +109,96 @@ class TestLongWithPatterns:
         repo.git("reset", "-q", "--hard", "main")
 
         assert subjects(repo.doubt(memory)) == ["nothing is made any more"]
+
+    @pytest.mark.parametrize(
+        ("pattern", "paths"),
+        [
+            ("*.gen", ("a.gen", "deep/down/b.gen")),
+            ("made/**/*.gen", ("made/a.gen", "made/deep/b.gen")),
+            ("*.test.gen", ("one/a.test.gen", "two/b.test.gen")),
+        ],
+    )
+    def test_so_is_that_of_a_pattern_for_any_folder(self, both, pattern, paths):
+        repo, _ = both
+        for path in paths:
+            repo.write(path, f"{path}\n" * 30)
+        repo.commit("made")
+        memory = repo.remember(f"Never edit `{pattern}` by hand")
+        for path in paths:
+            repo.git("rm", "-q", path)
+            repo.commit(f"no more {path}")
+        text = "".join(long_history(repo.git("rev-parse", "HEAD"))).encode()
+        subprocess.run(["git", "fast-import", "--quiet"], cwd=repo.path, input=text, check=True)
+        repo.git("reset", "-q", "--hard", "main")
+
+        assert subjects(repo.doubt(memory)) == [f"no more {path}" for path in paths]
+
+
+class TestManyCommitsOfOneFile:
+    """A definition changed before the newest commits of its file: which commit is not known."""
+
+    @staticmethod
+    def edited_often(repo, path, text, mark):
+        since = repo.git("rev-parse", "HEAD")
+        rows = [f"reset refs/heads/main\nfrom {since}\n"]
+        for number in range(EVIDENCE_COMMITS_MAX + 5):
+            data = f"{text}\n{mark} {number}\n"
+            rows.append("commit refs/heads/main\ncommitter N <n@example.org> 1767225600 +0000\n")
+            rows.append(f"data 6\nedited\nM 644 inline {path}\ndata {len(data)}\n{data}\n")
+        given = "".join(rows).encode()
+        subprocess.run(["git", "fast-import", "--quiet"], cwd=repo.path, input=given, check=True)
+        repo.git("reset", "-q", "--hard", "main")
+
+    @pytest.mark.parametrize(
+        ("at", "path", "old", "text", "mark"),
+        [
+            (0, "src/net.py", NET, FIVE_TRIES, "#"),
+            (1, "src/net.go", GO, GO_FIVE, "//"),
+            (0, "src/net.py", NET, "def other(x):\n    return x + 1\n", "#"),
+        ],
+    )
+    def test_the_limit_is_named_and_no_other_commit_blamed(self, both, at, path, old, text, mark):
+        repo, memories = both
+        repo.write(path, text)
+        repo.commit("the change")
+        self.edited_often(repo, path, text, mark)
+
+        doubt = repo.doubt(memories[at])
+
+        (found,) = doubt["evidence"]
+        assert found["commit"] is None
+        assert found["summary"].endswith(
+            f"(not in the last {EVIDENCE_COMMITS_MAX} commits of {path}; older ones were not"
+            " searched)"
+        )
+        assert not doubt["uncommitted"]
+
+    def test_a_change_among_the_newest_is_named(self, both):
+        repo, memories = both
+        self.edited_often(repo, "src/net.py", NET, "#")
+        repo.write("src/net.py", FIVE_TRIES)
+        repo.commit("the change")
+
+        assert subjects(repo.doubt(memories[0])) == ["the change"]
+
+    def test_of_two_changes_the_older_one_is_not_put_on_another_commit(self, both):
+        repo, memories = both
+        repo.write("src/net.py", FOUR_TRIES)
+        repo.commit("four")
+        self.edited_often(repo, "src/net.py", FOUR_TRIES, "#")
+        repo.write("src/net.py", FIVE_TRIES)
+        repo.commit("five")
+
+        assert subjects(repo.doubt(memories[0])) == ["five"]
+
+    def test_a_rename_before_the_newest_commits_is_named(self, both):
+        repo, memories = both
+        (repo.path / "lib").mkdir()
+        repo.git("mv", "src/net.py", "lib/web.py")
+        repo.commit("net is web")
+        self.edited_often(repo, "lib/web.py", NET, "#")
+
+        assert "net is web" in subjects(repo.doubt(memories[0]))
 
 
 class TestLongWithFolders:

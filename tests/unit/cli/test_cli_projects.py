@@ -499,6 +499,11 @@ def test_what_one_commit_made_doubtful_is_told_under_it():
         ),
         (
             None,
+            "src/a.ts changed (not in the last 9 commits; older ones were not searched)",
+            "committed  src/a.ts changed (not in the last 9 commits; older ones were not searched)",
+        ),
+        (
+            None,
             "src/a.ts is gone (whether it is committed is not known)",
             "src/a.ts is gone (whether it is committed is not known)",
         ),

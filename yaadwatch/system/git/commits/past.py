@@ -4,6 +4,7 @@ The git command answers: it walks history, and detects renames.
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
@@ -90,6 +91,20 @@ class Past(Snapshots):
         departed = self._departed(self._git.ask(last).split())
         return [one for one in departed if one.path.startswith(inside)]
 
+    def departures_like(self, pattern: str, since: str, until: str) -> list[Departure]:
+        """Return what the last 50 commits removed that removed files like a pattern with stars.
+
+        All of the history in `since..until` is looked at, however long. The oldest stands first;
+        other files that these commits removed or renamed stand there, too.
+        """
+        between = "..".join(valid(since, until))
+        limit = f"--max-count={EVIDENCE_COMMITS_MAX}"
+        # What git takes for a pattern may match more; behind a star no pattern begins with magic.
+        wide = "*" + re.sub(r"(?:\*\*/|[*?\[\]{}\\])+", "*", pattern)
+        asked = ["--topo-order", "--no-merges", "--no-renames", "--diff-filter=D", "--format=%H"]
+        command = ["--no-literal-pathspecs", "log", *asked, limit, between, "--", wide]
+        return self._departed(self._git.ask(command).split())
+
     def _departed(self, commits: Sequence[bytes]) -> list[Departure]:
         """Return the removals and renames of commits, given with the newest first."""
         cut = self._cut()
@@ -109,10 +124,11 @@ class Past(Snapshots):
     def changes(self, paths: Sequence[str], since: str, until: str) -> list[str]:
         """Return the ids of the commits in `since..until` that touched a path, oldest first.
 
-        At most 50, the newest; the first commits of a shallow history are left out.
+        At most 51, the newest: one more than are looked at shows that there are older ones. The
+        first commits of a shallow history are left out.
         """
         between = "..".join(valid(since, until))
-        limit = f"--max-count={EVIDENCE_COMMITS_MAX}"
+        limit = f"--max-count={EVIDENCE_COMMITS_MAX + 1}"
         arguments = ["rev-list", "--topo-order", limit, between, "--", *paths]
         cut = self._cut()
         found = [line.decode() for line in reversed(self._git.ask(arguments).split())]
