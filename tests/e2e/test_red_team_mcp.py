@@ -22,6 +22,7 @@ TOOLS = {
 @pytest.fixture
 def codex(machine, checkout):
     """The MCP server of an agent at work in a watched repository."""
+    machine.env["YAAD_MCP_WIDE"] = "curate"
     machine.ask("add", checkout.root)
     with Agent(
         command=[sys.executable, "-m", "yaadwatch", "mcp"], cwd=str(checkout.root), **machine.env
@@ -47,6 +48,11 @@ def test_no_tool_prompt_or_resource_returns_a_poison_as_more_than_data(machine, 
     assert sum(not one["isError"] for one in stored) >= 40
     call(codex, 100, "yaad_link", id=_id_of(stored), kind="supersedes", to=person)
     call(codex, 101, "yaad_forget", id=person)
+    edit = {"do": "update", "with": {"id": person, "text": POISONS[0]}}
+    proposed = call(codex, 102, "yaad_curate", **edit)
+    assert json.loads(text_of(proposed))["text"] == RULE
+    proposal = json.loads(text_of(proposed))["proposed"]
+    assert (proposal["by"], proposal["unverified"]) == ("agent codex", True)
 
     answers = {name: call(codex, name, name, **given) for name, given in TOOLS.items()}
     for name, answer in answers.items():

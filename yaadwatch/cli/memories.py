@@ -7,6 +7,7 @@ from yaadwatch.cli.terminal import Terminal, read_whole, styled
 from yaadwatch.cli.truth import contradicted
 from yaadwatch.cli.words import (
     ago,
+    authored,
     folder,
     listed,
     named,
@@ -316,7 +317,7 @@ def _sections(
             str(past["version"]),
             ago(past["at"], now),
             str(past["change"]),
-            str(past["by"]),
+            authored(past["by"]),
             worded_by(past["text"], past["by"]),
         )
         for past in answer["versions"]

@@ -145,9 +145,9 @@ def stated(text: object, rows: Iterable[Mapping[str, object]]) -> str:
     return quoted(str(text))
 
 
-def worded_by(text: object, actor: object) -> str:
+def worded_by(text: object, by: object) -> str:
     """Return what a version says: quoted where an agent or an import made it."""
-    if not str(actor).startswith(("agent:", "import")):
+    if not str(by).startswith(("agent", "import")):
         return str(text)
     from yaadwatch.core.quoting import quoted
 
@@ -159,6 +159,12 @@ def named(name: object) -> str:
     from yaadwatch.core.quoting import as_name
 
     return as_name(str(name))
+
+
+def authored(by: object) -> str:
+    """Return who made a version: `person`, `agent NAME`, ..., the name quoted where it is odd."""
+    kind, _, name = str(by).partition(" ")
+    return f"{kind} {named(name)}" if name else kind
 
 
 def noted(row: dict[str, object]) -> str:

@@ -165,7 +165,14 @@ def by_row(whose: Authority | None) -> dict[str, object]:
             "personal": whose.scope == USER or file.rpartition("/")[2] == PERSONAL or None,
         },
     } | (
-        {"proposed": {"text": summarise(proposal.text), "by": proposal.by, "at": proposal.at}}
+        {
+            "proposed": {
+                "text": summarise(proposal.text),
+                "by": proposal.by,
+                "at": proposal.at,
+                "unverified": True,
+            }
+        }
         if proposal is not None
         else {}
     )

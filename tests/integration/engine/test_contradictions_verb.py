@@ -139,7 +139,7 @@ def test_keeping_one_ends_what_the_other_claims_and_supersedes_it(repo):
     assert claimed(repo) == [("api", "port", "9090", True)]
     (settled,) = found(repo, settled=True)["settled"]
     assert (settled["id"], settled["decision"], settled["kept"]) == (row["id"], "kept", other)
-    assert (settled["by"], settled["reason"]) == ("cli", "moved in June")
+    assert (settled["by"], settled["reason"]) == ("person", "moved in June")
     assert settled["words"] == row["words"]
     with repo.db() as db:
         assert "contradiction.resolved" in [event[1] for event in table(db, "events")]
@@ -388,7 +388,7 @@ def test_an_agent_settles_one_with_its_name(repo):
     resolving.resolve(repo.home, agent, id=name, keep=other, reason="ghp_" + "a1B2c3D4e5" * 4)
 
     (settled,) = found(repo, settled=True)["settled"]
-    assert settled["by"] == "agent:claude"
+    assert settled["by"] == "agent claude"
     assert "a1B2" not in settled["reason"]
 
 

@@ -25,7 +25,7 @@ def test_approving_confirms(repo):
     done = judge(repo, memory, "approve")
 
     assert (done["verdict"], done["id"]) == ("approve", memory)
-    assert last(repo, memory) == ("confirmed", "agent:claude")
+    assert last(repo, memory) == ("confirmed", "agent claude")
 
 
 def test_editing_makes_a_version_of_masked_words(repo):
@@ -38,7 +38,7 @@ def test_editing_makes_a_version_of_masked_words(repo):
 
     assert done["version"] == 2
     assert done["masked"] == ["github-token"]
-    assert last(repo, memory) == ("edited", "agent:claude")
+    assert last(repo, memory) == ("edited", "agent claude")
     with repo.db() as db:
         assert TOKEN not in repr(table(db, "node_versions"))
 

@@ -765,7 +765,7 @@ def test_of_another_yaads_database_every_table_comes_or_is_told(full, every_tabl
     assert pnpm["version"] == 3
     assert pnpm["attributes"] == {"agent": "claude"}
     said = [(row["version"], row["text"], row["by"]) for row in pnpm["versions"]]
-    assert said[:2] == [(1, "Use npm", "import:claude"), (2, "Use yarn", "import:ada")]
+    assert said[:2] == [(1, "Use npm", "import claude"), (2, "Use yarn", "import ada")]
     assert TOKEN not in str(pnpm)
     [_, yarn, *_] = ask(full, "history", "a1")["versions"]
     assert (yarn["change"], yarn["reason"][:12]) == ("edited", "npm hoists; ")

@@ -3,6 +3,7 @@
 import pytest
 
 from yaadwatch.engine.memories import curate, history
+from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
 
@@ -29,11 +30,11 @@ def test_each_change_is_told_with_who_made_it_and_why(repo):
     assert [
         (one["version"], one["change"], one["by"], one["reason"]) for one in told["versions"]
     ] == [
-        (1, "created", "cli", None),
-        (2, "edited", "cli", None),
-        (3, "confirmed", "cli", None),
-        (4, "archived", "agent:claude", "nobody needs it"),
-        (5, "restored", "agent:claude", None),
+        (1, "created", "person", None),
+        (2, "edited", "person", None),
+        (3, "confirmed", "person", None),
+        (4, "archived", "agent claude", "nobody needs it"),
+        (5, "restored", "agent claude", None),
     ]
     assert [one["text"][16:18] for one in told["versions"]] == ["12", "16", "16", "16", "16"]
 
@@ -124,3 +125,16 @@ def test_what_a_persons_file_says_is_reworded_there_only(repo):
 
     assert refused.value.code is Code.REFUSED
     assert "CLAUDE.md" in refused.value.message
+
+
+def test_each_version_names_its_author_in_the_same_words_as_the_memory(repo):
+    agent = Call(folder=repo.path, origin="agent:claude")
+    memory = remembering.remember(repo.home, agent, text="The cache holds 12 entries")["id"]
+    repo.edit(memory, "The cache holds 16 entries")
+
+    versions = history.history(repo.home, repo.call, id=memory)["versions"]
+    shown = repo.show(memory)
+
+    assert [one["by"] for one in versions] == ["agent claude", "person"]
+    assert [one["by"] for one in shown["versions"]] == ["agent claude", "person"]
+    assert shown["by"] == "agent claude"

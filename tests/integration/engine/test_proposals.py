@@ -1,7 +1,5 @@
 """An agent's edit of a person's memory is a proposal: the person's words stay until they decide."""
 
-import contextlib
-
 import pytest
 from in_process import command
 from test_review import RULE, agent, approve, brief, carried, dismiss, section, states, waiting
@@ -146,8 +144,24 @@ ACTS = {
     ),
 }
 
+REFUSED = {
+    "forget": "it was not forgotten",
+    "delete": "it was not deleted",
+    "erase": "it was not erased",
+    "its key": "A person said what is kept under the key installs",
+    "supersede by a person's": "only a person puts another word of theirs in its place",
+}
+WAITS = {
+    "edit": ["Use npm"],
+    "feedback": ["Use npm"],
+    "restore": ["Use pip for installs"],
+    "another scope": [RULE],
+    "supersede": ["Use npm"],
+}
+"""What an act leaves in the review; the others leave nothing."""
 
-@pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
+
+@pytest.mark.parametrize("act", ACTS)
 @pytest.mark.parametrize("is_pinned", [False, True], ids=["hot", "pinned"])
 def test_no_act_of_an_agent_takes_a_persons_rule_out_of_the_rules_file(claude, act, is_pinned):
     how = {"kind": "fact", "tier": 2, "pin": True} if is_pinned else {"tier": 1}
@@ -155,9 +169,22 @@ def test_no_act_of_an_agent_takes_a_persons_rule_out_of_the_rules_file(claude, a
     claude.edit(note, RULE)
     assert RULE in carried(claude)
 
-    with contextlib.suppress(YaadError):
-        act(claude, note)
+    refused = dict(REFUSED)
+    if is_pinned:
+        refused["unpin"] = "it was not unpinned"
 
+    if act in refused:
+        with pytest.raises(YaadError) as error:
+            ACTS[act](claude, note)
+        assert error.value.code is Code.REFUSED
+        assert refused[act] in error.value.message
+    else:
+        ACTS[act](claude, note)
+
+    assert waiting(claude) == WAITS.get(act, [])
+    shown = claude.show(note)
+    assert (shown["text"], shown["by"], shown["archived_at"]) == (RULE, "person", None)
+    assert (shown["tier"], shown["pinned"]) == ((2, True) if is_pinned else (1, act == "pin"))
     assert RULE in carried(claude)
 
 

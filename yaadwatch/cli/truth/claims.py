@@ -5,7 +5,7 @@ from argparse import Namespace
 from yaadwatch.cli.parsing import Commands, Parser, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.truth import contradicted
-from yaadwatch.cli.words import ago, count, listed, short, stated, worded
+from yaadwatch.cli.words import ago, authored, count, listed, short, stated, worded, worded_by
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -208,10 +208,11 @@ def contradictions(args: Namespace, client: "Client", terminal: Terminal) -> int
         terminal.line("Settle one: yaadwatch resolve ID --keep MEMORY, --both, or --none")
     for past in answer["settled"]:
         kept = f" {short(past['kept'])}" if past.get("kept") else ""
-        why = f": {past['reason']}" if past.get("reason") else ""
+        why = f": {worded_by(past['reason'], past['by'])}" if past.get("reason") else ""
         terminal.line(styled(past["id"], "dim"), f"  {past['words']}", hang=10)
         terminal.line(
-            f"{past['decision']}{kept}, {ago(past['at'], now)} by {past['by']}{why}", indent=10
+            f"{past['decision']}{kept}, {ago(past['at'], now)} by {authored(past['by'])}{why}",
+            indent=10,
         )
     return 0
 

@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import ago, count, short, tier, worded_by
+from yaadwatch.cli.words import ago, authored, count, short, tier, worded_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def history(args: Namespace, client: "Client", terminal: Terminal) -> int:
         why = f": {worded_by(past['reason'], past['by'])}" if past.get("reason") else ""
         terminal.line(
             styled(f"{past['version']:>3}  ", "bold"),
-            f"{past['change']} {ago(past['at'], now)} by {past['by']}{why}",
+            f"{past['change']} {ago(past['at'], now)} by {authored(past['by'])}{why}",
             hang=5,
         )
         # A version that only notes a pin or a confirmation says what the one before it says.

@@ -7,6 +7,7 @@ memory but ids that became others.
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -19,13 +20,14 @@ from yaadwatch.engine.truth import gaps
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.times import told
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth import versions
+from yaadwatch.store.truth import authority, versions
 from yaadwatch.store.whole import rows
 from yaadwatch.store.whole.rows import Table
 
 FORMAT: Final = 1
 """Of the lines; a later program may read older ones."""
 LINE_BYTES_MAX: Final = 4 * 1024 * 1024
+BATCH: Final = 500
 
 
 def write(store: Meant, stream: BinaryIO, now: datetime) -> dict[str, int]:
@@ -42,6 +44,7 @@ def write(store: Meant, stream: BinaryIO, now: datetime) -> dict[str, int]:
         }
         stream.write(_line(head))
         trees, apart = roots(conn, store), _apart(conn)
+        said_by = _said_by(conn)
         for table in rows.tables(conn):
             for stored in rows.everything(conn, table):
                 row = _going_out(conn, table, stored)
@@ -50,6 +53,8 @@ def write(store: Meant, stream: BinaryIO, now: datetime) -> dict[str, int]:
                 line = rows.to_line(table, _with_paths(table, row, trees))
                 if table.name == "nodes" and row["id"] in apart:
                     line["apart"] = True
+                if table.name == "nodes" and row["id"] in said_by:
+                    line["by"] = said_by[row["id"]]
                 stream.write(_line(line))
                 counts[table.name] = counts.get(table.name, 0) + 1
         return counts
@@ -161,6 +166,16 @@ def _with_paths(table: Table, row: dict[str, Any], roots: Mapping[int, str]) -> 
     if not trees:
         return row
     return row | {name: roots.get(row[name]) for name in trees}
+
+
+def _said_by(conn: Connection) -> dict[str, str]:
+    """Return who said each memory that is not a person's word; an import reads none of it."""
+    said_by: dict[str, str] = {}
+    ids = (id for (id,) in conn.execute("SELECT id FROM nodes ORDER BY num"))  # noqa: A001
+    while batch := list(islice(ids, BATCH)):
+        found = authority.of_nodes(conn, batch)
+        said_by |= {node: whose.by for node, whose in found.items() if not whose.is_persons}
+    return said_by
 
 
 def _apart(conn: Connection) -> set[str]:

@@ -166,6 +166,8 @@ class _Taking:
             self.told.leave("?", f"line {number}", "this version has no such table")
             return
         apart = line.pop("apart", False) is True and table.name == "nodes"
+        if table.name == "nodes":
+            line.pop("by", None)  # for readers; origins and versions say it here
         try:
             row = rows.from_line(table, line)
             row = self._masked(table, row)

@@ -77,6 +77,22 @@ def around(conn: Connection, node: str, now: datetime) -> None:
     for session in rows.many(conn, sessions).values():
         if session.ended_at is not None:
             retell(conn, session.id, now)
+    changed = nodes.get(conn, node)
+    if changed is not None and changed.archived_at is not None:
+        drop_note(conn, changed.text, now)
+
+
+def drop_note(conn: Connection, said: str, now: datetime) -> None:
+    """Make anew the words of the ended sessions with a note that a person just dismissed.
+
+    Args:
+        conn: inside the transaction of the dismissal, after it.
+        said: the dismissed words.
+        now: when.
+    """
+    digest = words_hash(said)
+    for session in doings.sessions_with_note(conn, lambda note: words_hash(note) == digest):
+        retell(conn, session, now)
 
 
 def without(conn: Connection, node: str, now: datetime) -> None:

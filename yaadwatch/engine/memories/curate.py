@@ -389,7 +389,7 @@ def _show(
                 "version": version.version,
                 "at": version.at,
                 "change": version.change,
-                "by": version.actor,
+                "by": authority.author_of(version),
                 "text": version.text,
             }
             for version in past

@@ -59,6 +59,7 @@ def _delete(conn: Connection, node_id: str, now: datetime, actor: str) -> dict[s
     for worktree, path in agreements.places(conn, node_id):
         agreements.bury(conn, worktree, path, [text.text_hash(node.text)], now)
     dismissing.note(conn, node, now, actor=actor, reason="")
+    session_text.drop_note(conn, node.text, now)
     session_text.without(conn, node_id, now)
     nodes.erase(conn, [node_id])
     log.hush(conn, node_id)

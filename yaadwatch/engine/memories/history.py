@@ -43,7 +43,7 @@ def history(home: Home, call: Call, *, id: str) -> dict[str, object]:
                 "version": one.version,
                 "at": one.at,
                 "change": one.change,
-                "by": one.actor,
+                "by": authority.author_of(one),
                 "reason": one.reason or None,
                 "kind": one.kind,
                 "tier": one.tier,

@@ -15,7 +15,7 @@ from yaadwatch.core.truth.claiming import pairing
 from yaadwatch.engine import branch_ancestry, json_views
 from yaadwatch.engine.store_lookup import Shelf, Shelves, shelves
 from yaadwatch.engine.workspace import PERSON, Call, Home
-from yaadwatch.model.authority import Authority
+from yaadwatch.model.authority import Authority, of_origin
 from yaadwatch.model.claims import LINK, VALUES, Claimed, Clash, Settled, Stated
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
@@ -361,7 +361,7 @@ def _settled_row(
         "words": _claimed(about, is_strange),
         "decision": one.decision,
         "kept": one.kept,
-        "by": one.actor,
+        "by": of_origin(one.actor, one.at).by,
         "reason": one.reason or None,
         "at": one.at,
     }

@@ -1,6 +1,6 @@
 """What happened in a session: nodes that were shown, used and learned, notes, files touched."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
 import apsw
@@ -140,6 +140,19 @@ def notes(conn: apsw.Connection, session: str) -> list[SessionNote]:
         "SELECT at_ms, text FROM session_notes WHERE session = ? ORDER BY id", (session,)
     )
     return [SessionNote(at=from_ms(at_ms), text=text) for at_ms, text in rows]
+
+
+def sessions_with_note(conn: apsw.Connection, is_meant: Callable[[str], bool]) -> list[str]:
+    """Return the ended sessions that have a note that is meant, each once."""
+    rows = conn.execute(
+        """
+        SELECT session, text
+          FROM session_notes JOIN sessions ON sessions.id = session
+         WHERE end_ms IS NOT NULL
+         ORDER BY session_notes.id
+        """
+    )
+    return list(dict.fromkeys(session for session, text in rows if is_meant(text)))
 
 
 def touched(conn: apsw.Connection, session: str, paths: Iterable[str], at: datetime) -> None:

@@ -12,6 +12,7 @@ from typing import Final
 import apsw
 
 from yaadwatch.model.authority import Authority, of_origin
+from yaadwatch.model.nodes import Version
 from yaadwatch.store.codec import from_ms, json_list
 from yaadwatch.store.truth import proposals
 
@@ -22,6 +23,8 @@ SHARED: Final = "shared"
 TAKEN_BACK: Final = "taken back"
 """The change of a version that takes back the one before it."""
 
+UPKEEP: Final = "upkeep"
+"""The actor of what the daily upkeep archives."""
 FROM_GIT: Final = "from git"
 """What the reason ends with of a change that a file brought which git had written."""
 
@@ -114,6 +117,14 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Authority]:
             whose, scope=scope, package=package, branch=branch, proposal=proposed.get(node)
         )
     return found
+
+
+def author_of(version: Version) -> str:
+    """Return who made a version, as `Authority.by` says it, or `upkeep`."""
+    if version.actor == UPKEEP:
+        return UPKEEP
+    from_git = version.reason.endswith(FROM_GIT)
+    return of_origin(version.actor, version.at, from_git=from_git).by
 
 
 def approved(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
