@@ -119,7 +119,7 @@ def five(repo):
     [
         (FIVE, {"files": ("src/net.py",)}, "definition"),
         ("`fetch_with_retry` waits longer each time", {}, "definition"),
-        ("Slow downloads are logged, see src/net.py", {}, "file"),
+        ("Downloads are tried 7 times, see src/net.py", {}, "file"),
         ("Downloads are tried 7 times", {}, "words"),
         ("Always try downloads five times", {"kind": "convention"}, "words"),
     ],
@@ -142,6 +142,7 @@ def test_a_statement_about_the_same_offers_to_replace_the_flagged_one(
         "Uploads are signed",
         "src/new.py talks to the bank",
         "The mirror is slow, see src/net.py",
+        "Slow downloads are logged, see src/net.py",
         "src/net.py needs an owner",
         "Certificates of all partners expire in src/net.py after ninety days, so renew them",
     ],
@@ -174,7 +175,7 @@ def test_a_file_that_moved_is_still_the_file_of_the_flagged_one(repo, flagged):
     repo.commit("Rename net")
     repo.check()
 
-    answer = stated(repo, "Slow downloads are logged, see src/http.py")
+    answer = stated(repo, "Downloads are tried 7 times, see src/http.py")
 
     assert [offer["id"] for offer in answer["flagged"]] == [flagged]
 

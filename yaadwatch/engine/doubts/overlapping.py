@@ -1,8 +1,8 @@
 """Find the flagged memories that a statement is about, and the newer statements about flagged ones.
 
-Two statements are about the same where they rest on one definition, where they share a file and a
-word besides, or where most of their words are the same. That is a reason to offer a replacement,
-and never one to make it.
+Two statements are about the same where they rest on one definition, or where most of their words
+are the same: of one file much is said that replaces nothing. That is a reason to offer a
+replacement, and never one to make it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -26,8 +26,6 @@ WORDS_SHARED_MIN: Final = 2
 """Stems that two statements must share where they rest on nothing in common."""
 SHARE_MIN: Final = 0.6
 """The part of the stems of the shorter statement that must be among them."""
-SHARE_BESIDE_FILE_MIN: Final = 1 / 4
-"""Likewise where they rest on one file; the names of files do not count."""
 NEWER_MAX: Final = 3
 """Newer statements shown beside one flagged memory."""
 
@@ -74,10 +72,8 @@ def flagged_beside(
             continue
         shared = _shared_words(node.text, other.text)
         on = _common(rests_on, resting[other_id], flag)
-        if on == FILE and not _is_near(node, other, rests_on):
-            on = ""
-        on = on or (WORDS if _is_alike(node, other) else "")
-        if on:
+        if on == DEFINITION or _is_alike(node, other):
+            on = on or WORDS
             overlaps.append(Overlap(node=other, flag=flag, on=on, shared_words=shared))
     overlaps.sort(key=lambda one: (_RANK[one.on], -one.shared_words, -one.flag.score, one.node.id))
     return overlaps
@@ -151,14 +147,6 @@ def _paths(rests_on: Sequence[Anchor], flag: Flag) -> set[str]:
 
 def _shared_words(one: str, other: str) -> int:
     return len(_stems(one) & _stems(other))
-
-
-def _is_near(one: Node, other: Node, rests_on: Sequence[Anchor]) -> bool:
-    """Return whether two statements about one file share words besides the names of files."""
-    files = _stems(" ".join(anchor.path for anchor in rests_on))
-    mine, theirs = _stems(one.text) - files, _stems(other.text) - files
-    shared = len(mine & theirs)
-    return shared > 0 and shared >= SHARE_BESIDE_FILE_MIN * min(len(mine), len(theirs))
 
 
 def _is_alike(one: Node, other: Node) -> bool:
