@@ -201,7 +201,7 @@ def _tell_updated(answer: "dict[str, Any]", args: Namespace, terminal: Terminal)
         return 0
     if new := proposed(answer):
         terminal.line(
-            "Proposed, a person decides: ", styled(short(answer["id"]), "bold"), f"  {new}", hang=10
+            "Proposed, not changed yet: ", styled(short(answer["id"]), "bold"), f"  {new}", hang=10
         )
         return 0
     done = "Edited " if answer.get("undo") else "Already says that, nothing was changed: "

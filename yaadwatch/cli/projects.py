@@ -28,7 +28,7 @@ def add_add(commands: Commands) -> Parser:
         add,
         examples=[
             ("yaadwatch add", "the repository of the current folder"),
-            ("yaadwatch add ~/src/api --adopt", "with its memories from before"),
+            ("yaadwatch add ~/src/api --adopt", "with its earlier memories"),
         ],
         more="Memories are kept in ~/.yaad/projects, not in the repository; its git\n"
         "configuration holds the project's id (yaad.project). A repository that is moved\n"
@@ -41,14 +41,12 @@ def add_add(commands: Commands) -> Parser:
     one.add_argument(
         "--adopt",
         action="store_true",
-        help="take over the memories that are kept of this repository: it was removed, deleted or"
-        " cloned again",
+        help="use the earlier memories of this repository: it was removed, deleted or cloned again",
     )
     one.add_argument(
         "--separate",
         action="store_true",
-        help="begin without memories from before; give a copy of a watched repository an id of its"
-        " own",
+        help="start without earlier memories; give a copy of a watched repository its own id",
     )
     one.add_argument(
         "--restore", action="store_true", help="bring back the newest backup of this repository"
@@ -164,9 +162,9 @@ def _added(
 
 
 def _ask_adopt(terminal: Terminal) -> bool:
-    """Return whether a person wants the memories from before."""
+    """Return whether a person wants the earlier memories."""
     for _ in range(_ANSWERS_MAX):
-        given = terminal.ask("Have these memories here? [Y/n] ").lower()
+        given = terminal.ask("Use these memories? [Y/n] ").lower()
         if given in {"", "y", "yes"}:
             return True
         if given in {"n", "no"}:
@@ -206,7 +204,7 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
         read = "no agent files here; keep a first memory: yaadwatch remember TEXT"
     rows = [("store", folder(answer["store"])), ("read", read)]
     if answer.get("adopted"):
-        rows.insert(1, ("memories", "those from before"))
+        rows.insert(1, ("memories", "the earlier ones"))
     if answer.get("by_path"):
         why = "its configuration cannot be written; the repository is known by its path"
         rows.append(("git", why))

@@ -493,7 +493,5 @@ def _back(store: StoreFacts) -> tuple[str, str]:
         return f"yaadwatch add {restore}{shlex.quote(store.root)}", ""
     if store.backup:
         return _START, f"The daemon then takes the newest copy that is whole: {store.backup}"
-    told = (
-        "Then in each repository: yaadwatch add --adopt. What it remembers is in the data folder."
-    )
+    told = "Then in each repository: yaadwatch add --adopt. Its memories are in the data folder."
     return _START, told

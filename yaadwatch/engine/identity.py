@@ -87,9 +87,9 @@ def identify(
     if adopt:
         raise YaadError(
             Code.NOT_FOUND,
-            f"No memories of {layout.root or layout.common_dir} are known from before; nothing was"
+            f"There are no earlier memories of {layout.root or layout.common_dir}; nothing was"
             " added.",
-            hint="To begin without: yaadwatch add",
+            hint="To start without: yaadwatch add",
         )
     if former is not None and _holds_memories(home, former):
         raise _asked(home, former)
@@ -259,7 +259,8 @@ def excludes(path: Path, line: str) -> bool:
         raise YaadError(
             Code.UNAVAILABLE,
             f"{path} cannot be read ({error.strerror}); {line} was not written to it.",
-            hint="Look at what it is: files of ours are kept out of git by lines in it.",
+            hint="yaadwatch lists its own files there, so that git ignores them. Look at the"
+            " permissions, then try again.",
         ) from error
     return line.encode() in lines
 
@@ -396,12 +397,12 @@ def _asked(home: Home, former: Project) -> YaadError:
         memories = db.read(nodes.count)
     when = former.removed_at or former.gone_at
     since = f" until {when.astimezone():%Y-%m-%d}" if when is not None else ""
-    what = "1 memory" if memories == 1 else f"{memories} memories"
+    are, what = ("is", "1 memory") if memories == 1 else ("are", f"{memories} memories")
     return YaadError(
         Code.CONFLICT,
-        f"{what} of this repository are kept from before (watched at {former.root}{since});"
+        f"There {are} {what} of this repository from earlier (watched at {former.root}{since});"
         " nothing was added.",
-        hint="To have them here: yaadwatch add --adopt. To begin without: yaadwatch add --separate",
+        hint="To use them: yaadwatch add --adopt. To start without: yaadwatch add --separate",
     )
 
 

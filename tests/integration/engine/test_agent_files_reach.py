@@ -399,7 +399,7 @@ class TestPlaceOfABlock:
         assert tree.read("CLAUDE.md") == moved
         found = verbs.files(tree.home, tree.call)
         words = (
-            'CLAUDE.md: its block stands below "If you write SQL", as if that held for its rules'
+            'CLAUDE.md: its block is below "If you write SQL", which changes what its rules mean'
         )
         assert [one.partition(";")[0] for one in found["misplaced"]] == [words]
         (row,) = [one for one in found["files"] if one["path"] == "CLAUDE.md"]

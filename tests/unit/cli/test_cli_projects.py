@@ -196,7 +196,7 @@ def test_add_says_what_kind_of_project_it_is():
 
     assert "This is a copy of /srv/first: one more work tree" in " ".join(copy.out.split())
     assert "--separate" in copy.out
-    assert "those from before" in adopted.out
+    assert "the earlier ones" in adopted.out
     assert "known by its path" in " ".join(by_path.out.split())
 
 

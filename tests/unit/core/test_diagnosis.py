@@ -280,7 +280,7 @@ def test_a_problem_is_told_with_what_mends_it(changed, check, what, mend):
 
 
 def test_a_block_below_a_restricting_heading_is_left_to_the_person():
-    why = 'CLAUDE.md: its block stands below "Never"'
+    why = 'CLAUDE.md: its block is below "Never"'
 
     ((check, level, what, remedy),) = found(misplaced=(("/src/a", why),))
 

@@ -231,7 +231,7 @@ class _Taking:
                 self.told.leave(table.name, f"line {number}", reason)
                 return None
             if table.name == "edges" and self._chooses(row):
-                reason = "only a person puts one of their memories in the place of another"
+                reason = "only its own person can let a memory of theirs be superseded"
                 self.told.leave(table.name, f"line {number}", reason)
                 return None
             row = self._as_foreign(table, row)

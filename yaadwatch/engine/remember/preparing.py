@@ -91,7 +91,9 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
             anchored = _anchored(cleaned, known, tree, head)
             used = packages_of(tree)
         except NoGit:
-            raise NoGit("nothing was stored: git tells what a statement rests on") from None
+            raise NoGit(
+                "nothing was stored: git is needed to find what a statement rests on"
+            ) from None
     places = [NOWHERE for _ in cleaned]
     if space is not None and head is not None:
         checkout = branch_ancestry.checkout_of(space, head.head)
@@ -213,7 +215,7 @@ def anchor_again(
     try:
         found = anchoring.anchor([source], tree, head.head.commit)[0]
     except NoGit:
-        raise NoGit("nothing was changed: git tells what a memory rests on") from None
+        raise NoGit("nothing was changed: git is needed to find what a memory rests on") from None
     rests_on = _followed(old, found, tree, head)
     if keeps_changes:
         rests_on = _with_changes(old, rests_on, tree, head)

@@ -238,7 +238,7 @@ class Stores:
                 Code.UNAVAILABLE,
                 f"The store of {project.root} is not at {path}.",
                 hint=f"From the newest backup: yaadwatch add --restore {root}. "
-                "Without --restore an empty one is made.",
+                f"To start with an empty one: yaadwatch add {root}",
             )
         return Database.open(
             path,

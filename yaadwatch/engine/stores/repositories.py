@@ -40,7 +40,7 @@ def why_missing(project: Project) -> str:
     since = f"gone since {day(project.gone_at)}: " if project.gone_at is not None else ""
     place = project.common_dir
     if is_there(project):
-        return f"{since}{place} was not looked at yet, or is another repository" if since else ""
+        return f"{since}{place} was not checked yet, or is another repository" if since else ""
     try:
         place.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -133,7 +133,7 @@ def misplaced(path: str, data: bytes) -> str:
         return ""
     name = shlex.quote(path)
     return (
-        f'its block stands below "{privacy.mask(words).text}", as if that held for its rules;'
+        f'its block is below "{privacy.mask(words).text}", which changes what its rules mean;'
         f" move it up, or: yaadwatch files release {name} && yaadwatch files adopt {name}"
     )
 

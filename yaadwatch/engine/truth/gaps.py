@@ -100,8 +100,8 @@ def approve_gap(home: Home, call: Call, *, question: str, reason: str = "") -> d
     if gap is None:
         raise YaadError(
             Code.NOT_FOUND,
-            "No question of these words was answered poorly here; nothing was kept.",
-            hint="Only who knows the question can approve it. How many there are: yaadwatch gaps",
+            "No question in these words is among the gaps; nothing was approved.",
+            hint="Type the question as it was asked; only a hash is kept. The list: yaadwatch gaps",
         )
     return _row(gap) | {"masked": list(masked.kinds)}
 
