@@ -7,11 +7,13 @@ from typing import Final
 
 from yaadwatch.core import cjk, text
 from yaadwatch.core.quoting import quoted
+from yaadwatch.core.truth.claiming import statements as claiming
 from yaadwatch.engine import succession
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
+from yaadwatch.model.claims import Claimed
 from yaadwatch.model.edges import SUPERSEDES, Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
@@ -32,7 +34,7 @@ from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph.supersession import TAKEN_BACK
 from yaadwatch.store.recall import learned, provisional
-from yaadwatch.store.truth import versions
+from yaadwatch.store.truth import claims, versions
 from yaadwatch.store.whole import derived
 
 _TELLING: Final = frozenset({"task", "session", "bug", "fix", "skill", *THINGS})
@@ -365,6 +367,43 @@ def index(conn: Connection, node: Node) -> None:
         return
     said, sub, tags = words_of(node.text, tags=node.tags, key=node.key)
     fulltext.index(conn, num, text=said, sub=sub, tags=tags)
+
+
+def said_claim(node: Node, now: datetime) -> Claimed | None:
+    """Return what the words of a memory claim; None for statements of agent files.
+
+    A line of a file often means more than it says: its heading may name an environment.
+    """
+    found = claiming.of_text(node.text)
+    if found is None or node.kind in _TELLING or node.origin.startswith("file:"):
+        return None
+    return Claimed(
+        node=node.id,
+        subject=found.subject,
+        attribute=found.attribute,
+        value=found.value,
+        sense=found.sense,
+        place=claiming.holds_in(node),
+        source=claims.TEXT,
+        evidence=found.evidence,
+        valid_from=now,
+    )
+
+
+def claim_words(conn: Connection, node: Node, now: datetime) -> None:
+    """Let a memory claim what its words say now, and no longer what they said before."""
+    new = said_claim(node, now)
+    before = [
+        one
+        for one in claims.of_node(conn, node.id)
+        if one.source == claims.TEXT and one.valid_until is None
+    ]
+    if new is not None and [one.evidence for one in before] == [new.evidence]:
+        return
+    if before:
+        claims.end(conn, [one.id for one in before], now)
+    if new is not None:
+        claims.insert(conn, replace(new, supersedes=before[-1].id if before else None))
 
 
 def words_of(said: str, *, tags: Sequence[str], key: str | None) -> tuple[str, str, str]:

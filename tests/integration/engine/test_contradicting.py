@@ -203,3 +203,46 @@ def test_what_is_told_is_what_is_listed_whatever_happened_before(repo, world, se
             resolving.resolve(repo.home, repo.call, id=row["id"], **how)
         world.clock.advance(timedelta(hours=1))
     assert told_of_one > 3
+
+
+def test_two_amounts_of_one_thing_contradict_each_other_without_a_given_claim(repo):
+    repo.remember("The API timeout is 30 seconds")
+
+    answer = repo.remembered("API timeout is 60 seconds")
+
+    (told,) = answer["contradicts"]
+    assert [side["value"] for side in told["against"]] == ["30 seconds"]
+    assert len(listed(repo)) == 1
+
+
+def test_the_same_amount_in_another_unit_contradicts_nothing(repo):
+    repo.remember("The API timeout is 30 seconds")
+
+    assert "contradicts" not in repo.remembered("The API timeout is 0.5 minutes")
+
+
+def test_contradiction_ends_when_the_amount_is_edited(repo):
+    repo.remember("The API timeout is 30 seconds")
+    later = repo.remember("The API timeout is 60 seconds")
+
+    mend.update(repo.home, repo.call, id=later, text="The API timeout is 30 s")
+
+    assert listed(repo) == []
+
+
+def test_edited_statement_that_says_no_amount_any_more_contradicts_nothing(repo):
+    repo.remember("The API timeout is 30 seconds")
+    later = repo.remember("The API timeout is 60 seconds")
+
+    mend.update(repo.home, repo.call, id=later, text="The API timeout is set in config.toml")
+
+    assert listed(repo) == []
+
+
+def test_line_of_an_agent_file_claims_no_amount(repo):
+    repo.remember("The API timeout is 30 seconds")
+
+    repo.write("CLAUDE.md", "# Notes\n\n- The API timeout is 60 seconds\n")
+    repo.sync()
+
+    assert listed(repo) == []

@@ -72,12 +72,13 @@ def test_nothing_is_lowered_by_a_contradiction(repo):
 @pytest.mark.parametrize(
     "text",
     [
-        "The API port is 7070",
+        "The port is 7070",
+        "The API port is 7070 in CI",
         "Use pnpm, not npm",
         "The API times out after 30 seconds. Python 3.12. Indent with tabs.",
     ],
 )
-def test_words_alone_claim_nothing(repo, text):
+def test_other_words_claim_nothing(repo, text):
     repo.remember("The API port is 8080. Use npm. Python 3.11.")
 
     answer = repo.remembered(text)

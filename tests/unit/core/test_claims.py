@@ -3,7 +3,7 @@
 import pytest
 
 from yaadwatch.core.truth.claiming.parts import differ, sense
-from yaadwatch.core.truth.claiming.statements import given, place_of
+from yaadwatch.core.truth.claiming.statements import given, of_text, place_of
 
 
 @pytest.mark.parametrize(
@@ -98,3 +98,38 @@ def test_versions_are_compared_as_versions_and_not_as_numbers():
     ]
 
     assert versions == ["3.1", "3.10", "18", "18"]
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("API timeout is 30 seconds", ("api", "timeout", "30000 ms")),
+        ("The API timeout is 30 s.", ("api", "timeout", "30000 ms")),
+        ("The upload limit is 10 MB", ("upload", "limit", "10000000 bytes")),
+        ("The Python version is 3.11", ("python", "version", "3.11")),
+        ("Worker pool connections are 20", ("worker pool", "connections", "20")),
+    ],
+)
+def test_statement_that_is_only_an_amount_claims_it(text, claim):
+    found = of_text(text)
+
+    assert found is not None
+    assert (found.subject, found.attribute, found.sense) == claim
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The timeout is 30 seconds",  # which timeout?
+        "If the API timeout is 30 seconds",
+        "The API timeout is 30 seconds in CI",
+        "The API timeout is 30 seconds or 60 seconds",
+        "The API timeout is 1,5 s",
+        "The API timeout was 30 seconds",
+        "There are 12 tools",
+        "Version 2 is 3",
+        "API timeout is 30 seconds.\nUse httpx.",
+    ],
+)
+def test_other_statements_claim_nothing(text):
+    assert of_text(text) is None

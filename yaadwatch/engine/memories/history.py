@@ -135,6 +135,7 @@ def bring_back(
             node_changes.refuse_twin(conn, back)
             node_changes.refuse_said(conn, node, back.text)
             node_changes.index(conn, back)
+            node_changes.claim_words(conn, back, now)
             hold = node_changes.confirm(
                 conn,
                 home,

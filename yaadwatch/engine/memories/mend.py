@@ -376,6 +376,7 @@ def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) 
         node_changes.refuse_said(conn, done.before, done.after.text)
     node_changes.index(conn, done.after)
     now = done.after.updated_at
+    node_changes.claim_words(conn, done.after, now)
     hold = node_changes.confirm(
         conn,
         home,

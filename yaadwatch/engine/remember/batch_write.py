@@ -17,13 +17,14 @@ from yaadwatch.engine.remember.existing_rows import Standing
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
+from yaadwatch.model.claims import Claimed
 from yaadwatch.model.edges import Edge, free_from
 from yaadwatch.model.nodes import THINGS, Node, Version
 from yaadwatch.store import anchors, edges, flags, fulltext, nodes, sightings
 from yaadwatch.store import events as log
 from yaadwatch.store.codec import to_json
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth import versions
+from yaadwatch.store.truth import claims, versions
 from yaadwatch.store.whole.derived import NOT_INDEXED
 
 
@@ -56,6 +57,7 @@ class Making:
         self._bodies: dict[tuple[object, ...], str] = {}
         self._nodes: list[Node] = []
         self._begins: dict[str, int] = {}
+        self._claims: list[Claimed] = []
         self._anchors: list[tuple[str, Anchor]] = []
         self._edges: list[Edge] = []
         self._events: list[tuple[str, str, str]] = []
@@ -83,6 +85,7 @@ class Making:
         *,
         rests_on: Sequence[Anchor],
         names: Sequence[str],
+        has_headings: bool = False,
     ) -> set[str]:
         """Gather a memory; return the ids of the entities that it and others may touch.
 
@@ -90,8 +93,12 @@ class Making:
             node: the memory; its id is new.
             rests_on: its anchors, whatever node they name.
             names: packages, addresses and ports that its words name.
+            has_headings: it was stated under headings, so its words alone claim nothing.
         """
         self._nodes.append(node)
+        claim = None if has_headings else node_changes.said_claim(node, self._now)
+        if claim is not None:
+            self._claims.append(claim)
         self._begins[node.id] = likeness.number(node.text)
         if node.key is not None:
             self._keys[node.key] = node.id
@@ -199,6 +206,9 @@ class Making:
             ),
         )
         self._write_anchors()
+        claims.insert_all(conn, self._claims)
+        for node in self._changed:
+            node_changes.claim_words(conn, node, now)
         edges.close_all(conn, self._closed.values(), now)
         edges.add_all(conn, self._edges)
         if self._changed:
@@ -209,7 +219,7 @@ class Making:
         if self._anchors:
             sightings.drop_everywhere(conn, {anchor.path for _, anchor in self._anchors})
         for gathered in (
-            *(self._nodes, self._anchors, self._edges, self._events, self._begins),
+            *(self._nodes, self._claims, self._anchors, self._edges, self._events, self._begins),
             *(self._keys, self._let_go, self._changed, self._versions, self._words),
             *(self._wordless, self._loose, self._closed, self._unhidden),
         ):

@@ -371,7 +371,12 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
 
 
 def _add(making: Making, item: Ready, node: Node) -> set[str]:
-    return making.add(node, rests_on=item.anchors, names=item.entities)
+    return making.add(
+        node,
+        rests_on=item.anchors,
+        names=item.entities,
+        has_headings=bool(item.draft.headings),
+    )
 
 
 def _said_again(
@@ -384,6 +389,7 @@ def _said_again(
         )
     node = _given(item, known, now, kept=is_kept_from(conn, item.draft.origin, known.id))
     node_changes.index(conn, node)
+    node_changes.claim_words(conn, node, now)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     origin = item.draft.origin
     reason = f"said again, {FROM_GIT}" if item.draft.from_git else "said again"

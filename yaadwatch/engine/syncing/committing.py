@@ -211,6 +211,7 @@ class _Commit:
         self._changed(conn, edited, "edited", reason)
         self._stated_anew(conn, node.id)
         node_changes.index(conn, edited)
+        node_changes.claim_words(conn, edited, self._now)
         resting = [replace(anchor, node=node.id) for anchor in item.anchors]
         hold = node_changes.rest_on(conn, self._home, edited, resting, self._now)
         node_changes.settle(conn, edited, item.where, self._now, reworded=True)

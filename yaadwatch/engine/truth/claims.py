@@ -78,7 +78,7 @@ def add_claim(
 ) -> dict[str, object]:
     """Say what a memory claims; the answer is Claim.
 
-    What it claimed of the same subject and attribute by a caller's word ends now.
+    What it claimed of the same subject and attribute ends now.
 
     Args:
         home: what may be reached.

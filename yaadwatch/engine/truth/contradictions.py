@@ -229,7 +229,7 @@ def _strange(conn: Connection, known: Mapping[int, Claimed]) -> Callable[[Claime
     persons = authority.approved(conn, {one.node for one in known.values()})
 
     def is_strange(claim: Claimed) -> bool:
-        return claim.node not in persons or claim.source != PERSON
+        return claim.node not in persons or claim.source not in (claims.TEXT, PERSON)
 
     return is_strange
 

@@ -213,7 +213,8 @@ def _refuse_persons(
     if decided.kept is not None and decided.kept.id in persons:
         return
     for side in losing:
-        if succession.is_person(side.claim.source):
+        source = side.claim.source
+        if side.node.id in persons if source == claims.TEXT else succession.is_person(source):
             raise YaadError(
                 Code.REFUSED,
                 f'A person said "{side.node.summary}" ({called(side.node.id)}), and only a person '

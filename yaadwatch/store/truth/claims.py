@@ -10,6 +10,9 @@ from yaadwatch.model.claims import Claimed
 from yaadwatch.store.codec import from_ms, from_ms_or_null, json_list, to_ms, to_ms_or_null
 from yaadwatch.store.graph.supersession import given_way
 
+TEXT: Final = "text"
+"""The source of a claim that the words of its memory make."""
+
 _COLUMNS: Final = (
     "claims.id, claims.node, claims.subject, claims.attribute, claims.value, claims.sense,"
     " claims.place, claims.source, claims.evidence, claims.evidence_ms, claims.edge,"

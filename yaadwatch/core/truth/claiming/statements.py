@@ -1,10 +1,13 @@
-"""Claims: a caller states that a subject has a value as its attribute, so that values compare."""
+"""Claims: a subject has a value as its attribute, so that values of different memories compare.
+
+A caller gives them; of the words of a memory only one form makes a claim, see `of_text`.
+"""
 
 import re
 from dataclasses import dataclass
 from typing import Final
 
-from yaadwatch.core.truth.claiming.parts import VERSION, as_noun, sense, stripped
+from yaadwatch.core.truth.claiming.parts import NUMBER, UNIT, VERSION, as_noun, sense, stripped
 from yaadwatch.model.nodes import Node
 
 
@@ -39,6 +42,19 @@ def given(*, subject: str, attribute: str, value: str, evidence: str = "") -> Cl
         sense=_version_sense(value) if plain["attribute"] == VERSION else sense(value),
         evidence=evidence,
     )
+
+
+def of_text(text: str) -> Claim | None:
+    """Return the claim of a statement that is "THING is AMOUNT" and nothing else, or None.
+
+    "The API timeout is 30 seconds" gives `api` the `timeout` 30 seconds. "The timeout is 30 s"
+    does not say which timeout and makes no claim, nor does a longer sentence.
+    """
+    found = _IS_AMOUNT.fullmatch(text)
+    subject, _, attribute = as_noun(found["thing"]).rpartition(" ") if found else ("", "", "")
+    if found is None or not subject or not attribute[0].isalpha():
+        return None
+    return given(subject=subject, attribute=attribute, value=found["value"], evidence=text)
 
 
 def subject_of(words: str) -> str:
@@ -76,4 +92,9 @@ def _version_sense(value: str) -> str:
     return found["version"].removesuffix(".x").removesuffix(".*") if found else plain
 
 
+_IS_AMOUNT = re.compile(
+    rf"(?!(?:if|when|while|unless|once|until)\b)(?P<thing>[^\W\d_][\w ./-]{{2,60}}?) (?:is|are)"
+    rf" (?P<value>{NUMBER} ?(?:{UNIT})?)\.?",
+    re.IGNORECASE,
+)
 _A_VERSION = re.compile(r"v?(?P<version>\d+(?:\.\d+){0,3}(?:\.[x*])?)")
