@@ -30,8 +30,9 @@ def add_claims(commands: Commands) -> Parser:
             ("yaadwatch claims add 5c01f2e4 api port 8080", "add a claim"),
             ("yaadwatch claims end 12", "it no longer holds"),
         ],
-        more="A claim gives a subject a value, for yaadwatch to compare. Words alone claim\n"
-        "nothing: claims are added. Two values for one thing: yaadwatch contradictions",
+        more="A claim gives a subject a value, for yaadwatch to compare. Add claims here, or\n"
+        'remember a plain amount: "The API timeout is 30 seconds". No other words make\n'
+        "a claim. Two values for one thing: yaadwatch contradictions",
     )
     command.add_argument(
         "what",
