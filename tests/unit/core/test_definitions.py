@@ -1,5 +1,7 @@
 """Definitions of every language: their names, their places, and what counts as a change of them."""
 
+import time
+
 import pytest
 from definition_sources import SAMPLES
 
@@ -216,3 +218,51 @@ def test_no_file_is_read_at_all_that_would_take_for_ever():
         assert define(b"/*f" * 100, path, "f").state is State.BROKEN
     assert define(b"- " * 1000 + b"f", "a.yml", "f").state is State.BROKEN
     assert define(b"f x y\n" * 100_000, "a.ts", "f").state is State.BROKEN
+
+
+_JAVA = "class A {{\n    String f(String a) {{\n        return {};\n    }}\n}}\n"
+
+
+def _of_java(returned):
+    return define(_JAVA.format(returned).encode(), "A.java", "f")
+
+
+@pytest.mark.parametrize("path", ["A.java", "A.cs", "A.kt", "a.js"])
+@pytest.mark.parametrize("operand", ["abc", '"abcde"', 'abc + "x"'])
+def test_a_sum_of_half_a_megabyte_is_compared_within_seconds(path, operand):
+    head = {".kt": "fun f(): String {\n", ".js": "function f() {\n"}.get(path[1:], "")
+    added = " + ".join([operand] * (500_000 // (len(operand) + 3)))
+    source = f"{head}return {added};\n}}\n" if head else _JAVA.format(added)
+
+    began = time.process_time()
+    found = define(source.encode(), path, "f")
+
+    assert found.state is State.FOUND
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a + b + c", "(a + b) + c"),
+        ('"x" + "y" + a', '"xy" + a'),
+        ('a + "x" + "y"', 'a + "x" + ("y")'),
+    ],
+)
+def test_a_sum_means_the_same_however_it_is_grouped_from_the_left(one, other):
+    assert _of_java(one).fingerprint == _of_java(other).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a + b + c", "a + (b + c)"),
+        ("a + b + c", "a + b - c"),
+        ("a + b + c", "a + c + b"),
+        ('"x" + "y"', '"y" + "x"'),
+        ('a + "x" + b', 'a + b + "x"'),
+        ("a + b", "a - b"),
+    ],
+)
+def test_another_sum_is_another_meaning(one, other):
+    assert _of_java(one).fingerprint != _of_java(other).fingerprint

@@ -74,7 +74,11 @@ def indentation(lines: "list[bytes]") -> int:
 
 
 def added(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """`"a" + "b"` is `"ab"`: a long text may be broken anywhere."""
+    """`"a" + "b"` is `"ab"`: a long text may be broken anywhere.
+
+    A sum without texts is taken apart, too: looked at anew for each of its operands, a long one
+    would take minutes.
+    """
     operands: list[Node] = []
     one = node
     while one.type == "binary_expression":
@@ -84,19 +88,25 @@ def added(node: "Node", source: bytes) -> "list[Node | bytes] | None":
         operands.append(bare(inside[2]))
         one = bare(inside[0])
     operands.append(one)
-    if not any(map(_is_plain, operands)):
+    if len(operands) == 1:
         return None
     found: list[Node | bytes] = []
+    texts: list[bytes] = []
     for one in reversed(operands):
         written = text(one, source)
-        last = found[-1] if found else None
-        if not _is_plain(one) or written[:3] == b'"""':
-            found.append(one)
-        elif isinstance(last, bytes):
-            found[-1] = last[:-1] + written[1:]
-        else:
-            found.append(written)
+        if _is_plain(one) and written[:3] != b'"""' and written[-1:] == b'"':
+            texts.append(written[1:-1])
+            continue
+        found += _joined(texts)
+        texts = []
+        found.append(one)
+    found += _joined(texts)
     return found if len(found) == 1 else wrapped(b"+", found)
+
+
+def _joined(texts: list[bytes]) -> list[bytes]:
+    """Return texts that are added up as the one text that they are; nothing for none."""
+    return [b'"' + b"".join(texts) + b'"'] if texts else []
 
 
 def _is_plain(node: "Node") -> bool:
