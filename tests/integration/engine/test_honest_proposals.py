@@ -104,6 +104,47 @@ class TestText:
 
         assert proposed(repo, memory)["text"] is None
 
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "`tools/a.py` is the only module of `tools/`",
+            "No other code than `tools/a.py` is in `tools/`",
+            "All of `tools/` is read from two modules",
+            "There are 2 modules in `tools/`",
+        ],
+    )
+    def test_what_is_said_of_all_in_a_folder_that_moved_is_proposed_by_place_only(self, repo, said):
+        repo.write("tools/a.py", NET)
+        repo.write("tools/data.json", "{}\n")
+        repo.commit("tools")
+        memory = repo.remember(said)
+
+        repo.git("mv", "tools", "lib")
+        repo.write("lib/b.py", FIVE_TRIES)
+        repo.commit("a library")
+
+        suggestion = proposed(repo, memory)
+        assert suggestion["text"] is None
+        assert "lib" in suggestion["places"]
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "Helpers for net are in `tools/`",
+            "Ports from 8080 up are taken; see `tools/`. Only people may push",
+            "`make all-tools` reads `tools/`",
+        ],
+    )
+    def test_what_is_said_of_the_folder_itself_has_its_new_place(self, repo, said):
+        repo.write("tools/a.py", NET)
+        repo.commit("tools")
+        memory = repo.remember(said)
+
+        repo.git("mv", "tools", "lib")
+        repo.commit("a library")
+
+        assert proposed(repo, memory)["text"] == said.replace("`tools/`", "`lib/`")
+
 
 class TestShown:
     def test_the_brief_names_the_place_and_the_change(self, repo):

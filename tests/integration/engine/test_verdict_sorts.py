@@ -221,15 +221,22 @@ def test_a_place_of_a_split_folder_is_nothing_to_accept(site):
         site.reanchor(memory)
 
 
-def test_what_a_memory_names_of_a_split_folder_tells_where_it_is_for_that_memory(site):
-    memory = site.remember("Pages live in `web/views/`, the first is `web/views/home.ts`")
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Pages live in `web/views/`, the first is `web/views/home.ts`",
+        "All views are in `web/views/`, such as `web/views/home.ts`.",
+        "`web/views/home.ts` is the entry; what it shows is in `web/views/`",
+    ],
+)
+def test_a_split_folder_is_not_where_the_one_file_of_it_went_that_a_text_names(site, said):
+    memory = site.remember(said)
 
     split_views(site)
 
-    assert site.doubt(memory)["suggestion"] == {
-        "path": "web/front",
-        "text": "Pages live in `web/front/`, the first is `web/front/home.ts`",
-    }
+    suggestion = site.doubt(memory)["suggestion"]
+    assert (suggestion["path"], suggestion["text"]) == (None, None)
+    assert suggestion["places"] == ["web/front", "web/inside", "web/front/home.ts"]
 
 
 def test_a_memory_that_names_both_halves_of_a_split_folder_gets_the_new_place_of_each(site):

@@ -5,8 +5,8 @@ to propose for a memory is in `doubt.proposals`. Nothing here knows of events: t
 the same verdict, whatever happened in between.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from yaadwatch.core.quoting import as_name, as_names
@@ -172,30 +172,6 @@ def counted(judgements: Sequence[Judgement]) -> list[Judgement]:
         for j in judgements
         if not (j.verdict is Verdict.GONE and not j.anchor.symbol and j.anchor.path in moved_from)
     ]
-
-
-def settle(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Return the judgements of a memory, each split folder where the files named beneath it went.
-
-    A folder that went to several places is, for this memory, where all that it names of it is now;
-    when that is no one place, it stays split.
-    """
-    return [_settled(one, judgements) if one.places else one for one in judgements]
-
-
-def _settled(split: Judgement, judgements: Iterable[Judgement]) -> Judgement:
-    folder = split.anchor.path
-    found = set()
-    for one in judgements:
-        rest = one.anchor.path.removeprefix(f"{folder}/")
-        if rest == one.anchor.path or one is split or one.verdict is not Verdict.MOVED:
-            continue
-        place = one.place or ""
-        found.add(place.removesuffix(f"/{rest}") if place.endswith(f"/{rest}") else "")
-    where = found.pop() if len(found) == 1 else ""
-    if not where:
-        return split
-    return replace(split, place=where, places=())
 
 
 def _shown(value: str) -> str:

@@ -68,7 +68,7 @@ def assess(
         ValueError: it rests on nothing.
     """
     sights = [_sight(text, anchor, anchor_state.see(anchor, view, head)) for anchor in anchors]
-    settled = judging.settle([sight.judgement for sight in sights])
+    settled = [sight.judgement for sight in sights]
     along: list[Judgement] = []
     if pages and any(one.verdict is Verdict.MOVED for one in settled):
         named = _named_from(text, pages)

@@ -16,6 +16,11 @@ from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method, Suggesti
 
 _WORDS_OF_CODE = frozenset(("true", "false", "none", "null", "nil", "undefined", "nullptr"))
 """Values by which a text shows how its language writes such."""
+_COUNTS = re.compile(
+    r"(?i)\b(?:only|sole|all|every|everything|exactly|(?:no|nothing|nobody|no one) (?:other|else)"
+    r"|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?<![.:])\d+(?![\w.:-]))\b"
+)
+"""Words that say how many things there are, or that there is no other."""
 _PART = re.compile(r"[;\n]|[.!?](?=\s)")
 """Where a part of a text ends that says one thing."""
 
@@ -122,6 +127,10 @@ def _proposal(
         places = tuple(dict.fromkeys(one.path for _, one in offers if one and one.path))
         return Suggestion(path=None, text=None, places=places) if places else None
     accepted = [(one, offer) for one, offer in offers if offer and offer.can_be_accepted]
+    split = [place for one, offer in offers if offer for place in _split_into(one, offer)]
+    if accepted and split:
+        split += [offer.path for _, offer in accepted if offer.path]
+        return Suggestion(path=None, text=None, places=tuple(dict.fromkeys(split)))
     if accepted and _is_left([one for one, offer in offers if not offer], judgements):
         places = tuple(dict.fromkeys(offer.path for _, offer in accepted if offer.path))
         return Suggestion(path=None, text=None, places=places) if places else None
@@ -129,7 +138,7 @@ def _proposal(
         return Suggestion(path=None, text=said)
     if not accepted:
         return next((offer for _, offer in offers if offer), None)
-    if _speaks_of_both(text, accepted):
+    if _speaks_of_both(text, accepted) or _counts_what_is_there(text, accepted):
         places = tuple(dict.fromkeys(offer.path for _, offer in accepted if offer.path))
         return Suggestion(path=None, text=None, places=places)
     put = set[str]()
@@ -141,6 +150,26 @@ def _proposal(
         said = again.text if again and again.text else said
         put.add(offer.path or judged.heir)
     return Suggestion(path=accepted[0][1].path, text=said if said != text else None)
+
+
+def _split_into(judged: Judgement, offer: Suggestion) -> tuple[str, ...]:
+    """Return the places of a folder or a pattern that went to several, so that none replaces it."""
+    is_definition = judged.anchor.method in (Method.TREE, Method.HUNKS)
+    return () if is_definition or offer.can_be_accepted else offer.places
+
+
+def _counts_what_is_there(text: str, accepted: Sequence[tuple[Judgement, Suggestion]]) -> bool:
+    """Return whether a text says how many things are in a folder that moved, or that no other is.
+
+    "`src/a.py` is the only module of `src/`" may be false of the folder that it is in now, though
+    nothing of what the memory names changed.
+    """
+    folders = [one.anchor.path for one, _ in accepted if one.anchor.method is Method.FOLDER]
+    return any(
+        _COUNTS.search(re.sub(r"`[^`\n]*`", " ", part))
+        for part in _PART.split(text)
+        if any(folder.rpartition("/")[2] in part for folder in folders)
+    )
 
 
 def _speaks_of_both(text: str, accepted: Sequence[tuple[Judgement, Suggestion]]) -> bool:
