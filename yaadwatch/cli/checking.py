@@ -126,8 +126,8 @@ def _summary(answer: "dict[str, Any]") -> str:
         return f"{rules}; there is no earlier commit to compare with, so nothing changed."
     if not answer["judged"]:
         return (
-            f"{rules}, none to judge since {answer['base'][:10]}: they name no code, or are new or"
-            " reworded in the change."
+            f"{rules}, none to judge since {answer['base'][:10]}: they name no code that was"
+            " there then, or are new or reworded in the change."
         )
     doubted = len(_false(answer))
     new = ""

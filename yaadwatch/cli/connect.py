@@ -48,7 +48,7 @@ def add_connect(commands: Commands) -> Parser:
         more="Adds the MCP server and the hooks to the settings of each agent. Everything\n"
         "else in those files stays as it is, comments and indentation too; a copy is\n"
         "kept. Running it again changes nothing.\n"
-        "To see what an agent is told: yaadwatch context",
+        "To see what agents get: yaadwatch context",
     )
     _add_arguments(command)
     return command

@@ -410,7 +410,7 @@ def _replaced(node: Node, later: Sequence[Node], places: Sequence[tuple[str, int
         text=node.text,
         summary=node.summary,
         verdict=SUPERSEDED,
-        reason=f"{called(newest.id)} stands in its place",
+        reason=f"superseded by {called(newest.id)}",
         instead=newest.summary,
         said_in=tuple(places),
     )

@@ -77,7 +77,7 @@ def test_a_file_that_others_no_longer_name_is_in_doubt(site):
     memory = site.remember(TEXT)
     steps(site, 6, "taskly")
 
-    assert "6 files no longer name it; taskly stands in its place" in site.doubt(memory)["reason"]
+    assert "6 files no longer name it; taskly is in its place" in site.doubt(memory)["reason"]
 
 
 AFTER = {

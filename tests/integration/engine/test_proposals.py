@@ -149,7 +149,7 @@ REFUSED = {
     "delete": "it was not deleted",
     "erase": "it was not erased",
     "its key": "A person said what is kept under the key installs",
-    "supersede by a person's": "only a person puts another word of theirs in its place",
+    "supersede by a person's": "only a person can supersede it with another of theirs",
 }
 WAITS = {
     "edit": ["Use npm"],

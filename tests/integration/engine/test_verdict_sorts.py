@@ -343,7 +343,7 @@ def test_what_stands_in_place_of_a_name_is_named_and_not_put_into_the_text(site,
 
     doubt = site.doubt(memory)
     assert doubt["verdict"] == "changed"
-    assert "launch_all stands in its place" in doubt["reason"]
+    assert "launch_all is in its place" in doubt["reason"]
     assert "suggestion" not in doubt
 
 
@@ -355,7 +355,7 @@ def test_a_command_in_place_of_a_file_is_named_and_not_put_into_the_text(site):
     next(steps)
 
     doubt = site.doubt(memory)
-    assert "taskly stands in its place" in doubt["reason"]
+    assert "taskly is in its place" in doubt["reason"]
     assert doubt.get("suggestion") is None
 
 
@@ -367,7 +367,7 @@ def test_a_file_in_place_of_a_file_is_named_and_not_proposed(site):
     next(steps)
 
     doubt = site.doubt(memory)
-    assert "web/views/about.ts stands in its place" in doubt["reason"]
+    assert "web/views/about.ts is in its place" in doubt["reason"]
     assert "suggestion" not in doubt
 
 
@@ -556,7 +556,7 @@ def test_what_others_use_instead_is_told_once_it_is_committed_and_goes_with_it(s
     doubt = site.doubt(memory)
 
     assert doubt["verdict"] == "changed"
-    assert "8 files no longer name it; call_by_air stands in its place" in doubt["reason"]
+    assert "8 files no longer name it; call_by_air is in its place" in doubt["reason"]
     site.git("revert", "--no-edit", "HEAD")
     assert site.verdict(memory) == "fresh"
 

@@ -214,7 +214,7 @@ def _replaced(sights: Sequence[Sight]) -> Judgement | None:
         return None
     anchor = best.judgement.anchor
     name = anchor.symbol or as_name(anchor.path)
-    now = f"; {as_name(best.seen.instead)} stands in its place" if best.seen.replaced else ""
+    now = f"; {as_name(best.seen.instead)} is in its place" if best.seen.replaced else ""
     reason = f"{name} is there, but {best.seen.lost_files} files no longer name it{now}"
     return replace(
         best.judgement, verdict=Verdict.CHANGED, reason=reason, by_use=True, heir=best.seen.heir

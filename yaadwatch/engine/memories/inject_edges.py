@@ -197,7 +197,7 @@ def _persons(conn: Connection, edge: Edge, others: Sequence[Edge], actor: str) -
         return {}
     if succession.may_put_in_place(conn, edge.from_node, edge.to_node, actor=actor):
         return {}
-    return {"reason": "a person said both, and only a person puts one in the place of the other"}
+    return {"reason": "a person said both, and only a person can supersede one with the other"}
 
 
 def _row(edge: Edge) -> dict[str, object]:

@@ -295,8 +295,8 @@ def _refuse_persons(conn: Connection, edge: Edge, ends: dict[str, Node], *, acto
         raise YaadError(
             Code.REFUSED,
             f'A person said "{ends[edge.to_node].summary}" ({called(edge.to_node)}), and only a '
-            "person puts another word of theirs in its place; nothing was linked.",
-            hint="Have a person do it: yaadwatch link "
+            "person can supersede it with another of theirs; nothing was linked.",
+            hint="Ask the person to run: yaadwatch link "
             f"{called(edge.from_node)} {SUPERSEDES} {called(edge.to_node)}",
         )
 

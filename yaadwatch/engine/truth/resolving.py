@@ -218,8 +218,8 @@ def _refuse_persons(
             raise YaadError(
                 Code.REFUSED,
                 f'A person said "{side.node.summary}" ({called(side.node.id)}), and only a person '
-                "puts another in its place; nothing was changed.",
-                hint=f"Have a person settle it: yaadwatch resolve {one.name} --keep MEMORY",
+                "can reject it; nothing was changed.",
+                hint=f"Ask the person to run: yaadwatch resolve {one.name} --keep MEMORY",
             )
 
 
