@@ -5,6 +5,8 @@ So it is while the daemon is stopped, and for two commands on one line.
 
 import pytest
 
+from yaadwatch.engine.syncing import verbs
+
 FILES = ("AGENTS.md", "CLAUDE.md")
 HTTPX = "Always use httpx for calls"
 TABS = "Prefer tabs always"
@@ -287,3 +289,53 @@ def test_discarded_edit_gives_way_to_the_words_of_a_commit(tree):
     tree.commit("httpx 2")
 
     is_clean_after(tree, "Always use httpx 2")
+
+
+@pytest.mark.parametrize("staged", [True, False])
+def test_rule_of_a_file_staged_before_the_first_look_reaches_the_others(world, staged):
+    tree = world.repo()
+    tree.write("CLAUDE.md", "# C\n\n- Be kind\n")
+    tree.commit("files")
+    tree.add(mode="inline")
+    tree.remember(HTTPX, kind="convention")
+    rest(tree)
+    tree.commit("block")
+    rest(tree)
+
+    tree.write("AGENTS.md", f"# A\n\n- {TABS}\n")
+    if staged:
+        tree.git("add", "AGENTS.md")
+    rest(tree)
+    tree.git("add", "AGENTS.md")
+    rest(tree)
+
+    assert rules(tree, "CLAUDE.md") == [HTTPX, TABS]
+
+
+def test_file_with_conflict_markers_is_paused_while_git_merges(tree):
+    tree.git("checkout", "-q", "-b", "feature")
+    edit(tree, "Be brief", "Be very brief", "AGENTS.md")
+    tree.commit("feature")
+    tree.git("checkout", "-q", "main")
+    edit(tree, "Be brief", "Be quite brief", "AGENTS.md")
+    tree.commit("main")
+    rest(tree)
+
+    tree.git("merge", "-q", "feature", check=False)
+    tree.sync()
+
+    assert states(tree)["CLAUDE.md"][0] == "synced"
+    state, reason = states(tree)["AGENTS.md"]
+    assert state == "paused"
+    assert reason.startswith("an unfinished merge stands in line 3")
+    assert verbs.files_sync(tree.home, tree.call)["settled"] is False
+
+    tree.git("checkout", "-q", "--theirs", "AGENTS.md")
+    tree.git("commit", "-q", "-am", "merged")
+    rest(tree)
+    assert states(tree)["AGENTS.md"][0] == "synced"
+
+
+def states(tree):
+    rows = verbs.files(tree.home, tree.call)["files"]
+    return {row["path"]: (row["state"], row["reason"]) for row in rows}

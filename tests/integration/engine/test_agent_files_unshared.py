@@ -2,7 +2,7 @@
 
 import pytest
 
-from yaadwatch.engine.syncing import verbs
+from yaadwatch.engine.syncing import sharing, verbs
 
 SHARED = ("AGENTS.md", "CLAUDE.md")
 CANARY = "Always deploy through canary"
@@ -25,6 +25,20 @@ def replaced(tree, path, old, new):
     assert old in text
     tree.write(path, text.replace(old, new))
     rest(tree)
+
+
+def reasons(tree, path):
+    """Return why each statement of a file stays in it; None for one that travels."""
+    return [
+        row["reason"]
+        for row in sharing.statements(tree.home, tree.call, path=path)["statements"]
+        if row["path"] == path
+    ]
+
+
+def listed(tree, path):
+    (row,) = [one for one in verbs.files(tree.home, tree.call)["files"] if one["path"] == path]
+    return row["state"], row["reason"]
 
 
 @pytest.fixture
@@ -78,6 +92,39 @@ class TestUntrackedFiles:
         rest(tree)
 
         assert [rules(tree, path) for path in SHARED] == [[CANARY, "Always use my fork"]] * 2
+
+    def test_statement_and_file_tell_what_shares_an_untracked_line(self, tree):
+        tree.write("GEMINI.md", "# G\n\n- Always use my fork\n")
+        rest(tree)
+        wanted = (
+            "GEMINI.md is not tracked by git: its lines reach tracked files after git add, or say"
+            " them with yaadwatch remember"
+        )
+        assert reasons(tree, "GEMINI.md") == [wanted]
+
+        verbs.files_adopt(tree.home, tree.call, path="GEMINI.md")
+        assert listed(tree, "GEMINI.md") == ("synced", wanted)
+        tree.git("add", "GEMINI.md")
+        rest(tree)
+
+        assert wanted not in (reasons(tree, "GEMINI.md")[0], listed(tree, "GEMINI.md")[1])
+
+    @pytest.mark.parametrize("path", ["GEMINI.md", "CLAUDE.local.md"])
+    def test_statement_of_a_file_that_stays_private_does_not_ask_for_git_add(self, tree, path):
+        tree.write(".git/info/exclude", "GEMINI.md\n")
+        tree.write(path, "# L\n\n- Always answer in Dutch\n")
+        rest(tree)
+
+        assert reasons(tree, path) == ["git does not share its file, so it is for you alone"]
+        assert "git add" not in (listed(tree, path)[1] or "")
+
+    def test_statement_that_a_person_remembered_is_not_said_to_stay(self, tree):
+        tree.write("GEMINI.md", "# G\n\n- Always use my fork\n")
+        rest(tree)
+        tree.remember("Always use my fork", kind="convention")
+        rest(tree)
+
+        assert reasons(tree, "GEMINI.md") == [None]
 
     def test_what_a_person_remembers_goes_to_every_file(self, tree):
         tree.write("GEMINI.md", "# G\n\n- Always use my fork\n")
@@ -138,10 +185,7 @@ class TestOverlookedFiles:
     def test_nothing_is_said_to_be_uncommitted(self, own):
         replaced(own, "AGENTS.md", "<!-- yaad:end", "- Always use my fork\n<!-- yaad:end")
 
-        (row,) = [
-            one for one in verbs.files(own.home, own.call)["files"] if one["path"] == "AGENTS.md"
-        ]
-        assert (row["state"], row["reason"]) == ("synced", None)
+        assert listed(own, "AGENTS.md") == ("synced", None)
 
     def test_line_is_shared_once_git_looks_again(self, own, bit):
         own.git("update-index", bit.replace("--", "--no-"), "AGENTS.md")

@@ -210,6 +210,23 @@ def personal(repository: Repository, fleet: Fleet) -> frozenset[str]:
     return repository.others(fleet.files, ignored=True) | named | overlooked
 
 
+def unshared_reason(repository: Repository, file: Found) -> str:
+    """Return why the lines of a `personal` file reach no tracked file, and what changes that.
+
+    Raises:
+        YaadError: from git.
+    """
+    path = file.path
+    if path in repository.left_out().overlooked:
+        return "git was told to overlook changes of its file, so it is for you alone"
+    if file.bridge.name == PERSONAL or path in repository.others([path], ignored=True):
+        return "git does not share its file, so it is for you alone"
+    return (
+        f"{path} is not tracked by git: its lines reach tracked files after git add, or say them"
+        " with yaadwatch remember"
+    )
+
+
 def is_passed(name: str) -> bool:
     """Return whether a folder of this name is of other people's work, or of a tool."""
     return name in VENDORED or name.startswith(".")

@@ -250,7 +250,7 @@ def _is_from_git(
         is_same = row.branch == head.branch or branch_file.goes_on(space, row, head)
         return not (row.head and is_same and repository.is_own_work(row.head, head.commit))
     # A person may have staged what was just typed; git has only if another HEAD had it.
-    return head.commit != row.head and repository.staged_blob(path) in own
+    return bool(row.head) and head.commit != row.head and repository.staged_blob(path) in own
 
 
 def is_stashed(space: Space, path: str, data: bytes | None, head: Head) -> bool:

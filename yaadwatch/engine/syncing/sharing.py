@@ -212,9 +212,11 @@ def _of_file(space: Space, file: Found, personal: Collection[str]) -> list[Told]
         return []
     document = reading.parsed(file.bridge, seen.data)
     by_words, rules, doubts = space.db.read(_memories, space.worktree.id, file.path)
+    own_only = space.db.read(hot.only_in, personal)
     elsewhere = ""
+    unshared = ""
     if file.path in personal:
-        elsewhere = "git does not share its file, so it is for you alone"
+        unshared = finding.unshared_reason(space.repository, file)
     elif not file.here:
         elsewhere = f"it holds for {file.path.rpartition('/')[0]}/ only"
     elif not document.travels:
@@ -222,7 +224,8 @@ def _of_file(space: Space, file: Found, personal: Collection[str]) -> list[Told]
     found = []
     for statement in document.statements:
         node = by_words.get(text_hash(as_stored(statement.text)))
-        bars = elsewhere or statement.stays
+        is_unshared = node is None or node.id in own_only
+        bars = (unshared if is_unshared else "") or elsewhere or statement.stays
         flagged = ""
         if node is not None and node.id in doubts and node.id not in rules:
             flagged = (

@@ -12,6 +12,7 @@ from bridges import registry
 from bridges.agents import CARRIERS
 from yaadwatch import places
 from yaadwatch.core import privacy
+from yaadwatch.core.sync import guard
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.agent_files import finding, reading
@@ -25,6 +26,7 @@ from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.agent_files import (
     ABSENT,
     INLINE,
+    PAUSED,
     PRIVATE,
     READ,
     AgentFileRow,
@@ -295,13 +297,24 @@ def _misplaced(space: Space, rows: Mapping[str, AgentFileRow]) -> list[str]:
 
 def _row(space: Space, row: AgentFileRow) -> dict[str, object]:
     kept = space.db.read(snapshots.of_path, space.worktree.id, row.path)
+    merging = _unfinished_merge(space, row)
     return {
         "path": row.path,
         "mode": row.mode,
-        "state": row.state,
-        "reason": row.reason or None,
+        "state": PAUSED if merging else row.state,
+        "reason": merging or row.reason or None,
         "snapshots": [{"id": one.id, "at": one.at, "bytes": one.size} for one in kept],
     }
+
+
+def _unfinished_merge(space: Space, row: AgentFileRow) -> str:
+    """Return why a file waits that has conflict markers; '' without them.
+
+    No sync looks at a file before git has ended the merge, so that its row does not say this.
+    """
+    seen = file_system.observe(space.root, row.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+    paused = guard.conflict_markers(seen.data) if seen.data is not None else None
+    return f"{paused.reason}; nothing is read or written until it is resolved" if paused else ""
 
 
 def _diff(
