@@ -219,6 +219,11 @@ class Team:
         person.git("pull", "-q", "--no-edit", how, check=False)
         for part in self.pushed[OTHER[person.name]]:
             self.unseen[OTHER[person.name]].pop(part, None)
+        self.solve(person)
+        self.after_pull(person)
+
+    def solve(self, person):
+        """Solve what conflicts, and go on with what git was doing."""
         while conflicts := person.git("diff", "--name-only", "--diff-filter=U").split():
             for path in conflicts:
                 versions = [person.git("show", f":{stage}:{path}") for stage in (1, 2, 3)]
@@ -231,7 +236,6 @@ class Team:
             if (person.tree.path / ".git/rebase-merge").exists():
                 going_on = ("-c", "core.editor=true", "rebase", "--continue")
             person.git(*going_on, check=False)
-        self.after_pull(person)
 
     def after_pull(self, person):
         if self.chance.random() < 0.8:
@@ -383,7 +387,9 @@ class UnseenTeam(Team):
         if self.chance.random() < 0.3:
             self.look(person)
             self.commit(person)
-        person.git("merge", "-q", "--no-edit", self.chance.choice(("--no-ff", "--ff")), "feature")
+        how = self.chance.choice(("--no-ff", "--ff"))
+        person.git("merge", "-q", "--no-edit", how, "feature", check=False)
+        self.solve(person)
 
     def check(self):
         """Compare the files, but for what one of them lost with its commit."""

@@ -211,6 +211,8 @@ class _Draft:
                 if known is not None and self._is_apart(known):
                     self._admit(index)
                     self._stay_out(known)
+                elif known is not None and self._is_outdated(known, said):
+                    self._render(index, known)
                 elif known is not None and not self._is_changed(row, said):
                     self._restore(index, known)
                 else:
@@ -244,13 +246,14 @@ class _Draft:
             self._leave(index)  # the old words of a rule that has its line elsewhere
         elif said.key in self._graph.buried and self._file.unchanged:
             self._echo(index)  # words of a memory that is no more, as the branch has them
-        elif said.key in self._graph.buried and self._stays_away(said):
+        elif self._stays_away(said, former):
             self._leave(index)
         elif former is None:
             self._admit(index)
         elif former in self._view and former not in self._placed:
             row = self._rows.get(former)
-            if not self._union and row is not None and self._is_changed(row, said):
+            is_newer = not self._is_outdated(self._view[former], said)
+            if is_newer and not self._union and row is not None and self._is_changed(row, said):
                 self._follow(row, index, over=None)
             else:
                 self._restore(index, self._view[former])
@@ -305,10 +308,17 @@ class _Draft:
         commits = self._file.commits
         return commits is None or commits.changed(_words(row), {said.key, said.hash})
 
-    def _stays_away(self, said: Said) -> bool:
-        """Return whether a line that a person took out came back with older bytes."""
+    def _is_outdated(self, known: Known, said: Said) -> bool:
+        """Return whether a commit gave the rule its words in another file after those of a line."""
+        return self._file.is_older(said.key, text_hash(known.text))
+
+    def _stays_away(self, said: Said, former: str | None) -> bool:
+        """Return whether somebody took out a line that came back with older bytes, or is left."""
         commits = self._file.commits
-        return self._union or (commits is not None and commits.are_older({said.key}))
+        is_old = self._union or (commits is not None and commits.are_older({said.key}))
+        if said.key in self._graph.buried and is_old:
+            return True
+        return former is None and self._file.is_dropped(said.key)
 
     def demote(self, row: Agreed) -> None:
         """Take a memory out of the hot tier; its words stay away from every block."""

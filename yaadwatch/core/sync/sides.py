@@ -1,6 +1,6 @@
 """What the two sides of a sync say: the graph, and one file."""
 
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -113,6 +113,10 @@ class File:
         unchanged: whether it holds what was agreed: no line is newly typed.
         committed: whether the branch has a block: it stays there, even without a rule.
         personal: whether git shares it with nobody.
+        is_older: whether words that its committed block has, by their key, are older than others
+            that another committed block has.
+        is_dropped: whether another committed block had words of this one, by their key, and lost
+            them since somebody brought them.
     """
 
     lines: tuple[str, ...] | None
@@ -124,3 +128,5 @@ class File:
     committed: bool = False
     unchanged: bool = False
     personal: bool = False
+    is_older: Callable[[str, str], bool] = lambda _words, _others: False
+    is_dropped: Callable[[str], bool] = lambda _words: False

@@ -130,6 +130,8 @@ def decide(
         committed=seen.branch.block is not None,
         unchanged=not seen.changed and bool(seen.row.block),
         personal=seen.path in personal,
+        is_older=seen.ages.is_older,
+        is_dropped=seen.ages.is_dropped,
     )
     done = plan.plan(known.agreement, known.graph, file, terms, accept_deletions=accept_deletions)
     if isinstance(done, Paused):

@@ -19,9 +19,11 @@ from yaadwatch.engine.agent_files.reading import ODD, parsed
 from yaadwatch.engine.anchored.worktree import head_of
 from yaadwatch.engine.syncing import branch_file
 from yaadwatch.engine.syncing.branch_file import BranchFile
+from yaadwatch.engine.syncing.word_ages import WordAges
 from yaadwatch.engine.workspace import Home, Space
-from yaadwatch.model.agent_files import AgentFileRow
+from yaadwatch.model.agent_files import INLINE, AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
+from yaadwatch.store import agent_files
 from yaadwatch.store.agreements import BranchBlock
 from yaadwatch.system import files, keys
 from yaadwatch.system.git import layout as layouts
@@ -70,6 +72,7 @@ class Gathered:
         head: where HEAD is.
         base: the digest of the block that was last agreed on this branch; '' for none.
         everywhere: whether what it says holds for the whole project.
+        ages: when the words of the committed blocks came.
     """
 
     path: str
@@ -83,6 +86,7 @@ class Gathered:
     from_git: bool
     problem: str
     head: Head
+    ages: WordAges
     everywhere: bool = True
     committed: bool = False
     branch: BranchFile = field(default_factory=BranchFile)
@@ -168,7 +172,16 @@ def gather(
         frozen=frozen,
         base=base.block if base is not None and commits is not None else "",
         logged=logged,
+        ages=_ages(space, row, head, terms, counts=moved and branch.block is not None),
     )
+
+
+def _ages(space: Space, row: AgentFileRow, head: Head, terms: Terms, *, counts: bool) -> WordAges:
+    """Return the ages of words; of none where HEAD is that of the agreement: a person typed."""
+    rows = space.db.read(agent_files.of_worktree, space.worktree.id).values()
+    others = [one.path for one in rows if one.mode == INLINE and one.path != row.path]
+    others = others if counts and row.head else []
+    return WordAges(space.repository, head.commit, row.path, others, terms)
 
 
 def _since(

@@ -134,6 +134,11 @@ class Past(Snapshots):
         found = [line.decode() for line in reversed(self._git.ask(arguments).split())]
         return [commit for commit in found if commit not in cut]
 
+    def parents(self, commit: str) -> list[str]:
+        """Return the commits that a commit was made on; none for the first one."""
+        asked = ["rev-list", "--parents", "--max-count=1", valid(commit)[0], "--"]
+        return self._git.ask(asked).decode("ascii", "replace").split()[1:]
+
     def commits_of(self, path: str, until: str) -> list[str]:
         """Return the commits in the history of `until` that touched a path, newest first.
 
