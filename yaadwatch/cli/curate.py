@@ -25,7 +25,7 @@ def add_confirm(commands: Commands) -> Parser:
     command = _about_some(
         commands,
         "confirm",
-        "say that memories are still true; their doubt is cleared",
+        "say that memories are still true; their flags are cleared",
         confirm,
         examples=[
             ("yaadwatch confirm 5c01f2e4", "one that `yaadwatch stale` listed"),

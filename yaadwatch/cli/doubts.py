@@ -28,12 +28,12 @@ def add_stale(commands: Commands) -> Parser:
         "list the memories that may no longer be true",
         stale,
         examples=[
-            ("yaadwatch stale", "check what changed, then list what is in doubt"),
-            ("yaadwatch stale --all --json", "with weaker doubts, for scripts"),
+            ("yaadwatch stale", "check what changed, then list what is flagged"),
+            ("yaadwatch stale --all --json", "with weaker flags, for scripts"),
         ],
         more='Each one comes with the reason, the commits behind it (or "uncommitted"), and\n'
         "the commands that settle it: confirm, edit, reanchor or forget. When the change\n"
-        "is reverted, the doubt clears by itself.",
+        "is reverted, the flag clears by itself.",
     )
     command.add_argument(
         "--all", action="store_true", help="also weaker flags and superseded memories"

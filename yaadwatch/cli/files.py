@@ -40,7 +40,7 @@ def add_files(commands: Commands) -> Parser:
         more="A bullet that you type into an agent file becomes a memory. Memories that are\n"
         "rules are written to the other agent files: into a block of ours (inline), or\n"
         "into a file of ours that git ignores (private).\n"
-        'A file that says "paused" needs you: the reason stands beside it.',
+        'A file that says "paused" needs you: the reason is beside it.',
     )
     command.add_argument(
         "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"

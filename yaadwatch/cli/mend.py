@@ -29,7 +29,7 @@ def add_edit(commands: Commands) -> Parser:
             ("yaadwatch edit 5c01f2e4 - < words.txt", "from a file or pipe"),
         ],
         more="It stays the same memory: id, relations and earlier versions are kept. From\n"
-        "then on it rests on what the new text names, and its doubt is cleared. Earlier\n"
+        "then on it rests on what the new text names, and its flag is cleared. Earlier\n"
         "versions: yaadwatch history ID",
     )
     command.add_argument(
@@ -56,7 +56,7 @@ def add_reanchor(commands: Commands) -> Parser:
     """Add `reanchor`."""
     command = commands.add(
         "reanchor",
-        "accept what a doubt proposes: a new place, a corrected text",
+        "accept what a flag proposes: a new place, a corrected text",
         reanchor,
         examples=[
             ("yaadwatch reanchor 5c01f2e4", "follow a renamed file"),
@@ -74,7 +74,7 @@ def add_reanchor(commands: Commands) -> Parser:
         help="its id or key; a unique beginning or end of the id is enough",
     )
     command.add_argument(
-        "--all", action="store_true", help="every memory whose doubt proposes something"
+        "--all", action="store_true", help="every memory whose flag proposes something"
     )
     command.add_argument(
         "--dry-run", action="store_true", help="change nothing; show what would change"

@@ -37,7 +37,7 @@ def add_up(commands: Commands) -> Parser:
         "run the daemon in this terminal, and print what it finds",
         up,
         examples=[
-            ("yaadwatch up ~/src/api", "watch a repository, see each doubt come and go"),
+            ("yaadwatch up ~/src/api", "watch a repository, see each flag come and go"),
             ("yaadwatch up", "with the repositories that are watched already"),
         ],
         starts_daemon=False,

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from yaadwatch.client.connection import Client
 
 _KINDS = """\
-These kinds pass on doubt:
-  A depends_on B   B in doubt puts A in doubt (0.8 of it)
-  A part_of B      B in doubt puts A in doubt (0.6), A puts B (0.3)
-  A caused_by B    B in doubt puts A in doubt (0.6)
-  A led_to B       A in doubt puts B in doubt (0.6)
-A supersedes B: A stands in the place of B, which is no rule and fades faster.
-Every other KIND passes on no doubt."""
+These kinds pass on a flag, weaker (x 0.8 and so on):
+  A depends_on B   a flag on B also flags A (0.8)
+  A part_of B      a flag on B also flags A (0.6), one on A flags B (0.3)
+  A caused_by B    a flag on B also flags A (0.6)
+  A led_to B       a flag on A also flags B (0.6)
+A supersedes B: A replaces B, which is no rule any more and fades faster.
+Every other KIND passes on no flag."""
 _SYMBOLS_SHOWN = 8
 
 
@@ -35,7 +35,7 @@ def add_impact(commands: Commands) -> Parser:
             ("yaadwatch impact src --json", "everything in a folder, for scripts"),
         ],
         more="Lists what rests on the file, and what depends on those memories. The number\n"
-        "says how much of a doubt would reach a memory: 1.00 when it rests on the file\n"
+        "says how much of a flag would reach a memory: 1.00 when it rests on the file\n"
         "itself, less with every relation in between.",
     )
     command.add_argument(
@@ -54,7 +54,7 @@ def add_link(commands: Commands) -> Parser:
     """Add `link`."""
     command = commands.add(
         "link",
-        "relate one memory to another, so that doubt spreads",
+        "relate one memory to another, so that flags spread",
         link,
         examples=[
             (
@@ -74,7 +74,7 @@ def add_link(commands: Commands) -> Parser:
         "--weight",
         metavar="W",
         type=fraction,
-        help="how much of a doubt it passes on, 0 to 1 (default: unchanged; 1 for a new relation)",
+        help="how much of a flag it passes on, 0 to 1 (default: unchanged; 1 for a new relation)",
     )
     command.add_argument("--since", metavar="TIME", help="when the relation began (default: now)")
     command.add_argument(
@@ -96,7 +96,7 @@ def add_unlink(commands: Commands) -> Parser:
             ("yaadwatch unlink 5c01f2e4 depends_on 77aa01bc", "undo a `link`"),
             ("yaadwatch unlink 5c01f2e4 depends_on 77aa01bc --json", "for scripts"),
         ],
-        more="A doubt that came through it is cleared. To see the relations of a memory:\n"
+        more="A flag that came through it is cleared. To see the relations of a memory:\n"
         "yaadwatch show ID",
     )
     _ends(command)
