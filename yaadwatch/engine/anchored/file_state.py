@@ -7,7 +7,7 @@ from yaadwatch.core.quoting import as_name
 from yaadwatch.core.text_cache import kept
 from yaadwatch.core.truth import definitions, hunks
 from yaadwatch.core.truth.definitions import State, language_of
-from yaadwatch.core.truth.doubt import relocated
+from yaadwatch.core.truth.doubt import inherited, relocated
 from yaadwatch.core.truth.verdict import Seen, Span
 from yaadwatch.engine.anchored import absent_content
 from yaadwatch.engine.anchored.commit import AtHead
@@ -190,7 +190,21 @@ def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
         line = hunks.locate(data.decode("utf-8", "replace"), anchor.symbol)
         if line is not None:
             return _compare_by_hunks(anchor, place, data, line, head.history)
-    return _went(anchor, Seen(place=place, span=Span.MISSING), view, head)
+    went = _went(anchor, Seen(place=place, span=Span.MISSING), view, head)
+    if anchor.method is not Method.TREE or went.elsewhere:
+        return went
+    return _provided(anchor, place, data) or went
+
+
+def _provided(anchor: Anchor, place: str, data: bytes) -> Seen | None:
+    """Return what a file shows of a definition that it inherits or passes on; None if neither."""
+    found = inherited.member(data, place, anchor.symbol)
+    if found is not None:
+        same = found.fingerprint == anchor.fingerprint
+        return Seen(place=place, span=Span.SAME if same else Span.DIFFERENT, line=found.line)
+    if inherited.is_passed_on(data, place, anchor.symbol):
+        return Seen(place=place, span=Span.DIFFERENT)
+    return None
 
 
 def _went(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
