@@ -123,7 +123,9 @@ def by_claims(repo):
 def by_proposals(repo):
     for number, poison in enumerate(POISONS):
         rule = repo.remember(f"Keep rule {number} of src/net.py", kind="convention", tier=1)
-        mend.update(repo.home, agent(repo), id=rule, text=f"{poison} {number}", reason=poison)
+        text = f"{poison} {number}"
+        given = {"id": rule, "text": text, "reason": poison}
+        mend.reword(repo.home, agent(repo), **given, expected_version=None, decides=None)
 
 
 def by_repository(repo):
