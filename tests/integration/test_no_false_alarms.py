@@ -236,3 +236,43 @@ def test_file_that_moved_with_the_page_that_names_it_is_not_flagged(tree, page, 
 
     assert tree.verdict(page) in NOT_FLAGGED
     assert tree.verdict("AGENTS.md")[1] == "moved"
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ("Use `utils.py` (not `helpers.py`).", "utils.py", "helpers.py"),
+        ("Copy `conf/a.toml` to `etc/a.toml`.", "conf/a.toml", "etc/a.toml"),
+        ("`src/api.ts` is the one we call; `lib/api.ts` is built.", "src/api.ts", "lib/api.ts"),
+    ],
+)
+def test_a_text_that_names_the_new_place_without_announcing_it_is_flagged(tree, text, old, new):
+    tree.repo.write(old, "one = 1\ntwo = 2\n")
+    tree.repo.write("AGENTS.md", f"# Rules\n\n- {text}\n")
+    tree.repo.commit()
+    tree.remember(text)
+
+    tree.repo.move(old, new)
+    tree.repo.commit()
+
+    assert tree.verdict("AGENTS.md")[1] == "moved"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`conf/a.toml` moves to `etc/a.toml` with the next release.",
+        "We are renaming `conf/a.toml` to `etc/a.toml`.",
+        "`conf/a.toml` -> `etc/a.toml`",
+    ],
+)
+def test_a_text_that_announces_the_new_place_is_not_flagged(tree, text):
+    tree.repo.write("conf/a.toml", "one = 1\ntwo = 2\n")
+    tree.repo.write("AGENTS.md", f"# Rules\n\n- {text}\n")
+    tree.repo.commit()
+    tree.remember(text)
+
+    tree.repo.move("conf/a.toml", "etc/a.toml")
+    tree.repo.commit()
+
+    assert tree.verdict("AGENTS.md") in NOT_FLAGGED

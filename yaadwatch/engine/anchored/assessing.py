@@ -1,6 +1,7 @@
 """What became of a memory: each anchor is looked at and judged, then all of them together."""
 
 import posixpath
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -72,7 +73,7 @@ def assess(
     along: list[Judgement] = []
     if pages and any(one.verdict is Verdict.MOVED for one in settled):
         named = _named_from(text, pages)
-        settled = [_moved_along(one, named) for one in settled]
+        settled = [_moved_along(text, one, named) for one in settled]
         along = [now for one, now in zip(sights, settled, strict=True) if one.judgement != now]
     sights = [_settled(one, now) for one, now in zip(sights, settled, strict=True)]
     if not is_lost(sights):
@@ -110,21 +111,35 @@ def _settled(sight: Sight, judgement: Judgement) -> Sight:
     return replace(sight, judgement=judgement, misplaced=misplaced)
 
 
-def _named_from(text: str, pages: Collection[str]) -> set[str]:
-    """Return the paths that a text names, as they are read from the pages that it stands in."""
+def _named_from(text: str, pages: Collection[str]) -> set[tuple[str, str]]:
+    """Return the paths that a text names, as they are read from the pages that it stands in.
+
+    Beside each: the end of a path by which the text names it.
+    """
     folders = {page.rpartition("/")[0] for page in pages}
-    named = mentions(text).paths
-    return {posixpath.normpath(posixpath.join(one, path)) for one in folders for path in named}
+    return {
+        (posixpath.normpath(posixpath.join(one, path)), _UP.sub("", path).rstrip("/"))
+        for one in folders
+        for path in mentions(text).paths
+    }
 
 
-def _moved_along(judged: Judgement, named: Collection[str]) -> Judgement:
-    """Return a judgement; what the text still names where it went was only touched."""
+def _moved_along(text: str, judged: Judgement, named: Collection[tuple[str, str]]) -> Judgement:
+    """Return a judgement; what the text still names where it went was only touched.
+
+    "Use `utils.py` (not `helpers.py`)" names the new place of a renamed file by another name than
+    the old one. Unless the text says that something moves, it is false then.
+    """
     is_place = judged.verdict is Verdict.MOVED and judged.anchor.method in _PLACED
-    if not is_place or judged.place not in named:
+    tails = [tail for place, tail in named if place == judged.place]
+    by_same_name = any(f"/{judged.anchor.path}".endswith(f"/{tail}") for tail in tails)
+    if not is_place or not tails or not (by_same_name or _MOVES.search(text)):
         return judged
     return replace(judged, verdict=Verdict.TOUCHED, reason="")
 
 
+_UP = re.compile(r"^(?:\.{1,2}/)+")
+_MOVES = re.compile(r"(?i)\b(?:mov|renam|migrat|relocat|becom|replac|supersed)|->|→|⇒|=>")
 _PLACED = frozenset((Method.FILE, Method.FOLDER))
 
 
