@@ -183,7 +183,9 @@ class TestMoreWords:
 
         assert answer["decision"] == "refines"
         assert answer["id"] == old
-        assert answer["supersedes"] == {"id": old, "version": 1, "text": JOSE}
+        former = answer["supersedes"]
+        assert (former["id"], former["version"], former["text"]) == (old, 1, JOSE)
+        assert former["by"] == "person"
         assert repo.memories() == [BECAUSE]
         assert [row["text"] for row in repo.show(old)["versions"]] == [JOSE, BECAUSE]
         assert found(repo, "jsonwebtoken") == [old]
