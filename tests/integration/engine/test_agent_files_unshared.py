@@ -1,4 +1,4 @@
-"""What git does not share stays with its person: untracked files, and files that it overlooks."""
+"""What git does not share stays with its person: ignored files, and files that it overlooks."""
 
 import pytest
 
@@ -71,43 +71,12 @@ def fresh(world):
 
 
 class TestUntrackedFiles:
-    def test_personal_line_stays_personal_when_its_file_is_renamed(self, tree):
-        tree.write("CLAUDE.local.md", "# L\n\n- Always answer in Dutch\n")
-        rest(tree)
-
-        tree.move("CLAUDE.local.md", "GEMINI.md")
-        rest(tree)
-
-        assert [rules(tree, path) for path in SHARED] == [[CANARY], [CANARY]]
-        assert tree.git("status", "--porcelain").split() == ["??", "GEMINI.md"]
-
-    def test_rule_of_an_untracked_file_waits_until_git_tracks_it(self, tree):
-        tree.write("GEMINI.md", "# G\n")
-        rest(tree)
-        tree.write("GEMINI.md", tree.read("GEMINI.md") + "\n- Always use my fork\n")
-        rest(tree)
-        assert [rules(tree, path) for path in SHARED] == [[CANARY], [CANARY]]
-
-        tree.git("add", "GEMINI.md")
+    def test_rule_of_a_new_file_reaches_the_others_before_git_tracks_it(self, tree):
+        tree.write("GEMINI.md", "# G\n\n- Always use my fork\n")
         rest(tree)
 
         assert [rules(tree, path) for path in SHARED] == [[CANARY, "Always use my fork"]] * 2
-
-    def test_statement_and_file_tell_what_shares_an_untracked_line(self, tree):
-        tree.write("GEMINI.md", "# G\n\n- Always use my fork\n")
-        rest(tree)
-        wanted = (
-            "GEMINI.md is not tracked by git: its lines reach tracked files after git add, or say"
-            " them with yaadwatch remember"
-        )
-        assert reasons(tree, "GEMINI.md") == [wanted]
-
-        verbs.files_adopt(tree.home, tree.call, path="GEMINI.md")
-        assert listed(tree, "GEMINI.md") == ("synced", wanted)
-        tree.git("add", "GEMINI.md")
-        rest(tree)
-
-        assert wanted not in (reasons(tree, "GEMINI.md")[0], listed(tree, "GEMINI.md")[1])
+        assert reasons(tree, "GEMINI.md") == [None]
 
     @pytest.mark.parametrize("path", ["GEMINI.md", "CLAUDE.local.md"])
     def test_statement_of_a_file_that_stays_private_does_not_ask_for_git_add(self, tree, path):
@@ -116,23 +85,6 @@ class TestUntrackedFiles:
         rest(tree)
 
         assert reasons(tree, path) == ["git does not share its file, so it is for you alone"]
-        assert "git add" not in (listed(tree, path)[1] or "")
-
-    def test_statement_that_a_person_remembered_is_not_said_to_stay(self, tree):
-        tree.write("GEMINI.md", "# G\n\n- Always use my fork\n")
-        rest(tree)
-        tree.remember("Always use my fork", kind="convention")
-        rest(tree)
-
-        assert reasons(tree, "GEMINI.md") == [None]
-
-    def test_what_a_person_remembers_goes_to_every_file(self, tree):
-        tree.write("GEMINI.md", "# G\n\n- Always use my fork\n")
-        rest(tree)
-        tree.remember("Always use my fork", kind="convention")
-        rest(tree)
-
-        assert [rules(tree, path) for path in SHARED] == [[CANARY, "Always use my fork"]] * 2
 
     def test_files_of_a_fresh_repository_tell_each_other(self, fresh):
         replaced(fresh, "AGENTS.md", "<!-- yaad:end", "- Never log tokens\n<!-- yaad:end")
@@ -147,12 +99,6 @@ class TestUntrackedFiles:
         fresh.git("commit", "-q", "-m", "agents")
         rest(fresh)
         assert rules(fresh, "AGENTS.md") == [CANARY, "Never log tokens"]
-
-        replaced(fresh, "CLAUDE.md", "log tokens", "log the token of Ann")
-        replaced(fresh, "CLAUDE.md", "<!-- yaad:end", "- Always use tabs\n<!-- yaad:end")
-
-        assert rules(fresh, "AGENTS.md") == [CANARY, "Never log tokens"]
-        assert fresh.git("status", "--porcelain").split() == ["??", "CLAUDE.md"]
 
 
 @pytest.mark.parametrize("bit", ["--skip-worktree", "--assume-unchanged"])

@@ -191,40 +191,30 @@ class Formats:
 
 
 def personal(repository: Repository, fleet: Fleet) -> frozenset[str]:
-    """Return the agent files that are one person's: no commit shares what they say.
+    """Return the agent files that are one person's: git ignores them, or overlooks their changes.
 
-    Git ignores them, or was told to overlook their changes, or does not track them while it tracks
-    another one. Before the first one is tracked, all files are alike, but for `CLAUDE.local.md`.
+    So is a `CLAUDE.local.md` that git does not track. Any other new file is meant for a commit.
 
     Raises:
         YaadError: from git.
     """
-    root = repository.layout.root
+    ignored = repository.others(fleet.files, ignored=True)
     overlooked = fleet.files.keys() & repository.left_out().overlooked
-    untracked = repository.others(fleet.files)
     own = {path for path, found in fleet.files.items() if found.bridge.name == PERSONAL}
-    named = {path for path in own if path in untracked or not repository.is_tracked(path)}
-    shared = fleet.files.keys() - untracked - named - overlooked
-    if root is not None and any(os.path.lexists(root / path) for path in shared):
-        return frozenset(untracked | named | overlooked)
-    return repository.others(fleet.files, ignored=True) | named | overlooked
+    return (
+        ignored | overlooked | {path for path in own - ignored if not repository.is_tracked(path)}
+    )
 
 
 def unshared_reason(repository: Repository, file: Found) -> str:
-    """Return why the lines of a `personal` file reach no tracked file, and what changes that.
+    """Return why the lines of a `personal` file reach no shared file.
 
     Raises:
         YaadError: from git.
     """
-    path = file.path
-    if path in repository.left_out().overlooked:
+    if file.path in repository.left_out().overlooked:
         return "git was told to overlook changes of its file, so it is for you alone"
-    if file.bridge.name == PERSONAL or path in repository.others([path], ignored=True):
-        return "git does not share its file, so it is for you alone"
-    return (
-        f"{path} is not tracked by git: its lines reach tracked files after git add, or say them"
-        " with yaadwatch remember"
-    )
+    return "git does not share its file, so it is for you alone"
 
 
 def is_passed(name: str) -> bool:

@@ -344,20 +344,9 @@ class _Work:
             self._left_out(plan),
             branch_file.reason_of(seen.branch, row, data),
             branch_file.misplaced(path, data),
-            self._unshared(path),
         )
         self._recorder.agreed(seen, data, plan, "; ".join(filter(None, reasons)), done)
         return done.changed or data != seen.data
-
-    def _unshared(self, path: str) -> str:
-        """Return why what a person types into the block of a file stays in it; '' if it does not.
-
-        Nothing of a file that git ignores, or was told to overlook: its person did that.
-        """
-        if path not in self._saying.personal:
-            return ""
-        reason = finding.unshared_reason(self._space.repository, self._fleet.files[path])
-        return reason if reason.startswith(path) else ""
 
     def _left_out(self, plan: Plan) -> str:
         """Return which rules are not in a block, and why."""
