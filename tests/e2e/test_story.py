@@ -394,7 +394,7 @@ def test_a_rule_that_was_false_before_we_came_is_told_by_and_by(machine, checkou
 
     added = machine.run("add", checkout.root)
 
-    assert "compared with the code of the day" in added.out
+    assert "it was written; see: yaadwatch stale" in added.out
     wait_until(lambda: gone(machine, checkout) == [("gone", "no calls")])
     wait_until(lambda: not machine.ask("stale", "--no-check", cwd=checkout.root)["looking"])
 

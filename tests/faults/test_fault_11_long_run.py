@@ -36,7 +36,7 @@ def a_day(machine, shop, number):
     for folder in range(10):
         shop.write(f"src/new{folder}/a.py", "a = 1\n")
         shutil.rmtree(shop.root / f"src/new{folder}")
-    guest = Shop.new(machine, f"guest{number}", files=1)
+    guest = Shop.new(machine, f"guest{number}", files=1, separate=True)
     guest.edit(0, 7)
     guest.settles()
     machine.call("remove", cwd=guest.root)
