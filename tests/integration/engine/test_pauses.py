@@ -6,7 +6,9 @@ import subprocess
 import time
 from datetime import timedelta
 
+import psutil
 import pytest
+from waiting import wait_until
 
 from yaadwatch.engine import context as briefing
 from yaadwatch.engine import projects, report
@@ -50,6 +52,7 @@ class TestLocks:
         shutil.copy("/bin/sleep", program)
         running = subprocess.Popen([program, "30"], cwd=repo.path / "src")
         try:
+            wait_until(lambda: psutil.Process(running.pid).name() == "git")
             _, (problem,) = status(repo)
         finally:
             running.kill()
