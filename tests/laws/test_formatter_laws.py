@@ -174,6 +174,12 @@ DIFFERENT = [
     ("a.sh", "f() { cat <<E\n$(a) b\nE\n}", "f() { cat <<E\n$(a)  b\nE\n}"),
     ("a.sh", "f() {\n a=${a%\\'}\n b=${b#\\'}\n}", "f() {\n a=${a%\\'}\n c=${b#\\'}\n}"),
     ("a.sh", "f() {\n a='\n b'\n}", "f() {\n a='\n  b'\n}"),
+    ("a.sh", "f() {\n echo \\\\'a\n b'\n}", "f() {\n echo \\\\'a\n  b'\n}"),
+    (
+        "a.kt",
+        'fun f() = """\n a\0 ${x} b\n""".trimIndent()',
+        'fun f() = """\n a\0 ${x} c\n""".trimIndent()',
+    ),
     ("a.py", "f = lambda a: b", "f = lambda a: c"),
     ("a.py", "f = lambda a: b", "def f(a):\n    b"),
     ("a.py", "f = lambda a: b", "f = lambda a, c=1: b"),

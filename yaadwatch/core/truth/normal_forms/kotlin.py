@@ -151,6 +151,8 @@ def _trimmed(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     ):
         return None
     found = _pieces(inside[0], source)
+    if any(b"\0" in one for one in found if isinstance(one, bytes)):
+        return None
     # A piece of code stands for a letter: its line has words, and its own lines do not count.
     written = b"\0".join(one for one in found if isinstance(one, bytes))
     lines = written[3:-3].split(b"\n")

@@ -69,7 +69,8 @@ def _heredoc(node: "Node", source: bytes) -> "list[Node | bytes] | None":
 
 def _misread(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     """Return lines between two `\\'`, which the grammar takes for quotes, without indentation."""
-    if source[max(node.start_byte - 1, 0) : node.start_byte] != b"\\":
+    before = source[: node.start_byte]
+    if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
         return None
     return [_INDENT.sub(b"\n", text(node, source))]
 
