@@ -166,3 +166,14 @@ def test_a_flagged_rule_is_not_sent_before_a_person_has_looked(world):
     tree.git("revert", "--no-edit", "HEAD")
     tree.check()
     assert [one["id"] for one in share(tree, path="CLAUDE.md")["shared"]] == [rule.id]
+
+
+def test_taking_a_file_back_leaves_a_rule_that_was_typed_where_it_is(tree):
+    tree.write("CLAUDE.md", CLAUDE + "- Never push on Fridays\n")
+    for _ in range(3):
+        tree.sync()
+
+    back = share(tree, path="CLAUDE.md", undo=True)
+
+    assert back["shared"] == []
+    assert "Never push on Fridays" in tree.read("AGENTS.md")

@@ -81,7 +81,7 @@ def files_share(
         call: whose work tree.
         path: the file; None where `ids` say it all.
         ids: the memories, as they are called; empty: all that the file states.
-        undo: take them back instead.
+        undo: take back those that were shared; a rule that was typed stays one.
 
     Raises:
         YaadError: NOT_FOUND when there is no such agent file, or it does not state one of `ids`;
@@ -144,6 +144,8 @@ def _shared(
         for node in nodes.many(conn, ids).values():
             if node.archived_at is not None or (node.tier == HOT) != undo:
                 continue
+            if undo and not _was_shared(conn, node.id):
+                continue
             tier = WARM if undo else HOT
             done = replace(node, tier=tier, updated_at=now, version=node.version + 1)
             word = TAKEN_BACK if undo else SHARED
@@ -157,6 +159,12 @@ def _shared(
         return changed
 
     return commit
+
+
+def _was_shared(conn: Connection, node_id: str) -> bool:
+    """Return whether a memory is a rule for every agent because somebody shared it."""
+    changes = [one.change for one in versions.of_node(conn, node_id)]
+    return next((one for one in reversed(changes) if one in (SHARED, TAKEN_BACK)), "") == SHARED
 
 
 def _chosen(known: Sequence[Told], ids: Sequence[str]) -> list[Told]:
