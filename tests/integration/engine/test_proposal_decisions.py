@@ -256,3 +256,9 @@ def test_an_id_with_something_else_after_it_approves_nothing(repo, note, given):
     assert refused.status != 0
     assert "Traceback" not in refused.err
     assert repo.show(note)["text"] == RULE
+
+
+def test_undone_decision_is_made_again_in_review(repo, note):
+    dismiss(repo, note)
+
+    assert decide(repo.home, repo.call, id=note, verdict="undo")["undo"] == "yaadwatch review"

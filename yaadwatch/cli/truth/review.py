@@ -297,4 +297,5 @@ def _tell(done: "dict[str, Any]", terminal: Terminal) -> None:
     if done.get("masked"):
         terminal.line(styled(f"masked: {listed(done['masked'])}", "yellow"), indent=2)
     if done.get("undo"):
-        terminal.command("Undo: ", str(done["undo"]), indent=2)
+        label = "Decide again: " if done["verdict"] == "undo" else "Undo: "
+        terminal.command(label, str(done["undo"]), indent=2)

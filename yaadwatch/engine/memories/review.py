@@ -93,7 +93,7 @@ def decide(
     with shelves(home, call) as both:
         held = both.find(id)
         if verdict == UNDO:
-            done = undoing.undo(home, call, held)
+            done = undoing.undo(home, call, held) | {"undo": "yaadwatch review"}
         else:
             proposed = held.db.read(_require_waiting, held.id, expected_version, proposal)
             unseen = proposal is None and (proposed is not None or expected_version is None)
