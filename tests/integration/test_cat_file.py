@@ -17,6 +17,7 @@ from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.objects.cat_file import Asked
 from yaadwatch.system.git.objects.store import Objects
 from yaadwatch.system.git.question import Git
+from yaadwatch.system.git.tree_cache import TreeCache
 
 PATHS = [f"src/{name}/{number}.py" for name in "ab" for number in range(5)]
 
@@ -97,9 +98,9 @@ def test_one_command_reads_all_that_a_job_asks(long, runner, counted):
 
 def test_git_tells_of_objects_what_is_read_in_this_process(repo, runner):
     last = filled(repo)
-    read = Objects.open(repo.layout)
+    read = Objects.open(repo.layout, TreeCache())
     names = [*PATHS, "src", "src/a", "empty", "odd \n name", "run", "link", "none", "empty/none"]
-    with closing(Asked(Git(repo.layout, runner), "objects")) as asked:
+    with closing(Asked(Git(repo.layout, runner), "objects", TreeCache())) as asked:
         for one in (last, "0" * 40, read.blob_at(last, "run")):
             assert asked.kind(one) == read.kind(one)
             assert asked.commit(one) == read.commit(one)
@@ -230,3 +231,38 @@ def test_while_it_waits_others_may_run(long, runner):
     for repository in held:
         repository.close()
     wait_until(lambda: children(long) == [])
+
+
+def test_a_tree_is_read_once_for_many_jobs(long, runner):
+    with closing(long.open(runner)) as repository:
+        blob = repository.blob_at(long.last, "src/a/1.py")
+    folder = long.path / ".git" / "objects"
+    folder.rename(folder.with_name("gone"))
+    folder.mkdir()
+
+    with closing(long.open(runner)) as repository:
+        assert blob is not None
+        assert repository.blob_at(long.last, "src/a/1.py") == blob
+        assert not repository.has_commit(long.last)
+
+
+def test_the_id_of_a_tree_is_no_commit_though_the_tree_was_read(repo, runner):
+    last = filled(repo)
+    tree = repo.git("rev-parse", f"{last}:src").strip()
+    with closing(repo.open(runner)) as repository:
+        assert repository.has_file(last, "src/a/1.py")
+        assert repository.blob_at(tree, "a") is None
+        assert not repository.has_folder(tree, "a")
+
+
+def test_trees_are_kept_up_to_a_number_of_entries():
+    cache = TreeCache(entries_max=8)
+    small = {b"a": (b"100644", "0" * 40), b"b": (b"100644", "1" * 40)}
+    for number in range(4):
+        cache.put("objects", str(number), small)
+
+    assert cache.get("objects", "0") is None
+    assert cache.get("objects", "3") == small
+    assert cache.get("others", "3") is None
+    cache.forget()
+    assert cache.get("objects", "3") is None

@@ -10,6 +10,7 @@ from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.objects import alternates
 from yaadwatch.system.git.objects.store import Objects
 from yaadwatch.system.git.objects.trees import COMMIT
+from yaadwatch.system.git.tree_cache import TreeCache
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 
@@ -44,7 +45,7 @@ def said(repo):
 
 
 def opened(repo):
-    return Objects.open(layouts.find(repo.path))
+    return Objects.open(layouts.find(repo.path), TreeCache())
 
 
 def commit(repo):

@@ -33,7 +33,6 @@ from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import HOT, PROJECT, USER, Node
-from yaadwatch.model.provisional import Checkout
 from yaadwatch.model.settings import (
     ANCHORS_PER_NODE_MAX,
     NODE_ATTRIBUTES_BYTES_MAX,
@@ -96,8 +95,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
             ) from None
     places = [NOWHERE for _ in cleaned]
     if space is not None and head is not None:
-        checkout = branch_ancestry.checkout_of(space, head.head)
-        both = [_placed(*one, tree, head, checkout) for one in zip(cleaned, anchored, strict=True)]
+        both = [_placed(*one, space, tree, head) for one in zip(cleaned, anchored, strict=True)]
         anchored, places = [rests_on for rests_on, _ in both], [where for _, where in both]
     away = succession.away(home, Shelf(db=db, space=space)) if known.replaced else ()
     ready = []
@@ -167,7 +165,7 @@ def _is_of_file(draft: Draft) -> bool:
 
 
 def _placed(
-    draft: Draft, anchors: Sequence[Anchor], tree: WorkTree, head: AtHead, checkout: Checkout
+    draft: Draft, anchors: Sequence[Anchor], space: Space, tree: WorkTree, head: AtHead
 ) -> tuple[Sequence[Anchor], Where]:
     """Return what a draft rests on, and where it is learned.
 
@@ -178,7 +176,7 @@ def _placed(
     anchors = uncommitted.marked(anchors, tree, head)
     commit = head.head.commit
     if uncommitted.is_provisional(anchors):
-        return anchors, Where(commit=commit, checkout=checkout)
+        return anchors, Where(commit=commit, checkout=branch_ancestry.checkout_of(space, head.head))
     return anchors, Where(commit="" if _is_of_file(draft) else commit)
 
 

@@ -29,6 +29,7 @@ from yaadwatch.system.clock import Clock
 from yaadwatch.system.git.batch_process import Conversation, timed_out
 from yaadwatch.system.git.diff_cache import Compared
 from yaadwatch.system.git.index_cache import LeftOut, Listed
+from yaadwatch.system.git.tree_cache import TreeCache
 from yaadwatch.system.git.words.protocol import Indexes
 from yaadwatch.system.git.words.search_cache import Remembered
 from yaadwatch.system.git.words.texts import NO_TEXT
@@ -107,7 +108,8 @@ class GitRunner:
     `remembered`: what searches of commits have found;
     `compared`: what differs between commits;
     `listed`, `attributes`, `left_out`: what is in indexes of git; `standing`: what files of work
-    trees may hold. `indexes`: which texts hold a word, where that is kept.
+    trees may hold; `trees`: what is in trees of commits. `indexes`: which texts hold a word, where
+    that is kept.
 
     Args:
         timeout: a command is ended after this.
@@ -134,6 +136,7 @@ class GitRunner:
         self.attributes: Listed[tuple[str, ...]] = Listed()
         self.left_out: Listed[LeftOut] = Listed()
         self.standing = Standing()
+        self.trees = TreeCache()
         self.indexes = indexes
 
     def now_ns(self) -> int:
@@ -234,7 +237,7 @@ class GitRunner:
 
     def rest(self) -> None:
         """Forget what is quickly found again, and takes megabytes in a large repository."""
-        for kept in (self.standing, self.listed, self.attributes, self.left_out):
+        for kept in (self.standing, self.listed, self.attributes, self.left_out, self.trees):
             kept.forget()
 
     def close(self) -> None:

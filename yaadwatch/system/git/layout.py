@@ -134,7 +134,7 @@ def logged(folder: Path, log: str, since: int = 0) -> list[str]:
 
 def has_linked(layout: Layout) -> bool:
     """Return whether git may have linked other work trees to this repository."""
-    return Path(layout.common_dir, "worktrees").is_dir()
+    return _is_folder(f"{layout.common_dir}/worktrees")
 
 
 def worktrees(layout: Layout) -> list[Layout]:

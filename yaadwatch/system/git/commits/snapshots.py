@@ -35,6 +35,7 @@ class Snapshots:
     def __init__(self, layout: Layout, runner: GitRunner) -> None:
         self.layout = layout
         self._git = Git(layout, runner)
+        self._trees = runner.trees
         self._objects: Objects | None = None
         self._asked: Asked | None = None
         self._opened = False
@@ -155,7 +156,7 @@ class Snapshots:
         if objects is not None:
             return objects
         if self._asked is None:
-            self._asked = Asked(self._git, str(self.layout.common_dir / "objects"))
+            self._asked = Asked(self._git, str(self.layout.common_dir / "objects"), self._trees)
         return self._asked
 
     def _open(self, id: str) -> Objects | None:
@@ -164,7 +165,7 @@ class Snapshots:
             return None
         if not self._opened:
             self._opened = True
-            self._objects = Objects.open(self.layout)
+            self._objects = Objects.open(self.layout, self._trees)
         return self._objects
 
 

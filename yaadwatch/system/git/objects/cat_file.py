@@ -9,8 +9,15 @@ from collections.abc import Callable
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.batch_process import Conversation, Ended
-from yaadwatch.system.git.objects.trees import BLOB, COMMIT, OBJECT_BYTES_MAX, TREE, Trees
+from yaadwatch.system.git.objects.trees import (
+    BLOB,
+    COMMIT,
+    OBJECT_BYTES_MAX,
+    TREE,
+    Trees,
+)
 from yaadwatch.system.git.question import Git
+from yaadwatch.system.git.tree_cache import TreeCache
 
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _KINDS = {b"commit": COMMIT, b"tree": TREE, b"blob": BLOB, b"tag": 4}
@@ -33,8 +40,8 @@ class Asked(Trees):
     UNAVAILABLE when git, or an object, cannot be had.
     """
 
-    def __init__(self, git: Git, folder: str) -> None:
-        super().__init__(folder)
+    def __init__(self, git: Git, folder: str, cache: TreeCache) -> None:
+        super().__init__(folder, cache)
         self._git = git
         self._talk: Conversation | None = None
         self._end: Callable[[], object] | None = None  # ends it, once

@@ -24,6 +24,7 @@ from yaadwatch.system.git.objects.trees import (
     Trees,
     tree_of,
 )
+from yaadwatch.system.git.tree_cache import TreeCache
 
 if TYPE_CHECKING:
     import pygit2
@@ -42,13 +43,13 @@ ENTRIES_MAX = 300_000
 class Objects(Trees):
     """The commits, trees and blobs of one repository, by SHA-1, read in this process."""
 
-    def __init__(self, places: "Sequence[_Place]") -> None:
-        super().__init__(places[0].folder)
+    def __init__(self, places: "Sequence[_Place]", cache: TreeCache) -> None:
+        super().__init__(places[0].folder, cache)
         self._places = places
         self._store: pygit2.Odb | None = None
 
     @classmethod
-    def open(cls, layout: Layout) -> "Objects | None":
+    def open(cls, layout: Layout, cache: TreeCache) -> "Objects | None":
         """Return the objects, or None when only git may read them: not ours, or odd.
 
         Those that a repository borrows from another one count, where that one is ours, too.
@@ -60,7 +61,7 @@ class Objects(Trees):
             return None
         if not places:
             return None
-        objects = cls(places)
+        objects = cls(places, cache)
         try:
             if any(place.packed for place in places):
                 objects._opened()

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from yaadwatch.model.anchors import Commit
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.git.tree_cache import Entry, TreeCache
 
 COMMIT, TREE, BLOB = 1, 2, 3
 """Kinds of objects, as git numbers them."""
@@ -22,9 +23,7 @@ _ENTRY = {
     64: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{32})", re.DOTALL),
 }
 """What a tree holds, by the length of the ids."""
-_Entry = tuple[bytes, str]
-"""Mode and id, as a tree has them; both empty for nothing."""
-_NOTHING: _Entry = (b"", "")
+_NOTHING: Entry = (b"", "")
 
 
 class Trees(ABC):
@@ -33,13 +32,14 @@ class Trees(ABC):
     Every method may raise YaadError UNAVAILABLE when an object cannot be read.
 
     Args:
-        folder: where they are, for messages.
+        folder: where they are.
+        cache: trees that other jobs read.
     """
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, cache: TreeCache) -> None:
         self._folder = folder
-        self._trees: dict[str, dict[bytes, _Entry]] = {}
-        self._roots: dict[str, str] = {}
+        self._cache = cache
+        self._trees: dict[str, dict[bytes, Entry]] = {}
 
     @abstractmethod
     def _look(self, id: str) -> tuple[int | None, int]:
@@ -79,7 +79,7 @@ class Trees(ABC):
         """Return a blob's bytes; None when it is not there or larger than `bytes_max`."""
         return self._read(id, BLOB, bytes_max)
 
-    def _entry(self, commit: str, path: str) -> _Entry:
+    def _entry(self, commit: str, path: str) -> Entry:
         """Return what a commit has at `path`; nothing when either is not there."""
         tree = self._root(commit)
         *folders, name = path.encode("utf-8", "surrogateescape").split(b"/")
@@ -91,16 +91,27 @@ class Trees(ABC):
 
     def _root(self, commit: str) -> str:
         """Return the tree of a commit; '' when there is no such commit."""
-        if commit not in self._roots:
-            data = self._read(commit, COMMIT)
-            if data is None:
-                return ""
-            self._roots[commit] = tree_of(data)
-        return self._roots[commit]
+        key = f"{commit}^{{tree}}"
+        if key not in self._trees:
+            kept = self._cache.get(self._folder, key)
+            if kept is None:
+                data = self._read(commit, COMMIT)
+                if data is None:
+                    return ""
+                kept = {b"": (FOLDER, tree_of(data))}
+                self._cache.put(self._folder, key, kept)
+            self._trees[key] = kept
+        return self._trees[key][b""][1]
 
-    def _tree(self, id: str) -> dict[bytes, _Entry]:
+    def _tree(self, id: str) -> dict[bytes, Entry]:
+        if not id:
+            return {}
         if id not in self._trees:
-            self._trees[id] = _entries(self._listed(id), len(id)) if id else {}
+            tree = self._cache.get(self._folder, id)
+            if tree is None:
+                tree = _entries(self._listed(id), len(id))
+                self._cache.put(self._folder, id, tree)
+            self._trees[id] = tree
         return self._trees[id]
 
     def _listed(self, id: str) -> bytes:
@@ -152,7 +163,7 @@ def tree_of(commit: bytes) -> str:
     return commit[5:].partition(b"\n")[0].decode("ascii", "replace")
 
 
-def _entries(tree: bytes, digits: int) -> dict[bytes, _Entry]:
+def _entries(tree: bytes, digits: int) -> dict[bytes, Entry]:
     """Return mode and id of what a tree holds, by name."""
     rows = _ENTRY[digits].findall(tree)
     return {name: (SAME_MODE.get(mode, mode), blob.hex()) for mode, name, blob in rows}
