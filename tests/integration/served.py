@@ -12,8 +12,8 @@ from waiting import PATIENCE_S
 
 from yaadwatch.client.connection import Client
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.servers.connection import Limits
 from yaadwatch.servers.dispatch import Dispatcher
-from yaadwatch.servers.lines import Limits
 from yaadwatch.servers.local_socket import LocalSocket
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

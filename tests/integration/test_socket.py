@@ -21,7 +21,7 @@ from yaadwatch.api.endpoint import PATH_BYTES_MAX
 from yaadwatch.client.connection import Ended, NobodyListens, Silent
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import FRAME_BYTES_MAX, REQUESTS_AT_ONCE_MAX
-from yaadwatch.servers.lines import Limits
+from yaadwatch.servers.connection import Limits
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0 and "uid" not in os.environ.get("YAAD_REQUIRE", "").split(","),
@@ -412,9 +412,9 @@ def test_what_a_client_asked_that_is_gone_is_not_begun(path, gate):
 
 async def broken_off(served):
     """End every connection, as if the clients were gone."""
-    for one in served.server._conversations.copy():
-        one.abort()
-        await one.over
+    for connection, task in served.server._running.copy().items():
+        connection.abort()
+        await task
 
 
 def test_a_client_that_has_asked_everything_and_half_closes_gets_its_answers(path, gate):

@@ -52,3 +52,19 @@ def peer_uid(connected: socket.socket) -> int:
     # LOCAL_PEERCRED at level SOL_LOCAL (0): struct xucred {u_int version; uid_t uid; ...}.
     found = connected.getsockopt(0, 1, 76)
     return int.from_bytes(found[4:8], sys.byteorder)
+
+
+def require_same_user(connected: socket.socket) -> None:
+    """Return when the other end of `connected` runs as this process's user.
+
+    Raises:
+        YaadError: refused, for every other user, root included.
+        OSError: the kernel does not say who it is.
+    """
+    uid = peer_uid(connected)
+    if uid != os.geteuid():
+        raise YaadError(
+            Code.REFUSED,
+            f"This daemon serves user {os.geteuid()}; user {uid} was not served.",
+            hint="Run the command as the user who owns the daemon; each user has their own.",
+        )

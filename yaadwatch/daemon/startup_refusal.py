@@ -10,9 +10,9 @@ import socket
 import time
 from typing import Final
 
+from yaadwatch.api.endpoint import require_same_user
 from yaadwatch.api.frames import encode, failure
 from yaadwatch.model.errors import YaadError
-from yaadwatch.servers.auth import require_same_user
 
 KEPT_S: Final = 10.0
 _LINE_S: Final = 0.2

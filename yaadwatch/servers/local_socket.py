@@ -1,7 +1,8 @@
 """The daemon's Unix socket: who may connect, how many, how long, and how it ends.
 
-One connection is `servers/conversation.py`. The caller of `start` holds the daemon's lock: a socket
-file on which nobody answers is therefore left over from a daemon that is gone, and is removed.
+One client's connection is `servers/connection.py`. The caller of `start` holds the daemon's lock: a
+socket file on which nobody answers is therefore left over from a daemon that is gone, and is
+removed.
 """
 
 import asyncio
@@ -16,18 +17,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from yaadwatch.api.endpoint import at_address
-from yaadwatch.api.frames import encode, failure
+from yaadwatch.api.endpoint import at_address, require_same_user
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.servers.auth import require_same_user
-from yaadwatch.servers.conversation import Conversation
+from yaadwatch.servers.connection import Connection, Limits, Service
 from yaadwatch.servers.dispatch import Dispatcher, Events
-from yaadwatch.servers.lines import Limits
 
 _log: Final = logging.getLogger(__name__)
 
 _TURNS_TO_CONNECT: Final = 3
-"""So many turns of the loop it takes from accepting a client to telling its conversation."""
+"""Turns of the loop from accepting a client to calling `_connected`."""
 
 
 class LocalSocket:
@@ -42,8 +40,7 @@ class LocalSocket:
         on_shutdown: called after `shutdown` was answered; should make the daemon end.
         wide: which wide tools agents are listed besides the others.
         limits: what a connection may take.
-        listening: a socket on `path` that somebody else has made, and keeps when we are gone; None:
-            we make it.
+        listening: a socket on `path` that the service manager made and keeps; None: make one.
     """
 
     def __init__(
@@ -62,18 +59,19 @@ class LocalSocket:
         self.path = path
         self._given = listening
         self._is_ours = listening is None
-        self._dispatcher = dispatcher
-        self._version = version
-        self._now = now
-        self._events = events
-        self._on_shutdown = on_shutdown
-        self._wide = wide
+        self._service = Service(
+            dispatcher=dispatcher,
+            version=version,
+            now=now,
+            events=events,
+            on_shutdown=on_shutdown,
+            wide=wide,
+        )
         self._limits = limits or Limits()
         self._server: asyncio.Server | None = None
         self._file: tuple[int, int] | None = None
-        self._connected: set[Conversation] = set()
-        self._conversations: set[Conversation] = set()
-        """Those of them that are served."""
+        self._running: dict[Connection, asyncio.Task[None]] = {}
+        self._served: set[Connection] = set()
 
     async def start(self) -> None:
         """Listen.
@@ -94,10 +92,11 @@ class LocalSocket:
         self._file = _identity(self.path)
         # From 3.13 on asyncio removes the file of a socket that it closes, unless it is told not.
         keep: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
-        self._server = await asyncio.get_running_loop().create_unix_server(
-            self._conversation,
+        self._server = await asyncio.start_unix_server(
+            self._connected,
             sock=listening,
             backlog=self._limits.connections_max,
+            limit=self._limits.frame_bytes_max,
             **keep,
         )
 
@@ -124,53 +123,45 @@ class LocalSocket:
         await _stop_listening(server)
         if self._is_ours and _identity(self.path) == self._file:
             self.path.unlink(missing_ok=True)
-        await asyncio.gather(*(one.end(grace) for one in self._connected))
+        running = dict(self._running)
+        await asyncio.gather(*(connection.end(grace) for connection in running))
+        await asyncio.gather(*running.values(), return_exceptions=True)
 
     @property
     def connections(self) -> int:
-        """How many clients are connected."""
-        return len(self._conversations)
+        """How many clients are served."""
+        return len(self._served)
 
-    def _conversation(self) -> Conversation:
-        return Conversation(
-            admit=self._admit,
-            when_over=self._over,
-            dispatcher=self._dispatcher,
-            version=self._version,
-            now=self._now,
-            events=self._events,
-            on_shutdown=self._on_shutdown,
-            wide=self._wide,
-            limits=self._limits,
-        )
-
-    def _over(self, conversation: Conversation) -> None:
-        self._connected.discard(conversation)
-        self._conversations.discard(conversation)
-
-    def _admit(self, conversation: Conversation, transport: asyncio.BaseTransport) -> None:
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve the client that has connected, or say why not."""
-        self._connected.add(conversation)
-        try:
-            require_same_user(transport.get_extra_info("socket"))
-            self._require_room()
-        except YaadError as error:
-            _log.warning("socket.refused_client", extra={"reason": error.message})
-            conversation.send(encode(failure(None, error)))
-            conversation.close()
-        except OSError as error:
-            _log.warning("socket.refused_client", extra={"reason": str(error)})
-            conversation.close()
+        connection = Connection(reader, writer, self._service, self._limits)
+        refusal = self._refusal(writer)
+        if refusal is None:
+            self._served.add(connection)
         else:
-            self._conversations.add(conversation)
+            _log.warning("socket.refused_client", extra={"reason": refusal.message})
+        task = asyncio.create_task(connection.run(refusal))
+        self._running[connection] = task
+        task.add_done_callback(lambda _: self._gone(connection))
 
-    def _require_room(self) -> None:
-        if len(self._conversations) >= self._limits.connections_max:
-            raise YaadError(
-                Code.UNAVAILABLE,
-                f"{self._limits.connections_max} clients are connected, and no more are served.",
-                hint="Try again in a moment.",
-            )
+    def _gone(self, connection: Connection) -> None:
+        self._running.pop(connection, None)
+        self._served.discard(connection)
+
+    def _refusal(self, writer: asyncio.StreamWriter) -> YaadError | None:
+        try:
+            require_same_user(writer.get_extra_info("socket"))
+        except YaadError as error:
+            return error
+        except OSError as error:
+            return YaadError(Code.REFUSED, f"The kernel does not say who connected: {error}.")
+        if len(self._served) < self._limits.connections_max:
+            return None
+        return YaadError(
+            Code.UNAVAILABLE,
+            f"{self._limits.connections_max} clients are connected, and no more are served.",
+            hint="Try again in a moment.",
+        )
 
 
 async def _stop_listening(server: asyncio.Server) -> None:
