@@ -30,7 +30,6 @@ from tests.bench.agents import PAYLOADS, Job
 from tests.bench.living import INITIALIZE, NET, SHIM, living
 from tests.bench.watching import WRITER
 from tests.machine import wait_until
-from yaadwatch.client.arriving import at_once
 from yaadwatch.model.settings import Watch
 
 STARTS = 3
@@ -47,6 +46,7 @@ STORM_FILES = 50_000
 RATE = 10_000
 RATE_S = 8.0
 TRIPS = 3_000
+REQUEST_US = 160.0
 ECHO = """
 import asyncio, queue, sys, threading
 async def streams(reader, writer):
@@ -305,10 +305,9 @@ def trips():
     """Yield what the smallest requests take, beside echoes of asyncio: all of the same bytes, over
     a line without a client, in rounds one after the other.
 
-    `health` is told from memory; `projects` reads a store, in a thread. Answers are waited for as
-    our client does, and by going to sleep. Where the system can say which processors a process may
-    use, what is told from memory is asked three times: as the scheduler places us and the daemon,
-    and with both on one processor, and each on its own.
+    `health` is told from memory; `projects` reads a store, in a thread. Where the system can say
+    which processors a process may use, what is told from memory is asked three times: as the
+    scheduler places us and the daemon, with both on one processor, and each on its own.
     """
     with living() as daemon, contextlib.ExitStack() as stack:
         daemon.settled()
@@ -325,44 +324,38 @@ def trips():
         each = TRIPS // TRIP_ROUNDS
         for _ in range(TRIP_ROUNDS):
             for name, (connected, asked, _) in lines.items():
-                for way, wait in WAITS.items():
-                    before = daemon.cpu_s()
-                    walls[name, way, ""] += [wait(connected, asked) for _ in range(each)]
-                    if name in cpu and way == AWAKE:
-                        cpu[name].append((daemon.cpu_s() - before) / each * 1e6)
+                before = daemon.cpu_s()
+                walls[name, ""] += [trip(connected, asked) for _ in range(each)]
+                if name in cpu:
+                    cpu[name].append((daemon.cpu_s() - before) / each * 1e6)
             for _ in range(each):
                 began = time.perf_counter()
                 client.call("projects")
-                walls["client", AWAKE, ""].append(time.perf_counter() - began)
+                walls["client", ""].append(time.perf_counter() - began)
             for place in PLACES if can_place() else ():
-                for name in ("health", "protocol"):
+                for name in ("health", "streams"):
                     connected, asked, pid = lines[name]
-                    for way, wait in WAITS.items():
-                        with on_processors(pid, *PLACES[place]):
-                            took = [wait(connected, asked) for _ in range(each)]
-                        walls[name, way, place] += took
+                    with on_processors(pid, *PLACES[place]):
+                        walls[name, place] += [trip(connected, asked) for _ in range(each)]
     half = {key: statistics.median(one) * 1e6 for key, one in walls.items()}
     late = {key: sorted(one)[-TRIPS // 100] * 1e3 for key, one in walls.items()}
     of = "a request over an open connection"
-    for way, goals in ((AWAKE, (60.0, 1.0)), (ASLEEP, (None, None))):
-        bare = "bare echoes of asyncio in this run: " + ", ".join(
-            f"{half[name, way, '']:.0f} µs ({name})" for name in ECHOES
-        )
-        bare_late = ", ".join(f"{late[name, way, '']:.1f} ms ({name})" for name in ECHOES)
-        yield Figure("trip", f"{of}{way}, p50", "µs", goals[0], [half["health", way, ""]], bare)
-        yield Figure(
-            "trip", f"{of}{way}, p99", "ms", goals[1], [late["health", way, ""]], bare_late
-        )
-        for place in PLACES if can_place() else ():
-            beside = f"a bare echo of asyncio, too: {half['protocol', way, place]:.0f} µs"
-            took = [half["health", way, place]]
-            yield Figure("trip", f"{of}{way}, p50, {place}", "µs", goals[0], took, beside)
+    bare = "bare echoes of asyncio in this run: " + ", ".join(
+        f"{half[name, '']:.0f} µs ({name})" for name in ECHOES
+    )
+    bare_late = ", ".join(f"{late[name, '']:.1f} ms ({name})" for name in ECHOES)
+    yield Figure("trip", f"{of}, p50", "µs", REQUEST_US, [half["health", ""]], bare)
+    yield Figure("trip", f"{of}, p99", "ms", 1.0, [late["health", ""]], bare_late)
+    for place in PLACES if can_place() else ():
+        beside = f"a bare echo of asyncio, too: {half['streams', place]:.0f} µs"
+        took = [half["health", place]]
+        yield Figure("trip", f"{of}, p50, {place}", "µs", REQUEST_US, took, beside)
     yield Figure("trip", f"{of}, CPU of the daemon", "µs", None, cpu["health"])
     of = "a request that reads a store, in a thread"
-    yield Figure("trip", f"{of}, p50", "µs", 60.0, [half["projects", AWAKE, ""]])
-    yield Figure("trip", f"{of}, p99", "ms", 1.0, [late["projects", AWAKE, ""]])
+    yield Figure("trip", f"{of}, p50", "µs", None, [half["projects", ""]])
+    yield Figure("trip", f"{of}, p99", "ms", 1.0, [late["projects", ""]])
     yield Figure("trip", f"{of}, CPU of the daemon", "µs", None, cpu["projects"])
-    yield Figure("trip", f"{of}, by our client, p50", "µs", None, [half["client", AWAKE, ""]])
+    yield Figure("trip", f"{of}, by our client, p50", "µs", None, [half["client", ""]])
 
 
 def can_place():
@@ -392,28 +385,12 @@ def _asking(operation):
 
 
 def trip(connected, asked):
-    """Return the seconds until the answer to a line is there, for who sleeps until then."""
+    """Return the seconds until the answer to a line is there."""
     connected.setblocking(True)
     began = time.perf_counter()
     connected.sendall(asked)
     connected.recv(65536)
     return time.perf_counter() - began
-
-
-def trip_awake(connected, asked):
-    """Return what `trip` does for who waits as our client does: awake, for the first moment."""
-    connected.setblocking(True)
-    began = time.perf_counter()
-    connected.sendall(asked)
-    if at_once(connected) is None:
-        connected.setblocking(True)
-        connected.recv(65536)
-    return time.perf_counter() - began
-
-
-AWAKE, ASLEEP = "", ", for who sleeps until then"
-WAITS = {AWAKE: trip_awake, ASLEEP: trip}
-"""How an answer is waited for: as our client does, and as most do."""
 
 
 @contextlib.contextmanager

@@ -792,8 +792,9 @@ def test_it_imports_the_client_only():
 
     assert set(done.stdout.split()) == {
         *("yaadwatch.places", "yaadwatch.client", "yaadwatch.client.hook"),
-        "yaadwatch.client.quick_json",
-        *("yaadwatch.client.hooks", "yaadwatch.client.hooks.agents", "yaadwatch.client.reach"),
+        *("yaadwatch.client.hooks", "yaadwatch.client.hooks.agents"),
+        *("yaadwatch.client.connection", "yaadwatch.api", "yaadwatch.api.endpoint"),
+        *("yaadwatch.api.frames", "yaadwatch.model", "yaadwatch.model.errors"),
     }
 
 

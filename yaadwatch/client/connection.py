@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from yaadwatch import places
 from yaadwatch.api.endpoint import at_address, peer_uid
 from yaadwatch.api.frames import Stopping, decode, encode, to_error
-from yaadwatch.client.arriving import CHUNK_BYTES, at_once
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from yaadwatch.client.waiting import Patience
+    from yaadwatch.client.presence import Patience
 
 ANSWER_TIME_S = 60.0
 SLOW_ANSWER_TIMES_S = {
@@ -42,6 +41,7 @@ RESTART_TIME_S = 10.0
 """While a service manager starts the daemon anew, it is asked again for so long."""
 
 _HELLO = "hello"
+_CHUNK_BYTES = 65536
 _TICK_S = 1.0
 _QUEUE_TRIES = 200
 _QUEUE_PAUSE_S = 0.02
@@ -250,7 +250,7 @@ class Client:
         a service manager that is about to start it.
         """
         until_s = time.monotonic() + RESTART_TIME_S
-        while (connected := _reach_daemon()) is not None:
+        while (connected := reach_daemon()) is not None:
             try:
                 self._greet(connected)
             except Ended:
@@ -289,8 +289,6 @@ class Client:
         self, connected: socket.socket, operation: str, time_s: float | None
     ) -> dict[str, object]:
         """Return the next frame; wait for it at most `time_s`, or for ever when that is None."""
-        if time_s is not None and not self._read:
-            self._read += _what_comes_at_once(connected)
         connected.settimeout(None if time_s is None else _TICK_S)
         searched, waited_s, patience = 0, 0.0, None
         while (end := self._read.find(b"\n", searched)) < 0:
@@ -298,7 +296,7 @@ class Client:
             if searched > ANSWER_BYTES_MAX:
                 raise _nonsense(operation)
             try:
-                chunk = connected.recv(CHUNK_BYTES)
+                chunk = connected.recv(_CHUNK_BYTES)
             except TimeoutError:
                 waited_s += _TICK_S
                 patience = patience or _patience()
@@ -336,7 +334,7 @@ class Client:
 
 
 def _patience() -> "Patience":
-    from yaadwatch.client.waiting import Patience
+    from yaadwatch.client.presence import Patience
 
     return Patience()
 
@@ -368,19 +366,28 @@ def _changes_nothing(operation: str) -> bool:
     return known is not None and known.kind == "read"
 
 
-def _reach_daemon() -> socket.socket | None:
-    """Return a connection to a process of our own user that listens where a daemon would."""
+def reach_daemon(*, waits: bool = True) -> socket.socket | None:
+    """Return a connection to a process of our own user that listens where a daemon would, or None.
+
+    Args:
+        waits: whether to wait for a place in the queue of a daemon that is busy.
+
+    Raises:
+        Silent: the queue of the listener stayed full.
+        YaadError: unavailable, when the socket cannot be reached; refused, when it is another
+            user's.
+    """
     for path in places.sockets():
-        connected = _reach(path)
+        connected = _reach(path, _QUEUE_TRIES if waits else 1)
         if connected is not None:
             return connected
     return None
 
 
-def _reach(path: str) -> socket.socket | None:
+def _reach(path: str, tries: int) -> socket.socket | None:
     connecting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        _wait_in_queue(connecting, path)
+        _wait_in_queue(connecting, path, tries)
         uid = peer_uid(connecting)
     except (FileNotFoundError, NotADirectoryError, ConnectionError):
         connecting.close()
@@ -404,19 +411,20 @@ def _reach(path: str) -> socket.socket | None:
     return connecting
 
 
-def _wait_in_queue(connecting: socket.socket, path: str) -> None:
+def _wait_in_queue(connecting: socket.socket, path: str, tries: int) -> None:
     """Connect; while the queue of the listener is full, the kernel says "again" at once."""
     connecting.setblocking(False)
-    for _ in range(_QUEUE_TRIES):
+    for left in reversed(range(tries)):
         try:
             at_address(path, connecting.connect)
         except BlockingIOError:
-            time.sleep(_QUEUE_PAUSE_S)
+            if left:
+                time.sleep(_QUEUE_PAUSE_S)
         else:
             return
-    from yaadwatch.client.waiting import suspended_now
+    from yaadwatch.client.presence import suspended_now
 
-    raise Silent(_QUEUE_TRIES * _QUEUE_PAUSE_S, suspended_now())
+    raise Silent(tries * _QUEUE_PAUSE_S, suspended_now())
 
 
 def _send(connected: socket.socket, frame: dict[str, object]) -> None:
@@ -430,14 +438,6 @@ def _send(connected: socket.socket, frame: dict[str, object]) -> None:
     except ConnectionError:
         # The daemon may have said why it ended the connection: what we read next tells.
         return
-
-
-def _what_comes_at_once(connected: socket.socket) -> bytes:
-    """Return what is there without sleeping; that a connection ended is seen by who reads on."""
-    try:
-        return at_once(connected) or b""
-    except ConnectionError:
-        return b""
 
 
 def _is_over(connected: socket.socket) -> bool:

@@ -10,9 +10,9 @@ answer is left out. The hook always ends with status 0; what is wrong is a line 
 and in the log. Like the shim it can be run as a file with `python -I -S`.
 """
 
-# The C module beneath `signal`, which makes enumerations of all its numbers.
-import _signal as signal  # type: ignore[import-not-found]
+import json
 import os
+import signal
 import sys
 import time
 from binascii import crc32
@@ -21,9 +21,10 @@ if not __package__:  # run as a file
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
 
 from yaadwatch import places
-from yaadwatch.client import quick_json as json
+from yaadwatch.api.frames import encode
+from yaadwatch.client.connection import reach_daemon
 from yaadwatch.client.hooks.agents import AGENTS, EVENTS, Agent, WrongPayloadError
-from yaadwatch.client.reach import reach
+from yaadwatch.model.errors import YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Call:
         """
         self.event, self.name = _asked(argv)
         nothing = AGENTS[self.name].nothing
-        self.nothing = b"" if nothing is None else json.line(nothing)
+        self.nothing = b"" if nothing is None else encode(nothing)
         while chunk := os.read(0, 65536):
             self._data += chunk
             if len(self._data) > PAYLOAD_BYTES_MAX:
@@ -138,7 +139,7 @@ class Call:
         """Return the answer that brings a text to the model, in JSON of the agent's own form."""
         if not text:
             return self.nothing
-        return json.line(self.agent.tell(self.agent.names[self.event], text))
+        return encode(self.agent.tell(self.agent.names[self.event], text))
 
     def _parse(self) -> None:
         try:
@@ -182,6 +183,8 @@ def main(argv: "Sequence[str]") -> "NoReturn":
         text, settles = _answer(call, end_s)
     except (Trouble, WrongPayloadError) as trouble:
         why, is_ours = str(trouble), isinstance(trouble, NoAnswerError)
+    except YaadError as error:
+        why, is_ours = error.message, True
     except (OSError, ValueError, RuntimeError) as error:
         why, is_ours = _named(error), call.payload is not None
     _end_quietly()
@@ -270,7 +273,7 @@ def _log(why: str, kind: str, *, sent: bool) -> None:
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     entry = {"at": stamp, "event": kind, "why": why, "sent": sent}
     try:
-        _append(places.hook_log(), json.line(entry))
+        _append(places.hook_log(), encode(entry))
     except (OSError, RuntimeError):  # without a home there is no log; it stands on standard error
         return
 
@@ -357,7 +360,7 @@ def _ask(
     folder: str, agent: str, requests: "list[tuple[str, dict[str, Any], str]]"
 ) -> "list[dict[str, Any]]":
     """Ask the daemon; where nobody watches the folder, the answers are empty."""
-    daemon = reach()
+    daemon = reach_daemon()
     if daemon is None:
         raise NoAnswerError("no daemon is running; start it: yaadwatch start")
     hello = {
@@ -372,7 +375,7 @@ def _ask(
         for number, (method, fields, _) in enumerate(requests, start=1)
     ]
     daemon.setblocking(True)
-    daemon.sendall(b"".join(map(json.line, [hello, *frames])))
+    daemon.sendall(b"".join(map(encode, [hello, *frames])))
     said = bytearray()
     while said.count(b"\n") < 1 + len(frames):
         chunk = daemon.recv(65536)

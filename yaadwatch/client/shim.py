@@ -16,24 +16,25 @@ if not __package__:  # run as a file
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
 
 from yaadwatch import places
-from yaadwatch.client import quick_json as json
-from yaadwatch.client.reach import reach
+from yaadwatch.client.connection import Silent, reach_daemon
 from yaadwatch.client.shim_frames import (
     Asked,
     Batch,
     alone_answer,
     batch_of,
     frame_of,
+    line_of,
     lines_of,
     params_of,
     read_some,
     words_of,
 )
+from yaadwatch.model.errors import YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from _socket import socket
     from collections.abc import Callable, Sequence
+    from socket import socket
     from subprocess import Popen
     from typing import Any
 
@@ -188,7 +189,7 @@ class Shim:
         batch = Batch()
         for frame in frames:
             if isinstance(frame, dict):
-                self._frame(frame, json.line(frame), batch)
+                self._frame(frame, line_of(frame), batch)
             else:
                 self._refuse(None, -32600, "A message must be an object.", batch)
         batch.is_read = True
@@ -249,12 +250,12 @@ class Shim:
             raise SystemExit(_UNWRITTEN) from None
 
     def _tell_agent(self, frame: "dict[str, Any]") -> None:
-        self._to_agent(json.line(_RPC | frame))
+        self._to_agent(line_of(_RPC | frame))
 
     def _refuse(self, identity: object, code: int, told: str, batch: "Batch | None" = None) -> None:
         frame = {"id": identity, "error": {"code": code, "message": told}}
         if batch is not None:
-            batch.answers.append(json.line(_RPC | frame).strip())
+            batch.answers.append(line_of(_RPC | frame).strip())
         else:
             self._tell_agent(frame)
 
@@ -282,11 +283,11 @@ class Shim:
         """
         self._look_later()
         try:
-            self._daemon = reach()
-        except BlockingIOError:
+            self._daemon = reach_daemon(waits=False)
+        except Silent:
             return
-        except PermissionError as error:
-            self._give_up(str(error))
+        except YaadError as error:
+            self._give_up(error.message)
             return
         if self._daemon is None:
             if self._pending:
@@ -296,10 +297,10 @@ class Shim:
         self._daemon_rest.clear()
         self._greeted = False
         self._greeting_due_s = time.monotonic() + GREETING_TIME_S
-        self._unsent = bytearray(json.line(self._hello))
+        self._unsent = bytearray(line_of(self._hello))
         opening = self._opening
         if opening is not None and opening.frame["id"] not in self._pending:
-            self._unsent += json.line(opening.frame | {"id": _REPLAY}) + self._initialized
+            self._unsent += line_of(opening.frame | {"id": _REPLAY}) + self._initialized
         for asked in [*self._subscribed.values(), *self._pending.values()]:
             self._to_daemon(asked.line)
 
@@ -467,7 +468,7 @@ class Shim:
         if asked is self._opening:
             self._opened_alone = True
         told = told or f"yaadwatch cannot be asked now: {reason} Work on without it."
-        self._reply(asked, json.line(_RPC | {"id": asked.frame["id"]} | alone_answer(asked, told)))
+        self._reply(asked, line_of(_RPC | {"id": asked.frame["id"]} | alone_answer(asked, told)))
 
 
 def main(argv: "Sequence[str]") -> int:

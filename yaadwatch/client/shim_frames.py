@@ -3,10 +3,10 @@
 Standard library only, and little of it, as in `shim`.
 """
 
+import json
 import time
 
 from yaadwatch import places
-from yaadwatch.client import quick_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,6 +114,12 @@ def lines_of(rest: bytearray, chunk: bytes) -> list[bytes]:
     *lines, left = rest.split(b"\n")
     rest[:] = left
     return [bytes(line) + b"\n" for line in lines]
+
+
+def line_of(frame: "dict[str, Any]") -> bytes:
+    """Return a message as one line; what an agent sent that is not quite JSON stays as it is."""
+    text = json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace") + b"\n"
 
 
 def frame_of(line: bytes) -> "dict[str, Any] | None":

@@ -7,9 +7,8 @@ imported with every hook.
 """
 # ruff: noqa: PTH117, PTH118
 
+import json
 import os
-
-from yaadwatch.client import quick_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,10 +1,10 @@
 """Reads the brief that the daemon prepared, for a hook that got no answer in time."""
 
+import json
 import os
 import time
 
 from yaadwatch import prepared_briefs
-from yaadwatch.client import quick_json as json
 
 AGE_MAX_S = 7 * 86_400
 """An older brief says nothing about the work tree of today."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from yaadwatch.client.waiting import Patience
+from yaadwatch.client.presence import Patience
 
 
 def after(*looks, age_s=100.0):
