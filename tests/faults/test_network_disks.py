@@ -96,7 +96,6 @@ def test_requests_about_a_disk_that_hangs_are_refused_and_keep_no_others_waiting
 
     with hanging(far.root), ThreadPoolExecutor(ASKED) as asking:
         asked = [asking.submit(ask, "recall", query="which rate") for _ in range(ASKED)]
-        # It waits for a thread until the first of those are given up, and no longer.
         assert near.ask("recall", query="which rate is applied")["results"]
         told = [one.result() for one in asked]
         later = ask("remember", text="We like tea")
@@ -120,8 +119,8 @@ def test_what_does_not_touch_a_disk_that_hangs_is_answered_in_a_project_above_it
         with pytest.raises(YaadError) as again:
             shop.ask("stale", check=True)
 
-    assert f"The disk at {shop.root}/src does not answer" in raised.value.message
-    assert "was not begun" in again.value.message
+    for error in (raised.value, again.value):
+        assert f"The disk at {shop.root}/src does not answer" in error.message
     shop.edit(0, 7)
 
     def doubted():
@@ -170,9 +169,9 @@ def test_a_work_tree_whose_git_directory_is_on_a_disk_that_hangs_is_told_which(m
     with hanging(shop.root / ".git"):
         told, again = refused(), refused()
 
-    assert f"The disk at {shop.root}/.git does not answer" in told.message
-    assert "may still be done" in told.message
-    assert "was not begun" in again.message
+    for error in (told, again):
+        assert f"The disk at {shop.root}/.git does not answer" in error.message
+        assert "may still be done" in error.message
     assert machine.stop() == 0
 
 

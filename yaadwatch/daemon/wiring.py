@@ -5,7 +5,6 @@ Nothing else in the program knows more than its neighbours.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -39,9 +38,9 @@ from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import LONG_REST, STORE_IDLE, Settings
-from yaadwatch.servers.disks import Disks
 from yaadwatch.servers.dispatch import Dispatcher
 from yaadwatch.servers.local_socket import LocalSocket
+from yaadwatch.servers.workers import Disks, Workers
 from yaadwatch.store.words import Words
 from yaadwatch.system import mounts, processes
 from yaadwatch.system.clock import Clock
@@ -116,6 +115,9 @@ def build(
     own_list = own_store.KeptList()
     scheduler = _scheduler(home, intake, own_list, health)
 
+    workers = Workers()
+    leaving: set[asyncio.Future[None]] = set()
+
     def left(call: Call) -> None:
         loop = asyncio.get_running_loop()
 
@@ -126,13 +128,13 @@ def build(
             loop.call_soon_threadsafe(intake.quiet, call.folder.resolve())
             ending.left(home, call)
 
-        # What git has to say of a session takes its time, and a disk that hangs all of it: nobody
-        # waits for that, nor for the thread.
-        alone = ThreadPoolExecutor(1, thread_name_prefix="left")
-        loop.run_in_executor(alone, end)
-        alone.shutdown(wait=False)
+        # Nobody waits for it: git takes its time, and a disk that hangs keeps it for ever.
+        ending_now = asyncio.ensure_future(workers.run((str(call.folder), "left"), end))
+        leaving.add(ending_now)
+        ending_now.add_done_callback(leaving.discard)
 
-    dispatcher = Dispatcher(home, mask, on_left=left, disks=Disks(mounts.networks, stands_at))
+    disks = Disks(mounts.networks, stands_at)
+    dispatcher = Dispatcher(home, mask, on_left=left, workers=workers, disks=disks)
     path = manager.path or places.default_socket()
     socket = LocalSocket(
         path,

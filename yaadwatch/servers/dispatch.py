@@ -5,16 +5,13 @@ an answer, and a fault of ours gets a line in the log.
 """
 
 import asyncio
-import contextlib
 import logging
 import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import Final, cast
 
 from yaadwatch.api.codec import Request, fields_of
@@ -23,8 +20,7 @@ from yaadwatch.api.messages.wire import Hello, Subscribe
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.engine.workspace import PERSON, Call, Home, origin_of
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import REQUESTS_AT_ONCE_MAX
-from yaadwatch.servers.disks import Disks
+from yaadwatch.servers.workers import Disks, Workers
 
 Answer = dict[str, object]
 Verb = Callable[..., Answer]
@@ -37,9 +33,9 @@ Events = Callable[[str | None], AsyncIterator[Answer]]
 """Given a cursor, that cursor and the events after it; without one, from now on."""
 
 LOOK_S: Final = 2.0
-"""What is under way is looked at this often: a verb that took longer may wait for a disk."""
-STUCK_MAX: Final = 32
-"""Threads that wait for disks which do not answer, and yet keep no other request waiting."""
+"""The disks of a request that takes longer than this are asked whether they answer."""
+
+MEND: Final = "umount --lazy the disk that hangs, then: yaadwatch restart"
 
 _log: Final = logging.getLogger(__name__)
 
@@ -150,9 +146,6 @@ CAUSES: Final = frozenset(
 )
 """Operations about memories that may change agent files: a person hears which in the answer."""
 
-EXTRA_MAX: Final = 2
-"""Requests that only read what is known and run although all threads are busy, with checks say."""
-
 AT_ONCE: Final = frozenset({"health"})
 """Verbs that look at nothing but memory: they are answered where they are heard."""
 
@@ -164,30 +157,6 @@ def as_rpc(identity: int | str, found: "Answer | YaadError") -> bytes:
     return encode(answer(identity, found))
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class Job:
-    """A request whose verb runs in a thread, or waits for one.
-
-    `verb`: what answers it, if not the one of its operation. `runs`: its verb was begun. `looks`:
-    how often that was so when it was looked at. `is_over`: it was answered, though its verb has not
-    ended.
-    """
-
-    call: Call
-    request: Request
-    line: Line
-    then: "Callable[[Job, bytes], None]"
-    verb: Verb | None = None
-    is_dropped: bool = field(default=False, init=False)
-    runs: bool = field(default=False, init=False)
-    looks: int = field(default=0, init=False)
-    is_over: bool = field(default=False, init=False)
-
-    def drop(self) -> None:
-        """Do not begin it any more; when it has begun, tell nobody how it ended."""
-        self.is_dropped = True
-
-
 def _reads_what_is_known(request: Request) -> bool:
     """Return whether a request reads the stores, and looks at no file."""
     name = request.operation.name
@@ -197,16 +166,16 @@ def _reads_what_is_known(request: Request) -> bool:
 
 
 class Dispatcher:
-    """Runs verbs in a few threads and turns what they raise into error objects.
+    """Runs verbs in threads and turns what they raise into error objects.
 
     Args:
         home: what verbs may reach.
         mask: takes secrets out of a text; every error and log line passes through it.
         verbs: the function for each operation.
-        at_once: verbs that run at the same time; the others wait their turn.
         on_left: told of an agent whose session has ended.
+        workers: the threads, a few for each folder.
         disks: knows which disks do not answer.
-        look_s: what is under way is looked at this often.
+        look_s: see `LOOK_S`.
     """
 
     def __init__(
@@ -215,82 +184,24 @@ class Dispatcher:
         mask: Callable[[str], str],
         *,
         verbs: Mapping[str, Verb] = VERBS,
-        at_once: int = REQUESTS_AT_ONCE_MAX,
         on_left: Callable[[Call], None] | None = None,
+        workers: Workers | None = None,
         disks: Disks | None = None,
         look_s: float = LOOK_S,
     ) -> None:
-        self._disks = disks or Disks()
-        self._look_s = look_s
-        self._looking: asyncio.TimerHandle | None = None
-        self._on_left = on_left
         self._home = home
         self._mask = mask
         self._verbs = verbs
-        self._at_once = at_once
-        self._under_way: set[Job] = set()
-        self._stuck = 0
-        """Threads whose job was answered in their place, because a disk does not answer."""
-        self._extra = 0
-        """Jobs that run in threads of their own."""
-        # Not an executor: the futures of one, and the loop's around it, took as long as a verb.
-        self._waiting: SimpleQueue[Job | None] = SimpleQueue()
-        self._threads: list[Thread] = []
+        self._on_left = on_left
+        self._workers = workers or Workers()
+        self._disks = disks or Disks()
+        self._look_s = look_s
 
     def at_once(self, hello: Hello, request: Request) -> bytes | None:
         """Return the line that answers `request`, if that needs no thread."""
         if request.operation.name not in AT_ONCE:
             return None
         return self.answered(_call(request.project or hello.cwd, hello.agent, ""), request)
-
-    def begin(
-        self,
-        hello: Hello,
-        request: Request,
-        then: Callable[[Job, bytes], None],
-        line: Line = as_rpc,
-        *,
-        session: str = "",
-        verb: Verb | None = None,
-    ) -> Job:
-        """Have a thread do what `request` asks; `then` is called on the loop with the line that
-        answers it, unless the job was dropped. `verb`: what answers it instead of its own one.
-        """
-        call = _call(request.project or hello.cwd, hello.agent, session)
-        job = Job(call=call, request=request, line=line, then=then, verb=verb)
-        if self._is_full and self._extra < EXTRA_MAX and _reads_what_is_known(request):
-            self._begin_extra(job)
-            return job
-        stuck = min(self._stuck, STUCK_MAX)
-        if len(self._threads) < min(len(self._under_way) + 1, self._at_once) + stuck:
-            self._start_thread()
-        self._under_way.add(job)
-        self._waiting.put(job)
-        if self._looking is None:
-            self._looking = asyncio.get_running_loop().call_later(self._look_s, self._look)
-        return job
-
-    @property
-    def _is_full(self) -> bool:
-        """Return whether every thread has something to do."""
-        return len(self._under_way) >= self._at_once + min(self._stuck, STUCK_MAX)
-
-    def _begin_extra(self, job: Job) -> None:
-        """Do a job in a thread of its own."""
-        loop = asyncio.get_running_loop()
-        self._extra += 1
-        self._under_way.add(job)
-
-        def work() -> None:
-            line = self._do(job)
-            with contextlib.suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(done, line)
-
-        def done(line: bytes) -> None:
-            self._extra -= 1
-            self._done(job, line)
-
-        Thread(target=work, name="verb_extra").start()
 
     async def answer(
         self,
@@ -303,19 +214,50 @@ class Dispatcher:
     ) -> bytes:
         """Return the line that answers `request`; nothing that its verb does makes this raise.
 
-        `session` names the connection of an agent that stays; see `left`. `verb`: as for `begin`.
+        A request whose disk does not answer is refused, or given up while its thread still waits.
+        If this is cancelled, a verb that has not begun is not begun.
+
+        Args:
+            hello: who asks.
+            request: what is asked.
+            line: serialises the answer.
+            session: names the connection of an agent that stays; see `left`.
+            verb: what answers it instead of the verb of its operation.
         """
-        answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        call = _call(request.project or hello.cwd, hello.agent, session)
+        name, folder = request.operation.name, str(call.folder)
+        began = False
 
-        def then(job: Job, said: bytes) -> None:  # noqa: ARG001
-            if not answered.done():
-                answered.set_result(said)
+        def work() -> bytes:
+            nonlocal began
+            began = True
+            return self.answered(call, request, line, verb)
 
-        job = self.begin(hello, request, then, line, session=session, verb=verb)
+        def unanswered(place: str) -> bytes:
+            seems = f"`{name}` seems to wait for it, and may still be done once it does"
+            effect = seems if began else f"`{name}` was not begun"
+            what = f"The disk at {place} does not answer; {effect}."
+            reason = self._mask(what)
+            _log.warning("request.given_up", extra={"operation": name, "reason": reason})
+            error = YaadError(Code.UNAVAILABLE, what, hint=MEND)
+            return line(request.id, self._said(name, error))
+
+        if place := self._disks.hanging_at(folder):
+            return unanswered(place)
+        key = (folder, _reads_what_is_known(request))  # what is known waits for no check
+        running = asyncio.ensure_future(self._workers.run(key, work))
+        asking: asyncio.Future[str] | None = None
         try:
-            return await answered
+            while not (await asyncio.wait([running], timeout=self._look_s))[0]:
+                asking = asyncio.ensure_future(self._disks.hanging_around(folder))
+                await asyncio.wait([running, asking], return_when=asyncio.FIRST_COMPLETED)
+                if not running.done() and (place := asking.result()):
+                    return unanswered(place)
+            return running.result()
         finally:
-            job.drop()
+            running.cancel()
+            if asking is not None:
+                asking.cancel()
 
     async def stores_at(self, hello: Hello) -> frozenset[str]:
         """Return the stores whose events are about the folder of a client: the project's, and the
@@ -367,86 +309,12 @@ class Dispatcher:
 
     @property
     def busy(self) -> bool:
-        """Say whether a verb runs, or waits for its turn; also one that was answered in its place.
-
-        Who asked for that was told that it may still be done.
-        """
-        return bool(self._under_way or self._stuck)
+        """Return whether a verb runs or waits, also one whose request was given up."""
+        return self._workers.busy
 
     def close(self) -> None:
         """Drop what waits for its turn; what runs already runs on to its end."""
-        try:
-            while True:
-                self._waiting.get_nowait()
-        except Empty:
-            for _ in self._threads:
-                self._waiting.put(None)
-
-    def _start_thread(self) -> None:
-        loop = asyncio.get_running_loop()
-        thread = Thread(target=self._work, args=(loop,), name=f"verb_{len(self._threads)}")
-        thread.start()
-        self._threads.append(thread)
-
-    def _work(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Do what waits, one after the other, until told to end."""
-        while (job := self._waiting.get()) is not None:
-            line = b"" if job.is_dropped else self._do(job)
-            try:
-                loop.call_soon_threadsafe(self._done, job, line)
-            except RuntimeError:  # the loop is closed: the daemon waits for us to end
-                return
-
-    def _do(self, job: Job) -> bytes:
-        """Return the line that answers a job; it is not begun where a disk does not answer."""
-        refused = self._disks.refusal(job.request.operation.name, str(job.call.folder))
-        if refused is not None:
-            return job.line(job.request.id, self._said(job.request.operation.name, refused))
-        job.runs = True
-        return self.answered(job.call, job.request, job.line, job.verb)
-
-    def _done(self, job: Job, line: bytes) -> None:
-        if job.is_over:  # the disk is back, or was not to blame: one thread more than are needed
-            self._disks.ended(job.request.operation.name, str(job.call.folder))
-            self._stuck -= 1
-            if self._stuck < STUCK_MAX:
-                self._waiting.put(None)
-                self._threads.pop()
-            return
-        self._under_way.discard(job)
-        if not job.is_dropped:
-            job.then(job, line)
-
-    def _look(self) -> None:
-        """Ask for the disks of whatever takes long."""
-        self._looking = None
-        for job in tuple(self._under_way):
-            job.looks += job.runs
-            if job.looks > 1:
-                name, folder = job.request.operation.name, str(job.call.folder)
-                self._disks.suspect(name, folder, partial(self._give_up, job))
-        if self._under_way:
-            self._looking = asyncio.get_running_loop().call_later(self._look_s, self._look)
-
-    def _give_up(self, job: Job, why: YaadError) -> bool:
-        """Answer a job whose verb waits for a disk; its thread is one more that is not there.
-
-        False: it has ended meanwhile.
-        """
-        if job not in self._under_way:
-            return False
-        _log.warning(
-            "request.given_up",
-            extra={"operation": job.request.operation.name, "reason": self._mask(why.message)},
-        )
-        self._under_way.discard(job)
-        job.is_over = True
-        self._stuck += 1
-        if self._stuck <= STUCK_MAX:
-            self._start_thread()
-        if not job.is_dropped:
-            job.then(job, job.line(job.request.id, self._said(job.request.operation.name, why)))
-        return True
+        self._workers.close()
 
     def answered(
         self, call: Call, request: Request, line: Line = as_rpc, verb: Verb | None = None

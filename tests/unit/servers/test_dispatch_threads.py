@@ -10,10 +10,12 @@ from yaadwatch.api.codec import Request
 from yaadwatch.api.messages.wire import Hello
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.places import PROTOCOL
-from yaadwatch.servers.dispatch import EXTRA_MAX, Dispatcher
+from yaadwatch.servers.dispatch import Dispatcher
+from yaadwatch.servers.workers import Workers
 
 HELLO = Hello(protocol=PROTOCOL, client="test", cwd="/srv/shop", agent=None, speaks="rpc")
 AT_ONCE = 2
+KNOWN = 4
 
 
 def request(name, **fields):
@@ -35,7 +37,7 @@ def play(asked):
             None,
             str,
             verbs={"stale": stale, "status": lambda home, call: {}, "recall": lambda *_, **__: {}},
-            at_once=AT_ONCE,
+            workers=Workers(AT_ONCE),
         )
         checks = [
             asyncio.create_task(dispatcher.answer(HELLO, request("stale")))
@@ -55,11 +57,21 @@ def play(asked):
 @pytest.mark.parametrize("known", [request("stale", check=False), request("status")])
 def test_what_is_known_is_answered_while_every_thread_checks(known):
     async def asked(dispatcher):
-        for _ in range(2 * EXTRA_MAX):  # one after the other, so that none is left over
+        for _ in range(KNOWN):
             line = await asyncio.wait_for(dispatcher.answer(HELLO, known), 10)
             assert "result" in json.loads(line)
 
     play(asked)
+
+
+def test_another_folder_is_answered_while_every_thread_of_one_checks():
+    other = Hello(protocol=PROTOCOL, client="test", cwd="/srv/blog", agent=None, speaks="rpc")
+
+    async def asked(dispatcher):
+        line = await asyncio.wait_for(dispatcher.answer(other, request("recall", query="x")), 10)
+        return json.loads(line)["result"]
+
+    assert play(asked) == {}
 
 
 def test_other_requests_wait_for_their_turn():
