@@ -150,7 +150,8 @@ def _repositories(project: Project, parent: Path) -> Iterator[Path]:
         with os.scandir(parent) as entries:
             for _, entry in zip(range(ENTRIES_MAX), entries, strict=False):
                 place = Path(entry)
-                if not entry.is_dir(follow_symlinks=False):
+                # Looking into a network disk may take for ever.
+                if not mounts.near([place]) or not entry.is_dir(follow_symlinks=False):
                     continue
                 if layouts.project_id(place / inside) == project.id:
                     yield place
