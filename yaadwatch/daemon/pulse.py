@@ -11,6 +11,7 @@ from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.scheduler import Scheduler
 from yaadwatch.daemon.watching.intake import Intake
 from yaadwatch.model import times
+from yaadwatch.servers.dispatch import MEND
 
 
 class Pulse:
@@ -46,6 +47,10 @@ class Pulse:
         found = [
             {"what": one.what, "mend": one.mend, "project": one.project}
             for one in self._health.problems()
+        ]
+        found += [
+            {"what": what, "mend": MEND, "project": project}
+            for what, project in self._intake.stuck()
         ]
         hooks = privacy.mask(hook_log.count(places.hook_log(), self._now()).in_words()).text
         return [*found, {"what": hooks, "mend": "yaadwatch doctor"}] if hooks else found

@@ -7,9 +7,10 @@ unmounted, and such a thread cannot be ended. So each folder has its own few thr
 import asyncio
 import contextlib
 import os
+import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from threading import Thread
@@ -29,6 +30,7 @@ R = TypeVar("R")
 class _Lane:
     room: asyncio.Semaphore
     users: int = 0
+    running_since: list[float] = field(default_factory=list)
 
 
 class Workers:
@@ -49,6 +51,12 @@ class Workers:
         """Return whether something runs or waits, also if its caller does not wait any more."""
         return bool(self._lanes)
 
+    def late(self, seconds: float) -> list[Hashable]:
+        """Return the keys of which something has run for longer than `seconds`. Any thread."""
+        until = time.monotonic() - seconds
+        lanes = tuple(self._lanes.items())
+        return [key for key, lane in lanes if any(since < until for since in lane.running_since)]
+
     async def run(self, key: Hashable, work: Callable[[], R]) -> R:
         """Return what `work` returns. If cancelled before `work` began, it is not begun."""
         lane = self._lanes.get(key)
@@ -62,6 +70,7 @@ class Workers:
             return None if found.cancelled() else work()
 
         def end(done: "Future[R | None]") -> None:
+            lane.running_since.remove(since)
             lane.room.release()
             self._leave(key, lane)
             if found.done() or done.cancelled():
@@ -82,6 +91,8 @@ class Workers:
         except BaseException:
             self._leave(key, lane)
             raise
+        since = time.monotonic()
+        lane.running_since.append(since)
         submitted.add_done_callback(ended)
         return await found
 

@@ -1,34 +1,32 @@
 """The checks of work trees: some at a time, in threads; one that went wrong is tried again.
 
-One that a disk keeps from ending keeps nobody else waiting.
+A check that a disk keeps from ending keeps only its own project waiting.
 """
 
 import asyncio
-import functools
 import logging
 from collections.abc import Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
-from typing import Final, ParamSpec, TypeVar
+from functools import partial
+from typing import Final, TypeVar
 
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.supervisor import attempt, in_words, log_crash
 from yaadwatch.daemon.watching.bursts import Batch, Bursts, Tree
 from yaadwatch.daemon.watching.engine import Engine
 from yaadwatch.daemon.watching.hint_set import Hearing
-from yaadwatch.daemon.watching.polling import STUCK_S
 from yaadwatch.daemon.watching.trees import Trees
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.servers.workers import Workers
 
 _log: Final = logging.getLogger(__name__)
 
 CHECKS_AT_ONCE: Final = 2
-STUCK_MAX: Final = 6
-"""Checks that do not end, because a disk does not answer, and yet keep no other one waiting."""
+STUCK_S: Final = 60.0
+"""What takes longer than this on a machine with network disks may wait for one of them."""
 RETRY_MAX_S: Final = 300.0
 _WAIT_MAX_S: Final = 30.0
 """Time between two looks at agent files while git is at work, at most."""
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 
@@ -40,6 +38,7 @@ class Checks:
         trees: the work trees there are.
         bursts: is told what is to be checked again.
         hearing: is nudged when a check ended.
+        workers: one thread for each project.
         health: is told what is degraded.
         monotonic_s: the clock of hints, in seconds.
         unknown: called with a project whose files are to be learnt anew.
@@ -51,6 +50,7 @@ class Checks:
         trees: Trees,
         bursts: Bursts,
         hearing: Hearing,
+        workers: Workers,
         *,
         health: Health,
         monotonic_s: Callable[[], float],
@@ -60,16 +60,16 @@ class Checks:
         self._trees = trees
         self._bursts = bursts
         self._hearing = hearing
+        self._workers = workers
         self._health = health
         self._monotonic_s = monotonic_s
         self._unknown = unknown
         self._running: dict[Tree, asyncio.Task[None]] = {}
-        self._stuck: set[Tree] = set()  # those whose check does not end
+        self._began_s: dict[Tree, float] = {}
         self._failures: dict[Tree, int] = {}
         self._waits: dict[Tree, int] = {}
         self._next_looks: dict[Tree, asyncio.TimerHandle] = {}
         self._lags_s: dict[str, float] = {}
-        self._threads = ThreadPoolExecutor(CHECKS_AT_ONCE + STUCK_MAX, thread_name_prefix="check")
 
     @property
     def running(self) -> Collection[Tree]:
@@ -78,17 +78,18 @@ class Checks:
 
     @property
     def room(self) -> int:
-        """Return how many checks may begin now; those that hang keep nobody from it."""
-        hanging = min(len(self._stuck), STUCK_MAX)
-        return CHECKS_AT_ONCE + hanging - len(self._running)
+        """Return how many checks may begin now; those that may hang do not count."""
+        return CHECKS_AT_ONCE - self.unhindered
 
     @property
-    def all_hang(self) -> bool:
-        """Return whether no check runs but those that do not end."""
-        return self._running.keys() <= self._stuck
+    def unhindered(self) -> int:
+        """Return how many checks run that no disk seems to keep from ending."""
+        since_s = self._monotonic_s() - STUCK_S if self._trees.has_afar else float("-inf")
+        return sum(began_s > since_s for began_s in self._began_s.values())
 
     def begin(self, batch: Batch) -> None:
         """Check what a burst has changed."""
+        self._began_s[batch.tree] = self._monotonic_s()
         self._running[batch.tree] = asyncio.create_task(self._check(batch))
 
     async def head(self, project: str, worktree: int) -> None:
@@ -98,7 +99,7 @@ class Checks:
             YaadError: the check could not be done.
         """
         try:
-            await self._ask(self._engine.check, project, worktree, frozenset())
+            await self._ask(project, self._engine.check, worktree, frozenset())
         except YaadError as error:
             if error.code is not Code.NOT_FOUND:
                 raise
@@ -120,13 +121,8 @@ class Checks:
         for task in self._running.values():
             task.cancel()
 
-    def stop(self) -> None:
-        """Begin no check any more."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-
     async def _check(self, batch: Batch) -> None:
         key = batch.tree
-        hanging = asyncio.get_running_loop().call_later(STUCK_S, self._hangs, key)
         try:
             error = await attempt(self._check_in_thread(batch))
             if error is None:
@@ -134,23 +130,9 @@ class Checks:
             elif key in self._trees.known:
                 self._went_wrong(batch, error)
         finally:
-            hanging.cancel()
-            self._stuck.discard(key)
+            self._began_s.pop(key, None)
             self._running.pop(key, None)
             self._hearing.nudge()
-
-    def _hangs(self, key: Tree) -> None:
-        """Take note of a check that a disk afar keeps from ending: others go on, and it is told."""
-        tree = self._trees.known.get(key)
-        if tree is not None and self._trees.has_afar:
-            self._stuck.add(key)
-            self._health.degraded(
-                _part(key),
-                f"The check of {tree.root} has not ended for {STUCK_S:g} s: a disk may not answer.",
-                mend="umount --lazy the disk that hangs, then: yaadwatch restart",
-                project=key[0],
-            )
-        self._hearing.nudge()
 
     async def _check_in_thread(self, batch: Batch) -> None:
         if batch.tree not in self._trees.known:
@@ -158,11 +140,11 @@ class Checks:
         different = await self._trees.arm_if_changed(batch.tree)
         paths = None if batch.paths is None else batch.paths | different
         project, worktree = batch.tree
-        done = await self._ask(self._engine.check, project, worktree, paths)
-        waiting = await self._ask(self._engine.sync, project, worktree, paths)
+        done = await self._ask(project, self._engine.check, worktree, paths)
+        waiting = await self._ask(project, self._engine.sync, worktree, paths)
         if batch.bare and paths:
             # None of the paths needs to be an agent file's.
-            waiting |= await self._ask(self._engine.sync, project, worktree, frozenset())
+            waiting |= await self._ask(project, self._engine.sync, worktree, frozenset())
         self._wait_for_git(batch.tree, waiting=waiting)
         if batch.paths is not None:
             self._lags_s[project] = self._monotonic_s() - batch.since
@@ -227,10 +209,14 @@ class Checks:
             self._bursts.hint(key, paths, now)
         self._hearing.nudge()
 
-    async def _ask(self, work: Callable[P, R], *args: P.args, **kw: P.kwargs) -> R:
-        return await asyncio.get_running_loop().run_in_executor(
-            self._threads, functools.partial(work, *args, **kw)
-        )
+    async def _ask(
+        self,
+        project: str,
+        work: Callable[[str, int, frozenset[str] | None], R],
+        worktree: int,
+        paths: frozenset[str] | None,
+    ) -> R:
+        return await self._workers.run(project, partial(work, project, worktree, paths))
 
 
 def _log_put_off(key: Tree, error: Exception) -> None:

@@ -15,11 +15,12 @@ from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.supervisor import attempt, log_crash
 from yaadwatch.daemon.watching.arming import Mode, Silent
 from yaadwatch.daemon.watching.bursts import Bursts, Tree
-from yaadwatch.daemon.watching.checks import Checks
+from yaadwatch.daemon.watching.checks import STUCK_S, Checks
 from yaadwatch.daemon.watching.engine import Engine
 from yaadwatch.daemon.watching.hint_set import Hearing
-from yaadwatch.daemon.watching.trees import Trees
+from yaadwatch.daemon.watching.trees import HERE, Trees
 from yaadwatch.model.settings import Watch
+from yaadwatch.servers.workers import Workers
 
 _log: Final = logging.getLogger(__name__)
 
@@ -56,10 +57,12 @@ class Intake:
         self.bursts = Bursts(settings.quiet_ms / 1000)
         self.hearing = Hearing(self._cares, monotonic_s)
         self._silent = silent
+        self._workers = Workers(1)
         self.trees = Trees(
             engine,
             self.bursts,
             self.hearing,
+            self._workers,
             settings=settings,
             health=health,
             monotonic_s=monotonic_s,
@@ -71,6 +74,7 @@ class Intake:
             self.trees,
             self.bursts,
             self.hearing,
+            self._workers,
             health=health,
             monotonic_s=monotonic_s,
             unknown=self._learn_anew,
@@ -100,7 +104,7 @@ class Intake:
         if self._learning is not None:
             self._learning.cancel()
         self.trees.stop()
-        self._checks.stop()
+        self._workers.close()
 
     def anchors_changed(self, project: str) -> None:
         """Note that other files matter in a project now; learnt after a quiet period."""
@@ -164,6 +168,17 @@ class Intake:
         """Return whether the disk that a project's git folder is on does not answer. Any thread."""
         return self.trees.hangs(project)
 
+    def stuck(self) -> list[tuple[str, str]]:
+        """Return what a disk may keep from ending, in words, each with its project. Any thread."""
+        if not self.trees.has_afar:
+            return []
+        known = tuple(self.trees.known.items())
+        places = {project: f"What is at {tree.root}" for (project, _), tree in known}
+        places[HERE] = "The folders of projects"
+        late = [str(project) for project in self._workers.late(STUCK_S)]
+        told = f"could not be looked at for {STUCK_S:g} s: a disk may not answer."
+        return [(f"{places.get(project, project)} {told}", project) for project in late]
+
     def lag_ms(self, project: str) -> int | None:
         """Return the time from the last change to the end of its check, in ms. Any thread."""
         lag_s = self._checks.lag_s(project)
@@ -212,7 +227,7 @@ class Intake:
                 mend="yaadwatch status",
             )
             self.trees.everything()
-        elif not self.bursts and self._checks.all_hang:
+        elif not self.bursts and not self._checks.unhindered:
             self._health.well("watch.overflow")
 
     async def _learn(self) -> None:

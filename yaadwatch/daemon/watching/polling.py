@@ -5,28 +5,15 @@ at rest is polled without opening its store. A difference is a hint like any oth
 gives none, so look before the first check.
 """
 
-import asyncio
-import functools
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, ParamSpec, TypeVar
+from typing import Final
 
-from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.watching.arming import WatchedTree, key_of
 from yaadwatch.daemon.watching.bursts import Tree
 from yaadwatch.daemon.watching.folders import Folders, Passed
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-STUCK_S: Final = 60.0
-"""What takes longer than this is told: a disk may not answer."""
-AFAR_AT_ONCE: Final = 4
-"""Network file systems that do not answer, before those that do have to wait for them."""
-_AFAR_S: Final = 5.0
-"""Nobody waits longer than this for a look at a network file system; what it saw comes later."""
 _HEAD_BYTES_MAX: Final = 4096
 _GIT_FILES: Final = ("logs/HEAD", "reftable/tables.list")
 _COMMON_FILES: Final = ("packed-refs", "reftable/tables.list")
@@ -140,85 +127,6 @@ class Poller:
             first = True
         found = folders.look(tree.paths)
         return frozenset() if first else found
-
-
-class Looking:
-    """Looks at disks in threads of its own. Made and used on the loop.
-
-    What is on the network has other threads than the rest: it may not answer for hours.
-
-    Args:
-        poller: looks at work trees.
-        health: is told of a disk that does not answer.
-        took: is given what was seen afar, once it is.
-    """
-
-    def __init__(
-        self, poller: Poller, health: Health, took: Callable[[WatchedTree, Differences], None]
-    ) -> None:
-        self._poller = poller
-        self._health = health
-        self._took = took
-        # One thread, so that what is learnt later is also applied later.
-        self._here = ThreadPoolExecutor(1, thread_name_prefix="look")
-        self._afar = ThreadPoolExecutor(AFAR_AT_ONCE, thread_name_prefix="afar")
-        self._waiting: dict[Tree, asyncio.Task[None]] = {}
-        self._hanging: set[Tree] = set()
-
-    async def here(self, work: Callable[P, R], *args: P.args, **kw: P.kwargs) -> R:
-        """Return what `work` returns, in the thread that looks at what is on this machine."""
-        loop = asyncio.get_running_loop()
-        stuck = loop.call_later(STUCK_S, self._tell, "watch.stuck", "Folders of projects")
-        try:
-            return await loop.run_in_executor(self._here, functools.partial(work, *args, **kw))
-        finally:
-            stuck.cancel()
-            self._health.well("watch.stuck")
-
-    async def afar(self, trees: Iterable[WatchedTree]) -> None:
-        """Look at trees on network file systems; at one that still does not answer, not again."""
-        asked = []
-        for tree in trees:
-            if key_of(tree) not in self._waiting:
-                task = asyncio.create_task(self._look_afar(tree))
-                self._waiting[key_of(tree)] = task
-                asked.append(task)
-        if asked:
-            await asyncio.wait(asked, timeout=_AFAR_S)
-        self._hanging = set(self._waiting)
-
-    @property
-    def hanging(self) -> Collection[Tree]:
-        """Return the trees whose disk did not answer in time, and has not since. Any thread."""
-        return tuple(self._hanging)
-
-    def stop(self) -> None:
-        """Look at nothing more."""
-        for task in self._waiting.values():
-            task.cancel()
-        for threads in (self._here, self._afar):
-            threads.shutdown(wait=False, cancel_futures=True)
-
-    async def _look_afar(self, tree: WatchedTree) -> None:
-        loop = asyncio.get_running_loop()
-        part = f"watch.stuck {tree.project} {tree.worktree}"
-        stuck = loop.call_later(STUCK_S, self._tell, part, f"What is at {tree.root}", tree.project)
-        try:
-            seen = await loop.run_in_executor(self._afar, self._poller.look, tree)
-        finally:
-            stuck.cancel()
-            del self._waiting[key_of(tree)]
-            self._hanging = self._hanging - {key_of(tree)}
-            self._health.well(part)
-        self._took(tree, seen)
-
-    def _tell(self, part: str, what: str, project: str = "") -> None:
-        self._health.degraded(
-            part,
-            f"{what} could not be looked at for {STUCK_S:g} s: a disk does not answer.",
-            mend="umount --lazy the disk that hangs, then: yaadwatch restart",
-            project=project,
-        )
 
 
 def _signatures(root: str, paths: Iterable[str]) -> dict[str, int]:

@@ -4,9 +4,11 @@ What differs becomes a hint; whoever is told by nobody is looked at more often. 
 not found is kept for as long as its project is registered: its disk may come back.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.watching.arming import (
@@ -22,10 +24,19 @@ from yaadwatch.daemon.watching.arming import (
 from yaadwatch.daemon.watching.bursts import Bursts, Tree
 from yaadwatch.daemon.watching.engine import Engine
 from yaadwatch.daemon.watching.hint_set import Hearing
-from yaadwatch.daemon.watching.polling import NOTHING, Differences, Looking, Poller
+from yaadwatch.daemon.watching.polling import NOTHING, Differences, Poller
 from yaadwatch.model.settings import Watch
+from yaadwatch.servers.workers import Workers
 from yaadwatch.system.watch import NoWatcher, Watcher, open_watcher
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+HERE: Final = ""
+"""Names, among the projects, the thread that looks at what is on this machine: what is learnt later
+is also applied later."""
+AFAR_S: Final = 5.0
+"""A look at a network disk is waited for so long; what it saw comes later."""
 LOOKED_AT_ONCE: Final = 25
 """Work trees armed, or looked at, before whoever else waits for the thread has its turn."""
 TOLD_POLLED_MAX: Final = 50
@@ -41,6 +52,7 @@ class Trees:
         engine: knows the projects, and which of their files matter.
         bursts: is given what may have changed.
         hearing: hears the watcher.
+        workers: one thread for each project, and one for what is on this machine.
         settings: how files are watched.
         health: is told what is degraded.
         monotonic_s: the clock of hints, in seconds.
@@ -53,6 +65,7 @@ class Trees:
         engine: Engine,
         bursts: Bursts,
         hearing: Hearing,
+        workers: Workers,
         *,
         settings: Watch,
         health: Health,
@@ -77,8 +90,9 @@ class Trees:
         self._polls = 0
         self._polled: dict[Tree, int] = {}
         self._poller = Poller(engine.is_rule, engine.is_passed, engine.is_place)
-        self._looking = Looking(self._poller, health, self._took)
-        self._look = self._looking.here
+        self._workers = workers
+        self._afar: dict[Tree, asyncio.Task[None]] = {}  # looks at network disks under way
+        self._hanging: frozenset[Tree] = frozenset()
         self.watcher: Watcher = NoWatcher()
         self.arms = self._arms_of(self.watcher)
 
@@ -95,7 +109,8 @@ class Trees:
 
     def stop(self) -> None:
         """Look at nothing more."""
-        self._looking.stop()
+        for task in self._afar.values():
+            task.cancel()
 
     def cares(self, folder: Path, name: str) -> bool:
         """Return whether a hint means anything to anybody; quick, for the watcher's thread."""
@@ -226,8 +241,12 @@ class Trees:
 
     def hangs(self, project: str) -> bool:
         """Return whether the disk that a project's git folder is on does not answer. Any thread."""
-        hanging = [key for key in self._looking.hanging if key[0] == project]
+        hanging = [key for key in self._hanging if key[0] == project]
         return any(not self.arms.is_told(key) for key in hanging)
+
+    async def _look(self, work: Callable[P, R], *args: P.args, **kw: P.kwargs) -> R:
+        """Return what `work` returns, in the one thread that looks at what is on this machine."""
+        return await self._workers.run(HERE, partial(work, *args, **kw))
 
     async def _registered(self) -> Mapping[str, Path]:
         """Return where each project is; what was wrong with any other one is told no more."""
@@ -298,10 +317,24 @@ class Trees:
         }
 
     async def _look_afar(self, trees: Iterable[WatchedTree]) -> None:
-        await self._looking.afar(tree for tree in trees if self.arms.is_silent(key_of(tree)))
+        """Look at trees on network disks; at one that still does not answer, not again."""
+        asked = []
+        for tree in trees:
+            if self.arms.is_silent(key_of(tree)) and key_of(tree) not in self._afar:
+                self._afar[key_of(tree)] = asyncio.create_task(self._look_at_one_afar(tree))
+                asked.append(self._afar[key_of(tree)])
+        if asked:
+            await asyncio.wait(asked, timeout=AFAR_S)
+        self._hanging = frozenset(self._afar)
 
-    def _took(self, tree: WatchedTree, seen: Differences) -> None:
-        self._take_seen(key_of(tree), seen)
+    async def _look_at_one_afar(self, tree: WatchedTree) -> None:
+        key = key_of(tree)
+        try:
+            seen = await self._workers.run(tree.project, partial(self._poller.look, tree))
+        finally:
+            del self._afar[key]
+            self._hanging -= {key}
+        self._take_seen(key, seen)
         self._hearing.nudge()
 
     def _take_seen(self, key: Tree, seen: Differences) -> None:
