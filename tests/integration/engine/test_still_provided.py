@@ -28,9 +28,53 @@ PASSED_ON = {
         "from rows_c import (\n    other,\n    parse_row,\n)\n\nREST = 1\n",
     ),
     "import as": ("rows.py", PYTHON, "from rows_c import inner as parse_row  # fast\n\nREST = 1\n"),
+    "import module as": ("rows.py", PYTHON, "import rows_c.fast as parse_row\n\nREST = 1\n"),
+    "import in try": (
+        "rows.py",
+        PYTHON,
+        "try:\n    from rows_c import parse_row\nexcept ImportError:\n    REST = 1\n",
+    ),
+    "import in except": (
+        "rows.py",
+        PYTHON,
+        "try:\n    import fast\nexcept ImportError:\n    import slow as parse_row\n\nREST = 1\n",
+    ),
+    "import for types": (
+        "rows.py",
+        PYTHON,
+        "if TYPE_CHECKING:\n    from rows_c import (\n        rest,\n        parse_row,\n    )\n",
+    ),
+    "namespace": (
+        "rows.ts",
+        SCRIPT,
+        "export * as parseRow from 'rows'\nexport const rest = 1\n",
+    ),
     "assigned": ("rows.py", PYTHON, "def inner(row):\n    return row\n\n\nparse_row = inner\n"),
 }
 LOST = {
+    "block comment": ("rows.ts", SCRIPT, f"{INNER}/*\nexport {{ inner as parseRow }}\n*/\n"),
+    "comment with stars": (
+        "rows.js",
+        SCRIPT,
+        f"{INNER}/**\n * as it was:\nexport {{ inner as parseRow }}\n * * */\n",
+    ),
+    "text of several lines": (
+        "rows.ts",
+        SCRIPT,
+        f"{INNER}export const how = `\nexport {{ inner as parseRow }}\n`\n",
+    ),
+    "docstring": (
+        "rows.py",
+        PYTHON,
+        '"""How it was:\nfrom rows_c import parse_row\n"""\nREST = 1\n',
+    ),
+    "import of a function": (
+        "rows.py",
+        PYTHON,
+        "def read(row):\n    from rows_c import parse_row\n    return parse_row(row)\n",
+    ),
+    "import of a package": ("rows.py", PYTHON, "import rows_c.parse_row\n\nREST = 1\n"),
+    "all of another package": ("rows.ts", SCRIPT, f"{INNER}export * from 'rows'\n"),
     "renamed": ("rows.ts", SCRIPT, f"{INNER}export {{ inner as readRow }}\n"),
     "renamed away": (
         "rows.ts",
@@ -39,6 +83,35 @@ LOST = {
     ),
     "remark": ("rows.ts", SCRIPT, f"{INNER}// export {{ inner as parseRow }}\n"),
     "imported as": ("rows.py", PYTHON, "from rows_c import parse_row as inner\n\nREST = 1\n"),
+}
+ALL_TS, ALL_PY = "export * from './{}'\nexport const rest = 1\n", "from {} import *\n\nREST = 1\n"
+OTHER, OTHER_PY = (text.replace("','", "'|'") for text in (SCRIPT, PYTHON))
+ALL_PASSED_ON = {
+    "script": ("src/rows.ts", ALL_TS.format("lib"), {"src/lib.ts": OTHER}),
+    "with its suffix": ("src/rows.ts", ALL_TS.format("lib.js"), {"src/lib.ts": OTHER}),
+    "folder": ("src/rows.js", ALL_TS.format("lib"), {"src/lib/index.js": OTHER}),
+    "two steps": (
+        "src/rows.ts",
+        ALL_TS.format("lib"),
+        {"src/lib.ts": "export * from '../c/all'\n", "c/all.tsx": OTHER},
+    ),
+    "renamed on the way": (
+        "src/rows.ts",
+        ALL_TS.format("lib"),
+        {"src/lib.ts": f"{INNER}export {{ inner as parseRow }}\n"},
+    ),
+    "in a circle": (
+        "src/rows.ts",
+        ALL_TS.format("lib"),
+        {"src/lib.ts": f"export * from './rows'\n{OTHER}"},
+    ),
+    "python": ("src/rows.py", ALL_PY.format(".lib"), {"src/lib.py": OTHER_PY}),
+    "python package": (
+        "src/rows.py",
+        ALL_PY.format("shop.lib"),
+        {"shop/lib/__init__.py": OTHER_PY},
+    ),
+    "python above": ("src/shop/rows.py", ALL_PY.format("..lib"), {"src/lib.py": OTHER_PY}),
 }
 SAVE_PY = "    def save(self, row):\n        self.rows.append(row)\n"
 SAVE_TS = "  save(row: string) {\n    this.rows.push(row)\n  }\n"
@@ -68,36 +141,56 @@ INHERITED = {
 }
 
 
-def after(repo, name, before, now, said):
-    """Return the verdict on what was said of a file before it was written anew."""
-    repo.write(f"src/{name}", before)
+def after(repo, path, before, now, said, others=()):
+    """Return the verdict on what was said of a file before it was written anew, beside others."""
+    for other, text in dict(others).items():
+        repo.write(other, text)
+    repo.write(path, before)
     repo.commit("first")
     memory = repo.remember(said)
-    repo.write(f"src/{name}", now)
+    repo.write(path, now)
     repo.commit("anew")
     return repo.verdict(memory)
 
 
-def said_of(name):
-    return f"`{'parse_row' if name.endswith('.py') else 'parseRow'}` in src/{name} splits at commas"
+def said_of(path):
+    return f"`{'parse_row' if path.endswith('.py') else 'parseRow'}` in {path} splits at commas"
 
 
 @pytest.mark.parametrize("how", PASSED_ON)
 def test_a_name_that_a_file_passes_on_is_not_gone(repo, how):
     name, before, now = PASSED_ON[how]
-    assert after(repo, name, before, now, said_of(name)) == "changed"
+    assert after(repo, f"src/{name}", before, now, said_of(f"src/{name}")) == "changed"
+
+
+@pytest.mark.parametrize("how", ALL_PASSED_ON)
+def test_a_name_of_a_file_that_another_one_passes_on_whole_is_not_gone(repo, how):
+    path, now, others = ALL_PASSED_ON[how]
+    before = PYTHON if path.endswith(".py") else SCRIPT
+    assert after(repo, path, before, now, said_of(path), others) == "changed"
+
+
+@pytest.mark.parametrize("how", ALL_PASSED_ON)
+def test_a_name_that_the_file_passed_on_whole_lacks_is_gone(repo, how):
+    path, now, others = ALL_PASSED_ON[how]
+    before = PYTHON if path.endswith(".py") else SCRIPT
+    others = {
+        other: text.replace("parseRow", "readRow").replace("parse_row", "read_row")
+        for other, text in others.items()
+    }
+    assert after(repo, path, before, now, said_of(path), others) == "gone"
 
 
 @pytest.mark.parametrize("how", LOST)
 def test_a_name_that_a_file_does_not_pass_on_is_gone(repo, how):
     name, before, now = LOST[how]
-    assert after(repo, name, before, now, said_of(name)) == "gone"
+    assert after(repo, f"src/{name}", before, now, said_of(f"src/{name}")) == "gone"
 
 
 @pytest.mark.parametrize("how", INHERITED)
 def test_a_member_that_a_class_inherits_in_its_file_is_as_it_was(repo, how):
     name, before, now = INHERITED[how]
-    verdict = after(repo, name, before, now, f"`Store.save` in src/{name} appends a row")
+    verdict = after(repo, f"src/{name}", before, now, f"`Store.save` in src/{name} appends a row")
     assert verdict in ("fresh", "touched")
 
 
@@ -106,4 +199,7 @@ def test_a_member_of_a_class_that_is_not_inherited_from_is_gone(repo, how):
     name, before, now = INHERITED[how]
     for base in ("(Base)", "(\n    Middle,\n)", " extends Base"):
         now = now.replace(f"class Store{base}", "class Store")
-    assert after(repo, name, before, now, f"`Store.save` in src/{name} appends a row") == "gone"
+    assert (
+        after(repo, f"src/{name}", before, now, f"`Store.save` in src/{name} appends a row")
+        == "gone"
+    )

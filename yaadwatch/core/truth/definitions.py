@@ -31,6 +31,7 @@ __all__ = [
     "language_of",
     "may_define",
     "names",
+    "parsed",
 ]
 
 _BRACKETS = ((b"{", b"}"), (b"(", b")"), (b"[", b"]"))
@@ -84,20 +85,31 @@ def function(source: bytes, path: str, symbol: str) -> "tuple[Node, bytes] | Non
 
     None when it means none or several, when it is no function, and when it cannot be read.
     """
+    read = parsed(source, path)
     language = language_of(path)
-    if language is None or language.is_settings:
+    if read is None or language is None:
         return None
-    source = unified(source)
+    root, source = read
     if language is PYTHON:
         node = symbols.function(source, symbol)
         return (node, source) if node is not None else None
-    root = _root(source, language)
-    if root is None:
-        return None
     found = matching(list(outlines.definitions(root, source, language)), symbol)
     if len(found) != 1 or found[0].kind is not Kind.FUNCTION or found[0].is_lost:
         return None
     return (found[0].node, source) if not found[0].node.has_error else None
+
+
+def parsed(source: bytes, path: str) -> "tuple[Node, bytes] | None":
+    """Return the root of a file's syntax tree, and what it was read from.
+
+    None for a file of settings or of an unknown language, and for one that cannot be read.
+    """
+    language = language_of(path)
+    if language is None or language.is_settings:
+        return None
+    source = unified(source)
+    root = _root(source, language)
+    return (root, source) if root is not None else None
 
 
 def may_define(source: bytes, path: str, symbol: str) -> bool:

@@ -193,16 +193,16 @@ def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
     went = _went(anchor, Seen(place=place, span=Span.MISSING), view, head)
     if anchor.method is not Method.TREE or went.elsewhere:
         return went
-    return _provided(anchor, place, data) or went
+    return _provided(anchor, place, data, view) or went
 
 
-def _provided(anchor: Anchor, place: str, data: bytes) -> Seen | None:
+def _provided(anchor: Anchor, place: str, data: bytes, view: View) -> Seen | None:
     """Return what a file shows of a definition that it inherits or passes on; None if neither."""
     found = inherited.member(data, place, anchor.symbol)
     if found is not None:
         same = found.fingerprint == anchor.fingerprint
         return Seen(place=place, span=Span.SAME if same else Span.DIFFERENT, line=found.line)
-    if inherited.is_passed_on(data, place, anchor.symbol):
+    if inherited.is_passed_on(place, anchor.symbol, view.read):
         return Seen(place=place, span=Span.DIFFERENT)
     return None
 
