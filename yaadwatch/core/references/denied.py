@@ -45,15 +45,26 @@ _GONE = re.compile(
 )
 _BE = r"(?:is|are|was|were|has been|have been|will be|gets?|(?:is|are) (?:to be|being|going to be))"
 _HEIR = rf"(?:(?:the|an?|its|our|new)\s{{1,3}}){{0,3}}{_NAME}"
+_RELEASE = r"v?\d[\d.]*\b(?!\s?(?:ms|[smhd]|(?:second|minute|hour|day|week|month|year)s?)\b)"
+_ONCE = (
+    r"(?:(?:once|as soon as)\b|(?:in|with|by)\s(?:(?:the|a|an|our|some)\s)?"
+    rf"(?:next|future|later|coming|upcoming|following|version|release|{_RELEASE})"
+    r"|soon\b|shortly\b|eventually\b"
+    rf"|(?:after|when)\b(?=[^.!?;\n]{{0,80}}\b(?:{_RELEASE}|releas|ship|migrat|merg|land|drop"
+    r"|port|switch|deprecat|rollout|all\b|no (?:one|more|longer)\b|nobody|nothing|last\b"
+    r"|is (?:out|gone)\b)))"
+)
+"""What happens once: a release, a migration. "After each run" is no such thing."""
+_FOR_GOOD = rf"\b(?:\s{{1,3}}{_ONCE}|(?=\s*(?:$|[.,:;!)\n]|and\b|but\b|so\b)))"
+"""What may stand behind a thing that goes: when, once, or nothing. "At logout" is each time."""
 _ANNOUNCED = re.compile(
     rf"(?i)({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}},?\s{{1,3}}(?:"
     rf"{_BE}\s(?:(?:now|soon|gradually|slowly)\s)?(?:"
-    rf"(?:replaced|superseded)\s(?:by|with)\s{{1,3}}{_HEIR}"
-    rf"|(?:renamed|migrated)\sto\s{{1,3}}{_HEIR}"
+    rf"(?:(?:replaced|superseded)\s(?:by|with)|(?:renamed|migrated)\sto)\s{{1,3}}{_HEIR}"
+    r"(?!\s{1,3}(?:at|during|on|upon|per)\b)"
     r"|deprecated\b|phased out\b|obsolete\b)"
-    r"|(?:will be|(?:is|are) (?:to be|being|going to be))\s(?:removed|deleted|dropped)\b"
-    rf"(?!\s{{1,3}}(?:automatically|by\s{{1,3}}(?:the\s)?{_NAME}|(?:on|after|at|by)\s{{1,3}}(?:each|every)\b))"
-    r"|(?:goes|go|will go)\saway\b)"
+    r"|(?:(?:will be|(?:is|are) (?:to be|being|going to be))\s(?:removed|deleted|dropped)"
+    rf"|(?:goes|go|will go)\saway){_FOR_GOOD})"
 )
 """What is said to go, or to be on its way out."""
 _SUCCEEDED = re.compile(
@@ -71,27 +82,23 @@ _PLAN = (
     r"|going to|have|let['’]s|please|then|we)\s{1,3}){0,4}"
 )
 """What begins a sentence that says what its writers do: "We are", "todo:", nothing at all."""
+_WE = r"(?:\b(?:we|let['’]s|todo|fixme)\b:?\s{1,3}|(?<=\]\s))(?:\w{1,12}\s{1,3}){0,2}"
 _MOVED = re.compile(
-    rf"(?im){_PLAN}(?:mov(?:e|ed|ing)|switch(?:ed|ing)?|chang(?:e|ed|ing)|port(?:ed|ing)?)"
+    rf"(?im)(?:{_PLAN}(?:mov|switch|chang|port)(?:ed|ing)|{_WE}(?:move|switch|change|port))"
     rf"\s(?:(?:away|over)\s)?from\s{{1,3}}(?:the\s{{1,3}})?({_NAMES})\s{{1,3}}(?:over\s)?to\s"
 )
+"""Without "we", "switch from `a` to `b`" is what a reader is to do, with both at hand."""
 _REPLACED = re.compile(
     rf"(?im){_PLAN}(?:replac(?:e|ing)|swap(?:ping)?)\s{{1,3}}"
     rf"(?:(?:all|any|the|old|every)\s{{1,3}}){{0,3}}({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}}\s{{1,3}}(?:with|by|for)\s{{1,3}}{_HEIR}"
 )
-_ENDS_ONCE = (
-    r",?\s{1,3}(?:(?:once|as soon as)\b|in (?:the next|version|v?\d)|with v?\d"
-    r"|(?:after|when)\b(?=[^.!?;\n]{0,80}\b(?:v?\d|releas|ship|migrat|merg|land|drop|port|switch"
-    r"|deprecat|rollout|all\b|no (?:one|more|longer)\b|nobody|nothing|last\b|is (?:out|gone)\b)))"
-)
-"""What happens once: a release, a migration. "After each run" is no such thing."""
 _DELETED = re.compile(
     rf"(?im){_PLAN}(?:(?:delet|remov|retir)(?:e|ing)|drop(?:ping)?)\s{{1,3}}"
-    rf"(?:(?:the|old|legacy)\s{{1,3}}){{0,2}}({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}}{_ENDS_ONCE}"
+    rf"(?:(?:the|old|legacy)\s{{1,3}}){{0,2}}({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}},?\s{{1,3}}{_ONCE}"
 )
 _TO_BE_DELETED = re.compile(
     rf"(?i)({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}}\s{{1,3}}(?:"
-    rf"(?:can|could|may|should|must)\sbe\s(?:removed|deleted|dropped|retired){_ENDS_ONCE}"
+    rf"(?:can|could|may|should|must)\sbe\s(?:removed|deleted|dropped|retired),?\s{{1,3}}{_ONCE}"
     r"|(?:is|are)\s(?:scheduled|slated|due|up|marked)\sfor\s(?:removal|deletion)\b"
     r"|(?:(?:is|are)\s(?:being\s)?|will be\s)(?:retired|sunset)\b)"
 )
@@ -101,7 +108,8 @@ _QUOTED = re.compile(r"`[^`\n]*`")
 _AGAIN = re.compile(
     rf"(?i){_REST}\b(?:you(?:r|['’](?:re|ve))?|each|whenever|when|if|during|done|finished"
     r"|every (?:time|run|build|test|day|release)|the (?:tests?|suite|build|run)|fails?"
-    r"|for (?:an?|each|every|local|testing|debugging|development)|by running)\b"
+    r"|for (?:an?|each|every|local|testing|debugging|development)|by running|before|ends?"
+    r"|logs? out|exits?|closes?|expires?|at (?:\w+ time|runtime|start|shutdown|log(?:in|out)))\b"
 )
 """What makes an instruction one for each time: "Delete `a` once you are done" needs `a`."""
 _PLANS = (_MOVED, _REPLACED, _DELETED, _TO_BE_DELETED)
@@ -166,6 +174,8 @@ def without(text: str) -> str:
             behind = text[found.end() : found.end() + _SENTENCE_MAX]
             if pattern is _INSTEAD:
                 kept = bool(_NOT.search(before) or _PUT.search(before))
+            elif pattern is _ANNOUNCED:
+                kept = _conditional(before, behind) or bool(_AGAIN.match(behind))
             elif pattern in _PLANS:
                 said = _SENTENCE_ENDS.split(before)[-1]
                 kept = bool(
