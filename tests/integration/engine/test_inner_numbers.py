@@ -23,6 +23,8 @@ def page():
     LIMIT = 25
     return rows[:LIMIT]
 """
+FOR_GO = "func load() {{\n\tfor try := {}; try++ {{ get() }}\n}}\n"
+FOR_PY = "def load():\n    for attempt in {}:\n        get()\n"
 
 
 def flagged(repo, said, before, after, path="src/net.py"):
@@ -148,6 +150,13 @@ def test_what_is_not_certainly_another_number_raises_nothing(repo, said, old, ne
         ("a.swift", "func load() {{\n    for attempt in {} {{ get() }}\n}}\n", "0..<3", "0...2"),
         ("a.rb", "def load\n  for attempt in ({})\n    get\n  end\nend\n", "0...3", "0..2"),
         ("a.ts", "function load() {{ get({{ tries: {} }}); }}\n", "3", "LIMIT / 2"),
+        ("a.go", FOR_GO, "1; try <= 3", "1; try < 4"),
+        ("a.go", FOR_GO, "1; try <= 3", "3; try >= 1"),
+        ("a.go", FOR_GO, "0; try < 3", "3; try > 0"),
+        ("a.py", FOR_PY, "range(0, 3)", "range(3)"),
+        ("a.py", FOR_PY, "range(3)", "range(2, 5)"),
+        ("a.py", FOR_PY, "range(3)", "range(0, 5, 2)"),
+        ("a.rs", "fn load() {{\n    for _try in {} {{ get(); }}\n}}\n", "0..=3", "0..4"),
     ],
 )
 def test_another_bound_of_as_many_rounds_raises_nothing(repo, path, code, before, after):
@@ -189,6 +198,29 @@ def test_another_end_of_the_same_bound_is_flagged(repo, path, code, before, afte
     found = flagged(repo, "`load` is tried 3 times", old, new, path)
 
     assert found == [f"load in {path}: 3 is now 5"]
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "before", "after", "now"),
+    [
+        ("a.go", FOR_GO, "0; try < 3", "0; try <= 4", 5),
+        ("a.go", FOR_GO, "1; try <= 3", "1; try < 6", 5),
+        ("a.ts", "function load() {{\n  while (tries {}) get();\n}}\n", "<= 3", "< 5", 4),
+        ("a.py", "def load():\n    while tries {}:\n        get()\n", "< 3", "<= 1", 2),
+        ("a.py", FOR_PY, "range(3)", "range(0, 5)", 5),
+        ("a.py", FOR_PY, "range(0, 3)", "range(5)", 5),
+        ("a.py", FOR_PY, "range(3)", "range(1, 6)", 5),
+        ("a.rs", "fn load() {{\n    for _try in {} {{ get(); }}\n}}\n", "0..3", "0..=4", 5),
+    ],
+)
+def test_number_behind_another_sign_of_the_same_bound_is_flagged(
+    repo, path, code, before, after, now
+):
+    old, new = code.format(before), code.format(after)
+
+    found = flagged(repo, "`load` is tried 3 times", old, new, path)
+
+    assert found == [f"load in {path}: 3 is now {now}"]
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,25 @@ def _in_places(
             value = ""
         if place in places or value == number:
             found.add(value)
+        found |= {same for other, same in _same_bound(tokens, at, place, value) if other in places}
     return frozenset(found)
+
+
+def _same_bound(
+    tokens: Sequence[_Token], at: int, place: str, value: str
+) -> Iterator[tuple[str, str]]:
+    """Yield how a bound is written otherwise: `i <= 3` is `i < 4`, `range(2, 5)` is `range(3)`."""
+    if not value.isdecimal():
+        return
+    before = [one.text for one in tokens[max(at - 3, 0) : at]]
+    if ">" not in before and place.endswith(("<=", "..=")):
+        yield place[:-1], str(int(value) + 1)
+    elif ">" not in before and place.endswith(("<", "..")):
+        yield f"{place}=", str(int(value) - 1)
+    name = _name_of(place)
+    is_end = place == f"{name}(1" and name in _FROM_TO and _is_last_argument(tokens, at)
+    if is_end and before[0] == "(" and before[1].isdecimal():
+        yield f"{name}(0", str(int(value) - int(before[1]))
 
 
 def _name_of(place: str) -> str:
@@ -270,7 +288,7 @@ def _place(tokens: Sequence[_Token], at: int) -> str:
             called = tokens[before - 1] if before else None
             if one.text == "(" and called and called.is_name and called.text not in _NO_CALLS:
                 if called.text in _FROM_TO:
-                    return f"{called.text}({commas or _start_of_two(tokens, at)}"
+                    return f"{called.text}({_argument_of_range(tokens, before, at, commas)}"
                 return f"{called.text}({commas}"
             commas, sign = 0, sign if _BOUNDS.issuperset(sign) else ""
         elif one.text == ",":
@@ -283,16 +301,25 @@ def _place(tokens: Sequence[_Token], at: int) -> str:
     return ""
 
 
-def _start_of_two(tokens: Sequence[_Token], at: int) -> str:
-    """Return 'from' when the bracket that a token is in goes on with a comma; '0' otherwise."""
+def _argument_of_range(tokens: Sequence[_Token], start: int, at: int, commas: int) -> str:
+    """Return which argument of a range a token is: `range(5)` and `range(0, 5)` have one end."""
+    is_last = _is_last_argument(tokens, at)
+    if not commas:
+        return "0" if is_last else "from"
+    is_from_0 = [one.text for one in tokens[start + 1 : start + 3]] == ["0", ","]
+    return "0" if commas == 1 and is_last and is_from_0 else str(commas)
+
+
+def _is_last_argument(tokens: Sequence[_Token], at: int) -> bool:
+    """Return whether the bracket that a token is in goes on without a comma."""
     depth = 0
     for one in tokens[at + 1 : at + 1 + _WALK_MAX]:
         if one.text in _CLOSING and not depth:
             break
         if one.text == "," and not depth:
-            return "from"
+            return False
         depth += (one.text in _OPENING) - (one.text in _CLOSING)
-    return "0"
+    return True
 
 
 def _calculation(tokens: Sequence[_Token], at: int) -> tuple[str, ...]:
