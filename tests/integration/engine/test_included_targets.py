@@ -39,3 +39,30 @@ def test_a_target_that_no_included_file_defines_is_flagged(repo):
     found = reasons(repo, {"Makefile": "lint:\n\truff check\n"}, after)
 
     assert found == ["Makefile does not define lint any more"]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "\t@echo 'make is not used here any more'\n\t@exit 1\n",
+        "\t@:\n",
+        "\t$(HELP)\n\ndefine HELP\n@echo 'run npx instead'\nendef\n",
+    ],
+)
+def test_rule_that_does_the_same_for_every_target_defines_none(repo, steps):
+    found = reasons(repo, {"Makefile": "lint:\n\truff check\n"}, {"Makefile": f"%:\n{steps}"})
+
+    assert found == ["Makefile does not define lint any more"]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "%:\n\tnpm run $@\n",
+        "%: build/%\n\ttrue\n",
+        "%:\n\t$(RUN)\n\nRUN = tools/run $*\n",
+        "%: FORCE\n\t$(MAKE) -C src $(MAKECMDGOALS)\n",
+    ],
+)
+def test_rule_that_passes_every_target_on_raises_nothing(repo, rule):
+    assert reasons(repo, {"Makefile": "lint:\n\truff check\n"}, {"Makefile": rule}) == []

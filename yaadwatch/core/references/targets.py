@@ -19,6 +19,7 @@ _NAME = re.compile(r"^name\s*=\s*[\"']([^\"'\n]+)[\"']", re.MULTILINE)
 _NOX = re.compile(r"^def (\w+)|name=[\"']([\w.:-]+)[\"']", re.MULTILINE)
 _RAKE = re.compile(r"^\s*task\s+:?[\"']?(\w+)", re.MULTILINE)
 _PLAIN = re.compile(r"[A-Za-z_][\w.:-]{0,79}")
+_TARGET_NAMED = ("$@", "$(@", "$*", "$(*", "MAKECMDGOALS")
 STEPS_CHARS_MAX = 8_000
 """Characters of what a target does that are compared."""
 _TASK_TABLES = re.compile(
@@ -56,11 +57,21 @@ PLACES = {
 def defines_target(path: str, text: str, target: str) -> bool:
     """Return whether the build file at `path`, which says `text`, defines `target`.
 
-    A pattern rule of make (`lint-%`) defines each target that it matches.
+    A pattern rule of make (`lint-%`) defines each target that it matches; one of all targets (`%`)
+    does only if what it does depends on the target.
     """
-    defined = targets_of(path, text)
+    defined = _defined(path, text)
     patterns = (one for one in defined if path.rpartition("/")[2] in PLACES["make"] and "%" in one)
-    return target in defined or any(_is_of(target, *one.split("%", 1)) for one in patterns)
+    return target in defined or any(
+        _is_of(target, *one.split("%", 1)) and (one != "%" or _names_target(defined[one], text))
+        for one in patterns
+    )
+
+
+def _names_target(steps: str, text: str) -> bool:
+    """Return whether a rule of make passes on which target it is for, itself or by a variable."""
+    said = text if "$(" in steps or "${" in steps else steps
+    return "%" in steps or any(one in said for one in _TARGET_NAMED)
 
 
 def _is_of(target: str, begins: str, ends: str) -> bool:
