@@ -174,8 +174,13 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
     changed = list(_changed(anchor, history, commits, left, before=before, path=path))
     yield from changed
     if is_cut and not changed and not left:
-        searched = f"(not in the last {EVIDENCE_COMMITS_MAX} commits of {as_name(path)}"
-        yield Step(path=path, commit=None, summary=f"{searched}; {NOT_SEARCHED}")
+        yield _not_searched(path, path)
+
+
+def _not_searched(path: str, place: str) -> Step:
+    """Return that a change is in none of the newest commits of a file, folder or pattern."""
+    searched = f"(not in the last {EVIDENCE_COMMITS_MAX} commits of {as_name(place)}"
+    return Step(path=path, commit=None, summary=f"{searched}; {NOT_SEARCHED}")
 
 
 def _changed(
@@ -215,7 +220,7 @@ def _changed(
 
 def _of_submodule(module: str, history: History, since: str, until: str) -> Iterator[Step]:
     """Yield the commits that set a submodule to another commit, or removed it."""
-    for commit_id in history.changes([module], since, until):
+    for commit_id in history.changes([module], since, until)[-EVIDENCE_COMMITS_MAX:]:
         commit = history.commit(commit_id)
         if commit is not None:
             is_there = history.is_submodule(commit_id, module)
@@ -262,6 +267,8 @@ def _emptied(anchor: Anchor, history: History, since: str, until: str) -> Iterat
             count = "1 file" if files == 1 else f"{files} files"
             done = f"took {count} out of {as_name(place)}"
             yield Step(path=anchor.path, commit=commit, summary=done)
+    if not gone and len(history.changes([anchor.path], since, until)) > EVIDENCE_COMMITS_MAX:
+        yield _not_searched(anchor.path, place)
 
 
 def _taken_out(

@@ -194,6 +194,7 @@ class History:
         if self.has_folder(until, path):
             return None
         came: list[str] = []
+        at_first = sum(1 for _ in self.listing(since).files.below(path))
         for _ in range(_STOPS_MAX):
             is_there = self.has_folder(until, path)
             if is_there and self._most_stand(came, until):
@@ -208,7 +209,7 @@ class History:
             left = [one for name, one in went.items() if name not in stayed]
             moved = {one.name: one.to for one in left if one.to is not None}
             then = successors.of_folder(path, moved, ())
-            of_all = len(came) if is_there else len(left)
+            of_all = len(came) if is_there else max(len(left), 0 if came else at_first)
             if then is None or not then.sure or 2 * len(moved) <= of_all:
                 return None
             path = then.path

@@ -254,6 +254,48 @@ class TestLongWithFolders:
         assert "suggestion" not in doubt
         assert subjects(doubt) == ["no more saws", "the last one"]
 
+    def test_one_that_was_split_over_very_many_commits_went_to_no_single_place(self, both):
+        repo, _ = both
+        names = [f"tool{number}" for number in range(2 * EVIDENCE_COMMITS_MAX + 10)]
+        for name in names:
+            repo.write(f"tools/hand/{name}.txt", f"{name}\n" * 30)
+        repo.commit("tools")
+        memory = repo.remember("What one holds in a hand is in tools/hand/")
+        rows = [f"reset refs/heads/main\nfrom {repo.git('rev-parse', 'HEAD')}\n"]
+        for number, name in enumerate(names):
+            to = "old" if number < len(names) - EVIDENCE_COMMITS_MAX else "new"
+            rows.append("commit refs/heads/main\ncommitter N <n@example.org> 1767225600 +0000\n")
+            rows.append(f"data 6\nmoving\nR tools/hand/{name}.txt {to}/{name}.txt\n")
+        given = "".join(rows).encode()
+        subprocess.run(["git", "fast-import", "--quiet"], cwd=repo.path, input=given, check=True)
+        repo.git("reset", "-q", "--hard", "main")
+        for folder in ("old", "new"):
+            self.wholly_new(repo, folder)
+
+        doubt = repo.doubt(memory)
+
+        assert doubt["verdict"] == "gone"
+        assert "suggestion" not in doubt
+        assert set(subjects(doubt)) == {"moving"}
+
+    def test_one_that_a_merge_emptied_names_how_far_commits_were_searched(self, tools):
+        repo, memory = tools
+        TestManyCommitsOfOneFile.edited_often(repo, "tools/hand/saw.txt", "saw", "#")
+        repo.git("checkout", "-q", "-b", "side", "HEAD~1")
+        repo.write("side.txt", "side\n")
+        repo.commit("side")
+        repo.git("checkout", "-q", "main")
+        repo.git("merge", "-q", "--no-ff", "--no-commit", "side")
+        repo.git("rm", "-rqf", "tools")
+        repo.git("commit", "-qm", "merged without tools")
+
+        (found,) = repo.doubt(memory)["evidence"]
+
+        assert found["summary"].endswith(
+            f"(not in the last {EVIDENCE_COMMITS_MAX} commits of tools/hand; older ones were not"
+            " searched)"
+        )
+
 
 class TestFoldersOnTheirWay:
     """What differs now does not tell where a folder went: its commits do."""

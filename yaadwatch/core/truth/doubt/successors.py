@@ -66,10 +66,10 @@ def of_folder(
         parent = _common_folder(places)
         if lost < places.total() and parent and was_there is not None and not was_there(parent):
             return Successor(parent, sure=True)
-        if 2 * count > places.total():
-            return Successor(best, sure=True)
         if lost >= places.total():
             return Successor(best, sure=False)
+        if 2 * count > places.total():
+            return Successor(best, sure=True)
         return Successor(best, sure=False, parts=_by_count(places))
     same = _folder_of_same_name(path, added, removed)
     was = same is not None and was_there is not None and was_there(same.path)
