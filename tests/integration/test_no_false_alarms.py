@@ -244,6 +244,9 @@ def test_file_that_moved_with_the_page_that_names_it_is_not_flagged(tree, page, 
         ("Use `utils.py` (not `helpers.py`).", "utils.py", "helpers.py"),
         ("Copy `conf/a.toml` to `etc/a.toml`.", "conf/a.toml", "etc/a.toml"),
         ("`src/api.ts` is the one we call; `lib/api.ts` is built.", "src/api.ts", "lib/api.ts"),
+        ("Rows move at night. Use `utils.py` (not `helpers.py`).", "utils.py", "helpers.py"),
+        ("Use `a.py`, not `b.py`! We replaced the parser in May.", "a.py", "b.py"),
+        ("Call `a.py`, never `b.py`. Data goes rows → columns.", "a.py", "b.py"),
     ],
 )
 def test_a_text_that_names_the_new_place_without_announcing_it_is_flagged(tree, text, old, new):
@@ -264,6 +267,8 @@ def test_a_text_that_names_the_new_place_without_announcing_it_is_flagged(tree, 
         "`conf/a.toml` moves to `etc/a.toml` with the next release.",
         "We are renaming `conf/a.toml` to `etc/a.toml`.",
         "`conf/a.toml` -> `etc/a.toml`",
+        "Limits are read once. `conf/a.toml` becomes `etc/a.toml`. Ask before you edit it.",
+        "`conf/a.toml` moves soon. Its new place is `etc/a.toml`.",
     ],
 )
 def test_a_text_that_announces_the_new_place_is_not_flagged(tree, text):

@@ -276,9 +276,31 @@ def test_a_definition_that_went_elsewhere_counts_where_the_text_says_where_it_wa
     assert score(replace(moved, misplaced=True)) == score(GONE)
 
 
-def test_uses_are_asked_of_what_is_there_only_while_nothing_is_lost():
-    assert {"unused", "replaced"} <= found(REPLACED)
-    assert not {"unused", "replaced"} & found(REPLACED, GONE)
+def test_that_a_thing_is_used_no_more_counts_only_while_nothing_is_lost():
+    seen = Seen(place="bin/x", same_bytes=True, lost=1.0, lost_files=8)
+    unused = sight(Method.FILE, seen, path="bin/x")
+    assert found(unused) == {"unused", "anchors"}
+    assert found(unused, WORD) == {"word_gone", "anchors"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "lost", "files", "is_replaced"),
+    [
+        (30, 1.0, 8, True),
+        (3, 0.8, 4, True),
+        (10, 0.1, 2, True),
+        (2, 1.0, 8, False),
+        (9, 0.7, 8, False),
+        (30, 0.05, 8, False),
+        (3, 1.0, 1, False),
+        (0, 1.0, 8, False),
+    ],
+)
+def test_thing_is_replaced_where_most_places_or_very_many_lines_name_another(
+    lines, lost, files, is_replaced
+):
+    seen = Seen(place="bin/x", same_bytes=True, lost=lost, lost_files=files, replaced=lines)
+    assert ("place_lost" in found(sight(Method.FILE, seen, path="bin/x"))) is is_replaced
 
 
 @pytest.mark.parametrize("seen", [{"lost": 0.5, "lost_files": 8}, {"lost": 1.0, "lost_files": 1}])

@@ -34,6 +34,22 @@ def test_a_file_that_only_has_the_word_does_not(text):
     assert retired.instead(text) == ""
 
 
+@pytest.mark.parametrize(
+    ("head", "has_moved"),
+    [
+        ("# Guide\n\n**This file has moved!** See docs/.\n", True),
+        ("<!-- This page has been moved to docs/guide.md -->\n", True),
+        ("# This module now lives in shop.orders.\n", True),
+        ("This document is now in the wiki.\n", True),
+        ("# Guide\n\nMove this file to docs/ and run it.\n", False),
+        ("This page says what has moved since 2.0.\n", False),
+        ("\n" * retired.HEAD_LINES + "This file has moved.\n", False),
+    ],
+)
+def test_file_says_at_its_head_that_it_has_moved(head, has_moved):
+    assert retired.has_moved(head.encode()) is has_moved
+
+
 def test_a_definition_is_deprecated_by_its_own_remarks_and_body_only():
     source = (
         b"def a():\n    return 1\n\n\n@deprecated('use c')\ndef b():\n    return 2\n\n\n"

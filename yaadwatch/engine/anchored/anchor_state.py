@@ -22,6 +22,7 @@ from yaadwatch.core.truth.doubt import (
     returns,
     successors,
 )
+from yaadwatch.core.truth.doubt.features import HEIR_LINES_MIN
 from yaadwatch.core.truth.doubt.successors import Successor
 from yaadwatch.core.truth.doubt.uses import Uses
 from yaadwatch.core.truth.hunks import last_part
@@ -36,8 +37,6 @@ from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX
 
 WIDE = 25
 """Places from which on it is asked how many there are now: so common a thing comes and goes."""
-HEIR_LINES_MIN = 3
-"""Lines on which a thing stands in place of another before a text is told to name it, too."""
 PARTS_MAX = 64
 """Files of a folder that are read for what a file said that became it."""
 INCLUDED_MAX = 32
@@ -149,17 +148,22 @@ def _heir(anchor: Anchor, put: str, head: AtHead) -> str:
 def _with_age(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
     """Return `seen` with what makes a shell of what is anchored, where that is so since then."""
     place = seen.place
-    if seen.unknown or seen.same_bytes or place != anchor.path or not file_state.is_code(place):
+    if seen.unknown or seen.same_bytes or place != anchor.path:
         return seen
     if anchor.symbol and (seen.line is None or anchor.line is None):
         return seen
     now = view.read(place)
-    line = seen.line if anchor.symbol else None
-    deprecated = now is not None and retired.says_so(now, line)
-    listed = anchor.method is Method.TREE and seen.span is Span.DIFFERENT
-    then = head.history.read_blob(anchor.blob) if deprecated or listed else None
-    if now is None or then is None:
+    if now is None:
         return seen
+    line = seen.line if anchor.symbol else None
+    moved = not anchor.symbol and retired.has_moved(now)
+    deprecated = file_state.is_code(place) and retired.says_so(now, line)
+    listed = anchor.method is Method.TREE and seen.span is Span.DIFFERENT
+    then = head.history.read_blob(anchor.blob) if moved or deprecated or listed else None
+    if then is None:
+        return seen
+    if moved and not retired.has_moved(then):
+        return replace(seen, retired="says that it has moved")
     if deprecated and not retired.says_so(then, anchor.line if anchor.symbol else None):
         put = retired.instead(now, line)
         beside = put and anchor.symbol and definitions.define(now, place, put).state is State.FOUND

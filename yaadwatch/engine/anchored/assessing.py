@@ -10,10 +10,12 @@ from yaadwatch.core.references.mentions import mentions
 from yaadwatch.core.truth import verdict as judging
 from yaadwatch.core.truth.doubt import proposals, weights
 from yaadwatch.core.truth.doubt.features import (
+    HEIR_LINES_MIN,
     Sight,
     features,
     is_lost,
     is_named_still,
+    is_replaced,
     lost_of,
 )
 from yaadwatch.core.truth.hunks import last_part
@@ -128,16 +130,26 @@ def _moved_along(text: str, judged: Judgement, named: Collection[tuple[str, str]
     """Return a judgement; what the text still names where it went was only touched.
 
     "Use `utils.py` (not `helpers.py`)" names the new place of a renamed file by another name than
-    the old one. Unless the text says that something moves, it is false then.
+    the old one. Unless the sentence with the old name says that it moves, it is false then.
     """
     is_place = judged.verdict is Verdict.MOVED and judged.anchor.method in _PLACED
     tails = [tail for place, tail in named if place == judged.place]
     by_same_name = any(f"/{judged.anchor.path}".endswith(f"/{tail}") for tail in tails)
-    if not is_place or not tails or not (by_same_name or _MOVES.search(text)):
+    if not is_place or not tails or not (by_same_name or _says_it_moves(text, judged.anchor.path)):
         return judged
     return replace(judged, verdict=Verdict.TOUCHED, reason="")
 
 
+def _says_it_moves(text: str, path: str) -> bool:
+    """Return whether a sentence of a text names a file and says that something moves."""
+    return any(
+        _MOVES.search(sentence)
+        and any(f"/{path}".endswith(f"/{_UP.sub('', name)}") for name in mentions(sentence).paths)
+        for sentence in _SENTENCE_ENDS.split(text)
+    )
+
+
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+|\n\s*\n|\n(?=\s*[-*+]\s)")
 _UP = re.compile(r"^(?:\.{1,2}/)+")
 _MOVES = re.compile(r"(?i)\b(?:mov|renam|migrat|relocat|becom|replac|supersed)|->|→|⇒|=>")
 _PLACED = frozenset((Method.FILE, Method.FOLDER))
@@ -219,6 +231,7 @@ def _replaced(sights: Sequence[Sight]) -> Judgement | None:
     best = max(
         sights,
         key=lambda sight: (
+            is_replaced(sight.seen),
             sight.seen.replaced,
             sight.seen.lost_files,
             sight.judgement.anchor.path,
@@ -229,7 +242,8 @@ def _replaced(sights: Sequence[Sight]) -> Judgement | None:
         return None
     anchor = best.judgement.anchor
     name = anchor.symbol or as_name(anchor.path)
-    now = f"; {as_name(best.seen.instead)} is in its place" if best.seen.replaced else ""
+    is_sure = best.seen.replaced >= HEIR_LINES_MIN
+    now = f"; {as_name(best.seen.instead)} is in its place" if is_sure else ""
     reason = f"{name} is there, but {best.seen.lost_files} files no longer name it{now}"
     return replace(
         best.judgement, verdict=Verdict.CHANGED, reason=reason, by_use=True, heir=best.seen.heir

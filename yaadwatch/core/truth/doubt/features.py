@@ -21,14 +21,20 @@ _GRAVEST = (
     ("word_gone", frozenset((Method.WORD,)), _GONE),
     ("definition_gone", frozenset((Method.TREE, Method.HUNKS)), _GONE),
 )
-"""What can be lost, and by which anchors and verdicts; the first that is stands for all."""
+"""What can be lost, and by which anchors and verdicts; the first that is stands for all.
+
+The place of a thing is lost, too, where it calls itself deprecated, or was replaced by another.
+"""
 _USED_MIN = 2
 """Places that must have named a thing before their loss says something."""
 
 _MOST = 0.8
 """The share of its places that a thing must have lost to count as used no more."""
-_LINES_MAX = 50
-"""Lines on which another thing took a place; more say no more."""
+HEIR_LINES_MIN = 3
+"""Lines on which one thing stands in place of another before it is said to have replaced it."""
+_RENAMED_LINES_MIN = 10
+_RENAMED_SHARE_MIN = 0.1
+"""On so many lines, and a tenth of the places, it has: also while others still name the old one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +64,7 @@ def features(sights: Sequence[Sight]) -> dict[str, float]:
     lost = {name: float(name == gravest) for name, _, _ in _GRAVEST}
     return {
         **lost,
-        **_uses([] if gravest else known),
+        "unused": float(not gravest and any(_is_unused(sight.seen) for sight in known)),
         "anchors": math.log1p(sum(not _is_silent(sight) for sight in known)),
     }
 
@@ -104,16 +110,15 @@ def _counts(
     judged = sight.judgement
     if judged.anchor.method in methods and judged.verdict in verdicts:
         return True
-    return name == "place_lost" and bool(sight.misplaced or sight.seen.retired)
+    seen = sight.seen
+    return name == "place_lost" and bool(sight.misplaced or seen.retired or is_replaced(seen))
 
 
-def _uses(used: Sequence[Sight]) -> dict[str, float]:
-    """Return what others say who named these things: few do any more, or they name another."""
-    replaced = max((sight.seen.replaced for sight in used), default=0)
-    return {
-        "unused": float(any(_is_unused(sight.seen) for sight in used)),
-        "replaced": math.log1p(min(replaced, _LINES_MAX)) ** 2,
-    }
+def is_replaced(seen: Seen) -> bool:
+    """Return whether another thing stands where most places named this one, or very many lines."""
+    if seen.replaced >= _RENAMED_LINES_MIN and seen.lost >= _RENAMED_SHARE_MIN:
+        return True
+    return seen.replaced >= HEIR_LINES_MIN and _is_unused(seen)
 
 
 def _is_unused(seen: Seen) -> bool:

@@ -18,6 +18,11 @@ _MARK = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_MOVED = re.compile(
+    r"\bthis[ ](?:file|page|document|guide|module|package|script)[ ]"
+    r"(?:(?:has|was)[ ](?:been[ ])?moved|moved[ ]to|is[ ]now[ ]in|now[ ]lives[ ]in)\b",
+    re.IGNORECASE,
+)
 _INSTEAD = re.compile(
     r"(?:use|import[ ]from|prefer|superseded[ ]by|replaced[ ]by|in[ ]favou?r[ ]of|moved[ ]to)"
     r"[ ](?:the[ ])?(?::\w+:)?[`'\"*]*([A-Za-z_][\w./:@-]*\w)",
@@ -76,6 +81,12 @@ def says_so(data: bytes, line: int | None = None) -> bool:
         return any(map(_MARK.search, around))
     marks = ((one, _MARK.search(one)) for one in around)
     return any(found and not _OF_A_NAME.search(one[: found.end()]) for one, found in marks)
+
+
+def has_moved(data: bytes) -> bool:
+    """Return whether a file says at its head that it, or what it said, is elsewhere now."""
+    head = data.decode("utf-8", "replace").split("\n")[:HEAD_LINES]
+    return any(map(_MOVED.search, head))
 
 
 def instead(data: bytes, line: int | None = None) -> str:

@@ -4,15 +4,14 @@ import math
 from collections.abc import Mapping
 
 WEIGHTS = {
-    "intercept": -4.031,  # what a memory starts from: most are true
-    "anchors": 1.012,  # how many anchors it has, log(1 + n)
-    "definition_gone": 5.164,  # a definition, and nothing graver
-    "place_lost": 5.899,  # a file, folder or pattern that it names is nowhere, elsewhere, a shell
-    "replaced": 0.452,  # lines on which another thing took the place of one, log(1 + n) squared
-    "target_gone": 5.909,  # a build file does not define what a command runs
-    "unused": 3.121,  # a thing lost four fifths of the places that named it, two at least
-    "value_changed": 5.612,  # a length or version is another one now
-    "word_gone": 5.906,  # a word of the code stands nowhere in it
+    "intercept": -4.000,  # what a memory starts from: most are true
+    "anchors": 1.065,  # how many anchors it has, log(1 + n)
+    "definition_gone": 5.912,  # a definition, and nothing graver
+    "place_lost": 5.829,  # a file, folder or pattern that it names is nowhere, elsewhere, replaced
+    "target_gone": 5.843,  # a build file does not define what a command runs
+    "unused": 3.002,  # a thing lost four fifths of the places that named it, two at least
+    "value_changed": 5.531,  # a length or version is another one now
+    "word_gone": 5.840,  # a word of the code stands nowhere in it
 }
 """Fitted by `python -m tests.bench.stale fit`; docs/decisions/0011-verdicts.md says on what."""
 WARN = 0.8
