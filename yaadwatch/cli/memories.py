@@ -201,6 +201,12 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
     _print_missing(answer, terminal)
     contradicted.tell(answer, terminal)
     _print_flagged(answer, terminal)
+    for one in answer.get("alike") or ():
+        terminal.line(
+            styled("nearly the same words, kept apart:", "yellow"),
+            f" {short(one['id'])}  {worded(one)}",
+            indent=2,
+        )
     before = answer.get("supersedes")
     if before:
         terminal.line(f"before: {before['text']}", indent=2)

@@ -77,6 +77,22 @@ def on_paths(conn: apsw.Connection, paths: Iterable[str]) -> list[Anchor]:
     return [_anchor(row) for row in rows]
 
 
+def nodes_on(conn: apsw.Connection, path: str, symbol: str, limit: int) -> list[str]:
+    """Return the living nodes with an anchor on exactly this path and symbol, newest first."""
+    rows = conn.execute(
+        """
+        SELECT node
+          FROM file_watch
+         WHERE path = ? AND symbol = ?
+           AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
+         ORDER BY id DESC
+         LIMIT ?
+        """,
+        (path, symbol, limit),
+    )
+    return [node for (node,) in rows]
+
+
 def resting(conn: apsw.Connection, paths: Iterable[str]) -> list[tuple[str, str]]:
     """Return path and node of each living node that rests on any of `paths`, in that order."""
     rows = conn.execute(

@@ -35,14 +35,14 @@ def insert(conn: apsw.Connection, node: Node) -> int:
 
 
 def insert_all(
-    conn: apsw.Connection, new: Sequence[Node], begins: Mapping[str, int] = _NONE
+    conn: apsw.Connection, new: Sequence[Node], folded: Mapping[str, int] = _NONE
 ) -> int:
     """Add nodes; return the number of the first, those of the others follow one by one.
 
     Args:
         conn: in a transaction.
         new: the nodes.
-        begins: of those of which it is known, by their ids, what `beginnings.note` notes.
+        folded: numbers of their folded texts, where known, by id.
 
     Raises:
         apsw.ConstraintError: as for `insert`, of any of them.
@@ -53,10 +53,10 @@ def insert_all(
         INSERT INTO nodes (num, id, kind, tier, scope, text, text_hash, summary, key, tags,
                            attributes, origin, session, confidence, confirmed_ms, accessed_ms,
                            pinned, version, created_ms, updated_ms, archived_ms, archive_reason,
-                           from_git, begins)
+                           from_git, folded)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        ((num, *_values(node), begins.get(node.id)) for num, node in enumerate(new, first)),
+        ((num, *_values(node), folded.get(node.id)) for num, node in enumerate(new, first)),
     )
     return first
 
@@ -181,6 +181,49 @@ def said_of(conn: apsw.Connection, scope: str, hashes: Iterable[str]) -> set[str
         (scope, json_list(hashes)),
     )
     return {text_hash for (text_hash,) in rows}
+
+
+def by_folded(conn: apsw.Connection, folded: int, limit: int) -> list[tuple[str, str]]:
+    """Return id and text of living memories whose folded text has this number, newest first.
+
+    Args:
+        conn: a snapshot.
+        folded: the number, see `core.ingest.likeness.number`; above 0.
+        limit: the most rows.
+    """
+    rows = conn.execute(
+        """
+        SELECT id, text
+          FROM nodes INDEXED BY nodes_by_folded
+         WHERE folded = ? AND folded > 0
+           AND archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
+         ORDER BY num DESC
+         LIMIT ?
+        """,
+        (folded, limit),
+    )
+    return [(node, text) for node, text in rows]
+
+
+def unfolded(conn: apsw.Connection, limit: int) -> list[tuple[int, str]]:
+    """Return number and text of living memories without the number of their folded text."""
+    rows = conn.execute(
+        """
+        SELECT num, text
+          FROM nodes INDEXED BY nodes_unfolded
+         WHERE folded IS NULL
+           AND archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
+         ORDER BY num
+         LIMIT ?
+        """,
+        (limit,),
+    )
+    return [(num, text) for num, text in rows]
+
+
+def note_folded(conn: apsw.Connection, found: Iterable[tuple[int, int]]) -> None:
+    """Store the numbers of folded texts, each behind the `num` of its node."""
+    conn.executemany("UPDATE nodes SET folded = ?2 WHERE num = ?1", found)
 
 
 def by_key(conn: apsw.Connection, scope: str, key: str) -> Node | None:

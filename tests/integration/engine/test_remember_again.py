@@ -1,4 +1,4 @@
-"""Said again, in more words, under a key: which memory a statement means; and what else is kept."""
+"""Said again, or under a key: which memory a statement means; and what else is kept."""
 
 import json
 
@@ -45,36 +45,36 @@ def found(repo, query):
 def test_said_again_with_more_tags_a_memory_never_has_more_than_the_limit(repo):
     memory = repo.remember(JOSE, tags=[f"a{number}" for number in range(TAGS_MAX)])
 
-    refused = [refusal(repo.remember, said, tags=["one", "more"]) for said in (JOSE, BECAUSE)]
+    refused = refusal(repo.remember, JOSE, tags=["one", "more"])
 
-    assert {error.code for error in refused} == {Code.TOO_LARGE}
+    assert refused.code is Code.TOO_LARGE
     assert (repo.show(memory)["text"], len(repo.show(memory)["tags"])) == (JOSE, TAGS_MAX)
     assert repo.remember(JOSE, tags=["a1"]) == memory
 
 
 @pytest.mark.parametrize("forgotten", [0, 1, 3])
-def test_how_memories_begin_is_worked_out_where_an_older_store_or_an_edit_left_it_open(
+def test_folded_texts_are_numbered_where_an_import_or_an_edit_left_it_open(
     repo, monkeypatch, forgotten
 ):
-    monkeypatch.setattr(matching, "BEGUN_AT_ONCE", 2)
+    monkeypatch.setattr(matching, "FOLDED_AT_ONCE", 2)
     old = repo.remember(JOSE)
     others = [repo.remember(f"Keep the {word} of the parser small") for word in ("queue", "cache")]
     with repo.home.space(repo.call) as space:
-        forget = "UPDATE nodes SET begins = NULL WHERE id IN (SELECT value FROM json_each(?))"
+        forget = "UPDATE nodes SET folded = NULL WHERE id IN (SELECT value FROM json_each(?))"
         ids = json.dumps([old, *others][:forgotten])
         space.db.write(lambda conn: conn.execute(forget, (ids,)).fetchall())
 
-    assert repo.remembered(BECAUSE)["id"] == old
-    assert repo.remembered("Keep the cache of the parser small: it is read often")["id"] in others
+    assert repo.remembered("SIGN tokens with jose!")["id"] == old
+    assert repo.remembered("KEEP the cache of the parser small")["id"] == others[1]
 
 
 def test_a_memory_that_was_edited_is_found_by_its_new_words(repo):
     memory = repo.remember("Use tabs in Go files")
     mend.update(repo.home, repo.call, id=memory, text=JOSE)
 
-    answer = repo.remembered(BECAUSE)
+    answer = repo.remembered("SIGN tokens with jose!")
 
-    assert (answer["decision"], answer["id"]) == ("refines", memory)
+    assert (answer["decision"], answer["id"]) == ("same", memory)
 
 
 class TestOtherCapitals:
@@ -175,107 +175,62 @@ class TestOtherSorts:
         assert repo.show(rule)["kind"] == "decision"
 
 
-class TestMoreWords:
-    def test_a_statement_that_goes_on_becomes_a_version_of_the_memory(self, repo):
+class TestOtherWords:
+    """Other words are another memory; one that is nearly the same is named."""
+
+    def test_a_statement_that_goes_on_with_another_is_new(self, repo):
         old = repo.remember(JOSE)
 
         answer = repo.remembered(BECAUSE)
 
-        assert answer["decision"] == "refines"
-        assert answer["id"] == old
-        former = answer["supersedes"]
-        assert (former["id"], former["version"], former["text"]) == (old, 1, JOSE)
-        assert former["by"] == "person"
-        assert repo.memories() == [BECAUSE]
-        assert [row["text"] for row in repo.show(old)["versions"]] == [JOSE, BECAUSE]
-        assert found(repo, "jsonwebtoken") == [old]
-
-    def test_said_in_short_again_it_is_confirmed_as_it_is(self, repo):
-        old = repo.remember(BECAUSE)
-
-        answer = repo.remembered(JOSE)
-
-        assert (answer["decision"], answer["id"]) == ("same", old)
-        assert answer["text"] == BECAUSE
-        assert answer["supersedes"] is None
-        assert repo.memories() == [BECAUSE]
-
-    def test_one_about_something_else_is_new(self, repo):
-        repo.remember("Use tabs in Go files")
-
-        answer = repo.remembered("Use tabs in Makefiles")
-
-        assert answer["decision"] == "new"
-        assert repo.memories() == ["Use tabs in Go files", "Use tabs in Makefiles"]
-
-    def test_what_was_given_stays_and_what_the_new_words_name_comes(self, repo):
-        repo.write("src/flags.py", "def read_flags():\n    return {}\n")
-        repo.commit("flags")
-        old = repo.remember("Feature flags are read once", files=["src/net.py"])
-
-        answer = repo.remembered("Feature flags are read once, see src/flags.py")
-
-        assert answer["id"] == old
-        assert {row["path"] for row in answer["anchors"]} == {"src/net.py", "src/flags.py"}
-
-    def test_other_given_files_are_another_thing(self, repo):
-        repo.remember("Retry three times here", files=["src/net.py"])
-
-        answer = repo.remembered("Retry three times here, then give up", files=["notes.md"])
-
-        assert answer["decision"] == "new"
-
-    def test_another_kind_is_another_thing(self, repo):
-        repo.remember("The import of orders is slow", kind="bug")
-
-        answer = repo.remembered("The import of orders is slow, fixed with an index", kind="fix")
-
-        assert answer["decision"] == "new"
-
-    def test_an_agent_gives_no_other_words_to_what_a_person_said(self, repo):
-        repo.remember(JOSE)
-
-        answer = by_agent(repo, BECAUSE)
-
-        assert answer["decision"] == "new"
+        assert (answer["decision"], answer["id"] == old) == ("new", False)
+        assert answer.get("alike") is None
         assert repo.memories() == [JOSE, BECAUSE]
 
-    def test_an_agent_goes_on_with_what_an_agent_said_and_so_does_a_person(self, repo):
-        old = by_agent(repo, JOSE)["id"]
+    def test_nearly_the_same_words_about_the_same_file_are_named_and_kept_apart(self, repo):
+        known = "In src/net.py, retry each failed upload three times and then give up for good"
+        old = repo.remember(known)
 
-        assert by_agent(repo, BECAUSE)["id"] == old
-        assert repo.remembered(f"{BECAUSE}; see notes.md")["id"] == old
-
-    def test_what_a_persons_file_says_is_left_alone(self, world):
-        tree = world.repo()
-        tree.write("CLAUDE.md", f"# Rules\n\n- {JOSE}\n")
-        tree.add()
-
-        answer = tree.remembered(BECAUSE)
+        answer = repo.remembered(
+            "In src/net.py, retry each failed upload three times and then give up again for good"
+        )
 
         assert answer["decision"] == "new"
-        assert tree.memories() == [JOSE, BECAUSE]
+        assert [(one["id"], one["by"]) for one in answer["alike"]] == [(old, "person")]
+        assert len(repo.memories()) == 2
 
-    def test_statements_of_a_file_are_one_memory_each(self, world):
-        tree = world.repo()
-        tree.write("CLAUDE.md", f"# Rules\n\n- {JOSE}\n- {BECAUSE}\n")
-        tree.add()
+    def test_nearly_the_same_words_about_another_file_are_not_named(self, repo):
+        repo.write("src/other.py", "def retry():\n    return 3\n")
+        repo.commit("other")
+        text = "Retry each failed upload three times and then give up for good, as planned{}"
+        repo.remember(text.format(""), files=["src/net.py"])
 
-        assert tree.memories() == [JOSE, BECAUSE]
+        answer = repo.remembered(text.format(" once"), files=["src/other.py"])
+
+        assert answer["decision"] == "new"
+        assert answer.get("alike") is None
+
+    def test_an_archived_memory_is_not_named(self, repo):
+        known = "In src/net.py, retry each failed upload three times and then give up for good"
+        repo.forget(repo.remember(known))
+
+        answer = repo.remembered(known.replace("for good", "for good then"))
+
+        assert answer.get("alike") is None
 
     def test_a_batch_with_ids_of_its_own_is_taken_as_it_is(self, repo):
-        given = [GivenNode(id="one", text=JOSE), GivenNode(id="two", text=BECAUSE)]
+        given = [GivenNode(id="one", text=JOSE), GivenNode(id="two", text="SIGN tokens with jose")]
         injecting.inject(repo.home, repo.call, nodes=given)
 
-        assert repo.memories() == [JOSE, BECAUSE]
+        assert sorted(repo.memories()) == ["SIGN tokens with jose", JOSE]
 
-    def test_memories_of_the_users_own_go_on_too_and_apart_from_the_project(self, repo):
+    def test_memories_of_the_user_and_of_the_project_are_apart(self, repo):
         repo.remember(JOSE)
         own = repo.remembered(JOSE, scope="user")["id"]
 
-        answer = repo.remembered(BECAUSE, scope="user")
+        answer = repo.remembered("SIGN tokens with jose", scope="user")
 
-        assert (answer["decision"], answer["id"]) == ("refines", own)
+        assert (answer["decision"], answer["id"]) == ("same", own)
         assert repo.memories() == [JOSE]
 
     @settings(
@@ -455,13 +410,6 @@ class TestKeys:
 
         assert refused.code is Code.REFUSED
         assert "CLAUDE.md (line 3)" in refused.message
-
-    def test_a_memory_with_a_key_gets_other_words_under_it_only(self, repo):
-        repo.remember(JOSE, key="tokens")
-
-        answer = repo.remembered(BECAUSE)
-
-        assert answer["decision"] == "new"
 
     def test_a_batch_brings_keys_and_attributes_and_twice_is_once(self, repo):
         given = [GivenNode(id="one", text=JOSE, key="tokens", attributes={"by": "Ada", "no": None})]

@@ -1,319 +1,204 @@
-"""Does a statement say what another one says, and go on? Words alone decide.
+"""Compare statements: the same but for emphasis, or nearly the same words.
 
-A statement refines another one when it says all of it, in the same order, and then explains: a
-reason, a place, another case. One thing in the place of another (`Go files`, `Makefiles`), another
-number, another name, a `not`, a narrower case make it a statement about something else, however
-alike the two read. To keep two that could be one costs a line; to make one of two loses a memory.
+`folded` decides whether two statements are the same. Capitals are dropped where they can only be
+emphasis, or the beginning of a sentence. What is written as code or in quotation marks, a word with
+a capital, a digit or a mark inside it, and a word that is called a name beside it (`the PATH
+variable`) keep every letter: `Foo` and `foo` are two things. In doubt the capitals stay, and two
+texts are kept.
 """
 
 import re
-import unicodedata
 import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from typing import Final, NamedTuple
+from collections.abc import Container
+from typing import Final
 
-from yaadwatch.core.ingest.lettering import folded, is_shouted
+from yaadwatch.core.text import normalise
 from yaadwatch.core.text_cache import kept
 
-_KEPT_WORDS: Final = 4096
-_KEPT_NUMBERS: Final = 16
-_KEPT_CHARS_MAX: Final = 40
-"""Of so many words, none longer, the plain form is kept: texts use the same ones again."""
+OVERLAP_MIN: Final = 0.9
+"""Two statements are alike when so large a part of their words is common to both."""
 
-REFINES: Final = "refines"
-"""The new statement says all that the old one says; what it has beyond that explains it."""
-WITHIN: Final = "within"
-"""The old statement says all that the new one says, and explains it."""
-APART: Final = "apart"
-
-JACCARD_MIN: Final = 0.25
-"""Words that both have, as a part of all words of the two."""
-SHARED_MIN: Final = 3
-"""Telling words that both must have: with fewer, the rest can mean anything."""
-WORDS_MAX: Final = 200
-"""Longer statements are documents; they are never taken for one another."""
-
-# No pattern may look at a character again and again: a text may be 64,000 characters of anything.
-_WORD = re.compile(
+# Any of these is passed over as it is; only a `word` that stands by itself is one. No pattern may
+# look at a character again and again: a text may be 64,000 characters of anything.
+_PARTS = re.compile(
     r"""
-    (?P<code>`[^`\n]{1,200}`)
-  | (?P<path>(?:(?<![\w.@~+-])[~.@\w+-]{1,80})?(?:/[\w.@+*\[\]{}()-]{1,80}){1,40}/?)
-  | (?P<word>[^\W_][\w$]*(?:[.'’+#-][\w$]+)*(?:\+\+|[#%])?|_+\w[\w$]*)
-  | (?P<flag>(?<!\w)--?(?=\w)|(?<=\s)\#+|::|(?<![\w.)\]])\.(?=\w)|(?<!\S)["'](?!\S))
-  | (?P<mark>[,;:.!?()–—]|--?(?=\s)|[=<>≤≥≠!+*&|^~%@$\\/\[\]{}]+)
+    `+[^`]*`+ | "[^"]*" | “[^“”]*” | «[^«»]*» | (?<!\w)['‘][^'‘’]*['’](?!\w)
+  | (?<![^\s(])(?P<word>[^\W\d_]++(?:['’-][^\W\d_]++)*+)(?=[,;:.!?…)]*+(?:\s|$))
     """,
     re.VERBOSE,
 )
+_END = re.compile(r"(?<=[\w)\]`\"'”’»])[.,;:!…]++$")
+# Not the end of a name, `save!`, nor that of a number that is worked out, `= 5!`.
+_LAST_WORD = re.compile(r"(?:^|[\s(])([^\W\d_]+|(?<!= )\d+)$")
+_CLOSING: Final = tuple(")]`\"'”’»")
+_PART = re.compile(r"['’-]")
+_SENTENCE_ENDS: Final = (".", "!", "?", ":", ";", "(")
+_NEAR: Final = 60
+"""So many characters beside a word are looked at for what it is called."""
 
-_NAME = re.compile(r"[\d_.$+#]|(?<=\w)[A-ZÀ-ÖØ-Þ]")
-"""A number, or a name, of which every letter counts: HTTP, getUser, node.js."""
-
-# These may be there or not, and nothing else is said.
-_SOFT: Final = frozenset(
+# Behind or before these stands a name, of which every letter counts.
+_CALLED: Final = frozenset(
     re.findall(
         r"\S+",
         """
-    a an the this that these those it its is are be been being am do does has have having
-    will shall should must please always just simply really very quite also too we i you
-    our your my us then there here so now currently generally
-    normally usually basically actually
+    class classes method methods function functions variable variables constant constants const type
+    types struct structs enum enums interface interfaces trait traits table tables column columns
+    field fields attribute attributes property properties component components hook hooks env
+    environment header headers key keys macro macros flag flags option options parameter parameters
+    argument arguments event events topic topics queue queues bucket buckets statement statements
+    named called define export set unset
     """,
     )
 )
-# These tell nothing of what a statement is about, and yet it is another one with them: it was so
-# once, it might be, or it is so of somebody else.
-_ASIDE: Final = frozenset(("did", "had", "would", "they", "them", "their", "theirs"))
-# What turns a statement round, narrows it, or says that it was so once; `n't` besides.
-_TURNS: Final = frozenset(
+# In capitals these are names, in small letters other words.
+_NAMES: Final = frozenset(
     re.findall(
         r"\S+",
         """
-    not no never none nor neither without avoid instead rather unlike cannot or if when while
-    whenever once either may might can could sometimes some half most few
-    less more fewer before after during
+    us it am pm an be do is my so we who can path home shell lang pwd editor pager display get
+    post put patch delete head options trace connect select insert update join like where having
+    union view table index check default pragma vacuum true false null none swift
     """,
     )
 )
-_REVERSES: Final = frozenset(
+# Each letter of a unit counts: Mb are not MB, and in small letters they are neither.
+_UNITS: Final = frozenset(
     re.findall(
         r"\S+",
         """
-    except unless only but however although though until till anymore longer stop used formerly
-    previously was were deprecated removed obsolete despite yet disabled forbidden excluding wrong
+    kb mb gb tb pb kib mib gib tib kbps mbps gbps ms mhz ghz mw kw mwh kwh hz
     """,
     )
 )
-# Behind these a statement is explained, or goes on.
-_OPENERS: Final = frozenset(
+# Types that begin with a capital, in languages that have another one, or a word, in small letters.
+_TYPES: Final = frozenset(
     re.findall(
         r"\S+",
         """
-    so which and plus see hence therefore thus namely e.g i.e
+    list dict set tuple type any callable path object string integer boolean double float long
+    short byte char character number symbol function array map date text record counter option
+    optional some none result error self
     """,
     )
 )
-_REASONS: Final = frozenset(("because", "since", "as", "otherwise"))
-_MEANS: Final = frozenset(("by", "using", "via"))
-_MARKS: Final = frozenset(",;:.()–—-")
-_CONTRASTS: Final = frozenset(",:")
-"""Behind these, `not` is about something else: `with jose, not jsonwebtoken`."""
-_SENTENCE_ENDS: Final = frozenset(".;")
-_PLACES: Final = frozenset(("in", "at", "under", "inside", "from"))
-# Behind these stands where, when or for what a statement holds.
-_NARROWING: Final = frozenset(
+# Methods and macros whose name ends with the mark.
+_BANGS: Final = frozenset(
     re.findall(
         r"\S+",
         """
-    in on at under inside within for from with of to during per across between among through over
-    """,
-    )
-)
-_LETTERS: Final = frozenset("AaIi")
-"""Of all letters, only these are words."""
-# Words that say how a statement is meant, and name nothing: in capitals they are only louder.
-_SMALL_WORDS: Final = (
-    _SOFT | _ASIDE | _TURNS | _REVERSES | _OPENERS | _NARROWING | frozenset((*_REASONS, *_MEANS))
-)
-# These end like a plural, and are other words without it.
-_WHOLE: Final = frozenset(
-    re.findall(
-        r"\S+",
-        """
-    https ftps imaps smtps pops ldaps amqps mqtts news lens goods customs arms means
+    save create update destroy touch validate find map merge sort uniq compact reject select
+    println print eprintln panic vec format assert todo unreachable matches write dbg
     """,
     )
 )
 
 
-class _Word(NamedTuple):
-    """A telling word in its plain form.
+def folded(text: str) -> str:
+    """Return what two texts have in common that differ in nothing that counts.
 
-    `opener`: the mark or the word that opened a clause there, '' when nothing did.
+    Doing it twice changes nothing.
     """
-
-    form: str
-    is_path: bool
-    opener: str
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A statement as it is compared: its telling words, in their order."""
-
-    words: tuple[_Word, ...]
-
-    @property
-    def forms(self) -> tuple[str, ...]:
-        """Return the plain forms of the words."""
-        return tuple(word.form for word in self.words)
+    plain = _without_end(normalise(text))
+    if plain.islower() or not plain:
+        return plain
+    two_ways = _written_two_ways(plain)
+    return _PARTS.sub(lambda found: _small(found, plain, two_ways), plain)
 
 
-def said(text: str) -> Said:
-    """Return a statement as it is compared with others; of a document, the first 201 words."""
-    return Said(tuple(islice(_words(text), WORDS_MAX + 1)))
-
-
-def beginning(text: str) -> tuple[str, ...]:
-    """Return the first three telling words, which a statement shares with all that it may refine.
-
-    Empty when there are too few for any.
-    """
-    found: dict[str, None] = {}
-    for word in islice(_words(text), WORDS_MAX + 1):
-        if _tells(word.form):
-            found[_quiet(word.form)] = None
-            if len(found) == SHARED_MIN:
-                return tuple(found)
-    return ()
-
-
-@kept(_KEPT_NUMBERS)  # of a statement it is asked for when it is compared, and when it is stored
+@kept(16)  # a statement needs it twice: to find the same one, and to be stored
 def number(text: str) -> int:
-    """Return a number that few other statements have: 1 to 2**32 - 1, and 0 of an empty one.
+    """Return the number under which statements that say the same are stored.
 
-    Statements that share their beginning share it, whatever is in capitals; and of those that are
-    too short for one, the ones that say the same. Stores keep it: another way to make it needs a
-    step of the schema.
+    It is 1 to 2**32 - 1, and 0 for an empty statement. Few statements share it by chance.
     """
-    parts = beginning(text) or ("", folded(text))
-    if not parts[-1]:
-        return 0
-    return zlib.crc32("\0".join(parts).encode("utf-8", "surrogatepass")) or 1
+    plain = folded(text)
+    return zlib.crc32(plain.encode("utf-8", "surrogatepass")) or 1 if plain else 0
 
 
-def _quiet(form: str) -> str:
-    """Return a telling word as it would be in small letters, if its capitals may mean nothing."""
-    return _made_plain(form.lower())[0] if is_shouted(form) else form
+def are_alike(one: str, other: str) -> bool:
+    """Return whether two statements have at least nine of ten words in common."""
+    mine, theirs = set(_words(one)), set(_words(other))
+    return bool(mine) and len(mine & theirs) >= OVERLAP_MIN * len(mine | theirs)
 
 
-def _words(text: str) -> Iterator[_Word]:
-    """Yield the telling words of a text, in their order."""
-    opener = ""
-    composed = text if text.isascii() else unicodedata.normalize("NFC", text)
-    for found in _WORD.finditer(composed):
-        raw, sort = found.group(), found.lastgroup
-        if sort == "mark" and raw[0] in _MARKS:
-            opener = raw
-            continue
-        if sort in ("mark", "flag"):
-            yield _Word(raw, is_path=False, opener=opener)
-            opener = ""
-            continue
-        is_path = sort == "path" or (sort == "code" and "/" in raw)
-        if sort == "word":
-            plain, opens = _plain(raw) if len(raw) <= _KEPT_CHARS_MAX else _made_plain(raw)
-            if not plain:
-                opener = opener or opens
-                continue
-        else:
-            plain = raw.strip("`").rstrip(".,")
-        yield _Word(plain, is_path=is_path, opener=opener)
-        opener = ""
+def _words(text: str) -> list[str]:
+    return [word.strip("(),;:.!?…") for word in folded(text).split()]
 
 
-def _made_plain(raw: str) -> tuple[str, str]:
-    """Return the plain form of a word; '' and what it opens where it says nothing by itself."""
-    plain = raw.rstrip(".,")
-    if len(plain) == 1 and plain not in _LETTERS:
-        return plain, ""
-    if _NAME.search(plain) and not _is_loud(plain):
-        return plain, ""
-    plain = plain.lower().replace("’", "'")
-    if plain in _OPENERS or plain in _SOFT:
-        return "", plain if plain in _OPENERS else ""
-    return _singular(plain), ""
-
-
-def _is_loud(word: str) -> bool:
-    """Return whether a word in capitals is one of those that are loud, not names: NEVER, DON'T."""
-    return is_shouted(word) and (
-        (small := word.lower().replace("’", "'")) in _SMALL_WORDS or small.endswith("n't")
-    )
-
-
-_plain: Final = kept(_KEPT_WORDS)(_made_plain)
-
-
-def compare(new: Said, old: Said) -> str:
-    """Return REFINES, WITHIN or APART for a statement and one that is known.
-
-    Two with the same telling words in the same order are REFINES: the newer wording counts.
-    """
-    if max(len(new.words), len(old.words)) > WORDS_MAX or jaccard(new, old) < JACCARD_MIN:
-        return APART
-    if _goes_on(new, old):
-        return REFINES
-    return WITHIN if _goes_on(old, new) else APART
-
-
-def compare_with(new: Said, text: str) -> str:
-    """Return `compare(new, said(text))`; most texts are known to be APART by their first words."""
-    for word, known in zip(_words(text), new.words, strict=False):
-        if word.form != known.form:
-            return APART  # of two that are not, one begins with all words of the other one
-    return compare(new, said(text))
-
-
-def jaccard(one: Said, other: Said) -> float:
-    """Return which part of the words of two statements both have, 0.0 to 1.0."""
-    mine, others = set(one.forms), set(other.forms)
-    return len(mine & others) / len(mine | others) if mine | others else 0.0
-
-
-def _goes_on(longer: Said, shorter: Said) -> bool:
-    """Return whether one statement says all of the other one first, and then explains it."""
-    count = len(shorter.words)
-    telling = {_quiet(form) for form in shorter.forms if _tells(form)}
-    if len(telling) < SHARED_MIN or longer.forms[:count] != shorter.forms:
-        return False
-    tail = longer.words[count:]
-    return not tail or _explains(tail, shorter)
-
-
-def _explains(tail: Sequence[_Word], shorter: Said) -> bool:
-    """Return whether words behind a statement add to it, and do not say where or when it holds."""
-    first = tail[0]
-    reason = first.form in _REASONS
-    contrast = first.opener in _CONTRASTS
-    if not reason and any(_turns(word.form, contrast=contrast) for word in tail):
-        return False
-    if first.form in _TURNS and len(tail) > 1 and tail[1].form in _NARROWING:
-        return False
-    if first.form in _NARROWING:
-        at_path = len(tail) > 1 and tail[1].is_path and first.form in _PLACES
-        if at_path and not any(word.is_path for word in shorter.words):
-            return True
-        return first.opener in _SENTENCE_ENDS
-    return bool(first.opener) or reason or first.form in _MEANS
-
-
-def _turns(form: str, *, contrast: bool) -> bool:
-    """Return whether a word takes back what was said before; a plain `not` may be a contrast."""
-    return form in _REVERSES or (not contrast and (form in _TURNS or form.endswith("n't")))
-
-
-def _tells(form: str) -> bool:
-    """Return whether a word tells what a statement is about."""
+def _is_shouted(word: str) -> bool:
+    """Return whether a word is of capitals, and reads the same in small letters."""
     return (
-        form not in _NARROWING
-        and form not in _ASIDE
-        and form not in _TURNS
-        and form not in _MEANS
-        and (form.isalnum() or any(char.isalnum() for char in form))
+        len(word) > 1
+        and word.isupper()
+        and word.lower() not in _NAMES
+        and all(part.isalpha() for part in _PART.split(word))
     )
 
 
-def _singular(word: str) -> str:
-    """Return a word without the ending of a plural, or of the third person."""
-    word = word.removesuffix("'s")
-    if word in _WHOLE:
-        return word
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if len(word) > 4 and word.endswith(("sses", "xes", "zes", "ches", "shes")):
-        return word[:-2]
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word
+def _without_end(plain: str) -> str:
+    """Return a text without the marks at its end, a question mark aside."""
+    end = _END.search(plain)
+    if end is None:
+        return plain
+    rest = plain[: end.start()]
+    if "!" in end.group():
+        last = _LAST_WORD.search(rest[-_NEAR:])
+        if last is None and not rest.endswith(_CLOSING):
+            return plain
+        if last is not None and last.group(1).lower() in _BANGS:
+            return plain
+    return normalise(rest)
+
+
+def _written_two_ways(plain: str) -> set[str]:
+    """Return, in small letters, what a text writes with and without capitals: `React from react`.
+
+    At the beginning of a sentence a capital says nothing.
+    """
+    ways: dict[str, str] = {}
+    found = set()
+    for part in _PARTS.finditer(plain):
+        raw = part["word"]
+        if raw is None or _begins(plain, part.start()):
+            continue
+        small = raw.lower()
+        if ways.setdefault(small, raw) != raw:
+            found.add(small)
+    return found
+
+
+def _begins(plain: str, start: int) -> bool:
+    """Return whether a sentence begins there."""
+    return start == 0 or plain[max(0, start - 2) : start].rstrip().endswith(_SENTENCE_ENDS)
+
+
+def _small(found: re.Match[str], plain: str, two_ways: Container[str]) -> str:
+    """Return a part of a text in small letters, unless a letter of it counts."""
+    raw, start = found.group(), found.start()
+    if found["word"] is None or raw.islower():
+        return raw
+    begins = _begins(plain, start)
+    if not begins and raw.lower() in two_ways:
+        return raw
+    if len(raw) == 1:
+        return "a" if begins and raw == "A" else raw
+    if raw.lower() in (_UNITS if begins or raw.isupper() else _UNITS | _TYPES):
+        return raw
+    if raw.isupper():
+        counts = not _is_shouted(raw) or _is_called(plain, start, found.end())
+    else:
+        counts = not _is_capitalised(raw) or (not begins and _is_called(plain, start, found.end()))
+    small = raw.lower()
+    return raw if counts or len(small) != len(raw) else small
+
+
+def _is_capitalised(word: str) -> bool:
+    """Return whether capitals are at most at the beginning of each part of a word."""
+    return all(len(part) == 1 or part[1:].islower() for part in _PART.split(word))
+
+
+def _is_called(plain: str, start: int, end: int) -> bool:
+    """Return whether the word before or behind says that here is the name of something."""
+    before = plain[max(0, start - _NEAR) : start].split()[-1:]
+    behind = plain[end : end + _NEAR].split()[:1]
+    return any(word.strip("(),;:.!?…").lower() in _CALLED for word in (*before, *behind))

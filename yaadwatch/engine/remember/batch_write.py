@@ -56,7 +56,7 @@ class Making:
         self._shared: set[str] = set()  # of the entities that were there before
         self._bodies: dict[tuple[object, ...], str] = {}
         self._nodes: list[Node] = []
-        self._begins: dict[str, int] = {}
+        self._folded: dict[str, int] = {}
         self._claims: list[Claimed] = []
         self._anchors: list[tuple[str, Anchor]] = []
         self._edges: list[Edge] = []
@@ -99,7 +99,7 @@ class Making:
         claim = None if has_headings else node_changes.said_claim(node, self._now)
         if claim is not None:
             self._claims.append(claim)
-        self._begins[node.id] = likeness.number(node.text)
+        self._folded[node.id] = likeness.number(node.text)
         if node.key is not None:
             self._keys[node.key] = node.id
         self._tell(events.NODE_CREATED, node, ("kind", node.kind))
@@ -192,7 +192,7 @@ class Making:
         for node in self._changed:
             nodes.replace(conn, node, expected_version=node.version - 1)
         versions.add_all(conn, self._versions)
-        first = nodes.insert_all(conn, self._nodes, self._begins)
+        first = nodes.insert_all(conn, self._nodes, self._folded)
         versions.add_first(conn, (one for one in self._nodes if one.kind not in THINGS), now)
         for num in self._wordless:
             fulltext.remove(conn, num)
@@ -219,7 +219,7 @@ class Making:
         if self._anchors:
             sightings.drop_everywhere(conn, {anchor.path for _, anchor in self._anchors})
         for gathered in (
-            *(self._nodes, self._claims, self._anchors, self._edges, self._events, self._begins),
+            *(self._nodes, self._claims, self._anchors, self._edges, self._events, self._folded),
             *(self._keys, self._let_go, self._changed, self._versions, self._words),
             *(self._wordless, self._loose, self._closed, self._unhidden),
         ):

@@ -106,6 +106,7 @@ class Admitted:
     `torn`: another memory claims something else of what this one claims something of, or one of the
     two stands in the place of the other. `flagged`: memories about the same that are flagged.
     `missing`: files and definitions that the text names, and that are not there.
+    `alike`: living memories that rest on the same things, in nearly the same words.
     """
 
     node: Node
@@ -116,6 +117,7 @@ class Admitted:
     before: Node | None = None
     torn: bool = False
     flagged: tuple[Overlap, ...] = ()
+    alike: tuple[Node, ...] = ()
     missing: tuple[Missing, ...] = ()
 
 

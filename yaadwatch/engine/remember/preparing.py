@@ -77,7 +77,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
     # A few are looked up where they are about to be written; of many, nobody waits for the end.
     read = db.read_before_write if len(cleaned) <= FEW else db.read
     while (known := read(_look, cleaned, hashes, scope)) is None:
-        db.write(matching.begin)
+        db.write(matching.fold)
     budget.refuse_beyond(home, db, known.used)
     head = None
     if space is None:
@@ -248,10 +248,10 @@ def _look(
 ) -> _Known | None:
     """Return what the store knows of drafts; only those of callers mean memories that it has.
 
-    None when it has to be worked out first how its memories begin.
+    None when folded texts have to be numbered first.
     """
     mean = [not (draft.baseline or draft.has_id) for draft in drafts]
-    if any(mean) and matching.lacks(conn):
+    if any(mean) and matching.has_unfolded(conn):
         return None
     matches = [
         matching.find(conn, draft, digest, scope) if may else None
@@ -305,7 +305,7 @@ def _anchored(
     for draft, found, match in zip(drafts, found_all, known.matches, strict=True):
         _require_symbols(draft, found, tree)
         old: Sequence[Anchor] = () if match is None else known.before[match.node.id]
-        if match is not None and match.how not in (matching.SAME, matching.WITHIN):
+        if match is not None and match.how != matching.SAME:
             old = named_by(draft.text, old)
         rests_on = _followed(old, found, tree, head)
         if match is not None and match.how == matching.SAME:

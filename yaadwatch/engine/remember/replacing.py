@@ -1,4 +1,4 @@
-"""Offer to replace flagged memories by a statement about the same, as part of the answer."""
+"""Name the memories that a statement may replace or repeat, as part of the answer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -17,25 +17,36 @@ from yaadwatch.store import hot
 from yaadwatch.store.truth import authority
 
 OFFERS_MAX: Final = 3
-"""Flagged memories that one answer offers to replace."""
+"""Flagged memories, and alike ones, that one answer names."""
 
 
 def offers(shelf: Shelf, call: Call, admitted: Admitted) -> dict[str, object]:
-    """Return the part of an answer that offers to replace flagged memories; mostly nothing.
+    """Return the part of an answer that names flagged and alike memories; mostly nothing.
 
     Args:
         shelf: the store of the statement.
         call: who states it.
         admitted: the statement.
     """
-    if shelf.space is None or not admitted.flagged:
+    if shelf.space is None or not (admitted.flagged or admitted.alike):
         return {}
+    others = admitted.alike[:OFFERS_MAX]
+    said_by = shelf.db.read(authority.of_nodes, [one.id for one in others])
+    alike: dict[str, object] = {
+        "alike": [
+            {"id": one.id, "text": one.summary, **json_views.by_row(said_by.get(one.id))}
+            for one in others
+        ]
+        or None
+    }
+    if not admitted.flagged:
+        return alike
     shown = admitted.flagged[:OFFERS_MAX]
     ids = [one.node.id for one in shown]
     persons = shelf.db.read(hot.persons, [admitted.node.id, *ids])
     whose = shelf.db.read(authority.of_nodes, ids)
     places = shelf.db.read(said_in, shelf.space.worktree.id, ids)
-    return {
+    return alike | {
         "flagged": [
             _row(
                 one,

@@ -50,7 +50,7 @@ def store(
 ) -> Admitted:
     """Store a prepared draft inside a transaction, or confirm the memory that says the same.
 
-    The memory under its key, or that it refines, gets the words as a new version.
+    The memory under its key gets the words as a new version.
 
     Args:
         conn: in a transaction.
@@ -67,24 +67,21 @@ def store(
     """
     if item.draft.expected_version is not None:
         _require_version(conn, item)
-    match = matching.again(conn, item)
+    match = matching.find(conn, item.draft, item.text_hash, item.scope)
     if match is not None and _rests_elsewhere(conn, item, match.node):
         item = replace(item, text_hash=_hash_in_folder(item))
         twin = nodes.by_hash(conn, item.scope, item.text_hash, thing=False)
         match = Match(twin, matching.SAME) if twin is not None else None
-    if match is None or match.how in (matching.KEYED, matching.REFINES):
+    if match is None or match.how == matching.KEYED:
         dismissing.refuse(conn, item.text, actor=item.draft.origin, elsewhere=elsewhere)
         dismissing.lift(conn, [item.text], actor=item.draft.origin)
     if match is not None:
         known = match.node
         if match.how == matching.KEYED:
             return _reworded(conn, home, item, known, now)
-        if match.how == matching.REFINES:
-            done = store_over(conn, home, item, known, now, reason="said in more words")
-            return replace(done, why="goes on with what was said before")
         _refuse_other_key(item.draft, known)
         _refuse_other_sort(conn, item, known)
-        return _said_again(conn, home, item, known, now, within=match.how == matching.WITHIN)
+        return _said_again(conn, home, item, known, now)
     is_cool = item.draft.baseline or item.draft.stays
     tier = max(item.tier, HOT + 1) if is_cool else item.tier
     node = _made(item, now, id=home.new_id(), created_at=now, tier=tier)
@@ -379,9 +376,7 @@ def _add(making: Making, item: Ready, node: Node) -> set[str]:
     )
 
 
-def _said_again(
-    conn: Connection, home: Home, item: Ready, known: Node, now: datetime, *, within: bool
-) -> Admitted:
+def _said_again(conn: Connection, home: Home, item: Ready, known: Node, now: datetime) -> Admitted:
     if item.draft.baseline:
         rests_on = tuple(anchors.of_nodes(conn, [known.id]).get(known.id, ()))
         return Admitted(
@@ -399,14 +394,12 @@ def _said_again(
     agreements.offer(conn, [node.id])
     node_changes.learn(conn, node, item.where, now)
     lessons.learned(conn, home, node, item.draft.session, now)
-    if not within:
-        relating.relate(conn, home, node, item.entities, now, known=hold, others=True)
-    why = "said before, in more words" if within else "said before"
+    relating.relate(conn, home, node, item.entities, now, known=hold, others=True)
     return Admitted(
         node=node,
         anchors=rests_on,
         masked=item.masked,
         decision=SAME,
-        why=why,
+        why="said before",
         missing=item.missing,
     )

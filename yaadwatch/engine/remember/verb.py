@@ -12,7 +12,6 @@ from yaadwatch.engine import json_views
 from yaadwatch.engine.agent_files import package_scope
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts import overlapping
-from yaadwatch.engine.doubts.overlapping import Overlap
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.remember import matching, named_files, preparing, replacing, storing
 from yaadwatch.engine.remember.drafts import NEW, Admitted, Draft, Ready, clean_key, clean_kind
@@ -182,7 +181,7 @@ def admit(
         if space is None:
             return stored
         return [
-            replace(one, flagged=_flagged(conn, space, one)) if _is_stated(item) else one
+            _with_others(conn, space, one) if _is_stated(item) else one
             for one, item in zip(stored, ready, strict=True)
         ]
 
@@ -195,8 +194,11 @@ def _is_stated(item: Ready) -> bool:
     return not (draft.baseline or draft.has_id or draft.origin.startswith(matching.FILE))
 
 
-def _flagged(conn: Connection, space: Space, one: Admitted) -> tuple[Overlap, ...]:
-    return tuple(overlapping.flagged_beside(conn, space.worktree.id, one.node, one.anchors))
+def _with_others(conn: Connection, space: Space, one: Admitted) -> Admitted:
+    """Return what became of a draft with the memories that it may replace or repeat."""
+    flagged = overlapping.flagged_beside(conn, space.worktree.id, one.node, one.anchors)
+    alike = matching.alike(conn, one.node, one.anchors) if one.decision == NEW else ()
+    return replace(one, flagged=tuple(flagged), alike=tuple(alike))
 
 
 def _is_torn(conn: Connection, one: Admitted) -> bool:

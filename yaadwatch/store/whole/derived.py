@@ -20,9 +20,9 @@ def scratch() -> apsw.Connection:
 
 
 def empty_index(conn: apsw.Connection) -> None:
-    """Take every word out of the full-text index, and forget with which words nodes begin."""
+    """Take every word out of the full-text index, and forget the numbers of folded texts."""
     conn.execute("DELETE FROM nodes_fts")
-    conn.execute("UPDATE nodes SET begins = NULL")
+    conn.execute("UPDATE nodes SET folded = NULL")
 
 
 def drop_vectors(conn: apsw.Connection, ids: Iterable[str]) -> None:

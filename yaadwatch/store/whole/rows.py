@@ -43,7 +43,7 @@ STAYS: Final = {
     "embedding_models": "which models this machine has",
 }
 """Tables that are not exported, and why."""
-LEFT: Final = {"nodes": {"num", "text_hash", "summary", "begins"}, "sessions": {"num", "told_seq"}}
+LEFT: Final = {"nodes": {"num", "text_hash", "summary", "folded"}, "sessions": {"num", "told_seq"}}
 """Columns that are not exported: what they hold is made anew."""
 
 _READINGS_MAX: Final = 64
