@@ -19,7 +19,7 @@ from yaadwatch.store.sqlite import copies
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.sqlite.files import drop_logs, put_in_place
 from yaadwatch.store.truth import lookbacks
-from yaadwatch.store.whole import checks, imported
+from yaadwatch.store.whole import checks
 from yaadwatch.system import files, mounts
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitFailed
@@ -27,7 +27,6 @@ from yaadwatch.system.git.layout import Layout
 
 SNAPSHOTS = "snapshots"
 """The folder beside a store with the copies of people's files."""
-IMPORTS = "imports"
 """The folder beside a store with files as they came in an import."""
 DAMAGED = "damaged"
 """The folder beside a store into which `doctor` has a damaged one put, whole or in part; further
@@ -450,14 +449,10 @@ def _forget_lost(db: Database) -> None:
     A backup is the database alone, so one that was brought back names copies that were dropped
     after it was made.
     """
-    lost: dict[str, list[str]] = {SNAPSHOTS: [], IMPORTS: []}
-    for _, folder, file, _ in db.read(checks.copies):
-        if not (db.path.parent / folder / file).is_file():
-            lost[folder].append(file)
-
-    def commit(conn: Connection) -> None:
-        snapshots.drop(conn, lost[SNAPSHOTS])
-        imported.drop_files(conn, [Path(file).stem for file in lost[IMPORTS]])
-
-    if any(lost.values()):
-        db.write(commit)
+    lost = [
+        file
+        for _, folder, file, _ in db.read(checks.copies)
+        if not (db.path.parent / folder / file).is_file()
+    ]
+    if lost:
+        db.write(snapshots.drop, lost)

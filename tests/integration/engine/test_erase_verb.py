@@ -8,7 +8,6 @@ from datetime import timedelta
 import apsw
 import pytest
 from engine_world import every_byte_below, table
-from in_process import ask
 
 from yaadwatch import places
 from yaadwatch.engine import upkeep
@@ -21,7 +20,6 @@ from yaadwatch.store import meta
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth.erasing import OWN, STRUCTURE
 from yaadwatch.store.truth.erasing import WORDS as WORDS_OF
-from yaadwatch.store.whole import imported
 from yaadwatch.system import redacting
 
 SECRET = "Quuxbertha lives at Zanzibarstrasse 17 and calls herself Wolkenkuckuck"
@@ -245,7 +243,7 @@ def test_a_store_that_was_put_aside_as_damaged_is_dropped_only_if_it_holds_it(
     assert left(repo) == []
 
 
-@pytest.mark.parametrize("name", ["damaged", "imports", "snapshots"])
+@pytest.mark.parametrize("name", ["damaged", "snapshots"])
 def test_a_folder_of_ours_that_is_a_link_leads_to_nothing_that_is_erased(repo, world, name):
     """What is in the repository may come from somebody else."""
     memory = repo.remember(SECRET)
@@ -555,25 +553,6 @@ def test_a_memory_of_the_users_own_is_erased_from_the_users_store(repo):
 
     assert erase(repo, memory)["erased"] == [memory]
     assert left(repo) == []
-
-
-def test_files_that_were_imported_and_say_it_are_dropped_and_verify_finds_nothing(repo):
-    for name, said in (("says.md", SECRET), ("other.md", "Pagers are off at night")):
-        path = repo.path.parent / name
-        path.write_text(f"---\nid: {name[:5]}\n---\n{said}\n")
-        ask(repo, "import", path, "--format", "markdown")
-    kept = sorted((repo.store.parent / "imports").iterdir())
-    assert len(kept) == 2
-    with repo.db() as db:
-        memory = next(row[1] for row in table(db, "nodes") if row[5] == SECRET)
-
-    done = erase(repo, memory)
-
-    assert sorted((repo.store.parent / "imports").iterdir()) == kept[1:]
-    assert (done["backups"]["dropped"], done["remains"]) == (1, [])
-    with repo.db() as db:
-        assert sorted(one.size > 0 for one in db.read(imported.everything)) == [False, True]
-    assert verifying.verify(repo.home, repo.call)["findings"] == []
 
 
 def test_what_is_on_its_way_in_or_out_goes(repo):

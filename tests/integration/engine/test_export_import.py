@@ -147,7 +147,7 @@ def test_a_memory_of_long_ago_comes_in(full, how):
 
     answer = ask(there, "import", path, "--mine")
 
-    assert answer["left_out"] == []
+    assert {one["row"] for one in answer["left_out"]} <= {".archive, 2 pages"}
     assert there.show("old-1")["created_at"] == datetime(33, 4, 5, 6, 7, 8, tzinfo=UTC)
 
 
@@ -598,17 +598,6 @@ def test_pages_do_not_go_where_a_file_is(full):
     assert ran.status == 4
     assert f"{file.name} is no folder. Nothing was written" in " ".join(ran.err.split())
     assert file.read_text() == "theirs"
-
-
-@pytest.mark.parametrize("how", ["jsonl", "markdown", "store"])
-def test_the_files_of_one_import_are_exported_raw_only(full, how):
-    path = full.path.parent / "out"
-
-    ran = command(full, "export", path, "--format", how, "--import-id", "01234567")
-
-    assert ran.status == 2
-    assert f"raw exports, not {how}. Nothing was exported." in " ".join(ran.err.split())
-    assert not path.exists()
 
 
 def test_standard_output_gets_the_lines_alone(full):

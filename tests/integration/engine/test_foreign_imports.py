@@ -12,14 +12,11 @@ import pytest
 from engine_world import dump, every_byte_below
 from in_process import ask, command
 
-from yaadwatch.cli.inout import outside
-from yaadwatch.engine.inout import backups, verifying
+from yaadwatch.engine.inout import verifying
 from yaadwatch.engine.recall import verb as verb_of_recall
 from yaadwatch.engine.remember import verb
 from yaadwatch.engine.workspace import Call
-from yaadwatch.model.settings import TEXT_CHARS_MAX
-from yaadwatch.store import hot, nodes
-from yaadwatch.store.truth import versions
+from yaadwatch.store import nodes
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 PAGE = """---
@@ -178,8 +175,8 @@ def test_pages_that_come_twice_come_once_and_an_edited_one_is_a_new_version(full
     assert answer["counts"]["nodes"]["changed"] == 1
     assert living(full)["Mails are sent within two minutes"].version == 2
     assert "Tokens end after five minutes" in living(full)  # a person said so
-    (left,) = answer["left_out"]
-    assert "a person said it in other words" in left["reason"]
+    reasons = [one["reason"] for one in answer["left_out"]]
+    assert [one for one in reasons if "a person said it in other words" in one]
 
 
 def test_a_folder_is_brought_up_to_date_and_what_a_person_wrote_in_it_stays(full):
@@ -263,59 +260,17 @@ def test_pages_written_by_hand_come_in_once_with_what_their_header_says(full):
     assert (again["counts"]["nodes"]["new"], again["counts"]["nodes"]["same"]) == (0, 2)
 
 
-def test_pages_bring_back_what_was_said_before_and_what_was_forgotten(full):
-    memory = full.remember("Mails go out by `relay`", key="mail", attributes={"n": [1, None]})
-    full.edit(memory, "Mails go out by `relay`\r\nand by hand")
-    full.forget(full.remember("Faxes go out by hand"), "nobody has one")
+def test_earlier_versions_and_archived_memories_of_pages_stay_out_and_are_counted(full):
     folder = full.path.parent / "notes"
     ask(full, "export", folder, "--format", "markdown")
     there = other(full.world)
 
-    tried = ask(there, "import", folder, "--dry-run")
     answer = ask(there, "import", folder)
 
-    assert tried["counts"] == answer["counts"]
-    assert answer["counts"]["archived"] == {"new": 2}
-    assert answer["counts"]["versions"] == {"new": 2}
-    shown, before = there.show(memory), full.show(memory)
-    for field in ("text", "key", "attributes", "version", "updated_at"):
-        assert shown[field] == before[field]
-    assert [version["text"] for version in shown["versions"]] == [
-        "Mails go out by `relay`",
-        "Mails go out by `relay`\r\nand by hand",
-    ]
-    again = full.path.parent / "again"
-    ask(there, "export", again, "--format", "markdown")
-    assert files(again) == files(folder)
-    more = ask(there, "import", folder)["counts"]
-    assert more["archived"] == {"same": 2}
-    assert "versions" not in more
-    with there.db() as db:
-        (forgotten,) = (
-            node
-            for node in db.read(nodes.batch, after="", limit=9, archived=True)
-            if node.text == "Faxes go out by hand"
-        )
-    assert forgotten.archive_reason == "nobody has one"
-    assert there.restore(forgotten.id)["text"] == "Faxes go out by hand"
-
-
-def test_a_page_that_says_a_person_said_so_makes_nothing_a_persons(full):
-    folder = full.path.parent / "notes"
-    ask(full, "export", folder, "--format", "markdown")
-    (former,) = folder.rglob("v1.md")
-    before = former.read_text()
-    assert '\nby: "cli"\n' in before
-    former.write_text(before.replace('"created"', '"edited"'))
-    there = other(full.world)
-
-    ask(there, "import", folder)
-
-    memory = living(there)["Tokens end after five minutes"].id
-    with there.db() as db:
-        actors = [one.actor for one in db.read(versions.of_node, memory)]
-        assert not db.read(hot.is_persons, memory)
-    assert actors == ["import:cli", f"import:{folder.name}"]
+    assert sorted(living(there)) == sorted(living(full))
+    assert {node.version for node in living(there).values()} == {1}
+    assert [one["row"] for one in answer["left_out"]] == [".archive, 2 pages"]
+    assert "JSON Lines" in answer["left_out"][0]["reason"]
 
 
 ODD_HEADERS = {
@@ -329,7 +284,6 @@ ODD_HEADERS = {
     ),
     "a key that is none": ("key: 7", "new"),
     "a key that is a secret": (f"key: {TOKEN}", "new"),
-    "a version that is none": ("version: true", "new"),
 }
 
 
@@ -386,65 +340,17 @@ def test_a_page_whose_key_is_taken_comes_without_it(full):
     assert [one["row"] for one in answer["left_out"]] == ["a.md", "c.md"]
 
 
-def pages(folder, **said):
-    """Make a folder of pages; `said`: their headers, by the names of the files."""
-    for name, (header, text) in said.items():
-        path = folder / (".archive" if "of" in header else "") / f"{name}.md"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = "".join(f"{key}: {json.dumps(value)}\n" for key, value in header.items())
-        path.write_text(f"---\n{lines}---\n\n{text}\n")
-    (folder / outside.MANIFEST).write_text("{}")
-
-
 def test_of_two_pages_with_one_id_the_first_comes_and_the_other_is_told(full):
     folder = full.path.parent / "notes"
-    pages(
-        folder,
-        a=({"id": "mail", "version": 3}, "Mails go out by relay"),
-        b=({"id": "mail", "version": 3}, "Mails go out by hand"),
-        v1=({"of": "mail", "version": 1}, "Mails do not go out"),
-    )
+    folder.mkdir()
+    for name, text in (("a", "Mails go out by relay"), ("b", "Mails go out by hand")):
+        (folder / f"{name}.md").write_text(f'---\nid: "mail"\n---\n\n{text}\n')
     there = other(full.world)
 
     answer = ask(there, "import", folder)
 
     assert [one["row"] for one in answer["left_out"]] == ["b.md"]
-    assert answer["counts"]["versions"] == {"new": 1}
     assert there.show("mail")["text"] == "Mails go out by relay"
-
-
-def test_an_earlier_version_has_the_kind_of_its_memory_and_no_more_words_than_one(full):
-    folder = full.path.parent / "notes"
-    pages(
-        folder,
-        a=({"id": "mail", "version": 3}, "We decided that mails go out by relay"),
-        v1=({"of": "mail", "version": 1}, "Mails do not go out"),
-        v2=({"of": "mail", "version": 2}, "x" * (TEXT_CHARS_MAX + 1)),
-    )
-    there = other(full.world)
-
-    answer = ask(there, "import", folder)
-
-    assert [one["row"] for one in answer["left_out"]] == [".archive/v2.md"]
-    with there.db() as db:
-        kinds = db.read(lambda conn: conn.execute("SELECT kind FROM node_versions").fetchall())
-    assert kinds == [("decision",), ("decision",)]
-
-
-def test_what_is_archived_in_a_folder_and_in_use_here_stays_in_use(full):
-    folder = full.path.parent / "notes"
-    ask(full, "export", folder, "--format", "markdown")
-    with full.db() as db:
-        (old,) = db.read(nodes.batch, after="", limit=9, archived=True)
-    full.restore(old.id)
-
-    answer = ask(full, "import", folder)
-
-    assert old.text in living(full)
-    assert ["it is in use here" in one["reason"] for one in answer["left_out"]] == [True]
-    (folder / ".archive" / old.kind).joinpath("odd.md").write_text("---\nname: x\n---\ny\n")
-    reasons = {one["row"]: one["reason"] for one in ask(full, "import", folder)["left_out"]}
-    assert "when it was archived" in reasons[f".archive/{old.kind}/odd.md"]
 
 
 def test_a_hidden_folder_that_is_not_ours_is_not_read(full):
@@ -472,44 +378,14 @@ def test_secrets_in_pages_are_masked(full):
 def test_a_secret_in_a_page_is_masked_before_what_holds_it_is_cut_short(full):
     folder = full.path.parent / "cut"
     folder.mkdir()
-    header = {"name": "a", "id": "cut-1", "type": "spec", "archived": "2026-01-02T03:04:05.000Z"}
-    header |= {"reason": "r" * 985 + f" {TOKEN}", "tags": ["t" * 240 + f" {TOKEN}"]}
+    header = {"name": "a", "id": "cut-1", "type": "spec", "tags": ["t" * 240 + f" {TOKEN}"]}
     said = "".join(f"{name}: {json.dumps(value)}\n" for name, value in header.items())
-    (folder / ".archive").mkdir()
-    (folder / ".archive" / "a.md").write_text(f"---\n{said}---\n\nIt was so once.\n")
-    (folder / outside.MANIFEST).write_text("{}")
+    (folder / "a.md").write_text(f"---\n{said}---\n\nIt was so once.\n")
 
     ask(full, "import", folder)
 
-    shown = full.show("cut-1")
-    assert TOKEN[:8] not in json.dumps([shown["archive_reason"], shown["tags"]])
-    assert shown["archive_reason"].startswith("rrr")
-
-
-def test_the_files_of_an_import_come_back_byte_for_byte(full):
-    folder = full.path.parent / "mine"
-    (folder / "sub").mkdir(parents=True)
-    data = {"a.md": PAGE.encode() + b"\r\n\x00\xff odd bytes", "sub/b.md": b"\xef\xbb\xbf" * 3}
-    for name, content in data.items():
-        (folder / name).write_bytes(content)
-    done = ask(full, "import", folder)["import"]
-    back = full.path.parent / "back"
-
-    ask(full, "export", back, "--format", "raw", "--import-id", done[-8:])
-
-    assert {
-        path.relative_to(back).as_posix(): path.read_bytes()
-        for path in back.rglob("*")
-        if path.is_file()
-    } == data
-    kept = full.store.parent / "imports" / f"{done}.files"
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    assert command(full, "export", back, "--format", "raw").status == 2
-    assert command(full, "export", back, "--format", "raw", "--import-id", "nope").status == 1
-    kept.unlink()
-    assert {one["check"] for one in verifying.verify(full.home, full.call)["findings"]} == {
-        "copies"
-    }
+    assert full.show("cut-1")["tags"][0].startswith("ttt")
+    assert TOKEN[:8] not in json.dumps(full.show("cut-1")["tags"])
 
 
 def test_a_page_demotes_no_rule_of_a_person_and_gives_it_no_other_words(full):
@@ -531,24 +407,6 @@ def test_a_page_demotes_no_rule_of_a_person_and_gives_it_no_other_words(full):
     answer = ask(full, "import", folder)
     assert "a person said it in other words" in answer["left_out"][0]["reason"]
     assert full.show(rule)["text"] == "Prices are integers, always in cents"
-
-
-def test_a_backup_from_before_files_were_dropped_is_whole_when_it_is_brought_back(full):
-    folder = full.path.parent / "mine"
-    folder.mkdir()
-    (folder / "a.md").write_bytes(PAGE.encode())
-    done = ask(full, "import", folder)["import"]
-    backups.backup(full.home, full.call)
-    full.world.reopen()
-    for path in full.store.parent.glob("yaad.db*"):
-        path.unlink()
-    (full.store.parent / "imports" / f"{done}.files").unlink()
-
-    full.add(restore=True)
-
-    assert verifying.verify(full.home, full.call)["findings"] == []
-    (row,) = ask(full, "import", "--list")["imports"]
-    assert (row["id"], row["files"]) == (done, False)
 
 
 def test_a_dry_run_of_pages_counts_and_changes_nothing(full):
@@ -644,19 +502,6 @@ EDGES = (
 )
 
 
-def test_nothing_is_swept_up_where_the_folder_of_imports_is_a_link(full):
-    path = full.path.parent / "yaad.db"
-    yaad(path, NODES, EDGES).close()
-    letter = full.path.parent / "mine" / "letter.txt"
-    letter.parent.mkdir()
-    letter.write_text("Dear all")
-    (full.store.parent / "imports").symlink_to(letter.parent)
-
-    ask(full, "import", path)
-
-    assert letter.read_text() == "Dear all"
-
-
 def test_another_yaads_database_comes_in_and_stays_as_it_was(full):
     path = full.path.parent / "yaad.db"
     yaad(path, NODES, EDGES).close()
@@ -677,26 +522,20 @@ def test_another_yaads_database_comes_in_and_stays_as_it_was(full):
     assert not any(TOKEN in text for text in found)
     assert "Forgotten there" not in found
     assert found["A session over there"].kind != "session"
-    edges = full.show("a2")["edges"]
-    assert [(edge["kind"], edge["to"], edge["weight"]) for edge in edges if edge["to"] == "a5"] == [
-        ("led_to", "a5", 0.5)
-    ]
-    reasons = " ".join(one["reason"] for one in answer["left_out"])
-    assert "forgotten there" in reasons
-    assert "ends did not come" in reasons
+    told = {one["row"]: one["reason"] for one in answer["left_out"]}
+    assert told == {
+        "a6": "it was forgotten there",
+        "edges, 4 rows": "only memories are read from another Yaad",
+    }
     again = ask(full, "import", path)["counts"]
-    assert (again["nodes"]["new"], again["edges"]["new"]) == (0, 0)
+    assert again["nodes"]["new"] == 0
 
 
-@pytest.mark.parametrize(
-    ("where", "before"),
-    [("tags", before) for before in range(30, 62, 4)]
-    + [("source_agent", before) for before in range(166, 198, 4)],
-)
-def test_a_secret_at_the_end_of_what_is_cut_is_no_half_secret_here(full, where, before):
+@pytest.mark.parametrize("before", range(30, 62, 4))
+def test_a_secret_at_the_end_of_what_is_cut_is_no_half_secret_here(full, before):
     path = full.path.parent / "yaad.db"
-    said = "x" * before + f" {TOKEN}"
-    yaad(path, [NODES[0] | {where: json.dumps([said]) if where == "tags" else said}]).close()
+    tag = "x" * before + f" {TOKEN}"
+    yaad(path, [NODES[0] | {"tags": json.dumps([tag])}]).close()
 
     ask(full, "import", path)
 
@@ -722,67 +561,28 @@ def test_a_key_of_another_yaad_stays_a_key(full):
     assert not any(TOKEN in str(node.key) for node in living(full).values())
 
 
-EVERY_TABLE = f"""
-DROP TABLE node_versions;
-CREATE TABLE node_versions (node_id TEXT, version INTEGER, content TEXT, changed_at DATETIME,
-    changed_by TEXT, reason TEXT, PRIMARY KEY (node_id, version));
-CREATE TABLE embeddings (node_id TEXT PRIMARY KEY, vector BLOB, model TEXT);
-CREATE TABLE sessions (id TEXT PRIMARY KEY, project TEXT, started_at DATETIME, ended_at DATETIME,
-    summary TEXT, agent TEXT);
-CREATE TABLE file_watch (file_path TEXT, node_id TEXT, git_hash TEXT);
-CREATE TABLE replay_events (id INTEGER PRIMARY KEY, session_id TEXT NOT NULL, data TEXT NOT NULL);
-CREATE TABLE access_log (id INTEGER PRIMARY KEY, node_id TEXT NOT NULL);
-INSERT INTO node_versions VALUES
-    ('a1', 1, 'Use npm', '2025-03-01T01:02:03.4Z', 'claude', 'first words'),
-    ('a1', 2, 'Use yarn', '2025-03-02 01:02:03', 'ada', 'npm hoists; {TOKEN}'),
-    ('a3', 1, 'src/old.py', '2025-03-02 01:02:03', 'ada', ''),
-    ('nobody', 1, 'Said by nobody', '2025-03-02 01:02:03', 'ada', ''),
-    ('a2', 1, NULL, NULL, NULL, NULL);
-INSERT INTO embeddings VALUES ('a1', x'00', 'm'), ('a2', x'00', 'm');
-INSERT INTO sessions VALUES ('s1', 'p', '2025-03-04', NULL, 'Also a node', 'claude'),
-    ('s2', 'p', '2025-03-04 01:00:00', '2025-03-05 02:00:00', 'Moved logins to jose', 'claude'),
-    ('s3', 'p', '2025-03-04', NULL, NULL, 'codex');
-INSERT INTO file_watch VALUES ('src/net.py', 'a1', 'abc'), ('gone.py', 'a1', 'abc'),
-    ('/etc/passwd', 'a2', 'abc'), ('../out.py', 'a2', 'abc'), ('src/net.py', 'nobody', 'abc');
-INSERT INTO replay_events VALUES (1, 's1', 'x');
-INSERT INTO access_log VALUES (1, 'a1'), (2, 'a1');
+EVERY_TABLE = """
+INSERT INTO node_versions VALUES ('a1', 'Use npm'), ('a1', 'Use yarn');
+CREATE TABLE sessions (id TEXT PRIMARY KEY, summary TEXT);
+INSERT INTO sessions VALUES ('s2', 'Moved logins to jose');
+CREATE TABLE "odd "" name" (a);
+INSERT INTO "odd "" name" VALUES (1);
+CREATE TABLE empty (a);
 """
 
 
-@pytest.fixture
-def every_table(full):
+def test_other_tables_of_that_database_are_not_read_and_named_with_their_rows(full):
     path = full.path.parent / "yaad.db"
-    rows = [row | {"source_agent": "claude", "version": 3} for row in NODES[:1]]
-    links = [row | {"metadata": '{"why": "both loop"}'} for row in EDGES[:1]]
-    yaad(path, [*rows, *NODES[1:]], [*links, *EDGES[1:]], more=EVERY_TABLE).close()
-    return path
+    yaad(path, NODES[:1], EDGES[:1], more=EVERY_TABLE).close()
 
+    answer = ask(full, "import", path)
 
-def test_of_another_yaads_database_every_table_comes_or_is_told(full, every_table):
-    answer = ask(full, "import", every_table)
-
-    pnpm = full.show("a1")
-    assert pnpm["version"] == 3
-    assert pnpm["attributes"] == {"agent": "claude"}
-    said = [(row["version"], row["text"], row["by"]) for row in pnpm["versions"]]
-    assert said[:2] == [(1, "Use npm", "import claude"), (2, "Use yarn", "import ada")]
-    assert TOKEN not in str(pnpm)
-    [_, yarn, *_] = ask(full, "history", "a1")["versions"]
-    assert (yarn["change"], yarn["reason"][:12]) == ("edited", "npm hoists; ")
-    assert TOKEN not in yarn["reason"]
-    assert [row["path"] for row in pnpm["anchors"]] == ["src/net.py"]
-    [led] = [row for row in full.show("a2")["edges"] if row["kind"] == "led_to"]
-    assert led["attributes"] == {"why": "both loop"}
-    session = living(full)["Moved logins to jose"]
-    assert (session.id, session.tags, session.created_at.day) == ("s2", ("session",), 5)
-    assert "Also a node" not in living(full)  # the node of that session came
-    told = {one["row"]: one["reason"] for one in answer["left_out"]}
-    assert {"embeddings, 2 rows", "replay_events, 1 row", "access_log, 2 rows"} <= told.keys()
-    assert told["earlier versions of nobody"] == "that memory is not among them"
-    assert sum(row == "an earlier version" for row in told) == 1
-    absent = [row for row, reason in told.items() if "not in this work tree" in reason]
-    assert sorted(absent) == ["a file of a1", "a file of a2"]
-    assert answer["counts"]["versions"] == {"new": 2}
+    assert [one["row"] for one in answer["left_out"]] == [
+        "edges, 1 row",
+        "node_versions, 2 rows",
+        'odd " name, 1 row',
+        "sessions, 1 row",
+    ]
     assert verifying.verify(full.home, full.call)["findings"] == []
 
 
@@ -814,20 +614,21 @@ def test_a_database_of_a_project_that_stood_elsewhere_comes_whole(full):
     assert ask(full, "import", path)["counts"]["nodes"]["new"] == 2
 
 
-def test_a_dry_run_of_another_yaads_database_says_what_the_real_one_does(full, every_table):
+def test_a_dry_run_of_another_yaads_database_says_what_the_real_one_does(full):
+    path = full.path.parent / "yaad.db"
+    yaad(path, NODES, EDGES, more=EVERY_TABLE).close()
     with full.db() as db:
         before = dump(db)
-    tried = ask(full, "import", every_table, "--dry-run")
+    tried = ask(full, "import", path, "--dry-run")
     with full.db() as db:
         assert dump(db) == before
-    done = ask(full, "import", every_table)
+    done = ask(full, "import", path)
 
     assert tried["counts"] == done["counts"]
     assert tried["left_out"] == done["left_out"]
     assert tried["masked"] == done["masked"]
-    again = ask(full, "import", every_table)["counts"]
-    assert again["nodes"]["new"] == again["nodes"]["changed"] == again["edges"]["new"] == 0
-    assert "versions" not in again
+    again = ask(full, "import", path)["counts"]
+    assert again["nodes"]["new"] == again["nodes"]["changed"] == 0
 
 
 def test_what_is_only_in_the_log_of_that_database_comes_too(full):

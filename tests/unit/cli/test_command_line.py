@@ -63,7 +63,7 @@ LINES = {
     "gaps": "gaps approve how do we deploy --reason asked",
     "tag": "tag ab12 --add auth",
     "upkeep": "upkeep --dry-run",
-    "export": "export memories.jsonl --format markdown --import-id ab12 --user --force",
+    "export": "export memories.jsonl --format markdown --user --force",
     "import": "import memories.jsonl --format yaad --dry-run --user --list",
     "embed": "embed enable minilm --wait --json",
     "verify": "verify --user --repair",

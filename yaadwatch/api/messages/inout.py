@@ -5,7 +5,7 @@ from typing import Final
 
 from yaadwatch.api.messages.checks import NAME_CHARS_MAX, check_length
 
-EXPORTS: Final = ("jsonl", "markdown", "raw", "store")
+EXPORTS: Final = ("jsonl", "markdown", "store")
 IMPORTS: Final = ("jsonl", "markdown", "agent-file", "yaad", "store")
 
 
@@ -15,7 +15,6 @@ class Export:
 
     format: str = "jsonl"
     user: bool = False
-    import_id: str | None = None
     upload: str | None = None
     after: int = 0
 

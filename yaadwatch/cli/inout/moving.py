@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
-EXPORTS = ("jsonl", "markdown", "raw", "store")
+EXPORTS = ("jsonl", "markdown", "store")
 IMPORTS = ("jsonl", "markdown", "agent-file", "yaad", "store")
 _TOLD = 20
 _EXPORT_MORE = """\
@@ -27,16 +27,16 @@ Formats:
 jsonl     everything, one JSON object a line; importing it gives an equal store
 markdown  a folder with a page for each memory, an index, Obsidian links and
           earlier versions in .archive; pages that you wrote are left alone
-raw       the files of one import as they came, byte for byte (--import-id)
 store     a single file: the store itself, compact, to take elsewhere
 To read it in again: yaadwatch import"""
 _IMPORT_MORE = """\
 A folder is read as markdown pages, .jsonl as an export, a database as the store
-of yaadwatch or of another Yaad, any other file as an agent file. Nothing is
-imported twice. What it says counts as the import's until you approve it
-(yaadwatch review), unless you say with --mine that it is your own export. What
-is here already stays; conflicts are listed. Secrets are masked. Either
-everything is imported or nothing."""
+of yaadwatch or of another Yaad, any other file as an agent file. An export or a
+store brings everything, the others bring living memories. Nothing is imported
+twice. What it says counts as the import's until you approve it (yaadwatch
+review), unless you say with --mine that it is your own export. What is here
+already stays; conflicts are listed. Secrets are masked. Either everything is
+imported or nothing."""
 
 
 def add_export(commands: Commands) -> Parser:
@@ -56,7 +56,6 @@ def add_export(commands: Commands) -> Parser:
         "target", metavar="PATH", type=file_name, help="a file or folder; - is standard output"
     )
     command.add_argument("--format", choices=EXPORTS, default="jsonl", help="default: jsonl")
-    command.add_argument("--import-id", metavar="ID", help="which import's files, of raw")
     command.add_argument(
         "--user", action="store_true", help="your own store instead of the project's"
     )
@@ -68,7 +67,7 @@ def add_export(commands: Commands) -> Parser:
 
 def export(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Write what the daemon hands out, a piece at a time."""
-    folders = args.format in ("markdown", "raw")
+    folders = args.format == "markdown"
     if args.target == "-" and folders:
         raise YaadError(
             Code.BAD_REQUEST,
@@ -82,7 +81,6 @@ def export(args: Namespace, client: "Client", terminal: Terminal) -> int:
             os.path.abspath(args.target),
             outside.files(pieces),
             force=args.force,
-            ours=args.format == "markdown",
         )
         answer = {"path": os.path.abspath(args.target), "format": args.format} | done
     elif args.target == "-":
@@ -122,11 +120,7 @@ def _pieces(
     """Yield what the daemon hands out."""
     import base64
 
-    fields: dict[str, object] = {
-        "format": args.format,
-        "user": args.user,
-        "import_id": args.import_id,
-    }
+    fields: dict[str, object] = {"format": args.format, "user": args.user}
     while True:
         answer = client.call("export", **fields)
         counts.update(answer["counts"])
@@ -217,7 +211,6 @@ def _list(args: Namespace, client: "Client", terminal: Terminal) -> int:
             str(one["at"])[:16].replace("T", " "),
             str(one["format"]),
             str(one["source"]),
-            "files kept" if one["files"] else "",
         )
         for one in answer["imports"]
     ]

@@ -125,7 +125,7 @@ def write_file(path: str, pieces: "Iterable[bytes]", *, force: bool) -> int:
 
 
 def write_folder(
-    folder: str, found: "Iterable[tuple[str, bytes]]", *, force: bool, ours: bool
+    folder: str, found: "Iterable[tuple[str, bytes]]", *, force: bool
 ) -> "dict[str, object]":
     """Write files below a folder; those that we did not write, or that were edited, stay.
 
@@ -135,7 +135,6 @@ def write_folder(
         folder: made when it is missing.
         found: path, relative with '/', and content of each.
         force: write over those that we wrote and somebody edited.
-        ours: keep a list of what we wrote; without it no file is written over at all.
 
     Raises:
         YaadError: REFUSED when it is a link, or no folder; UNAVAILABLE when a file cannot be
@@ -145,7 +144,7 @@ def write_folder(
         raise _refused(folder, "is a link")
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise _refused(folder, "is no folder")
-    known = _manifest(folder) if ours else {}
+    known = _manifest(folder)
     now: dict[str, str] = {}
     written, same, left_alone = 0, 0, []
     for name, data in found:
@@ -165,12 +164,11 @@ def write_folder(
                 _replace(path, [data])
             written += 1
         now[name] = digest
-    removed = _remove_former(folder, known, now) if ours else 0
-    if ours:
-        with _Writing(folder):
-            text = json.dumps({"files": now}, indent=0, sort_keys=True)
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-            _replace(os.path.join(folder, MANIFEST), [text.encode()])
+    removed = _remove_former(folder, known, now)
+    with _Writing(folder):
+        text = json.dumps({"files": now}, indent=0, sort_keys=True)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        _replace(os.path.join(folder, MANIFEST), [text.encode()])
     return {"written": written, "same": same, "removed": removed, "left_alone": left_alone}
 
 

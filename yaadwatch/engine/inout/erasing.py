@@ -18,8 +18,8 @@ from yaadwatch.core.quoting import quoted
 from yaadwatch.core.wording import words_hash
 from yaadwatch.engine import node_changes
 from yaadwatch.engine.authority import dismissing
-from yaadwatch.engine.identity import DAMAGED, IMPORTS, SNAPSHOTS
-from yaadwatch.engine.inout import incoming, spool
+from yaadwatch.engine.identity import DAMAGED, SNAPSHOTS
+from yaadwatch.engine.inout import spool
 from yaadwatch.engine.learning import current, session_text
 from yaadwatch.engine.store_lookup import Held, Shelf, Shelves, shelves
 from yaadwatch.engine.syncing import tree as syncing
@@ -37,7 +37,6 @@ from yaadwatch.store.sessions import doings
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import dismissals, erasing, proposals, versions
 from yaadwatch.store.truth.erasing import INSTEAD
-from yaadwatch.store.whole import imported
 from yaadwatch.system import redacting
 
 USER = "user"
@@ -93,11 +92,6 @@ class _Place:
         return self.store.parent / SNAPSHOTS
 
     @property
-    def imports(self) -> Path:
-        """Return the folder of what imports brought."""
-        return self.store.parent / IMPORTS
-
-    @property
     def damaged(self) -> Path:
         """Return the folder into which `doctor` has a damaged store put."""
         return self.store.parent / DAMAGED
@@ -105,7 +99,7 @@ class _Place:
     def files(self) -> Iterator[Path]:
         """Yield every file in which words of the store may stand, its own and its log included."""
         yield from sorted(self.store.parent.glob(f"{self.store.name}*"))
-        for folder in (self.snapshots, self.imports, self.damaged):
+        for folder in (self.snapshots, self.damaged):
             yield from _beside(folder)
         for folder in (self.backups, places.log_file().parent):
             yield from redacting.files_below(folder)
@@ -343,7 +337,6 @@ def _reword(conn: Connection, node: Node, quoted: Sequence[str], now: datetime) 
 def _copies(db: Database, place: _Place, words: _Words, done: _Done) -> None:
     """Take it out of backups, copies of agent files and logs; what was done already is left."""
     _snapshots(db, place.snapshots, words, done)
-    _imports(db, place.imports, words, done)
     beside = sorted(place.store.parent.glob(f"{place.store.name}.*"))
     for path in (
         *beside,
@@ -400,31 +393,6 @@ def _snapshots(db: Database, folder: Path, words: _Words, done: _Done) -> None:
     done.snapshots += len(gone)
 
 
-def _imports(db: Database, folder: Path, words: _Words, done: _Done) -> None:
-    """Drop the files that imports brought and that say it; that they were imported stays noted."""
-    gone = []
-    for path in _beside(folder):
-        with _told(path):
-            if _import_holds(path, words):
-                path.unlink()
-                gone.append(path.stem)
-                done.dropped += 1
-    db.write(imported.drop_files, gone)
-
-
-def _import_holds(path: Path, words: _Words) -> bool:
-    """Return whether what an import brought says it: each of its files, as it came."""
-    if _says(path.read_bytes(), words):
-        return True
-    try:
-        return any(
-            _says(name.encode("utf-8", "surrogatepass") + b"\n" + data, words)
-            for name, data in incoming.given_files(path)
-        )
-    except YaadError:
-        return False  # it is not what a client sends; its bytes were looked at
-
-
 def _holds(path: Path, words: _Words) -> bool:
     """Return whether a file says it, with its line breaks anywhere, its secrets masked or not."""
     return _says(path.read_bytes(), words)
@@ -443,8 +411,7 @@ def _remains(place: _Place, words: _Words) -> list[str]:
     found = []
     for path in place.files():
         with contextlib.suppress(FileNotFoundError):
-            within = place.imports in path.parents and _import_holds(path, words)
-            if within or redacting.holds(path, words.raw) or _lies_damaged(path, words):
+            if redacting.holds(path, words.raw) or _lies_damaged(path, words):
                 found.append(str(path))
     return found + [str(path) for path in spool.left()]
 

@@ -1,4 +1,4 @@
-"""What goes out of a store: lines, pages, a single file, or files as they once came in.
+"""What goes out of a store: lines, pages, or a single file.
 
 It is written down whole first, as the store is at one moment, then handed out a piece at a time;
 who asked for it writes the files, with their own rights.
@@ -7,15 +7,12 @@ who asked for it writes the files, with their own rights.
 import base64
 import json
 from collections.abc import Callable, Mapping
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
-from yaadwatch.engine.inout import imports, lines, pages, spool
+from yaadwatch.engine.inout import lines, pages, spool
 from yaadwatch.engine.inout.spool import Spool
 from yaadwatch.engine.inout.stores import Meant, meant
 from yaadwatch.engine.workspace import Call, Home
-from yaadwatch.model.errors import Code, YaadError
-
-FORMATS: Final = ("jsonl", "markdown", "raw", "store")
 
 
 def export(
@@ -24,7 +21,6 @@ def export(
     *,
     format: str = "jsonl",
     user: bool = False,
-    import_id: str | None = None,
     upload: str | None = None,
     after: int = 0,
 ) -> dict[str, object]:
@@ -33,14 +29,13 @@ def export(
     Args:
         home: what may be reached.
         call: whose project.
-        format: jsonl, markdown, raw or store.
+        format: jsonl, markdown or store.
         user: the user store instead.
-        import_id: of `raw`: which import's files.
         upload: what the first piece said, to ask for another one.
         after: where that begins.
 
     Raises:
-        YaadError: NOT_FOUND (no watched project here, no such import or export), BAD_REQUEST,
+        YaadError: NOT_FOUND (no watched project here, no such export), BAD_REQUEST,
             UNAVAILABLE when it cannot be written down.
     """
     counts: Mapping[str, int] = {}
@@ -48,7 +43,7 @@ def export(
         made = spool.make(home.clock)
         try:
             with meant(home, call, user=user) as store:
-                counts = _fill(home, store, made, format, import_id)
+                counts = _fill(home, store, made, format)
         except BaseException:
             made.drop()
             raise
@@ -66,26 +61,10 @@ def export(
     }
 
 
-def _fill(
-    home: Home, store: Meant, made: Spool, format: str, import_id: str | None
-) -> Mapping[str, int]:
-    if import_id is not None and format != "raw":
-        raise YaadError(
-            Code.BAD_REQUEST,
-            f"The files of one import are what raw exports, not {format}. Nothing was exported.",
-            hint="Add --format raw, or leave --import-id out.",
-        )
+def _fill(home: Home, store: Meant, made: Spool, format: str) -> Mapping[str, int]:
     if format == "store":
         store.db.backup(made.path())
         return {}
-    if format == "raw":
-        if import_id is None:
-            raise YaadError(
-                Code.BAD_REQUEST,
-                "Which import's files? Nothing was exported.",
-                hint="What was imported: yaadwatch import --list",
-            )
-        return imports.give_back(store, made.path(), import_id)
     fillers: dict[str, Callable[[BinaryIO], Mapping[str, int]]] = {
         "jsonl": lambda stream: lines.write(store, stream, home.clock.now()),
         "markdown": lambda stream: _pages(store, stream),

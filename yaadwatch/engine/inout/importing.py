@@ -9,9 +9,8 @@ from typing import Any, Final
 
 from yaadwatch.core import privacy, text
 from yaadwatch.engine import budget
-from yaadwatch.engine.inout import imports, incoming, incoming_history, lines, pages, spool
+from yaadwatch.engine.inout import incoming, lines, pages, spool
 from yaadwatch.engine.inout.incoming import Coming, Memory, Relation
-from yaadwatch.engine.inout.incoming_history import ORIGIN, Taken
 from yaadwatch.engine.inout.row_import import TOLD_MAX, Told
 from yaadwatch.engine.inout.spool import Spool
 from yaadwatch.engine.inout.stores import Meant, meant
@@ -28,10 +27,6 @@ from yaadwatch.store.sqlite.database import Database, Role
 from yaadwatch.store.sqlite.faults import is_damage
 from yaadwatch.store.whole import imported
 from yaadwatch.store.whole.imported import Import
-
-FILES: Final = ("markdown", "agent-file")
-"""Formats whose files are kept as they came."""
-
 
 LINES: Final = ("jsonl", "store")
 """Formats of our own: rows as they are, not memories to be judged."""
@@ -117,7 +112,14 @@ def take_in(
 def listed(home: Home, call: Call, *, user: bool = False) -> dict[str, object]:
     """Return what was imported, the newest first; the answer is Imports."""
     with meant(home, call, user=user) as store:
-        return {"imports": imports.listed(store)}
+        rows = store.db.read(imported.everything)
+    return {
+        "imports": [
+            {"id": one.id, "at": one.at, "format": one.format, "source": one.source}
+            | {"counts": one.counts}
+            for one in rows
+        ]
+    }
 
 
 def _import(home: Home, call: Call, made: Spool, job: _Job, *, user: bool) -> dict[str, object]:
@@ -141,7 +143,7 @@ def _lines(store: Meant, path: Path, job: _Job) -> dict[str, object]:
     def change(conn: Connection) -> dict[str, object]:
         foreign = "" if job.mine else job.name
         told = _row(lines.read(conn, store, path, job.now, foreign=foreign))
-        _note(conn, told, job, None)
+        _note(conn, told, job)
         return told
 
     return store.db.rehearse(change) if job.dry_run else store.db.write(change)
@@ -165,20 +167,16 @@ def _foreign(home: Home, call: Call, store: Meant, made: Spool, job: _Job) -> di
         found = read[job.format]()
     known = store.db.read(_alike, found.memories)
     store.db.read(_free_keys, found)
-    runs: list[Taken] = []  # the last one counts: a transaction may be made again
-    answer: dict[str, Any] = inject.inject_and(
+    answer: dict[str, Any] = inject.inject_all(
         home,
-        Call(folder=call.folder, origin=f"{ORIGIN}:{job.name}"),
-        lambda conn, made: runs.append(incoming_history.take(conn, found, made, job.now)),
+        Call(folder=call.folder, origin=f"import:{job.name}"),
         nodes=[_node(one, job.now) for one in _once(found.memories, known)],
-        edges=_edges(found.relations, known, job.now),
-        files={one.id: one.files for one in found.memories if one.files},
+        edges=_edges(found.relations, known),
         dry_run=job.dry_run,
     )
-    taken = runs[-1]
-    counts = {"nodes": dict(answer["nodes"]), "edges": dict(answer["edges"]), **taken.counts}
+    counts = {"nodes": dict(answer["nodes"]), "edges": dict(answer["edges"])}
     counts["nodes"]["merged"] = len(known)
-    left_out = [*found.left_out, *(_left(one) for one in answer["left_out"]), *taken.left_out]
+    left_out = [*found.left_out, *(_left(one) for one in answer["left_out"])]
     told: dict[str, object] = {
         "counts": counts,
         "conflicts": [],
@@ -186,27 +184,22 @@ def _foreign(home: Home, call: Call, store: Meant, made: Spool, job: _Job) -> di
         "left_out_count": len(left_out),
         "misread": found.misread[:TOLD_MAX],
         "misread_count": len(found.misread),
-        "masked": len(answer["masked"]) + taken.masked,
+        "masked": len(answer["masked"]),
     }
     if not job.dry_run:
-        kept = imports.keep(store, job.id, made.path()) if job.format in FILES else None
-        store.db.write(_note, told, job, kept)
-        imports.sweep(store)
+        store.db.write(_note, told, job)
     return told
 
 
-def _note(conn: Connection, told: Mapping[str, Any], job: _Job, kept: Path | None) -> None:
-    size, digest = imports.described(kept)
+def _note(conn: Connection, told: Mapping[str, Any], job: _Job) -> None:
     row = Import(
         id=job.id,
         at=job.now,
         format=job.format,
         source=privacy.mask(job.source).text[:200],
         counts=told["counts"],
-        size=size,
-        digest=digest,
     )
-    imported.add(conn, row, kept_max=imports.KEPT_MAX)
+    imported.add(conn, row)
 
 
 def _row(told: Told) -> dict[str, object]:
@@ -273,24 +266,16 @@ def _node(one: Memory, now: datetime) -> GivenNode:
     )
 
 
-def _edges(
-    relations: Sequence[Relation], known: Mapping[str, str], now: datetime
-) -> list[GivenEdge]:
-    done: dict[tuple[str, str, str], GivenEdge] = {}
-    for one in relations:
-        start, end = known.get(one.start, one.start), known.get(one.end, one.end)
-        kind = incoming.usable_edge_kind(one.kind)
-        if start != end:
-            created = min(one.created, now).isoformat() if one.created is not None else None
-            done[start, kind, end] = GivenEdge(
-                from_=start,
-                kind=kind,
-                to=end,
-                weight=one.weight,
-                attributes=dict(one.attributes) or None,
-                created_at=created,
-            )
-    return list(done.values())
+def _edges(relations: Sequence[Relation], known: Mapping[str, str]) -> list[GivenEdge]:
+    ends = {
+        (known.get(one.start, one.start), one.kind, known.get(one.end, one.end))
+        for one in relations
+    }
+    return [
+        GivenEdge(from_=start, kind=incoming.usable_edge_kind(kind), to=end)
+        for start, kind, end in sorted(ends)
+        if start != end
+    ]
 
 
 @contextmanager

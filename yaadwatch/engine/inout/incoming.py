@@ -6,8 +6,7 @@ Nothing of it is believed: texts are masked, kinds and ids made to fit, times to
 import base64
 import binascii
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -22,14 +21,12 @@ from yaadwatch.model.edges import canonical_kind as edge_kind
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import THINGS, canonical_key, canonical_kind
 from yaadwatch.model.settings import (
-    ANCHORS_PER_NODE_MAX,
     ID_CHARS_MAX,
     NODE_ATTRIBUTES_BYTES_MAX,
     TAGS_MAX,
     TEXT_CHARS_MAX,
 )
 from yaadwatch.model.times import instant
-from yaadwatch.store.connection import Connection
 from yaadwatch.store.whole import yaad
 
 _NAME_CHARS_MAX: Final = 200
@@ -40,24 +37,10 @@ MEMORIES_MAX: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Former:
-    """What a memory said before: the version of that number; `by`: who made it so."""
-
-    number: int
-    at: datetime | None
-    change: str
-    by: str
-    kind: str | None
-    text: str
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """A memory on its way in; `name`: what relations call it, and what is told of it.
 
-    One that stays `apart` is no other one that comes with it and reads alike. `version`, `updated`
-    and `archived`, with its reason, are where it had come to. `files`: what it was linked with.
+    One that stays `apart` is no other one that comes with it and reads alike.
     """
 
     id: str
@@ -71,11 +54,6 @@ class Memory:
     pinned: bool = False
     created: datetime | None = None
     apart: bool = False
-    version: int = 1
-    updated: datetime | None = None
-    archived: datetime | None = None
-    reason: str | None = None
-    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,22 +63,16 @@ class Relation:
     start: str
     kind: str
     end: str
-    weight: float = 1.0
-    created: datetime | None = None
-    attributes: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
 class Coming:
     """Everything on its way in, and what was left out and why.
 
-    `archived` are memories that were forgotten already; `former` is what each said before, by id.
     `misread` is what was taken for something else than it may have been meant as.
     """
 
     memories: list[Memory] = field(default_factory=list)
-    archived: list[Memory] = field(default_factory=list)
-    former: dict[str, list[Former]] = field(default_factory=dict)
     relations: list[Relation] = field(default_factory=list)
     left_out: list[dict[str, object]] = field(default_factory=list)
     misread: list[dict[str, object]] = field(default_factory=list)
@@ -124,8 +96,8 @@ class Coming:
         if reason:
             self.leave(memory.name, reason)
         else:
-            (self.memories if memory.archived is None else self.archived).append(memory)
-        if len(self.memories) + len(self.archived) > MEMORIES_MAX:
+            self.memories.append(memory)
+        if len(self.memories) > MEMORIES_MAX:
             raise YaadError(
                 Code.TOO_LARGE,
                 f"There are more than {MEMORIES_MAX} memories; nothing was imported.",
@@ -148,8 +120,6 @@ def unfit(memory: Memory) -> str:
     attributes = json.dumps(privacy.mask_tree(dict(memory.attributes)), ensure_ascii=False)
     if len(attributes.encode()) > NODE_ATTRIBUTES_BYTES_MAX:
         return f"its attributes have more than {NODE_ATTRIBUTES_BYTES_MAX} bytes"
-    if memory.archived is not None and memory.kind is None:
-        return "it does not say of which kind it was"
     return ""
 
 
@@ -177,138 +147,45 @@ def of_agent_file(home: Home, path: Path) -> Coming:
 
 
 def of_yaad(path: Path, root: Path) -> Coming:
-    """Return what the database of another Yaad says; of one that many projects share, what is of
-    the project at `root`, and of none.
+    """Return the living memories in the database of another Yaad.
+
+    Of a database that many projects share, those of the project at `root` and of none.
 
     Raises:
-        YaadError: UNAVAILABLE when it is none.
+        YaadError: BAD_REQUEST when it is none; UNAVAILABLE when it is damaged.
     """
     coming = Coming()
     with yaad.opened(path) as conn:
-        others = _others(conn, root)
-        things = _take_nodes(coming, conn, others)
-        known = {one.id for one in coming.memories}
-        _take_sessions(coming, conn, known | things, others)
-        _take_edges(coming, conn, known, things)
-        for what, reason in yaad.left(conn):
-            coming.leave(what, reason)
-    return coming
-
-
-def _others(conn: Connection, root: Path) -> set[str]:
-    """Return the projects that a database is of besides the one at `root`; none if not of that."""
-    named = {one.project for one in yaad.nodes(conn) if not isinstance(one, str)}
-    here = {str(root), root.name}
-    return set() if here.isdisjoint(named) else named - here - {""}
-
-
-def _take_nodes(coming: Coming, conn: Connection, others: set[str]) -> set[str]:
-    """Take the nodes with what they said before; return the ids of files and entities."""
-    former, files = _former(coming, conn), defaultdict(list)
-    things = set()
-    for node, name in yaad.watched(conn):
-        files[node].append(name)
-    for old in yaad.nodes(conn):
-        if isinstance(old, str):
-            coming.leave("a node", old)
-            continue
-        kind = usable_kind(old.kind)
-        if kind in THINGS:
-            things.add(old.id)  # found anew in the texts
-            former.pop(old.id, None)
-        elif old.archived or old.project in others:
-            reason = "it was forgotten there" if old.archived else f"it is of {old.project}"
-            coming.leave(old.id, privacy.mask(reason).text[:_NAME_CHARS_MAX])
-            former.pop(old.id, None)
-        else:
-            before = former.get(old.id, ())
-            coming.add(
-                Memory(
+        rows = list(yaad.nodes(conn))
+        named = {one.project for one in rows if not isinstance(one, str)}
+        here = {str(root), root.name}
+        others = set() if here.isdisjoint(named) else named - here - {""}
+        for old in rows:
+            if isinstance(old, str):
+                coming.leave("a node", old)
+            elif (kind := usable_kind(old.kind)) in THINGS:
+                continue  # files and entities are found anew in the texts
+            elif old.archived or old.project in others:
+                reason = "it was forgotten there" if old.archived else f"it is of {old.project}"
+                coming.leave(old.id, privacy.mask(reason).text[:_NAME_CHARS_MAX])
+            else:
+                memory = Memory(
                     id=old.id,
                     name=old.id,
                     text=old.text,
                     kind=kind,
                     tier=old.tier,
                     key=usable_key(old.key),
-                    tags=_cut(old.tags, _TAG_CHARS_MAX)[:TAGS_MAX],
-                    attributes=_by(old.agent),
-                    pinned=old.pinned,
-                    created=old.created,
-                    updated=old.updated,
-                    version=max(old.version, *(one.number + 1 for one in before), 1),
-                    files=tuple(dict.fromkeys(files[old.id]))[:ANCHORS_PER_NODE_MAX],
-                )
-            )
-    coming.former.update(former)
-    return things
-
-
-def _former(coming: Coming, conn: Connection) -> dict[str, list[Former]]:
-    """Return what nodes of another Yaad said before, by their ids."""
-    former = defaultdict(list)
-    for old in yaad.versions(conn):
-        if isinstance(old, str):
-            coming.leave("an earlier version", old)
-        elif len(old.text) > TEXT_CHARS_MAX or "\0" in old.text:
-            coming.leave(f"version {old.number} of {old.node}", "it cannot be kept as it is")
-        else:
-            former[old.node].append(
-                Former(
-                    number=old.number,
-                    at=old.at,
-                    change="edited",
-                    by=old.by,
-                    kind=None,
-                    text=old.text,
-                    reason=old.reason,
-                )
-            )
-    return former
-
-
-def _by(agent: str) -> dict[str, object]:
-    return {"agent": _cut([agent], _NAME_CHARS_MAX)[0]} if agent else {}
-
-
-def _cut(given: Iterable[str], chars_max: int) -> tuple[str, ...]:
-    """Return short texts, each once, masked before they are cut: half a secret is none to see."""
-    return tuple(dict.fromkeys(privacy.kept(one).text[:chars_max] for one in given))
-
-
-def _take_sessions(coming: Coming, conn: Connection, taken: set[str], others: set[str]) -> None:
-    """Take what was said of sessions: memories like others, for nobody worked here in them."""
-    for old in yaad.sessions(conn):
-        if old.id not in taken and old.project not in others:
-            coming.add(
-                Memory(
-                    id=old.id,
-                    name=old.id,
-                    text=old.text,
-                    tags=("session",),
-                    attributes=_by(old.agent),
+                    # Masked while whole: half a secret does not look like one.
+                    tags=tuple(
+                        privacy.kept(tag).text[:_TAG_CHARS_MAX] for tag in old.tags[:TAGS_MAX]
+                    ),
                     created=old.created,
                 )
-            )
-
-
-def _take_edges(coming: Coming, conn: Connection, known: set[str], things: set[str]) -> None:
-    """Take the edges between `known` memories; what touches `things` is found in the texts."""
-    for edge in yaad.edges(conn):
-        if isinstance(edge, str):
-            coming.leave("an edge", edge)
-        elif {edge.start, edge.end} <= known and edge.start != edge.end:
-            coming.relations.append(
-                Relation(
-                    start=edge.start,
-                    kind=edge.kind,
-                    end=edge.end,
-                    weight=edge.weight,
-                    created=edge.created,
-                    attributes=edge.attributes,
-                )
-            )
-        elif not {edge.start, edge.end} & things:
-            coming.leave(f"{edge.start} {edge.kind} {edge.end}", "its ends did not come")
+                coming.add(memory)
+        for table in yaad.left(conn):
+            coming.leave(privacy.mask(table).text, "only memories are read from another Yaad")
+    return coming
 
 
 def given_files(path: Path) -> Iterator[tuple[str, bytes]]:

@@ -1,11 +1,10 @@
-"""The memories of a store as pages of markdown: one for each, an index, and what each once said.
+"""The memories of a store as pages of markdown: one for each, an index, and their earlier versions.
 
-They come back as they went out: pages that came into an empty store go out of it byte for byte.
+Living memories come back from their pages; earlier versions and archived memories are only shown.
 """
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +13,6 @@ from yaadwatch.core.notes import Page
 from yaadwatch.core.quoting import quoted
 from yaadwatch.engine.inout.incoming import (
     Coming,
-    Former,
     Memory,
     Relation,
     given_files,
@@ -24,7 +22,7 @@ from yaadwatch.engine.inout.incoming import (
     usable_time,
 )
 from yaadwatch.model.nodes import NOT_GIVEN, Node, Version
-from yaadwatch.model.settings import TAGS_MAX, TEXT_CHARS_MAX
+from yaadwatch.model.settings import TAGS_MAX
 from yaadwatch.model.times import told
 from yaadwatch.store import edges, nodes
 from yaadwatch.store.connection import Connection
@@ -33,12 +31,9 @@ from yaadwatch.store.whole.derived import NOT_INDEXED
 
 ARCHIVE: Final = ".archive"
 BATCH: Final = 500
-FROM: Final = "import:"
-"""Before who made a version that came with an import: it is that import's word for it."""
 
 _TAG_CHARS_MAX: Final = 256
 _SHOWN_CHARS_MAX: Final = 60
-_VERSION_MAX: Final = 2**31
 
 
 def of_store(conn: Connection) -> Iterator[tuple[str, str]]:
@@ -104,7 +99,7 @@ def _former(conn: Connection, node: Node, folder: str) -> Iterator[tuple[str, st
             "type": version.kind,
             "description": version.change,
             "created": told(version.at),
-            "by": version.actor.removeprefix(FROM),
+            "by": version.actor,
             "of": node.id,
             "version": version.version,
         }
@@ -125,7 +120,11 @@ def of_folder(path: Path) -> Coming:
     names: dict[str, str] = {}
     ids: set[str] = set()
     relations: list[tuple[str, str, str]] = []
+    archived = 0
     for name, data in given_files(path):
+        if f"/{ARCHIVE}/" in f"/{name}":
+            archived += 1
+            continue
         text = _decoded(data)
         page = None if text is None else notes.parse(text)
         if text is not None and notes.is_generated(text):
@@ -135,31 +134,25 @@ def of_folder(path: Path) -> Coming:
             continue
         for line, reason in sorted(_misread(page)):
             coming.doubt(name, line, privacy.mask(reason).text)
-        if not _is_archived(name):
-            memory = _memory(name, page)
-            if memory.id in ids:
-                coming.leave(name, "a page before it has the same id")
-                continue
-            coming.add(memory)
-            if not unfit(memory):
-                ids.add(memory.id)
-                stem = name.rpartition("/")[2].removesuffix(".md")
-                names[stem] = memory.id
-                relations += [(memory.id, kind, to) for kind, to in page.relations]
-        elif "of" in page.fields:
-            _take_former(coming, name, page)
-        else:
-            _take_archived(coming, name, page)
+        memory = _memory(name, page)
+        if memory.id in ids:
+            coming.leave(name, "a page before it has the same id")
+            continue
+        coming.add(memory)
+        if not unfit(memory):
+            ids.add(memory.id)
+            stem = name.rpartition("/")[2].removesuffix(".md")
+            names[stem] = memory.id
+            relations += [(memory.id, kind, to) for kind, to in page.relations]
+    if archived:
+        what = f"{ARCHIVE}, {archived} {'page' if archived == 1 else 'pages'}"
+        coming.leave(what, "earlier versions and archived memories come only with JSON Lines")
     for start, kind, to in relations:
         if to in names:
             coming.relations.append(Relation(start=start, kind=kind, end=names[to]))
         else:
             coming.leave(f"{kind} [[{to}]]", "there is no such page")
     return coming
-
-
-def _is_archived(path: str) -> bool:
-    return f"/{ARCHIVE}/" in f"/{path}"
 
 
 def _misread(page: Page) -> Iterator[tuple[int, str]]:
@@ -173,9 +166,7 @@ def _misread(page: Page) -> Iterator[tuple[int, str]]:
         "tags": (_tags, "no list of words; it got none"),
         "attributes": (lambda given: isinstance(given, dict), "no object; it got none"),
         "pinned": (lambda given: isinstance(given, bool), "not true or false; it is not pinned"),
-        "version": (_number, "no number; it begins at 1"),
         "created": (usable_time, "no time; now was taken"),
-        "updated": (usable_time, "no time; now was taken"),
     }
     for name, (fits, done) in checks.items():
         given = fields.get(name)
@@ -208,43 +199,11 @@ def _memory(path: str, page: Page) -> Memory:
         pinned=fields.get("pinned") is True,
         created=usable_time(fields.get("created")),
         apart=own,
-        version=_number(fields.get("version")) or 1,
-        updated=usable_time(fields.get("updated")),
     )
-
-
-def _take_archived(coming: Coming, path: str, page: Page) -> None:
-    """Take a memory that was forgotten, or tell why not."""
-    archived, reason = usable_time(page.fields.get("archived")), page.fields.get("reason")
-    if archived is None:
-        coming.leave(path, "it does not say when it was archived")
-        return
-    said = reason if isinstance(reason, str) else None
-    coming.add(replace(_memory(path, page), archived=archived, reason=said))
-
-
-def _take_former(coming: Coming, path: str, page: Page) -> None:
-    """Take what a memory said before, or tell why not."""
-    fields = page.fields
-    number, of = _number(fields.get("version")), fields.get("of")
-    fits = 0 < len(page.text) <= TEXT_CHARS_MAX and "\0" not in page.text
-    if number is None or not isinstance(of, str) or not fits:
-        coming.leave(path, "it is no earlier version of a memory")
-        return
-    former = Former(
-        number=number,
-        at=usable_time(fields.get("created")),
-        change=str(fields.get("description") or ""),
-        by=str(fields.get("by") or ""),
-        kind=_kind(fields.get("type")),
-        text=page.text,
-    )
-    coming.former.setdefault(of, []).append(former)
 
 
 def _tier(given: object) -> int | None:
-    number = _number(given)
-    return number if number in (1, 2, 3) else None
+    return given if isinstance(given, int) and given is not True and given in (1, 2, 3) else None
 
 
 def _tags(given: object) -> tuple[str, ...]:
@@ -258,12 +217,6 @@ def _tags(given: object) -> tuple[str, ...]:
 def _kind(given: object) -> str | None:
     kind = usable_kind(given) if isinstance(given, str) else None
     return None if kind in NOT_GIVEN else kind
-
-
-def _number(given: object) -> int | None:
-    if isinstance(given, bool) or not isinstance(given, int):
-        return None
-    return given if 1 <= given < _VERSION_MAX else None
 
 
 def _decoded(data: bytes) -> str | None:

@@ -8,12 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, Final, Self, TypeVar
 
 from yaadwatch.core import privacy
 from yaadwatch.core.privacy import Masked
-from yaadwatch.engine.anchored.worktree import look_at
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.memories import inject_edges
 from yaadwatch.engine.memories.inject_edges import CHANGED, NEW, SAME
@@ -30,8 +28,7 @@ from yaadwatch.engine.remember.drafts import (
     merged,
 )
 from yaadwatch.engine.remember.existing_rows import Standing
-from yaadwatch.engine.remember.named_files import place_of
-from yaadwatch.engine.workspace import Call, Home, Space
+from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenEdge, GivenNode
@@ -75,7 +72,6 @@ class _Done:
     nodes: Counter[str] = field(default_factory=Counter)
     edges: Counter[str] = field(default_factory=Counter)
     left_out: list[dict[str, object]] = field(default_factory=list)
-    made: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,24 +129,21 @@ def inject(
             an edge would hold twice at a time; REFUSED for a circle, kinds that are not for
             callers, and new words for what a person's own file says.
     """
-    answer = inject_and(home, call, _nothing, nodes=nodes, edges=edges, dry_run=dry_run)
+    answer = inject_all(home, call, nodes=nodes, edges=edges, dry_run=dry_run)
     told = list(answer["left_out"])
     more = max(0, len(told) - LEFT_OUT_TOLD_MAX)
     return answer | {"left_out": told[:LEFT_OUT_TOLD_MAX], "left_out_more": more}
 
 
-def inject_and(
+def inject_all(
     home: Home,
     call: Call,
-    then: Callable[[Connection, Collection[str]], None],
     *,
     nodes: Sequence[GivenNode],
     edges: Sequence[GivenEdge],
     dry_run: bool,
-    files: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Do what `inject` does, and `then` at the end of its transaction, with the ids of the nodes
-    that are new; nodes rest besides on their `files`, as far as these are there.
+    """Do what `inject` does; the answer names everything that was left out.
 
     Raises:
         YaadError: as `inject`.
@@ -162,13 +155,9 @@ def inject_and(
         texts = _each(nodes, lambda one: clean(one.text))
         said_now = {one: said.text for one, said in texts.items()}
         differ = space.db.read(_different, nodes, said_now, call.origin)
-        there, absent = _files_there(home, space, files)
         _each(nodes, lambda one: None if one.kind is None else clean_kind(one.kind))
         keys = _each(nodes, lambda one: None if one.key is None else clean_key(one.key))
-        drafts = [
-            _draft(one, call.origin, texts[one.id], keys[one.id], there.get(one.id, ()))
-            for one in differ
-        ]
+        drafts = [_draft(one, call.origin, texts[one.id], keys[one.id]) for one in differ]
         try:
             ready = preparing.prepare(home, space, drafts) if drafts else []
         except YaadError as error:
@@ -186,25 +175,15 @@ def inject_and(
             ),
         )
         store = space.db.rehearse if dry_run else space.db.write
-
-        def change(conn: Connection) -> _Done:
-            done = _store(conn, home, batch)
-            then(conn, done.made)
-            return done
-
-        done = store(change)
+        done = store(lambda conn: _store(conn, home, batch))
     masked = {one: said.kinds for one, said in texts.items()}
     masked |= {one: item.masked for one, item in batch.ready.items()}
     return {
         "nodes": {what: done.nodes[what] for what in (NEW, CHANGED, SAME)},
         "edges": {what: done.edges[what] for what in (NEW, CHANGED, SAME)},
-        "left_out": [*absent, *done.left_out],
+        "left_out": done.left_out,
         "masked": [{"id": one, "kinds": list(kinds)} for one, kinds in masked.items() if kinds],
     }
-
-
-def _nothing(conn: Connection, made: Collection[str]) -> None:
-    """Do no more than what was asked."""
 
 
 def _each(given: Sequence[GivenNode], work: Callable[[GivenNode], Found]) -> dict[str, Found]:
@@ -257,30 +236,7 @@ def _refuse_ids(given: Sequence[GivenNode]) -> None:
             )
 
 
-def _files_there(
-    home: Home, space: Space, files: Mapping[str, Sequence[str]]
-) -> tuple[dict[str, tuple[str, ...]], list[dict[str, object]]]:
-    """Return those files that are in the work tree, by node, and a row for each that is not."""
-    if not files:
-        return {}, []
-    tree, _ = look_at(space, (), home.clock.now_ns())
-    there: dict[str, tuple[str, ...]] = {}
-    absent: list[dict[str, object]] = []
-    for node, named in files.items():
-        for name in named:
-            place = None if name.startswith("/") else place_of(name, "", space)
-            found = None if place is None else tree.find(place)
-            if place is not None and found is not None and found.kind in ("file", "too_large"):
-                there[node] = (*there.get(node, ()), place)
-            else:
-                reason = f"{privacy.mask(name).text} is not in this work tree"
-                absent.append({"id": f"a file of {node}", "reason": reason})
-    return there, absent
-
-
-def _draft(
-    one: GivenNode, origin: str, cleaned: Masked, key: str | None, files: tuple[str, ...]
-) -> Draft:
+def _draft(one: GivenNode, origin: str, cleaned: Masked, key: str | None) -> Draft:
     return Draft(
         text=one.text,
         origin=origin,
@@ -290,7 +246,6 @@ def _draft(
         key=key,
         tags=one.tags,
         attributes=one.attributes or {},
-        files=files,
         pinned=one.pin,
         has_id=True,
     )
@@ -360,7 +315,6 @@ def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
                 )
                 there.said.add(made.text_hash)
                 done.nodes[NEW] += 1
-                done.made.add(one.id)
             else:
                 _change(making, batch, item, node, there=there, done=done)
     dismissing.lift(conn, said, actor=batch.actor)

@@ -68,7 +68,7 @@ STRUCTURE: Final = {
         "trust",
     },
     "gaps": {"hash", "approved_by"},
-    "imports": {"id", "format", "digest"},
+    "imports": {"id", "format"},
     "job_runs": {"job"},
     "learned": {"node", "commit_id"},
     "provisional": {"node", "branch", "base"},

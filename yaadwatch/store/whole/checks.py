@@ -171,10 +171,7 @@ def copies(conn: apsw.Connection) -> list[tuple[str, str, str, int]]:
     """Return the files beside the store that it tells of: of what, folder, name, size in bytes."""
     rows = conn.execute(
         """
-        SELECT path, 'snapshots', name, size FROM file_snapshots
-         UNION ALL
-        SELECT source, 'imports', id || '.files', size FROM imports WHERE size > 0
-         ORDER BY 2, 3
+        SELECT path, 'snapshots', name, size FROM file_snapshots ORDER BY name
         """
     )
     return [(what, folder, name, size) for what, folder, name, size in rows]

@@ -453,9 +453,7 @@ CREATE TABLE imports (
     at_ms   INTEGER NOT NULL,
     format  TEXT NOT NULL CHECK (format IN ('jsonl', 'markdown', 'agent-file', 'yaad', 'store')),
     source  TEXT NOT NULL,                -- name of the file or folder, masked
-    counts  TEXT NOT NULL CHECK (json_valid(counts)),  -- its result
-    size    INTEGER NOT NULL DEFAULT 0,   -- bytes of the kept file; 0 for none
-    digest  TEXT NOT NULL DEFAULT ''      -- SHA-256 of the kept file
+    counts  TEXT NOT NULL CHECK (json_valid(counts))  -- its result
 ) STRICT;
 
 -- What happened, in order. A row is written in the transaction of the change that it reports. The last row is never
