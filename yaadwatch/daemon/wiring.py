@@ -265,7 +265,7 @@ def _follow(home: Home, layout: Layout) -> Project | None:
     return moved.follow(home, layout)
 
 
-def _look_back(home: Home, project: str) -> timedelta | None:
+def _look_back(home: Home, project: str) -> bool:
     from yaadwatch.engine.syncing import lookback
 
     try:

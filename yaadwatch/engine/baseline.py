@@ -14,7 +14,7 @@ from yaadwatch.store import agent_files as agent_files_known
 from yaadwatch.store import anchors, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import lookbacks
-from yaadwatch.store.truth.lookbacks import Piece
+from yaadwatch.system.git import layout as layouts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ def read(home: Home, space: Space) -> Baseline:
     """Read the agent files of a work tree and take in what they say; twice makes nothing twice.
 
     What is new rests on the files as they are now, until `engine.syncing.lookback` is done. What
-    could not be found out before is tried again.
+    could not be compared before is compared again.
     What a file said before and says no more is kept, hidden here: another branch may say it again.
     """
     before = space.db.read(nodes.count)
@@ -75,20 +75,25 @@ def read(home: Home, space: Space) -> Baseline:
     }
     names = reading.formats(home).names
     fresh = tuple(one.node.id for one in admitted if one.decision == NEW)
-    piece = Piece(ids=fresh, read_at=head)
+    is_cut = bool(layouts.cut_at(space.repository.layout))
 
-    def commit(conn: Connection) -> None:
+    def commit(conn: Connection) -> int:
         _note(conn, space.worktree.id, names, found, rows)
-        lookbacks.try_again(conn)
-        lookbacks.add(conn, space.worktree.id, piece)
+        lookback = lookbacks.of_worktree(conn, space.worktree.id)
+        again = [*lookback.failed, *(() if is_cut else lookback.cut)]
+        lookback.failed, lookback.why = [], ""
+        lookback.cut = lookback.cut if is_cut else []
+        lookback.add([*again, *fresh], head)
+        lookbacks.put(conn, space.worktree.id, lookback)
+        return lookback.left
 
-    space.db.write(commit)
+    looking = space.db.write(commit)
     return Baseline(
         files=tuple(found),
         statements=len(drafts),
         nodes=space.db.read(nodes.count) - before,
         anchored=sum(1 for one in admitted if one.anchors),
-        looking=space.db.read(lookbacks.left, space.worktree.id),
+        looking=looking,
     )
 
 

@@ -18,7 +18,6 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite import copies
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.sqlite.files import drop_logs, put_in_place
-from yaadwatch.store.truth import lookbacks
 from yaadwatch.store.whole import checks
 from yaadwatch.system import files, mounts
 from yaadwatch.system.git import layout as layouts
@@ -166,7 +165,6 @@ def register_trees(home: Home, identity: Identity, layout: Layout) -> None:
             for row in worktrees.everything(conn):
                 if row.path not in kept:
                     worktrees.drop(conn, row.id)
-                    lookbacks.drop(conn, row.id)
             for root in current:
                 worktrees.add(conn, root)
 
@@ -384,7 +382,6 @@ def _leave(home: Home, project: Project, layout: Layout) -> None:
         for row in worktrees.everything(conn):
             if row.path in roots:
                 worktrees.drop(conn, row.id)
-                lookbacks.drop(conn, row.id)
 
     with home.stores.use(project) as db:
         db.write(commit)

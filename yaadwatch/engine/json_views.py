@@ -88,7 +88,12 @@ def shallow_row(space: Space) -> dict[str, object] | None:
     """Return how many statements are older than a shallow history; None for a whole one."""
     if not layouts.cut_at(space.repository.layout):
         return None
-    return {"statements": space.db.read(lookbacks.cut_off, space.worktree.id)}
+
+    def older(conn: Connection) -> int:
+        cut = lookbacks.of_worktree(conn, space.worktree.id).cut
+        return len(lookbacks.untouched(conn, cut))
+
+    return {"statements": space.db.read(older)}
 
 
 def comparing_row(home: Home, space: Space) -> dict[str, object] | None:
@@ -99,11 +104,17 @@ def comparing_row(home: Home, space: Space) -> dict[str, object] | None:
 def _comparing(
     conn: Connection, home: Home, project: str, worktree: int
 ) -> dict[str, object] | None:
-    waiting, total = lookbacks.progress(conn, worktree)
-    if not waiting:
+    lookback = lookbacks.of_worktree(conn, worktree)
+    if not lookback.pending:
         return None
-    done = total - waiting + min(home.compared[project, worktree], waiting)
-    return {"done": done, "total": total}
+    running = min(home.compared[project, worktree], lookback.left)
+    return {"done": lookback.total - lookback.left + running, "total": lookback.total}
+
+
+def not_compared(conn: Connection, worktree: int) -> tuple[int, str]:
+    """Return how many statements git could not compare with the code of their day, and why."""
+    lookback = lookbacks.of_worktree(conn, worktree)
+    return len(lookbacks.untouched(conn, lookback.failed)), lookback.why
 
 
 def proposal_row(proposal: Suggestion) -> dict[str, object]:

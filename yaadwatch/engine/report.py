@@ -21,7 +21,7 @@ from yaadwatch.model.settings import Settings
 from yaadwatch.store import jobs, worktrees
 from yaadwatch.store import projects as registry
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth import authority, lookbacks
+from yaadwatch.store.truth import authority
 from yaadwatch.system import mounts, processes
 from yaadwatch.system.config import FILE, value_of
 from yaadwatch.system.git import layout as layouts
@@ -230,8 +230,9 @@ def _not_looked(
     """Return of which projects git could not tell what rules rested on when they were written."""
 
     def given_up(conn: Connection) -> list[tuple[str, int, str]]:
-        found = [(tree, lookbacks.given_up(conn, tree.id)) for tree in worktrees.everything(conn)]
-        return [(str(tree.path), number, why) for tree, (number, why) in found if number]
+        trees = worktrees.everything(conn)
+        found = [(str(tree.path), *json_views.not_compared(conn, tree.id)) for tree in trees]
+        return [one for one in found if one[1]]
 
     return [
         {

@@ -71,10 +71,10 @@ def stale(
         known = space.db.read(nodes.many, [flag.node for flag in found])
         places = space.db.read(said_in, space.worktree.id, known)
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
-        looking = space.db.read(lookbacks.left, space.worktree.id)
+        looking = space.db.read(lookbacks.of_worktree, space.worktree.id).left
         comparing = json_views.comparing_row(home, space)
         shallow = json_views.shallow_row(space)
-        not_looked, why = space.db.read(lookbacks.given_up, space.worktree.id)
+        not_looked, why = space.db.read(json_views.not_compared, space.worktree.id)
         find_away = branch_ancestry.away if check else branch_ancestry.last_away
         away = frozenset[str]() if all_branches else find_away(home, space)
         elsewhere = [] if all_branches else branch_ancestry.uncommitted_elsewhere(space)

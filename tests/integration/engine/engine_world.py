@@ -238,7 +238,7 @@ class Tree:
 
     def look_back_once(self) -> bool:
         """Do a piece of that; return whether there was one."""
-        return lookback.go_on(self.home, self.project) == lookback.NOW
+        return lookback.go_on(self.home, self.project)
 
     @property
     def project(self) -> str:

@@ -9,11 +9,9 @@ import pytest
 from engine_world import NET, World
 
 from yaadwatch.engine import report
-from yaadwatch.engine.syncing.lookback import AGAIN_AFTER
 from yaadwatch.model.errors import YaadError
-from yaadwatch.store import meta
 from yaadwatch.store.truth import lookbacks
-from yaadwatch.store.truth.lookbacks import Piece
+from yaadwatch.store.truth.lookbacks import Lookback
 
 RULES = """# Rules
 
@@ -78,10 +76,7 @@ def doubted(tree):
 
 class TestAnotherBranch:
     @pytest.mark.parametrize("branch", ["before", "rules"])
-    @pytest.mark.parametrize("pieces", [0, 1])
-    def test_what_is_checked_out_meanwhile_changes_nothing(self, old, branch, pieces):
-        for _ in range(pieces):
-            old.look_back_once()
+    def test_what_is_checked_out_meanwhile_changes_nothing(self, old, branch):
         old.git("checkout", "-q", branch)
         old.sync()
         old.look_back()
@@ -114,37 +109,18 @@ class TestAnotherBranch:
         old.git("commit", "-q", "--amend", "-m", "amended")
         old.git("reflog", "expire", "--expire=now", "--all")
         old.git("gc", "-q", "--prune=now")
-        for wait in AGAIN_AFTER:
-            old.look_back()
-            old.world.clock.advance(wait)
         old.look_back()
         assert "is not there any more" in old.stale()["not_looked"]["why"]
 
 
 class TestGitThatFails:
     @pytest.mark.parametrize("word", ["blame", "ls-tree"])
-    def test_it_is_tried_again_later_and_nothing_is_lost(self, old, failing, word):
-        if word == "ls-tree":
-            old.look_back_once()
+    def test_what_git_cannot_compare_is_told_until_add_compares_it_again(self, old, failing, word):
         program = failing(word)
         old.look_back()
-        program.unlink()
-        old.look_back()
-        assert (doubted(old), old.stale()["looking"]) == ({}, 2)
-        old.world.clock.advance(AGAIN_AFTER[0])
-        old.look_back()
-        assert (doubted(old), old.stale()["looking"]) == (BOTH, 0)
-
-    def test_what_fails_again_and_again_is_told_until_add_has_it_tried_again(self, old, failing):
-        program = failing("blame")
-        old.look_back()
-        for wait in AGAIN_AFTER:
-            assert (old.stale()["looking"], old.stale()["not_looked"]) == (2, None)
-            old.world.clock.advance(wait)
-            old.look_back()
         answer = old.stale()
         assert (answer["looking"], answer["not_looked"]["memories"]) == (0, 2)
-        assert "blame" in answer["not_looked"]["why"]
+        assert word in answer["not_looked"]["why"]
         (problem,) = report.status(old.home, old.call)["problems"]
         assert f"{old.path}: " in problem["what"]
         assert problem["mend"].endswith(f"yaadwatch add {old.path}")
@@ -160,9 +136,6 @@ class TestGitThatFails:
         tree = world.tree("clone")
         tree.git("clone", "-q", "--filter=blob:none", f"file://{source.path}", ".")
         tree.add()
-        for wait in AGAIN_AFTER:
-            tree.look_back()
-            world.clock.advance(wait)
         tree.look_back()
         (problem,) = report.status(tree.home, tree.call)["problems"]
         command, again = problem["mend"].split(" (this clone lacks older contents), then ")
@@ -177,39 +150,25 @@ class TestGitThatFails:
     def test_what_a_person_confirmed_is_not_told_as_not_looked_into(self, old, failing):
         failing("blame")
         old.look_back()
-        for wait in AGAIN_AFTER:
-            old.world.clock.advance(wait)
-            old.look_back()
         for row in old.living():
             old.confirm(row.id)
         assert old.stale()["not_looked"] is None
         assert report.status(old.home, old.call)["problems"] == []
 
-    def test_one_that_takes_too_long_is_tried_again(self, old, failing):
-        program = failing("blame", "sleep 600")
+    def test_a_command_that_takes_too_long_is_told(self, old, failing):
+        failing("blame", "sleep 600")
         old.look_back()
-        program.unlink()
-        with old.db() as db:
-            (piece,) = db.read(lookbacks.of_worktree, 1)
-        assert (piece.tries, len(piece.ids)) == (1, 2)
-        assert "took longer than" in piece.why
-        old.world.clock.advance(AGAIN_AFTER[0])
-        old.look_back()
-        assert doubted(old) == BOTH
+        assert "took longer than" in old.stale()["not_looked"]["why"]
 
     def test_a_daemon_that_ends_in_the_middle_leaves_it_to_the_next_one(self, old):
-        for _ in range(2):
-            project = old.project
-            old.home.git.close()
-            with pytest.raises(YaadError, match="stopping"):
-                old.look_back_once()
-            old.world.reopen()
-            assert old.project == project
-            assert old.look_back_once()
+        old.home.git.close()
+        with pytest.raises(YaadError, match="stopping"):
+            old.look_back_once()
+        old.world.reopen()
+        assert old.look_back_once()
         assert doubted(old) == BOTH
 
     def test_what_was_found_is_pending_until_what_is_in_doubt_is_told(self, old):
-        old.look_back_once()
         stop = "BEFORE INSERT ON stale_flags BEGIN SELECT RAISE(ABORT, 'killed'); END"
         with old.db() as db:
             db.write(lambda conn: conn.execute(f"CREATE TRIGGER stopping {stop}"))
@@ -237,56 +196,34 @@ class TestGitThatFails:
 
 
 class TestStore:
-    def test_however_many_files_come_all_that_they_say_waits(self, old):
+    def test_memories_from_many_files_are_all_compared(self, old):
         with old.db() as db:
-            for number in range(9):
-                ids = tuple(f"{number}-{at}" for at in range(256))
-                db.write(lookbacks.add, 1, Piece(ids=ids, read_at=old.head()))
-            assert db.read(lookbacks.left, 1) == 9 * 256 + 2
+            for number in range(3):
+                db.write(lookbacks.add, 1, [f"{number}-{at}" for at in range(256)], old.head())
+            assert db.read(lookbacks.of_worktree, 1).left == 3 * 256 + 2
         old.look_back()
         assert (doubted(old), old.stale()["looking"]) == (BOTH, 0)
 
     @pytest.mark.parametrize(
         "said",
         [
-            *("{", "[1]", '{"": ["a"]}', '[{"ids": 1, "read_at": ""}]', '[{"ids": ["a"]}]', "7"),
-            '[{"ids": ["a"], "read_at": []}]',
-            '[{"ids": ["a"], "read_at": "", "commit": {}}]',
-            '[{"ids": ["a"], "read_at": "", "cut": [], "done": true}]',
-            '[{"ids": ["a"], "read_at": "", "why": 7, "tries": 3}]',
+            *("{", "[1]", "7", '{"pending": ["a"]}', '{"pending": {"a": 7}}', '{"odd": 1}'),
+            *('{"pending": {"a": [7]}}', '{"failed": [7]}', '{"total": "a"}', '{"why": 7}'),
         ],
     )
-    def test_what_we_did_not_write_is_nothing_to_look_up(self, old, said):
+    def test_a_foreign_value_means_nothing_to_compare(self, old, said):
         with old.db() as db:
-            db.write(meta.put, "lookback 1", said)
+            db.write(lambda conn: conn.execute("UPDATE worktrees SET lookback = ?", (said,)))
         assert old.look_back_once() is False
         assert (old.stale()["looking"], old.stale()["not_looked"]) == (0, None)
 
     def test_names_of_commits_from_elsewhere_are_no_options(self, old):
-        first, second = old.living()
-        one = Piece(ids=(first.id,), read_at="--output=x")
-        other = Piece(ids=(second.id,), read_at=old.head(), commit="--output=x")
+        odd = Lookback(pending={"--output=x": [row.id for row in old.living()]}, total=2)
         with old.db() as db:
-            db.write(lookbacks.drop, 1)
-            db.write(lookbacks.add, 1, one)
-            db.write(lookbacks.add, 1, other)
+            db.write(lookbacks.put, 1, odd)
         old.look_back()
         assert not (old.path / "x").exists()
-        assert old.stale()["looking"] == 2
-
-    def test_a_work_tree_that_git_forgot_is_waited_for_no_more(self, old):
-        second = old.world.folder / "second"
-        old.git("worktree", "add", "-q", str(second), "-b", "second")
-        old.add()
-        with old.db() as db:
-            node = old.living()[0].id
-            db.write(lookbacks.add, 2, Piece(ids=(node,), read_at=old.head()))
-            assert db.read(lookbacks.waiting) == [1, 2]
-        old.git("worktree", "remove", "--force", str(second))
-        old.sync()
-        with old.db() as db:
-            assert db.read(lookbacks.waiting) == [1]
-            assert db.read(lookbacks.of_worktree, 2) == []
+        assert old.stale()["not_looked"]["memories"] == 2
 
     def test_two_that_add_at_once_lose_nothing(self, world):
         tree = make(world)

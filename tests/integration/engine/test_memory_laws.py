@@ -9,8 +9,8 @@ import pytest
 from engine_world import dump, table
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from yaadwatch.core.ingest.likeness import folded
 
+from yaadwatch.core.ingest.likeness import folded
 from yaadwatch.engine.inout import verifying
 from yaadwatch.engine.memories import inject as injecting
 from yaadwatch.engine.memories import mend

@@ -24,7 +24,6 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.recall import learned, provisional
 from yaadwatch.store.truth import lookbacks, versions
 from yaadwatch.store.truth.authority import FROM_GIT
-from yaadwatch.store.truth.lookbacks import Piece
 
 GONE = "deleted from "
 """What the reason begins with when a memory was archived because its last place is gone."""
@@ -87,8 +86,7 @@ class _Commit:
         of_new = ready[len(fresh) : len(fresh) + len(plan.new)]
         of_superseded = ready[len(fresh) + len(plan.new) :]
         counts = {"said": self._take_stock(conn, of_places), "gone": self._bury_gone(conn)}
-        older = Piece(ids=tuple(self._older), read_at=seen.head.commit)
-        lookbacks.add(conn, seen.row.worktree, older)
+        lookbacks.add(conn, seen.row.worktree, self._older, seen.head.commit)
         stored = [self._stored(conn, one) for one in of_new]
         for new, made in zip(plan.new, stored, strict=True):
             self._put_in_place(conn, made, new.supersedes)

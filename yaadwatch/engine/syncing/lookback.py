@@ -1,15 +1,13 @@
-"""What a person's rules rested on when they were written, found out after they were taken in.
+"""Compare statements of agent files with the code of the day they were written.
 
-A rule may be older than the day on which we came, and false since. To look its places up in the
-commit that gave it its words, and to judge them over the history since, takes seconds for many
-rules; nobody waits for it. What is still to be looked up stands in the store, so that nothing of it
-is lost with the process.
+A rule may be older than the day on which it was read, and false since. `add` and the sync note the
+memories; the daemon compares them afterwards, up to 256 at a time. What is left stands in the
+store, so a killed daemon loses nothing. What git cannot compare waits for the next `add`.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from typing import Final, NamedTuple
 
 from bridges.rules import Statement
@@ -19,8 +17,7 @@ from yaadwatch.engine import node_changes, stale
 from yaadwatch.engine.agent_files import reading, written
 from yaadwatch.engine.anchored import at_writing
 from yaadwatch.engine.anchored.anchoring import Source
-from yaadwatch.engine.anchored.commit import AtHead
-from yaadwatch.engine.anchored.worktree import View, look_at
+from yaadwatch.engine.anchored.worktree import look_at
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import YaadError
@@ -28,265 +25,148 @@ from yaadwatch.model.nodes import Node
 from yaadwatch.store import anchors, projects, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import lookbacks
-from yaadwatch.store.truth.lookbacks import Piece
 from yaadwatch.system.git import layout as layouts
-
-NOW: Final = timedelta(0)
-AGAIN_AFTER: Final = (timedelta(minutes=1), timedelta(minutes=10))
-"""What git could not tell is asked again after so long, then it is given up."""
 
 _log: Final = logging.getLogger(__name__)
 
 
-def go_on(home: Home, project: str) -> timedelta | None:
-    """Look up what is next in a project; return when to go on: `NOW`, later, or never (None).
+def go_on(home: Home, project: str) -> bool:
+    """Compare the next memories of a project; return whether there were any.
 
-    A memory that was changed, confirmed or archived since is left as it is. What git cannot tell is
-    asked again later, three times in all; then it is given up, and `stale` and `status` say so.
+    A memory that was changed, confirmed or archived since it was read is left as it is.
 
     Args:
         home: what may be reached.
         project: its id.
 
     Raises:
-        YaadError: NOT_FOUND when it is not watched, or none of its folders is there; UNAVAILABLE
-            when there is no git to ask; UNAVAILABLE, REFUSED from its store.
+        YaadError: NOT_FOUND when none of its folders is there; UNAVAILABLE when there is no git to
+            ask; UNAVAILABLE, REFUSED from its store.
     """
-    failed = None
-    later: list[timedelta] = []
-    for worktree in _waiting(home, project):
-        try:
-            home.compared.pop((project, worktree), None)
-            again = _next(home, project, worktree)
-        except YaadError as error:  # of another work tree there may be something to tell
-            failed = error
-            continue
-        if again == NOW:
-            return NOW
-        later += [again] if again is not None else []
-    if failed is not None:
-        raise failed
-    return min(later, default=None)
-
-
-def _waiting(home: Home, project: str) -> list[int]:
-    """Return the work trees for which something is left to be looked up."""
     found = home.user.read(projects.get, project)
     if found is None or found.removed_at is not None:
-        return []
-    return home.stores.look(found, lookbacks.waiting)
-
-
-def _next(home: Home, project: str, worktree: int) -> timedelta | None:
-    """Look up what is next in a work tree: whose commits, then what stood there; and check that.
-
-    Of 256 memories at most: what is known of them is looked at before whose commits the next are.
-    It is noted as done last, when what is in doubt is told: after a kill it is done again.
-
-    Raises:
-        YaadError: see `go_on`.
-    """
-    with home.tree(project, worktree) as space:
-        pieces = space.db.read(lookbacks.of_worktree, worktree)
-        cut = layouts.cut_at(space.repository.layout)
-        pieces = [
-            _anew(piece) if piece.done and piece.cut not in cut else piece for piece in pieces
-        ]
-        waits = {piece: _wait(home, piece) for piece in pieces if piece.waits}
-        due = [piece for piece, wait in waits.items() if wait == NOW]
-        if not due:
-            return min(waits.values(), default=None)
-        some = _some([piece for piece in due if piece.commit]) or _some(due[:1])
-        if some[0].commit:
-            found, instead = _as_written(home, space, some)
-            if found:
-                space.db.write(_rest, home, found)
-                stale.check_space(home, space, None)
-            instead += _cut_off(some, [node for piece in instead for node in piece.ids])
+        return False
+    failed = None
+    for worktree in home.stores.look(found, lookbacks.waiting):
+        try:
+            with home.tree(project, worktree) as space:
+                _compare_next(home, space)
+        except YaadError as error:  # another work tree may be there
+            failed = error
         else:
-            instead = _by_commit(home, space, some[0], cut)
-        ids = [node for piece in some for node in piece.ids]
-        space.db.write(lookbacks.settle, worktree, ids, instead)
-        home.compared.pop((project, worktree), None)
-    return NOW
-
-
-def _some(pieces: Iterable[Piece]) -> list[Piece]:
-    """Return of some pieces as many memories as are looked up at a time, the first."""
-    some: list[Piece] = []
-    room = written.STATEMENTS_MAX
-    for piece in pieces:
-        if room:
-            some.append(replace(piece, ids=piece.ids[:room]))
-            room -= len(some[-1].ids)
-    return some
-
-
-def _anew(piece: Piece) -> Piece:
-    """Return what is to be done once more, from the beginning."""
-    return Piece(ids=piece.ids, read_at=piece.read_at)
-
-
-def _cut_off(pieces: Iterable[Piece], left: Collection[str]) -> list[Piece]:
-    """Return what is to be kept of pieces that are done, but for the memories that are `left`."""
-    return [
-        replace(
-            piece, ids=tuple(one for one in piece.ids if one not in left), done=True, after_ms=0
-        )
-        for piece in pieces
-        if piece.cut
-    ]
-
-
-def _wait(home: Home, piece: Piece) -> timedelta:
-    """Return after how long something is to be tried; a clock that went back delays nothing."""
-    left = timedelta(milliseconds=piece.after_ms - home.clock.now_ns() // 1_000_000)
-    return left if NOW < left <= max(AGAIN_AFTER) else NOW
+            return True
+        finally:
+            home.compared.pop((project, worktree), None)
+    if failed is not None:
+        raise failed
+    return False
 
 
 class _Found(NamedTuple):
-    """A memory, what it rests on in the store, and what it rests on as it was written."""
+    """A memory, what it rests on in the store, and what it rested on as it was written."""
 
     node: Node
     before: Sequence[Anchor]
     after: Sequence[Anchor]
 
 
-def _by_commit(home: Home, space: Space, piece: Piece, cut: Collection[str]) -> list[Piece]:
-    """Return by which commits memories are to be looked up; not those that count from now.
+def _compare_next(home: Home, space: Space) -> None:
+    """Compare up to 256 memories of a work tree, and check the flags that follow.
 
-    It is asked what the files said in the commit that was checked out when they were read: by now
-    another one may be, which says other things. What seems to be of one of the commits at which a
-    shallow history is `cut` is as old, or older.
+    They are settled last: after a kill they are compared again.
 
     Raises:
         YaadError: there is no git to ask, or no folder to ask about.
     """
-    wanted = space.db.read(lookbacks.untouched, piece.ids)
-    said = space.db.read(_said, wanted, space.worktree.id)
-    formats = reading.formats(home)
-    since = written.since(space.repository, formats, piece.read_at, said.items(), _hash)
-    by_commit: dict[tuple[str, str], list[str]] = {}
+    worktree = space.worktree.id
+    read_at, pending = next(iter(space.db.read(lookbacks.of_worktree, worktree).pending.items()))
+    ids = pending[: written.STATEMENTS_MAX]
+    wanted = space.db.read(lookbacks.untouched, ids)
+    said = space.db.read(_said, wanted, worktree)
+    # Asked of the commit in which they were read: by now another one may be checked out.
+    since = written.since(space.repository, reading.formats(home), read_at, said.items(), _hash)
+    cut_at = layouts.cut_at(space.repository.layout)
+    by_commit: dict[str, list[Node]] = {}
+    cut: list[str] = []
     failed: dict[str, YaadError] = {}
     for node in wanted:
         paths = [path for path, hashes in said.items() if node.text_hash in hashes]
-        keys = [(path, node.text_hash) for path in paths if (path, node.text_hash) in since.commits]
-        if keys:
-            wrote = since.wrote[keys[0]]
-            which = (since.commits[keys[0]], wrote if wrote in cut else "")
-            by_commit.setdefault(which, []).append(node.id)
-        elif errors := [since.failed[path] for path in paths if path in since.failed]:
-            failed[node.id] = errors[0]
-    found = [
-        Piece(
-            ids=tuple(ids),
-            read_at=piece.read_at,
-            commit=commit,
-            cut=oldest,
-            done=commit == piece.read_at,
-        )
-        for (commit, oldest), ids in by_commit.items()
-        if oldest or commit != piece.read_at
-    ]
+        places = [(path, node.text_hash) for path in paths]
+        known = next((place for place in places if place in since.commits), None)
+        if known is None:
+            if errors := [since.failed[path] for path in paths if path in since.failed]:
+                failed[node.id] = errors[0]
+            continue
+        if since.wrote[known] in cut_at:
+            cut.append(node.id)
+        if since.commits[known] != read_at:
+            by_commit.setdefault(since.commits[known], []).append(node)
+    found = _as_written(home, space, read_at, by_commit, failed)
+    for error in failed.values():
+        if home.git.closed or not home.git.is_there() or not space.root.is_dir():
+            raise error  # git was not asked, or not about what is there
+    if found:
+        space.db.write(_rest, home, found)
+        stale.check_space(home, space, None)
+    why = privacy.mask(next(iter(failed.values())).message).text if failed else ""
     if failed:
-        left = replace(piece, ids=tuple(failed))
-        found.append(_put_off(home, space, left, next(iter(failed.values()))))
-    return found
+        fields = {"project": space.project.id, "memories": len(failed), "error": why}
+        _log.warning("lookback.not_told", extra=fields)
+
+    def settle(conn: Connection) -> None:
+        lookback = lookbacks.of_worktree(conn, worktree)
+        lookback.settle(set(ids), failed=list(failed), cut=set(cut) - failed.keys())
+        lookback.why = why or lookback.why
+        lookbacks.put(conn, worktree, lookback)
+
+    space.db.write(settle)
 
 
 def _as_written(
-    home: Home, space: Space, pieces: Sequence[Piece]
-) -> tuple[dict[str, _Found], list[Piece]]:
-    """Return what memories rested on in the commits that gave them their words, by their ids; and
-    what is to be tried again, or was given up.
+    home: Home,
+    space: Space,
+    read_at: str,
+    by_commit: Mapping[str, Sequence[Node]],
+    failed: dict[str, YaadError],
+) -> dict[str, _Found]:
+    """Return what memories rested on in the commits that gave them their words, by their ids.
 
-    All at once: looking into one commit costs less after another one. Where git cannot tell, each
-    commit by itself.
-
-    Raises:
-        YaadError: there is no git to ask, or no folder to ask about.
+    All commits at once, because that costs less; where git fails, each commit by itself.
+    `failed` gets the memories of commits that git cannot tell of.
     """
     try:
-        return _looked_up(home, space, pieces), []
+        return _looked_up(home, space, read_at, by_commit)
     except YaadError as error:
-        if len(pieces) == 1:
-            return {}, [_put_off(home, space, pieces[0], error)]
-        _refuse_without_git(home, space, error)
+        if len(by_commit) == 1:
+            failed |= {node.id: error for nodes in by_commit.values() for node in nodes}
+            return {}
     found: dict[str, _Found] = {}
-    failed: list[Piece] = []
-    for piece in pieces:
-        of_one, left = _as_written(home, space, [piece])
-        found |= of_one
-        failed += left
-    return found, failed
-
-
-def _looked_up(home: Home, space: Space, pieces: Sequence[Piece]) -> dict[str, _Found]:
-    """Return the same of commits that git can tell of.
-
-    Raises:
-        YaadError: from git.
-    """
-    of = {node: piece for piece in pieces for node in piece.ids}
-    wanted = space.db.read(lookbacks.untouched, list(of))
-    resting = space.db.read(anchors.of_nodes, [node.id for node in wanted])
-    sources = [
-        (of[node.id].commit, Source(text=node.text, folder=space.db.read(_folder, node.id)))
-        for node in wanted
-    ]
-    tree, head = look_at(space, (), home.clock.now_ns())
-    when_read: dict[str, tuple[View, AtHead]] = {head.head.commit: (tree, head)}
-    for piece in pieces:
-        view = at_writing.at_commit(head.history, piece.read_at)
-        when_read.setdefault(piece.read_at, (view, view))
-    found = {}
-    for at, before in at_writing.as_written(sources, head.history):
-        node = wanted[at]
-        own = resting.get(node.id, [])
-        after = at_writing.and_since(before, own, *when_read[of[node.id].read_at])
-        found[node.id] = _Found(node, own, [replace(one, node=node.id) for one in after])
-        home.compared[space.project.id, space.worktree.id] += 1
+    for commit, some in by_commit.items():
+        found |= _as_written(home, space, read_at, {commit: some}, failed)
     return found
 
 
-def _put_off(home: Home, space: Space, piece: Piece, error: YaadError) -> Piece:
-    """Return what is to be tried again later, or is given up, and say so.
-
-    Raises:
-        YaadError: the same, where nothing can be told of any commit.
-    """
-    _refuse_without_git(home, space, error)
-    why = privacy.mask(error.message).text
-    failed = replace(piece, tries=piece.tries + 1, why=why)
-    effect = "they count from the day on which they were read"
-    if not failed.given_up:
-        wait = AGAIN_AFTER[failed.tries - 1]
-        failed = replace(failed, after_ms=home.clock.now_ns() // 1_000_000 + _ms(wait))
-        effect = f"it is tried again in {wait.total_seconds():g} s"
-    _log.warning(
-        "lookback.not_told",
-        extra={
-            "project": space.project.id,
-            "memories": len(piece.ids),
-            "error": why,
-            "effect": effect,
-        },
-    )
-    return failed
-
-
-def _refuse_without_git(home: Home, space: Space, error: YaadError) -> None:
-    """See that git was asked, and about what is there: else nothing was learnt of a commit.
-
-    Raises:
-        YaadError: the same.
-    """
-    if home.git.closed or not home.git.is_there() or not space.root.is_dir():
-        raise error
-
-
-def _ms(time: timedelta) -> int:
-    return time // timedelta(milliseconds=1)
+def _looked_up(
+    home: Home, space: Space, read_at: str, by_commit: Mapping[str, Sequence[Node]]
+) -> dict[str, _Found]:
+    nodes = [node for some in by_commit.values() for node in some]
+    resting = space.db.read(anchors.of_nodes, [node.id for node in nodes])
+    sources = [
+        (commit, Source(text=node.text, folder=space.db.read(_folder, node.id)))
+        for commit, some in by_commit.items()
+        for node in some
+    ]
+    tree, head = look_at(space, (), home.clock.now_ns())
+    then = at_writing.at_commit(head.history, read_at)
+    when_read = (tree, head) if head.head.commit == read_at else (then, then)
+    found = {}
+    for at, before in at_writing.as_written(sources, head.history):
+        node = nodes[at]
+        own = resting.get(node.id, [])
+        after = at_writing.and_since(before, own, *when_read)
+        found[node.id] = _Found(node, own, [replace(one, node=node.id) for one in after])
+        home.compared[space.project.id, space.worktree.id] += 1
+    return found
 
 
 def _hash(statement: Statement) -> str:
@@ -294,7 +174,7 @@ def _hash(statement: Statement) -> str:
     return text_hash(privacy.kept(statement.text).text)
 
 
-def _said(conn: Connection, wanted: Sequence[Node], worktree: int) -> dict[str, list[str]]:
+def _said(conn: Connection, wanted: Iterable[Node], worktree: int) -> dict[str, list[str]]:
     """Return the hashes of memories by the files of a work tree that say them, or said them."""
     said: dict[str, list[str]] = {}
     for node in wanted:
@@ -311,10 +191,7 @@ def _folder(conn: Connection, node: str) -> str:
 
 
 def _rest(conn: Connection, home: Home, found: Mapping[str, _Found]) -> None:
-    """Have memories rest on what was found.
-
-    One that changed meanwhile, or rests on other things, stays as it is.
-    """
+    """Have memories rest on what was found, unless they or their anchors changed meanwhile."""
     same = {node.id for node in lookbacks.untouched(conn, list(found))}
     resting = anchors.of_nodes(conn, same)
     for node, before, after in found.values():

@@ -50,8 +50,6 @@ from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.store import agent_files, nodes, worktrees
-from yaadwatch.store.connection import Connection
-from yaadwatch.store.truth import lookbacks
 from yaadwatch.system import files, keys
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.safe_write import replacing
@@ -151,13 +149,9 @@ def _forget_dead(space: Space) -> None:
     known = {tree.root for tree in layouts.worktrees(layout)} | layouts.registered(layout)
     known |= {space.root, space.project.root}
 
-    def forget(conn: Connection, worktree: int) -> None:
-        worktrees.drop(conn, worktree)
-        lookbacks.drop(conn, worktree)
-
     for row in space.db.read(worktrees.everything):
         if row.path not in known and not row.path.exists():
-            space.db.write(forget, row.id)
+            space.db.write(worktrees.drop, row.id)
 
 
 def _concern(home: Home, space: Space, paths: frozenset[str]) -> bool:

@@ -85,7 +85,7 @@ STRUCTURE: Final = {
     "sightings": {"path", "signature", "blob"},
     "stale_flags": {"node", "verdict", "level", "branch"},
     "tombstones": {"path", "text_hash"},
-    "worktrees": {"path", "head", "branch"},
+    "worktrees": {"path", "head", "branch", "lookback"},
 }
 """Columns of paths, kinds, ids and hashes: no words, whatever they look like. Never changed."""
 

@@ -37,7 +37,8 @@ CREATE TABLE worktrees (
     path       TEXT NOT NULL UNIQUE,      -- absolute
     head       TEXT NOT NULL DEFAULT '',  -- commit at the last check; '' before the first commit
     branch     TEXT NOT NULL DEFAULT '',  -- short name; '' for a detached HEAD
-    checked_ms INTEGER                    -- when all anchors last had a verdict
+    checked_ms INTEGER,                   -- when all anchors last had a verdict
+    lookback   TEXT NOT NULL DEFAULT ''   -- JSON: statements still to be compared with the code of their day
 ) STRICT;
 
 -- A memory, or a thing that memories mention (kinds 'file' and 'entity').
