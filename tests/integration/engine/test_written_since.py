@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yaadwatch.core.text import text_hash
-from yaadwatch.engine import report
 from yaadwatch.engine.agent_files import finding, written
 from yaadwatch.engine.agent_files.written import COMMITS_MAX, STATEMENTS_MAX
 from yaadwatch.engine.syncing import lookback

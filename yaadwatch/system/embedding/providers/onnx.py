@@ -8,7 +8,6 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
-from yaadwatch.system.embedding.providers import whole_numbers
 from yaadwatch.system.embedding.sources import Source
 
 TOKENS_MAX = 256
@@ -26,7 +25,7 @@ class Onnx:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3
         self._session = onnxruntime.InferenceSession(
-            _quickest(source.model), options, providers=["CPUExecutionProvider"]
+            source.model, options, providers=["CPUExecutionProvider"]
         )
         self._inputs = {one.name for one in self._session.get_inputs()}
         said = Path(source.tokenizer).read_bytes()
@@ -50,13 +49,3 @@ class Onnx:
             None, {name: value for name, value in given.items() if name in self._inputs}
         )[0]
         return np.asarray(told[0]).mean(axis=0) if told.ndim == 3 else np.asarray(told[0])
-
-
-def _quickest(model: str) -> str | bytes:
-    """Return a model as it costs least here: in whole numbers, where the processor has them."""
-    if not whole_numbers.multiplies_bytes():
-        return model
-    try:
-        return whole_numbers.rewritten(Path(model).read_bytes())
-    except ValueError:  # the library says what is wrong with it
-        return model
