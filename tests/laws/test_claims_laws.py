@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.core.recall.past_questions import form
+from yaadwatch.core.recall.query import question_form
 from yaadwatch.core.truth.claiming import pairing
 from yaadwatch.core.truth.claiming.parts import differ, sense
 from yaadwatch.model.claims import Stated
@@ -29,7 +29,7 @@ def test_comparing_twice_is_comparing_once_for_words(value):
 
 @given(st.lists(st.sampled_from(["how", "do", "we", "deploy", "the", "API", "to", "staging"])))
 def test_a_question_is_known_by_its_words_in_any_order_and_case(words):
-    assert form(" ".join(words)) == form(" ".join(reversed(words)).upper() + "?")
+    assert question_form(" ".join(words)) == question_form(" ".join(reversed(words)).upper() + "?")
 
 
 @st.composite

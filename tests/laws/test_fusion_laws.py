@@ -6,12 +6,9 @@ from hypothesis import strategies as st
 from test_recall_laws import NOW, candidates
 
 from yaadwatch.core.recall import expansion, fusion
-from yaadwatch.core.recall.expansion import BOOST_MAX, Link
-from yaadwatch.core.recall.intent import INTENTS, edge_weight, intent_of
-from yaadwatch.core.recall.rank import MILD, rank
-from yaadwatch.core.recall.shelving import Answers, merged
+from yaadwatch.core.recall.expansion import BOOST_MAX, INTENTS, Link, edge_weight, intent_of
+from yaadwatch.core.recall.rank import MILD, USED_MOST, Answers, merge_stores, rank
 from yaadwatch.core.recall.synonyms import TABLE, synonyms
-from yaadwatch.core.recall.usefulness import USED_MOST
 from yaadwatch.model.recall import BLEND, MERGES, RRF
 from yaadwatch.model.settings import Settings
 
@@ -208,7 +205,7 @@ answers = st.lists(candidates(), max_size=6, unique_by=lambda each: each.id).map
 @given(answers, answers, st.floats(0.0, 1.0), st.floats(0.0, 1.0))
 def test_two_stores_make_one_list_with_the_exact_in_front(near, far, one, other):
     assume(not {each.candidate.id for each in near} & {each.candidate.id for each in far})
-    found = merged([Answers(ranked=near, covered=one), Answers(ranked=far, covered=other)])
+    found = merge_stores([Answers(ranked=near, covered=one), Answers(ranked=far, covered=other)])
 
     assert sorted(each.candidate.id for each in found) == sorted(
         each.candidate.id for each in (*near, *far)
@@ -222,8 +219,8 @@ def test_two_stores_make_one_list_with_the_exact_in_front(near, far, one, other)
 @given(answers, answers, st.floats(0.0, 1.0), st.floats(0.0, 1.0))
 def test_another_store_never_changes_the_order_of_one(near, far, one, other):
     assume(not {each.candidate.id for each in near} & {each.candidate.id for each in far})
-    together = merged([Answers(ranked=near, covered=one), Answers(ranked=far, covered=other)])
-    alone = merged([Answers(ranked=near, covered=one)])
+    together = merge_stores([Answers(ranked=near, covered=one), Answers(ranked=far, covered=other)])
+    alone = merge_stores([Answers(ranked=near, covered=one)])
 
     own = {each.candidate.id for each in near}
     assert [each.candidate.id for each in together if each.candidate.id in own] == [
@@ -235,7 +232,7 @@ def test_another_store_never_changes_the_order_of_one(near, far, one, other):
 def test_what_is_shadowed_is_not_told(near):
     assume(near)
     shadowed = near[0].candidate.id
-    found = merged([Answers(ranked=near, covered=1.0)], shadowed={shadowed})
+    found = merge_stores([Answers(ranked=near, covered=1.0)], shadowed={shadowed})
 
     assert len(found) == len(near) - 1
     assert shadowed not in {each.candidate.id for each in found}

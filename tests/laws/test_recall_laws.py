@@ -13,13 +13,14 @@ from yaadwatch.core.recall.budget import Item, fit
 from yaadwatch.core.recall.query import STOP_WORDS, match_expression
 from yaadwatch.core.recall.rank import (
     MILD,
+    USED_MOST,
     Candidate,
     is_exact,
     mild_factor,
     rank,
+    usage_factor,
     worth_ranking,
 )
-from yaadwatch.core.recall.usefulness import USED_MOST, factor
 from yaadwatch.core.text import estimate_tokens, normalise, subtokens
 from yaadwatch.model.settings import Settings
 
@@ -207,9 +208,9 @@ def test_among_equals_the_surer_newer_hotter_pinned_one_is_first(candidate, conf
 def test_more_use_never_counts_less_and_all_of_it_little(one, other):
     less, more = sorted((one, other))
 
-    assert 1.0 <= factor(less) <= factor(more) <= 1 + USED_MOST <= 1.05
-    assert factor(0) == 1.0
-    assert factor(less) < factor(less + 1)
+    assert 1.0 <= usage_factor(less) <= usage_factor(more) <= 1 + USED_MOST <= 1.05
+    assert usage_factor(0) == 1.0
+    assert usage_factor(less) < usage_factor(less + 1)
 
 
 @given(found)

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from yaadwatch import places
 from yaadwatch.core import privacy
-from yaadwatch.core.recall import past_questions
+from yaadwatch.core.recall import query
 from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.stores.repositories import SETTINGS_FOLDER, is_of
 from yaadwatch.model.errors import Code, YaadError
@@ -215,7 +215,7 @@ class Home:
 
         Its words are not kept: a hash of them is, and how often it was asked.
         """
-        words = past_questions.form(privacy.mask(question).text)
+        words = query.question_form(privacy.mask(question).text)
         if not words:
             return
         digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,11 +1,28 @@
 """What fits into the reader's budget? Whole texts while there is room, less of them after that."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from yaadwatch.core.recall.closeness import coverage
 from yaadwatch.core.text import estimate_tokens
 from yaadwatch.model.recall import AUTO
+
+_BLOCKS_MAX: Final = 400
+_BLOCK_END = re.compile(r"\n[^\S\n]*\n|\n(?=[^\S\n]*(?:[-*+•]|#{1,6}|\d{1,3}[.)])\s)")
+
+
+def section(question: str, text: str) -> str:
+    """Return the paragraph, list item or heading of `text` that holds most of the question's words.
+
+    Of equals the first. A text that has no parts is its only one.
+    """
+    blocks = [block.strip() for block in _BLOCK_END.split(text) if block.strip()][:_BLOCKS_MAX]
+    if len(blocks) <= 1:
+        return text.strip()
+    return max(blocks, key=lambda block: coverage(question, block))
+
 
 Depth = Literal["full", "section", "summary"]
 

@@ -14,6 +14,17 @@ from typing import Final
 from yaadwatch.core import cjk
 from yaadwatch.core.text import case_parts
 
+
+def question_form(question: str) -> str:
+    """Return the words of a question that carry meaning: lower case, each once, sorted.
+
+    "How do we deploy?" and "how to deploy" have the same. A question of stop words has all of them;
+    one without words has ''.
+    """
+    every = {unicodedata.normalize("NFKC", word).casefold() for word in words(question)}
+    return " ".join(sorted(every - STOP_WORDS) or sorted(every))
+
+
 TERMS_MAX: Final = 200
 """Terms of one expression; a longer question is a document."""
 

@@ -4,16 +4,30 @@ Confidence, recency, tier and pin together move a memory by a tenth at most: the
 near equals and bury nothing. What the question names is above all else.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
-from yaadwatch.core.recall import usefulness
 from yaadwatch.core.text import normalise
 from yaadwatch.core.truth.decay import effective_confidence
 from yaadwatch.model.nodes import COLD, HOT
 from yaadwatch.model.settings import Settings
+
+USED_MOST: Final = 0.03
+"""How far having been of use may raise a score."""
+_HALF_AT: Final = 2  # sessions in which half of that is reached
+
+
+def usage_factor(used: int) -> float:
+    """Return by how much a score is raised: from 1.0, without any use, to below 1.03.
+
+    Args:
+        used: sessions in which the memory was shown and of use; each one adds less than the last.
+    """
+    count = max(used, 0)
+    return 1.0 + USED_MOST * count / (count + _HALF_AT)
+
 
 Name = TypeVar("Name", bound=Hashable)
 MILD: Final = 0.1
@@ -90,7 +104,7 @@ def rank(candidates: Sequence[Candidate], *, now: datetime, settings: Settings) 
     points = [
         (candidate.relevance / most + _EXACT * candidate.exact)
         * mild_factor(candidate, now=now, half_life=half_life)
-        * usefulness.factor(candidate.used)
+        * usage_factor(candidate.used)
         for candidate in candidates
     ]
     best = max(points) or 1.0
@@ -106,7 +120,7 @@ def worth_ranking(scores: Mapping[Name, float], count: int) -> list[Name]:
     ordered = sorted(scores, key=scores.__getitem__, reverse=True)
     if len(ordered) <= count:
         return ordered
-    least = scores[ordered[count - 1]] * (1 - MILD) / ((1 + MILD) * (1 + usefulness.USED_MOST))
+    least = scores[ordered[count - 1]] * (1 - MILD) / ((1 + MILD) * (1 + USED_MOST))
     return [name for name in ordered if scores[name] >= least]
 
 
@@ -120,3 +134,39 @@ def mild_factor(candidate: Candidate, *, now: datetime, half_life: timedelta) ->
         + _PIN * candidate.pinned
     )
     return 1 - MILD + 2 * MILD * share
+
+
+_LEAST: Final = 0.2  # what a store's best counts at least, whatever it holds of the question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What a store answers, best first, its best with 1.0.
+
+    `covered`: which share of the question its best one holds, 0.0 to 1.0.
+    """
+
+    ranked: Sequence[Ranked]
+    covered: float
+
+
+def merge_stores(stores: Sequence[Answers], *, shadowed: Collection[str] = ()) -> list[Ranked]:
+    """Return the answers of all stores, best first; what is exact stays in front.
+
+    Scores of two stores cannot be compared, because a word is rare in the one and not in the other.
+    So each store's are shares of its best one, which counts by how much of the question it holds.
+
+    Args:
+        stores: the nearest first; of equals, its answers come first.
+        shadowed: ids that another memory of the same key stands for; they are left out.
+    """
+    most = max((store.covered for store in stores if store.ranked), default=0.0)
+    found = []
+    for store in stores:
+        kept = [each for each in store.ranked if each.candidate.id not in shadowed]
+        best = max((each.score for each in kept), default=0.0) or 1.0
+        part = max(store.covered / most, _LEAST) if most > 0.0 else 1.0
+        found += [Ranked(candidate=each.candidate, score=each.score / best * part) for each in kept]
+    found.sort(key=lambda each: (not each.candidate.exact, -each.score))
+    highest = max((each.score for each in found), default=0.0) or 1.0
+    return [Ranked(candidate=each.candidate, score=each.score / highest) for each in found]

@@ -9,10 +9,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from yaadwatch.core.recall import closeness, expansion, fusion, nearness, rank
+from yaadwatch.core.recall import closeness, expansion, fusion, rank
 from yaadwatch.core.recall import query as questions
-from yaadwatch.core.recall.expansion import Link
-from yaadwatch.core.recall.intent import intent_of
+from yaadwatch.core.recall.expansion import Link, intent_of
 from yaadwatch.core.recall.rank import Candidate, Ranked
 from yaadwatch.core.recall.synonyms import synonyms
 from yaadwatch.core.text import text_hash
@@ -124,7 +123,7 @@ def gather(
         named &= there
     bm25, lengths = _by_words(conn, question)
     if not bm25:
-        least_near = nearness.chance(nodes.last_num(conn))
+        least_near = expansion.chance(nodes.last_num(conn))
         meaning = {num: cosine for num, cosine in meaning.items() if cosine > least_near}
     known = candidates.sketches(conn, {*fusion.best_first(bm25)[: closeness.READ_MAX], *named})
     texts = {num: one.text for num, one in known.items() if num in bm25}
@@ -133,7 +132,7 @@ def gather(
         question.merge,
         words,
         meaning,
-        semantic_weight=nearness.weight(question.semantic_weight, lengths.values()),
+        semantic_weight=expansion.weight(question.semantic_weight, lengths.values()),
         whole=len(bm25) < CANDIDATES_MAX,
     )
     if meaning and question.merge != SET_UNION and 0.0 < question.semantic_weight < 1.0:
@@ -176,7 +175,7 @@ def gather(
         return Answer(
             ranked=ranked,
             covered=1.0 if named_first else closeness.coverage(question.text, best),
-            sure=1.0 if sure else nearness.score(max(meaning.values(), default=0.0)),
+            sure=1.0 if sure else expansion.score(max(meaning.values(), default=0.0)),
         )
 
     here = answer([one for one in every if one.id not in hidden])

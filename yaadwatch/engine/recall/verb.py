@@ -4,10 +4,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from yaadwatch.core.recall import budget, sections, shelving
+from yaadwatch.core.recall import budget, rank
 from yaadwatch.core.recall.budget import Fitted, Item
-from yaadwatch.core.recall.rank import Ranked
-from yaadwatch.core.recall.shelving import Answers
+from yaadwatch.core.recall.rank import Answers, Ranked
 from yaadwatch.core.text import estimate_tokens, summarise
 from yaadwatch.engine import branch_ancestry, json_views, store_lookup, succession
 from yaadwatch.engine.agent_files import package_scope
@@ -291,7 +290,7 @@ def _taken(home: Home, project: Shelf, keys: Collection[str], question: Question
 def _best(answers: Sequence[Answer], shadowed: Collection[str], question: Question) -> list[Ranked]:
     """Return the best answers of all stores that are good enough, with what they are worth."""
     sure = max((each.sure for each in answers if each.ranked), default=1.0)
-    merged = shelving.merged(
+    merged = rank.merge_stores(
         [Answers(ranked=each.ranked, covered=each.covered) for each in answers], shadowed=shadowed
     )
     ranked = (replace(each, score=each.score * sure) for each in merged)
@@ -390,7 +389,7 @@ def _items(query: str, best: Sequence[Ranked], known: Mapping[str, Node], depth:
         if node is None:
             continue
         long = depth == SECTION or (depth == AUTO and len(node.text) > SECTION_CHARS_MIN)
-        part = sections.section(query, node.text) if long else ""
+        part = budget.section(query, node.text) if long else ""
         items.append(Item(id=node.id, text=node.text, summary=node.summary, section=part))
     return items
 

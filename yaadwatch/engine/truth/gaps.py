@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from yaadwatch import places
 from yaadwatch.core import privacy
-from yaadwatch.core.recall import past_questions
+from yaadwatch.core.recall import query
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.claims import Gap
@@ -82,7 +82,7 @@ def approve_gap(home: Home, call: Call, *, question: str, reason: str = "") -> d
     """
     masked = privacy.mask(question.strip())
     why = privacy.kept(reason.strip()).text
-    words = past_questions.form(masked.text)
+    words = query.question_form(masked.text)
     digest = _keyed(keys.load(places.key_file()), digest_of(words))
     now = home.clock.now()
 
@@ -135,7 +135,7 @@ def to_go_out(row: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     if row["text"] is None:
         return None
-    return {**row, "hash": digest_of(past_questions.form(str(row["text"])))}
+    return {**row, "hash": digest_of(query.question_form(str(row["text"])))}
 
 
 def as_kept_here(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def as_kept_here(row: Mapping[str, Any]) -> dict[str, Any]:
         ValueError: nobody approved its words, or they are none.
         YaadError: UNAVAILABLE; there is no key.
     """
-    words = past_questions.form(str(row.get("text") or ""))
+    words = query.question_form(str(row.get("text") or ""))
     if not words:
         raise ValueError("its words were not approved, and its hash says nothing here")
     return {**row, "hash": _keyed(keys.load(places.key_file()), digest_of(words))}
