@@ -30,10 +30,9 @@ from yaadwatch.engine.memories import inject
 from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.vectors import search, vector_fill
 from yaadwatch.engine.workspace import PERSON, Call, Home
-from yaadwatch.model.embeddings import Model
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenNode
-from yaadwatch.model.recall import HYBRID
+from yaadwatch.model.recall import HYBRID, Model
 from yaadwatch.model.settings import FILL_BATCH, Settings
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.vectors import embeddings, models

@@ -14,7 +14,7 @@ from yaadwatch.core.sync.plan import Plan, plan
 from yaadwatch.core.sync.reconcile import Terms
 from yaadwatch.core.sync.sides import File, Graph, Known
 from yaadwatch.core.text import text_hash
-from yaadwatch.model.agreements import Agreement
+from yaadwatch.model.agent_files import Agreement
 from yaadwatch.model.nodes import Provenance
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yaadwatch.engine.budget import FAR_DAYS, day_of, forecast
-from yaadwatch.store.whole.sizes import Size
+from yaadwatch.store.whole.checks import Size
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 TODAY = day_of(NOW)

@@ -48,10 +48,10 @@ def add_doctor(commands: Commands) -> Parser:
 
 def doctor(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print what is wrong on this machine, each with what mends it."""
-    from yaadwatch.doctor import verbs
+    from yaadwatch.doctor import gathering
 
     try:
-        answer = verbs.examine(client.call)
+        answer = gathering.examine(client.call)
     except RuntimeError as error:
         hint = "Set HOME, or YAAD_HOME to a folder of your own"
         raise YaadError(Code.UNAVAILABLE, str(error), hint=hint) from None

@@ -8,12 +8,12 @@ from typing import TypeVar
 from yaadwatch.daemon.follower import CURSOR, Journal
 from yaadwatch.daemon.scheduler import LastRun, Runs
 from yaadwatch.daemon.stream import Logs
-from yaadwatch.engine.stores.repositories import is_there, why_missing
+from yaadwatch.engine.stores.open_stores import is_there, why_missing
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import JOB_RAN, Event
 from yaadwatch.model.projects import Project
-from yaadwatch.store import cursors, events, jobs, meta, projects
+from yaadwatch.store import events, jobs, meta, projects
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system import mounts
@@ -62,10 +62,10 @@ def journal_of(home: Home) -> Journal:
         return home.stores.look(found, lambda conn: _unread(conn, limit))
 
     def advance(project: str, seq: int) -> None:
-        _in_store(home, project, lambda db: db.write(cursors.advance, CURSOR, seq), None)
+        _in_store(home, project, lambda db: db.write(events.advance_cursor, CURSOR, seq), None)
 
     def fail(project: str, seq: int) -> int:
-        return _in_store(home, project, lambda db: db.write(cursors.fail, CURSOR, seq), 0)
+        return _in_store(home, project, lambda db: db.write(events.note_failure, CURSOR, seq), 0)
 
     return Journal(unread=unread, advance=advance, fail=fail)
 
@@ -121,7 +121,7 @@ def runs_of(home: Home, mask: Callable[[str], str]) -> Runs:
 
 
 def _unread(conn: Connection, limit: int) -> list[Event]:
-    return events.after(conn, cursors.get(conn, CURSOR).seq, limit)
+    return events.after(conn, events.cursor_of(conn, CURSOR).seq, limit)
 
 
 def _end(conn: Connection, job: str, at: datetime, error: str | None) -> None:

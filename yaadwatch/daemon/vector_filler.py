@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from yaadwatch.daemon.health import Health
-from yaadwatch.model.embeddings import Model
 from yaadwatch.model.errors import YaadError
+from yaadwatch.model.recall import Model
 from yaadwatch.model.settings import FILL_BATCH
 from yaadwatch.system.embedding.process import NotEmbedded, NotTried
 

@@ -1,6 +1,7 @@
-"""Gathers the facts that `doctor` judges: each part by itself, whatever state the others are in.
+"""The verb of `doctor`, and the facts that it judges.
 
-Nothing here needs a daemon or a store that can be opened, and nothing is written.
+Each part is gathered by itself, whatever state the others are in. Nothing here
+needs a daemon or a store that can be opened, and nothing is written.
 """
 
 import contextlib
@@ -18,6 +19,7 @@ from yaadwatch.client.connection import NobodyListens
 from yaadwatch.client.hooks import log as hook_log
 from yaadwatch.client.presence import daemon_holds_lock, is_suspended
 from yaadwatch.connecting import verbs as connecting
+from yaadwatch.core import diagnosis
 from yaadwatch.core.diagnosis import (
     AgentFacts,
     DaemonFacts,
@@ -34,6 +36,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store.sqlite import copies
 from yaadwatch.store.whole import looking
 from yaadwatch.system import config, mounts, redacting
+from yaadwatch.system.clock import Clock
 from yaadwatch.system.receipt_file import UnreadableError
 
 Ask = Callable[..., dict[str, Any]]
@@ -329,3 +332,34 @@ def _agents() -> tuple[tuple[AgentFacts, ...], YaadError | None]:
         )
         for row in rows
     ), None
+
+
+def examine(ask: Ask) -> dict[str, Any]:
+    """Return what is wrong on this machine; the answer is Examined.
+
+    Args:
+        ask: asks the daemon for an operation; raises as `Client.call`.
+
+    Raises:
+        RuntimeError: nobody knows where our home is.
+    """
+    facts = gather(ask, Clock().now(), os.environ)
+    found = diagnosis.judge(facts)
+    return {
+        "sound": not any(one.level == "problem" for one in found),
+        "checks": [name for name, _ in diagnosis.CHECKS],
+        "findings": [
+            {
+                "check": one.check,
+                "level": one.level,
+                "what": one.what,
+                "mend": one.mend or None,
+                "advice": one.advice or None,
+            }
+            for one in found
+        ],
+        "agents": [
+            {"agent": one.agent, "title": one.title, "state": one.state, "todo": one.todo or None}
+            for one in facts.agents
+        ],
+    }

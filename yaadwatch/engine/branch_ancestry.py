@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from yaadwatch.core import privacy
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.errors import YaadError
-from yaadwatch.model.provisional import Checkout
+from yaadwatch.model.projects import Checkout
 from yaadwatch.store import provenance, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.recall import learned as table

@@ -11,8 +11,8 @@ from yaadwatch.model.settings import SIZE_DAYS_KEPT
 from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.store.whole import sizes
-from yaadwatch.store.whole.sizes import Size
+from yaadwatch.store.whole import checks
+from yaadwatch.store.whole.checks import Size
 
 MIB: Final = 1024 * 1024
 LOOK_BACK_DAYS: Final = 30
@@ -87,7 +87,7 @@ def require_room(home: Home, db: Database) -> None:
         YaadError: TOO_LARGE; nothing was stored.
     """
     if limit_of(home, db):
-        refuse_beyond(home, db, db.read(sizes.used))
+        refuse_beyond(home, db, db.read(checks.bytes_used))
 
 
 def limit_of(home: Home, db: Database) -> int:
@@ -114,9 +114,9 @@ def refuse_beyond(home: Home, db: Database, used: int) -> None:
 
 
 def _known(conn: Connection, since: int) -> tuple[int, list[Size]]:
-    return sizes.used(conn), sizes.since(conn, since)
+    return checks.bytes_used(conn), checks.sizes_since(conn, since)
 
 
 def _note(conn: Connection, day: int) -> None:
-    size = Size(day=day, bytes=sizes.used(conn), memories=nodes.count(conn))
-    sizes.note(conn, size, keep_days=SIZE_DAYS_KEPT)
+    size = Size(day=day, bytes=checks.bytes_used(conn), memories=nodes.count(conn))
+    checks.note_size(conn, size, keep_days=SIZE_DAYS_KEPT)

@@ -18,7 +18,7 @@ from yaadwatch.engine import branch_ancestry, json_views, stale
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.loading import Loading, loading
 from yaadwatch.engine.agent_files.package_scope import in_package, other_packages
-from yaadwatch.engine.doubts import ageing, doubting, overlapping
+from yaadwatch.engine.doubts import doubting, overlapping
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.recall import verb as recalling
@@ -32,8 +32,8 @@ from yaadwatch.model.anchors import Evidence, Flag
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
+from yaadwatch.model.sessions import DOING, NORMAL, UNFINISHED
 from yaadwatch.model.settings import Settings
-from yaadwatch.model.tasks import DOING, NORMAL, UNFINISHED
 from yaadwatch.store import agent_files, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import supersession
@@ -362,7 +362,7 @@ def _ranked(
     now: datetime,
 ) -> list[Statement]:
     """Return memories for the brief: pinned first, then the ones we are most sure of."""
-    left = ageing.confidences(conn, memories, settings, now)
+    left = doubting.confidences(conn, memories, settings, now)
     whose = authority.of_nodes(conn, left)
     ordered = sorted(memories, key=lambda node: (not node.pinned, -left[node.id], node.id))
     return [

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.engine.stores.repositories import is_of, is_there
+from yaadwatch.engine.stores.open_stores import is_of, is_there
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project

@@ -8,7 +8,7 @@ from yaadwatch.core.text import summarise
 from yaadwatch.core.truth.claiming.statements import place_of
 from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.doubts import doubting, places
-from yaadwatch.engine.stores.repositories import is_of, why_missing
+from yaadwatch.engine.stores.open_stores import is_of, why_missing
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import ABSENT, AgentFileRow
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Suggestion, Verdict

@@ -19,7 +19,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import COLD, HOT, THINGS, Node, Version
-from yaadwatch.model.provisional import Checkout
+from yaadwatch.model.projects import Checkout
 from yaadwatch.store import (
     anchors,
     edges,

@@ -10,7 +10,7 @@ from yaadwatch import prepared_briefs
 from yaadwatch.engine import baseline, identity, json_views, stale
 from yaadwatch.engine.agent_files.reading import AgentFile
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.stores.repositories import why_missing
+from yaadwatch.engine.stores.open_stores import why_missing
 from yaadwatch.engine.syncing import modes, releasing, tree
 from yaadwatch.engine.workspace import Call, Home, require_files, require_repository
 from yaadwatch.model.agent_files import ABSENT, READ, AgentFileRow

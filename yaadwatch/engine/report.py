@@ -11,7 +11,7 @@ from bridges import registry as registry_of_formats
 from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.engine import budget, json_views, store_lookup
-from yaadwatch.engine.stores.repositories import SETTINGS_FOLDER
+from yaadwatch.engine.stores.open_stores import SETTINGS_FOLDER
 from yaadwatch.engine.syncing import pauses
 from yaadwatch.engine.vectors import verbs as vectors
 from yaadwatch.engine.workspace import Call, Home

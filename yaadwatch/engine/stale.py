@@ -24,7 +24,7 @@ from yaadwatch.model.anchors import Anchor, Evidence, Flag, Method, Sighting, Ve
 from yaadwatch.model.authority import Authority
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.nodes import Node, Provenance
-from yaadwatch.model.provisional import Settled
+from yaadwatch.model.projects import Settled
 from yaadwatch.store import (
     anchors,
     flags,

@@ -15,7 +15,7 @@ from typing import Final
 
 from yaadwatch.core.truth import decay
 from yaadwatch.engine import json_views, node_changes
-from yaadwatch.engine.doubts import ageing
+from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.truth import gaps, scrubbing
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
@@ -195,7 +195,7 @@ def _note_accessed(home: Home, store: _Store) -> None:
 def _boost(conn: Connection, settings: Settings, ids: Iterable[str], now: datetime) -> int:
     """Raise what is left of memories that were recalled, once a UTC day; return how many were."""
     living = [node for node in nodes.many(conn, ids).values() if node.archived_at is None]
-    left = ageing.confidences(conn, living, settings, now)
+    left = doubting.confidences(conn, living, settings, now)
     raised = {id_: decay.boosted(one, ACCESS_BOOST) for id_, one in left.items()}
     return nodes.boost(conn, raised, now=now)
 
@@ -286,7 +286,7 @@ def _faded(
     A session stays while anything that was learned in it is stored.
     """
     least = settings.memory.min_confidence
-    left = ageing.confidences(conn, batch, settings, now)
+    left = doubting.confidences(conn, batch, settings, now)
     faded = [node for node in batch if left[node.id] < least]
     kept = edges.pointed_at(conn, [node.id for node in faded if node.kind == "session"])
     return [(node, left[node.id]) for node in faded if node.id not in kept]

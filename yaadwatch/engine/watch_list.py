@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from yaadwatch.engine.agent_files import reading
-from yaadwatch.engine.stores.repositories import is_of
+from yaadwatch.engine.stores.open_stores import is_of
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.projects import Worktree

@@ -15,8 +15,7 @@ from typing import Protocol
 from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import query
-from yaadwatch.engine.stores.open_stores import Stores
-from yaadwatch.engine.stores.repositories import SETTINGS_FOLDER, is_of
+from yaadwatch.engine.stores.open_stores import SETTINGS_FOLDER, Stores, is_of
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import PROJECT, THINGS, USER, Node, canonical_key

@@ -8,7 +8,7 @@ from typing import Any
 
 from yaadwatch import places
 from yaadwatch.core import privacy
-from yaadwatch.core.settings_text import assigning
+from yaadwatch.core.settings_text import toml
 from yaadwatch.core.settings_text.edits import NotUnderstoodError
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Settings
@@ -87,7 +87,7 @@ def put(key: str, text: str) -> object:
     """
     value = config.understood(key, text)
     section, _, name = key.partition(".")
-    _edit(lambda before: assigning.assign(before, section, name, value))
+    _edit(lambda before: toml.assign(before, section, name, value))
     return value
 
 
@@ -102,7 +102,7 @@ def take(key: str) -> bool:
     section, dot, name = key.partition(".")
     if not dot:
         section, name = "", key
-    there = _edit(lambda before: assigning.drop(before, section, name), by_hand="Delete")
+    there = _edit(lambda before: toml.drop(before, section, name), by_hand="Delete")
     if not there:
         config.known_key(key)
     return there

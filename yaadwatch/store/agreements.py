@@ -7,7 +7,7 @@ from typing import Final
 
 import apsw
 
-from yaadwatch.model.agreements import Agreed, Agreement
+from yaadwatch.model.agent_files import Agreed, Agreement
 from yaadwatch.store.codec import json_list, to_ms
 
 KEPT_MAX: Final = 16

@@ -15,7 +15,7 @@ from yaadwatch.engine.inout import backups, verifying
 from yaadwatch.model import settings
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Settings
-from yaadwatch.store import cursors, events, nodes
+from yaadwatch.store import events, nodes
 from yaadwatch.store.sqlite.database import Database
 
 DAY = timedelta(days=1)
@@ -295,7 +295,7 @@ def _age(repo, days):
 def test_old_events_go_once_every_follower_has_read_them(full):
     with full.db() as db:
         last = db.read(events.last)
-        db.write(cursors.advance, "sync", last - 1)
+        db.write(events.advance_cursor, "sync", last - 1)
     _age(full, 91)
     new = full.remember("Said much later than the others")
 

@@ -11,8 +11,8 @@ from yaadwatch.engine import recall
 from yaadwatch.engine.memories import inject
 from yaadwatch.engine.recall.gathering import HOLDERS_MAX, RARE_AMONG
 from yaadwatch.engine.vectors import search, vector_fill
-from yaadwatch.model.embeddings import Model
 from yaadwatch.model.given import GivenNode
+from yaadwatch.model.recall import Model
 from yaadwatch.model.settings import Recall, Settings
 from yaadwatch.store.vectors import models, scan
 

@@ -7,7 +7,7 @@ import pytest
 
 from yaadwatch import places
 from yaadwatch.engine import context as contexts
-from yaadwatch.engine.doubts import ageing
+from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.inout import erasing
 from yaadwatch.engine.memories import curate, deleting, links, mend
 from yaadwatch.engine.memories import feedback as feedbacks
@@ -147,7 +147,7 @@ def confidence_in_half_a_year(tree, memory):
         node = space.db.read(nodes.get, memory)
         later = tree.home.clock.now() + timedelta(days=180)
         settings = tree.home.settings
-        return space.db.read(ageing.confidences, [node], settings, later)[memory]
+        return space.db.read(doubting.confidences, [node], settings, later)[memory]
 
 
 def over(tree, memory):

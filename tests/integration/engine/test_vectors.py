@@ -10,7 +10,7 @@ from engine_world import World
 from tiny_model import build
 
 from yaadwatch.engine.vectors import search, vector_fill
-from yaadwatch.model.embeddings import Model
+from yaadwatch.model.recall import Model
 from yaadwatch.store.vectors import models
 
 extras.require("onnxruntime", "tokenizers")

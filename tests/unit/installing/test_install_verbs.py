@@ -15,7 +15,7 @@ from standing_in import FakeDaemon, FakeManager
 
 from yaadwatch import places
 from yaadwatch.client import service
-from yaadwatch.installing import managers, program, receipt, units, verbs
+from yaadwatch.installing import managers, receipt, units, verbs
 from yaadwatch.installing.verbs import World
 from yaadwatch.model.errors import Code, YaadError
 
@@ -655,7 +655,7 @@ class TestProgram:
         link.parent.mkdir()
         link.symlink_to(tool / "yaadwatch")
 
-        found = program.installed({"PATH": str(link.parent)}, python=str(tool / "python"))
+        found = verbs.installed({"PATH": str(link.parent)}, python=str(tool / "python"))
 
         assert found == (str(link),)
 
@@ -665,21 +665,21 @@ class TestProgram:
         other.write_text("#!/bin/sh\n")
         other.chmod(0o755)
 
-        found = program.installed({"PATH": str(other.parent)}, python=str(tool / "python"))
+        found = verbs.installed({"PATH": str(other.parent)}, python=str(tool / "python"))
 
         assert found == (str(tool / "yaadwatch"),)
 
     def test_without_a_script_it_is_the_interpreter(self, tool):
         (tool / "yaadwatch").unlink()
 
-        found = program.installed({"PATH": ""}, python=str(tool / "python"))
+        found = verbs.installed({"PATH": ""}, python=str(tool / "python"))
 
         assert found == (str(tool / "python"), "-I", "-m", "yaadwatch")
 
     def test_what_lies_in_a_cache_is_refused(self, tool, tmp_path):
         for name in ("UV_CACHE_DIR", "XDG_CACHE_HOME"):
             environ = {"PATH": "", name: str(tmp_path / "tools")}
-            said = refusal(program.installed, environ, python=str(tool / "python"))
+            said = refusal(verbs.installed, environ, python=str(tool / "python"))
             assert said.code is Code.REFUSED
             assert "uv tool install" in said.hint
 
@@ -687,11 +687,11 @@ class TestProgram:
         (tool / "git").write_text("#!/bin/sh\n")
         (tool / "git").chmod(0o755)
 
-        assert program.folders({"PATH": str(tool)}, units.PATHS) == (str(tool), *units.PATHS)
-        assert program.folders({"PATH": ""}, units.PATHS) == units.PATHS
+        assert verbs.folders({"PATH": str(tool)}, units.PATHS) == (str(tool), *units.PATHS)
+        assert verbs.folders({"PATH": ""}, units.PATHS) == units.PATHS
 
     def test_this_very_program_is_found(self):
-        found = program.installed(os.environ)
+        found = verbs.installed(os.environ)
 
         assert Path(found[0]).is_absolute()
         assert Path(found[0]).parent == Path(sys.executable).parent or found[0].endswith(

@@ -16,7 +16,7 @@ from yaadwatch.store import (
     sightings,
 )
 from yaadwatch.store.graph import steps, supersession
-from yaadwatch.store.recall import candidates, learned, then
+from yaadwatch.store.recall import candidates, learned
 from yaadwatch.store.truth import versions
 
 FILTER = Filter(
@@ -60,7 +60,7 @@ LOOKUPS = {
     "candidates.named": lambda conn: candidates.named(conn, key="x", text_hash="x", ids=["a"]),
     "candidates.keyed": lambda conn: candidates.keyed(conn, ["x"]),
     "candidates.ways": lambda conn: candidates.ways(conn, [1], 9),
-    "then.words": lambda conn: then.words(conn, ["a"], NOW),
+    "then.words": lambda conn: candidates.words(conn, ["a"], NOW),
     "provenance.hidden": lambda conn: provenance.hidden(conn, 1, ["a"]),
     "learned.note": lambda conn: learned.note(conn, "a", "c0ffee", NOW),
     "learned.of_nodes": lambda conn: learned.of_nodes(conn, ["a"]),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from store_samples import NOW, empty_store, node
 
-from yaadwatch.model.embeddings import Model
+from yaadwatch.model.recall import Model
 from yaadwatch.store import nodes
 from yaadwatch.store.vectors import embeddings, models, scan
 

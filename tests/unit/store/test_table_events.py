@@ -10,8 +10,8 @@ from store_samples import NOW, empty_store, instants, texts
 
 from yaadwatch.model.events import EVENTS, Event
 from yaadwatch.model.projects import Project
-from yaadwatch.store import cursors, events, jobs, meta, projects
-from yaadwatch.store.cursors import Cursor
+from yaadwatch.store import events, jobs, meta, projects
+from yaadwatch.store.events import Cursor
 from yaadwatch.store.jobs import JobRun
 
 bodies = st.dictionaries(texts, texts | st.integers(-(2**53), 2**53) | st.booleans() | st.none())
@@ -60,25 +60,25 @@ def test_no_number_is_given_out_twice_when_all_events_are_old(conn):
 
 
 def test_a_new_follower_has_read_nothing(conn):
-    assert cursors.get(conn, "reactions") == Cursor(seq=0, failed_seq=0, tries=0)
+    assert events.cursor_of(conn, "reactions") == Cursor(seq=0, failed_seq=0, tries=0)
 
 
 def test_tries_are_counted_for_one_event_and_forgotten_when_it_goes_well(conn):
-    cursors.advance(conn, "reactions", 6)
+    events.advance_cursor(conn, "reactions", 6)
 
-    assert [cursors.fail(conn, "reactions", 7) for _ in range(3)] == [1, 2, 3]
-    assert cursors.get(conn, "reactions") == Cursor(seq=6, failed_seq=7, tries=3)
+    assert [events.note_failure(conn, "reactions", 7) for _ in range(3)] == [1, 2, 3]
+    assert events.cursor_of(conn, "reactions") == Cursor(seq=6, failed_seq=7, tries=3)
 
-    cursors.advance(conn, "reactions", 7)
+    events.advance_cursor(conn, "reactions", 7)
 
-    assert cursors.get(conn, "reactions") == Cursor(seq=7)
-    assert cursors.fail(conn, "reactions", 8) == 1
+    assert events.cursor_of(conn, "reactions") == Cursor(seq=7)
+    assert events.note_failure(conn, "reactions", 8) == 1
 
 
 def test_another_event_starts_its_own_count(conn):
-    cursors.fail(conn, "reactions", 7)
+    events.note_failure(conn, "reactions", 7)
 
-    assert cursors.fail(conn, "reactions", 8) == 1
+    assert events.note_failure(conn, "reactions", 8) == 1
 
 
 def test_a_job_that_runs_has_not_ended(conn):

@@ -10,7 +10,7 @@ from store_samples import NOW, empty_store, instants, node, texts
 
 from yaadwatch.model.sessions import LEARNED, SHOWN, USED, Facts, Made, Session, Touched
 from yaadwatch.store import nodes, worktrees
-from yaadwatch.store.sessions import doings, rows, skills, tasks
+from yaadwatch.store.sessions import doings, rows, tasks
 
 MINUTE = timedelta(minutes=1)
 
@@ -213,10 +213,10 @@ def test_a_done_task_is_not_waited_for(conn):
 
 def test_a_skill_is_found_by_its_name_while_it_lives(conn):
     nodes.insert(conn, node("k", kind="skill"))
-    skills.describe(conn, "k", name="release", description="how")
+    tasks.describe_skill(conn, "k", name="release", description="how")
 
-    assert skills.named(conn, "release") == skills.holder(conn, "release") == "k"
-    assert skills.description(conn, "k") == "how"
+    assert tasks.skill_named(conn, "release") == tasks.skill_holder(conn, "release") == "k"
+    assert tasks.skill_description(conn, "k") == "how"
     kept = nodes.get(conn, "k")
     nodes.replace(conn, replace(kept, archived_at=NOW, version=2), expected_version=1)
-    assert skills.named(conn, "release") is None
+    assert tasks.skill_named(conn, "release") is None

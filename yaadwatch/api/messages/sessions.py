@@ -14,8 +14,8 @@ from yaadwatch.api.messages.checks import (
     check_within,
 )
 from yaadwatch.api.messages.memories import CHARS_MAX, WAIT_MS_MAX
+from yaadwatch.model.sessions import STATES, UNFINISHED, check_priority, check_state
 from yaadwatch.model.settings import QUERY_CHARS_MAX, TEXT_CHARS_MAX
-from yaadwatch.model.tasks import STATES, UNFINISHED, check_priority, check_state
 
 SESSION_NAME_CHARS_MAX: Final = 200
 NOTE_CHARS_MAX: Final = 4_000

@@ -6,7 +6,7 @@ from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
 from yaadwatch.cli.words import ago, count, short, worded
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.tasks import NORMAL, PRIORITIES, STATES, UNFINISHED
+from yaadwatch.model.sessions import NORMAL, PRIORITIES, STATES, UNFINISHED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

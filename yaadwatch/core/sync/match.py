@@ -14,7 +14,7 @@ from bridges.escaping import bare
 from bridges.items import Item, items
 from yaadwatch.core.sync.reconcile import Terms
 from yaadwatch.core.text import text_hash
-from yaadwatch.model.agreements import Agreed
+from yaadwatch.model.agent_files import Agreed
 from yaadwatch.model.settings import ALIKE_CHARS_MAX, ALIKE_MIN, ALIKE_PAIRS_MAX
 
 

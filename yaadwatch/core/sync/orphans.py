@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.match import Said
 from yaadwatch.core.text import text_hash
-from yaadwatch.model.agreements import Agreed
+from yaadwatch.model.agent_files import Agreed
 
 _MARKER = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?)?")
 _WORDS_MIN = 2

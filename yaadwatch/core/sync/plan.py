@@ -17,7 +17,7 @@ from yaadwatch.core.sync.match import Said, align, read
 from yaadwatch.core.sync.reconcile import Decision, Last, Terms, decide
 from yaadwatch.core.sync.sides import File, Graph, Known
 from yaadwatch.core.text import text_hash
-from yaadwatch.model.agreements import Agreed, Agreement
+from yaadwatch.model.agent_files import Agreed, Agreement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

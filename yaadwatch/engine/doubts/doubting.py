@@ -7,17 +7,75 @@ forgotten, or when the edge is taken away.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
+from typing import Protocol
 
 from yaadwatch.core.quoting import quoted
-from yaadwatch.core.truth import impact
+from yaadwatch.core.truth import decay, impact
 from yaadwatch.core.truth.impact import CARRIES, Graph, Reached
 from yaadwatch.model.anchors import Flag, Verdict
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import THINGS, Node
-from yaadwatch.model.settings import IMPACT_EDGES_MAX, IMPACT_HOPS_MAX
+from yaadwatch.model.settings import IMPACT_EDGES_MAX, IMPACT_HOPS_MAX, Settings
 from yaadwatch.store import edges, flags, nodes, provenance
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.graph import supersession
+
+
+class Ageing(Protocol):
+    """What the age of a memory is told by; a node has it."""
+
+    @property
+    def id(self) -> str:
+        """Return its id."""
+
+    @property
+    def kind(self) -> str:
+        """Return its kind."""
+
+    @property
+    def confidence(self) -> float:
+        """Return how sure it was, 0.0 to 1.0."""
+
+    @property
+    def confirmed_at(self) -> datetime:
+        """Return since when it ages."""
+
+    @property
+    def accessed_at(self) -> datetime | None:
+        """Return when it was recalled last."""
+
+    @property
+    def pinned(self) -> bool:
+        """Return whether it does not age."""
+
+
+def confidences(
+    conn: Connection, memories: Sequence[Ageing], settings: Settings, now: datetime
+) -> dict[str, float]:
+    """Return what is left of each memory's confidence at `now`, by id, from 0.0 to 1.0."""
+    ids = [node.id for node in memories]
+    degrees = edges.degrees(conn, ids)
+    superseded = supersession.successors(conn, ids)
+    said = provenance.said(conn, ids)
+    return {
+        node.id: decay.confidence(
+            node.confidence,
+            node.confirmed_at,
+            now,
+            half_life=settings.memory.half_life(node.kind),
+            facts=decay.Facts(
+                orphan=not degrees.get(node.id, 0),
+                superseded=node.id in superseded,
+                pinned=node.pinned,
+                said=node.id in said,
+            ),
+            accessed_at=node.accessed_at,
+        )
+        for node in memories
+    }
+
 
 PASSED_ON = {Verdict.GONE: 1.0, Verdict.CHANGED: 1.0, Verdict.MOVED: 0.5}
 """The part of a doubt that concerns others: what only moved is as true as before."""

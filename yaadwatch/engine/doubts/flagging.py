@@ -13,8 +13,7 @@ from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor, Flag, Sighting, Verdict
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
-from yaadwatch.model.projects import Worktree
-from yaadwatch.model.provisional import Settled
+from yaadwatch.model.projects import Settled, Worktree
 from yaadwatch.store import anchors, flags, nodes, sightings, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection

@@ -20,7 +20,7 @@ from yaadwatch.engine import node_changes
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.identity import DAMAGED, SNAPSHOTS
 from yaadwatch.engine.inout import spool
-from yaadwatch.engine.learning import current, session_text
+from yaadwatch.engine.learning import current, lessons
 from yaadwatch.engine.store_lookup import Held, Shelf, Shelves, shelves
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.truth import scrubbing
@@ -285,7 +285,7 @@ def _erase(conn: Connection, words: _Words, now: datetime) -> list[str]:
     """Erase the rows; return the other memories that quote them."""
     touched = {edge.to_node for one in words.ids for edge in edges.of_node(conn, one)}
     for one in sorted(words.ids):
-        session_text.without(conn, one, now)  # a session may have told it in short
+        lessons.without(conn, one, now)  # a session may have told it in short
     nodes.erase(conn, words.ids)
     erasing.drop_sessions(conn, words.ids)
     lonely = set(edges.lonely_things(conn, len(touched) + 1)) & touched

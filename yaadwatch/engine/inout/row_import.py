@@ -19,7 +19,7 @@ from yaadwatch.core.quoting import quoted
 from yaadwatch.engine import node_changes, succession
 from yaadwatch.engine.authority.dismissing import is_persons
 from yaadwatch.engine.inout.stores import Meant, roots
-from yaadwatch.engine.learning import session_text
+from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.truth import gaps
 from yaadwatch.engine.workspace import AGENT
 from yaadwatch.model import events
@@ -155,7 +155,7 @@ class _Taking:
         for kind in list(self._links):
             self._ask_for_circles(kind)
         for session, summary in self._ended.items():
-            session_text.index(self._conn, session, summary)
+            lessons.index(self._conn, session, summary)
         return self.told
 
     def _take_line(self, number: int, line: dict[str, Any]) -> None:

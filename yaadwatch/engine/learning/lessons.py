@@ -1,10 +1,15 @@
-"""What was learned in a session: the edge `learned_in`, and the node of the session it leads to."""
+"""What was learned in a session: edges `learned_in`, and the text of the session's node."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
-from yaadwatch.core import text
+from yaadwatch.core import cjk, text
+from yaadwatch.core.recall import past
+from yaadwatch.core.recall.past import Lesson
+from yaadwatch.core.wording import words_hash
 from yaadwatch.engine import node_changes
-from yaadwatch.engine.learning import current, session_text
+from yaadwatch.engine.learning import current
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
 from yaadwatch.model.edges import Edge
@@ -14,8 +19,104 @@ from yaadwatch.model.sessions import LEARNED, Session
 from yaadwatch.store import edges, nodes
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.sessions import doings, rows
-from yaadwatch.store.truth import versions
+from yaadwatch.store.sessions import doings, rows, tasks
+from yaadwatch.store.truth import dismissals, versions
+
+
+def told(conn: Connection, session: Session) -> str:
+    """Return what there is to tell of a session now; '' when nothing happened in it."""
+    return past.tell(
+        session,
+        facts=session.facts,
+        learned=lessons_of(conn, session.id),
+        notes=_wanted(conn, [note.text for note in doings.notes(conn, session.id)]),
+        ended_at=session.ended_at,
+    )
+
+
+def _wanted(conn: Connection, notes: Sequence[str]) -> list[str]:
+    """Return the notes of a session without those whose words a person dismissed or forgot."""
+    hashes = [words_hash(note) for note in notes]
+    unwanted = dismissals.of_hashes(conn, hashes) if hashes else {}
+    return [note for note, digest in zip(notes, hashes, strict=True) if digest not in unwanted]
+
+
+def lessons_of(conn: Connection, session: str) -> list[Lesson]:
+    """Return the living memories that a session learned, in the order in which it did."""
+    order = [one.node for one in doings.of_session(conn, session) if one.role == LEARNED]
+    found = nodes.many(conn, order)
+    states = tasks.states(conn, order)
+    return [
+        Lesson(id=node, kind=found[node].kind, text=_said(found[node]), state=states.get(node, ""))
+        for node in order
+        if node in found and found[node].archived_at is None
+    ]
+
+
+def retell(conn: Connection, session: str, now: datetime) -> str:
+    """Give a session, and its node, the words that it has now, inside a transaction; return them.
+
+    What was erased, or forgotten, is not in them any more.
+    """
+    row = rows.get(conn, session)
+    if row is None:
+        return ""
+    summary = told(conn, row)
+    rows.put(conn, replace(row, summary=summary))
+    index(conn, session, summary)
+    if summary:
+        rows.say(conn, session, text=summary, summary=text.summarise(summary), at=now)
+    return summary
+
+
+def index(conn: Connection, session: str, summary: str) -> None:
+    """Make a session findable by a summary and its notes, inside a transaction."""
+    notes = "\n".join(note.text for note in doings.notes(conn, session))
+    rows.index(conn, session, summary=cjk.spaced(summary), notes=cjk.spaced(notes))
+
+
+def around(conn: Connection, node: str, now: datetime) -> None:
+    """Make anew the words of the ended sessions that learned a memory, inside a transaction.
+
+    Call it when the memory was changed, archived or brought back.
+    """
+    sessions = doings.learned_in(conn, [node]).get(node, ())
+    for session in rows.many(conn, sessions).values():
+        if session.ended_at is not None:
+            retell(conn, session.id, now)
+    changed = nodes.get(conn, node)
+    if changed is not None and changed.archived_at is not None:
+        drop_note(conn, changed.text, now)
+
+
+def drop_note(conn: Connection, said: str, now: datetime) -> None:
+    """Make anew the words of the ended sessions with a note that a person just dismissed.
+
+    Args:
+        conn: inside the transaction of the dismissal, after it.
+        said: the dismissed words.
+        now: when.
+    """
+    digest = words_hash(said)
+    for session in doings.sessions_with_note(conn, lambda note: words_hash(note) == digest):
+        retell(conn, session, now)
+
+
+def without(conn: Connection, node: str, now: datetime) -> None:
+    """Have every session that learned a memory tell of it no more; it is about to be erased.
+
+    Call it inside the transaction that erases the memory, before that.
+    """
+    sessions = doings.learned_in(conn, [node]).get(node, ())
+    for session in rows.many(conn, sessions).values():
+        doings.drop_node(conn, session.id, node)
+        if session.ended_at is not None:
+            retell(conn, session.id, now)
+
+
+def _said(node: Node) -> str:
+    return node.text if len(node.text) <= past.LINE_CHARS_MAX else node.summary
+
 
 KIND = "learned_in"
 
@@ -52,7 +153,7 @@ def learned(
         body: dict[str, object] = {"to": session, "kind": KIND}
         log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=node.id, body=body))
     if found.ended_at is not None:
-        session_text.retell(conn, session, now)
+        retell(conn, session, now)
 
 
 def ensure_node(conn: Connection, session: Session, now: datetime) -> None:

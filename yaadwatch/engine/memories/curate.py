@@ -8,11 +8,12 @@ from datetime import datetime
 from yaadwatch.core import privacy, text
 from yaadwatch.core.quoting import quoted
 from yaadwatch.engine import json_views, node_changes, succession
+from yaadwatch.engine.anchored import assessing
+from yaadwatch.engine.anchored.worktree import expect, look_at
 from yaadwatch.engine.authority import dismissing
-from yaadwatch.engine.doubts import ageing, doubting
+from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.doubts.places import said_in
-from yaadwatch.engine.learning import session_text
-from yaadwatch.engine.memories import provable
+from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.remember import preparing
 from yaadwatch.engine.store_lookup import Held, shelves
 from yaadwatch.engine.truth import contradicting
@@ -35,6 +36,59 @@ from yaadwatch.store import agreements, anchors, edges, nodes, provenance, workt
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority, versions
+
+SHOWN_MAX = 3
+"""Reasons named in a refusal, the first."""
+
+
+def refuse_false(
+    home: Home, held: Held, node: Node, anchors: Sequence[Anchor], *, anyway: bool
+) -> None:
+    """Refuse to confirm what is false for certain.
+
+    Args:
+        home: what may be reached.
+        held: where the memory is.
+        node: the memory.
+        anchors: what it rests on.
+        anyway: the caller was told, and confirms it all the same. What `yaadwatch check` finds
+            false in a person's own file is refused even so, because it would go on finding it.
+
+    Raises:
+        YaadError: REFUSED, with what is false and what to do.
+    """
+    space = held.shelf.space
+    if space is None or not anchors:
+        return
+    tree, head = look_at(space, (), home.clock.now_ns())
+    expect(tree, anchors)
+    assessing.expect(anchors, head)
+    found = assessing.assess(node.text, anchors, tree, head)
+    reasons = [one.judgement.reason for one in found.sights if assessing.is_false(one, node.text)]
+    if not reasons:
+        return
+    why = "; ".join(dict.fromkeys(reasons[:SHOWN_MAX]))
+    short = called(node.id)
+    said = held.db.read(said_in, space.worktree.id, [node.id]).get(node.id, ())
+    if said and found.level:
+        place = f"{said[0].path} (line {said[0].line})"
+        raise YaadError(
+            Code.REFUSED,
+            f"What memory {short} says is false: {why}. It was not confirmed, because "
+            f"`yaadwatch check` finds it false in {place}, too.",
+            hint=f"Correct or delete it there: {place}",
+        )
+    if anyway:
+        return
+    offer = found.suggestion
+    correct = f"yaadwatch {'reanchor' if offer is not None and offer.text else 'edit'} {short}"
+    raise YaadError(
+        Code.REFUSED,
+        f"What memory {short} says is false: {why}. It was not confirmed.",
+        hint=f"Correct it: {correct}. If it is true all the same: yaadwatch confirm {short} --yes"
+        " (in a request: anyway true)",
+    )
+
 
 _Change = Callable[[Connection, Node, datetime], Node]
 
@@ -144,7 +198,7 @@ def confirm(home: Home, call: Call, *, id: str, anyway: bool = False) -> dict[st
         held = both.find(id)
         node, old = held.db.read(_with_anchors, held.id)
         _refuse_archived(node)
-        provable.refuse_false(home, held, node, old, anyway=anyway)
+        refuse_false(home, held, node, old, anyway=anyway)
         rests_on = preparing.anchor_again(home, held.shelf.space, node, old)
         now = home.clock.now()
         confirmed = replace(
@@ -327,7 +381,7 @@ def _changed(home: Home, held: Held, change: _Change) -> tuple[Node, Node]:
         node = _require(conn, held.id)
         done = change(conn, node, now)
         if done.version != node.version:
-            session_text.around(conn, node.id, now)
+            lessons.around(conn, node.id, now)
         return node, done
 
     return held.db.write(commit)
@@ -348,7 +402,7 @@ def _show(
     ends = {_other(edge, node_id) for edge in related}
     others = nodes.many(conn, ends)
     whose = authority.of_nodes(conn, ends)
-    left = ageing.confidences(conn, [node], home.settings, home.clock.now())[node_id]
+    left = doubting.confidences(conn, [node], home.settings, home.clock.now())[node_id]
     return {
         "id": node.id,
         "kind": node.kind,

@@ -5,7 +5,7 @@ from datetime import datetime
 from yaadwatch.core import text
 from yaadwatch.engine import json_views
 from yaadwatch.engine.authority import dismissing
-from yaadwatch.engine.learning import session_text
+from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
@@ -59,8 +59,8 @@ def _delete(conn: Connection, node_id: str, now: datetime, actor: str) -> dict[s
     for worktree, path in agreements.places(conn, node_id):
         agreements.bury(conn, worktree, path, [text.text_hash(node.text)], now)
     dismissing.note(conn, node, now, actor=actor, reason="")
-    session_text.drop_note(conn, node.text, now)
-    session_text.without(conn, node_id, now)
+    lessons.drop_note(conn, node.text, now)
+    lessons.without(conn, node_id, now)
     nodes.erase(conn, [node_id])
     log.hush(conn, node_id)
     log.append(conn, Event(kind=events.NODE_ERASED, at=now, subject=node_id))

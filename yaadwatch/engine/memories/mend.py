@@ -13,7 +13,7 @@ from yaadwatch.core.recall.brief import said_where
 from yaadwatch.engine import json_views, node_changes, stale, succession
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts.places import said_in
-from yaadwatch.engine.learning import session_text
+from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.memories import proposing
 from yaadwatch.engine.node_changes import NOWHERE, Where
 from yaadwatch.engine.remember import named_files, preparing, relating
@@ -391,7 +391,7 @@ def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) 
     )
     reworded = done.after.text != done.before.text
     node_changes.settle(conn, done.after, done.where, now, reworded=reworded)
-    session_text.around(conn, done.after.id, now)
+    lessons.around(conn, done.after.id, now)
     relating.relate(conn, home, done.after, done.entities, now, known=hold, others=True)
 
 

@@ -9,7 +9,7 @@ from yaadwatch.core.quoting import quoted
 from yaadwatch.core.wording import words_hash
 from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.authority import dismissing
-from yaadwatch.engine.learning import session_text
+from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.store_lookup import Held, Shelves
 from yaadwatch.model import events
 from yaadwatch.model.authority import Proposal
@@ -111,7 +111,7 @@ def dismiss(conn: Connection, proposal: Proposal, now: datetime) -> dict[str, ob
     require_waiting(conn, proposal)
     node = _require(conn, proposal)
     dismissing.put(conn, replace(node, text=proposal.text), now)
-    session_text.drop_note(conn, proposal.text, now)
+    lessons.drop_note(conn, proposal.text, now)
     decided(conn, proposal, dismissing.DISMISS)
     return json_views.attributed(conn, [json_views.changed_row(node)])[0]
 

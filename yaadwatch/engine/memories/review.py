@@ -8,7 +8,7 @@ from bridges.agents import CARRIERS
 from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.learning import session_text
+from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.memories import mend, proposing, undoing
 from yaadwatch.engine.store_lookup import Held, Shelf, shelves
 from yaadwatch.engine.workspace import PERSON, Call, Home
@@ -348,5 +348,5 @@ def _dismiss(
     _require_waiting(conn, node_id, expected)
     node = _require_living(conn, node_id)
     done = node_changes.archive(conn, node, now, actor=actor, reason=dismissing.DISMISSED)
-    session_text.around(conn, node_id, now)
+    lessons.around(conn, node_id, now)
     return json_views.attributed(conn, [json_views.changed_row(done)])[0]

@@ -15,7 +15,7 @@ from yaadwatch.core.recall.expansion import Link, intent_of
 from yaadwatch.core.recall.rank import Candidate, Ranked
 from yaadwatch.core.recall.synonyms import synonyms
 from yaadwatch.core.text import text_hash
-from yaadwatch.engine.doubts import ageing
+from yaadwatch.engine.doubts import doubting
 from yaadwatch.model.recall import EVERYTHING, SET_UNION, Filter
 from yaadwatch.model.settings import Settings
 from yaadwatch.store import anchors, fulltext, nodes, provenance
@@ -149,7 +149,7 @@ def gather(
     )
     exact = _exact(question.text, known, rests_on)
     found = [known[num] for num in dict.fromkeys((*worth, *sorted(exact)))]
-    confident = ageing.confidences(conn, found, settings, now)
+    confident = doubting.confidences(conn, found, settings, now)
     used = doings.used(conn, [one.id for one in found])
     every = [
         Candidate(

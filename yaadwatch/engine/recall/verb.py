@@ -34,7 +34,7 @@ from yaadwatch.model.times import instant, is_day
 from yaadwatch.store import edges, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import steps
-from yaadwatch.store.recall import candidates, then
+from yaadwatch.store.recall import candidates
 from yaadwatch.store.sessions import tasks
 from yaadwatch.store.truth import authority
 
@@ -306,7 +306,7 @@ def _read(found: _Found, at: datetime | None) -> dict[str, Node]:
     for shelf, ids in _by_shelf(found, [each.candidate.id for each in found.best]):
         known |= shelf.db.read(nodes.many, ids)
         if at is not None:
-            said = shelf.db.read(then.words, ids, at)
+            said = shelf.db.read(candidates.words, ids, at)
             known |= {
                 name: replace(known[name], text=words, summary=summarise(words))
                 for name, words in said.items()

@@ -42,7 +42,7 @@ from yaadwatch.store import anchors
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import supersession
 from yaadwatch.store.sessions import doings
-from yaadwatch.store.whole import sizes
+from yaadwatch.store.whole import checks
 from yaadwatch.system.git.command import NoGit
 
 FEW: Final = 4
@@ -262,7 +262,7 @@ def _look(
     said_in = {draft.session for draft in drafts if draft.session is not None}
     touched = {one: tuple(doings.files(conn, one)) for one in said_in} if scope == PROJECT else {}
     replaced = any(supersession.has_given_way(conn, node) for node in meant)
-    return _Known(sizes.used(conn), matches, before, touched, replaced)
+    return _Known(checks.bytes_used(conn), matches, before, touched, replaced)
 
 
 def _refuse_files(drafts: Sequence[Draft]) -> None:

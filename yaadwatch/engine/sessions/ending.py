@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from yaadwatch.core import text
-from yaadwatch.engine.learning import current, lessons, session_text
+from yaadwatch.engine.learning import current, lessons
 from yaadwatch.engine.sessions import evidence
 from yaadwatch.engine.sessions.evidence import Evidence
 from yaadwatch.engine.workspace import Call, Home
@@ -205,7 +205,7 @@ def _end(
     use = evidence.used(conn, shown, found, doings.files(conn, session.id))
     doings.forget_role(conn, session.id, USED)
     doings.note_nodes(conn, session.id, USED, use, now)
-    told = session_text.retell(conn, session.id, now)
+    told = lessons.retell(conn, session.id, now)
     if not told and not part:
         rows.drop(conn, session.id)
         return None
@@ -224,7 +224,7 @@ def _end(
 def _relate(conn: Connection, home: Home, session: Session, now: datetime) -> None:
     """Relate the node of a session to the files that it changed; secret names are left out."""
     lessons.ensure_node(conn, session, now)
-    session_text.retell(conn, session.id, now)
+    lessons.retell(conn, session.id, now)
     for touched in [one for one in session.facts.files if "[masked:" not in one.path][
         :FILES_RELATED
     ]:

@@ -7,11 +7,10 @@ from yaadwatch.core.recall import handoff as composing
 from yaadwatch.core.recall.brief import Statement, source_of
 from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.learning import current, session_text
+from yaadwatch.engine.learning import current, lessons
 from yaadwatch.engine.sessions import evidence
 from yaadwatch.engine.workspace import Call, Home, Space
-from yaadwatch.model.sessions import Session
-from yaadwatch.model.tasks import DOING, UNFINISHED
+from yaadwatch.model.sessions import DOING, UNFINISHED, Session
 from yaadwatch.store import nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import rows, tasks
@@ -58,7 +57,7 @@ def _which(home: Home, call: Call, space: Space) -> Session | None:
     """Return the session that a call is part of if it has anything to tell, else the last one."""
     live = current.current(home, call, space)
     own = space.db.read(rows.get, live.id)
-    if own is not None and not own.is_day and space.db.read(session_text.told, own):
+    if own is not None and not own.is_day and space.db.read(lessons.told, own):
         return own
     return space.db.read(rows.last_told, space.worktree.id, live.id)
 
@@ -78,7 +77,7 @@ def _compose(
     known = nodes.many(conn, [row.node for row in found])
     whose = authority.of_nodes(conn, known)
     return composing.compose(
-        done=session_text.told(conn, session) if session is not None else "",
+        done=lessons.told(conn, session) if session is not None else "",
         going_on=session is not None and session.ended_at is None,
         tasks=[
             Statement(

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from yaadwatch.engine import json_views
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.learning import session_text
+from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.truth.contradictions import Contradiction
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
@@ -30,7 +30,7 @@ def row(conn: Connection, session: Session) -> dict[str, object]:
         "last_at": session.last_at,
         "ended_at": session.ended_at,
         "ended_by": session.ended_by or None,
-        "summary": session.summary or session_text.told(conn, session),
+        "summary": session.summary or lessons.told(conn, session),
         "learned": tally["learned"],
         "shown": tally["shown"],
         "used": tally["used"],

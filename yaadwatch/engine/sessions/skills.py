@@ -13,7 +13,7 @@ from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.sessions import skills as rows
+from yaadwatch.store.sessions import tasks as rows
 from yaadwatch.store.truth import authority
 
 KIND = "skill"
@@ -53,7 +53,7 @@ def skill_add(
     about = privacy.kept(" ".join(description.split())).text
     with home.space(call) as space, home.naming:
         words = f"{about}\n\n{body.strip()}"
-        known = space.db.read(rows.named, name)
+        known = space.db.read(rows.skill_named, name)
         if known is not None:
             mend.update(home, call, id=known, text=words)
             space.db.write(_name, known, name, about)
@@ -74,7 +74,7 @@ def _keep(home: Home, space: Space, draft: Draft, name: str, about: str) -> None
     Raises:
         YaadError: CONFLICT when the name, or the words, are another memory's.
     """
-    holder = space.db.read(rows.holder, name)
+    holder = space.db.read(rows.skill_holder, name)
     if holder is not None:
         raise YaadError(
             Code.CONFLICT,
@@ -97,13 +97,13 @@ def _name(conn: Connection, id: str, name: str, about: str) -> None:
     Raises:
         YaadError: CONFLICT when another memory got that name meanwhile.
     """
-    if rows.holder(conn, name) not in {None, id}:
+    if rows.skill_holder(conn, name) not in {None, id}:
         raise YaadError(
             Code.CONFLICT,
             f"Another memory was just given the key {name}; this one is kept without a name.",
             hint=f"See it: yaadwatch show {called(id)}",
         )
-    rows.describe(conn, id, name=name, description=about)
+    rows.describe_skill(conn, id, name=name, description=about)
     node = nodes.get(conn, id)
     if node is not None:
         node_changes.index(conn, node)
@@ -115,7 +115,7 @@ def _listed(conn: Connection, worktree: int) -> list[dict[str, object]]:
 
 
 def _shown(conn: Connection, name: str, worktree: int) -> dict[str, object]:
-    id = rows.named(conn, name)  # noqa: A001
+    id = rows.skill_named(conn, name)  # noqa: A001
     node = nodes.get(conn, id) if id is not None else None
     if node is None:
         raise YaadError(
@@ -123,7 +123,7 @@ def _shown(conn: Connection, name: str, worktree: int) -> dict[str, object]:
             f"There is no skill called {name}.",
             hint="See those there are: yaadwatch skill list",
         )
-    about = rows.description(conn, node.id)
+    about = rows.skill_description(conn, node.id)
     body = node.text.removeprefix(about).lstrip("\n")
     return _row(conn, node, worktree) | {"body": body}
 
@@ -133,7 +133,7 @@ def _row(conn: Connection, node: Node, worktree: int) -> dict[str, object]:
     return {
         "id": node.id,
         "name": node.key,
-        "description": rows.description(conn, node.id) or node.summary,
+        "description": rows.skill_description(conn, node.id) or node.summary,
         **json_views.by_row(authority.of_nodes(conn, [node.id]).get(node.id)),
         "version": node.version,
         "updated_at": node.updated_at,

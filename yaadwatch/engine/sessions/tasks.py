@@ -14,7 +14,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
-from yaadwatch.model.tasks import OPEN, STATES, UNFINISHED
+from yaadwatch.model.sessions import OPEN, STATES, UNFINISHED
 from yaadwatch.store import events as log
 from yaadwatch.store import nodes, provenance
 from yaadwatch.store.connection import Connection

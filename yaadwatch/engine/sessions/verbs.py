@@ -6,7 +6,7 @@ from dataclasses import replace
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import query as questions
 from yaadwatch.engine import context, succession
-from yaadwatch.engine.learning import current, session_text
+from yaadwatch.engine.learning import current, lessons
 from yaadwatch.engine.sessions import ending, prepared, session_views
 from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.truth.contradictions import open_contradictions
@@ -82,9 +82,9 @@ def session_note(
             doings.add_note(conn, id, masked.text, now)
             row = rows.get(conn, id)
             if row is not None and row.ended_at is not None:
-                session_text.retell(conn, id, now)
+                lessons.retell(conn, id, now)
             else:
-                session_text.index(conn, id, "")
+                lessons.index(conn, id, "")
             return len(told) + 1
 
         notes = space.db.write(note)

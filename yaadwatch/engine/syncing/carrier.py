@@ -19,7 +19,7 @@ from yaadwatch.core.text import text_hash
 from yaadwatch.core.truth.claiming.statements import HOLDS_IN
 from yaadwatch.core.wording import addresses_agents
 from yaadwatch.engine import identity
-from yaadwatch.engine.stores.repositories import exclude_file
+from yaadwatch.engine.stores.open_stores import exclude_file
 from yaadwatch.engine.syncing import acting
 from yaadwatch.engine.syncing.deciding import as_stored, gravest_first
 from yaadwatch.engine.workspace import Home, Space

@@ -17,8 +17,7 @@ from yaadwatch.core.text import text_hash
 from yaadwatch.core.truth.claiming.statements import HOLDS_IN
 from yaadwatch.engine.syncing.gathering import Gathered
 from yaadwatch.engine.workspace import Space
-from yaadwatch.model.agent_files import INLINE
-from yaadwatch.model.agreements import Agreement
+from yaadwatch.model.agent_files import INLINE, Agreement
 from yaadwatch.model.nodes import Node, Provenance
 from yaadwatch.store import agreements, hot, nodes, provenance
 from yaadwatch.store.connection import Connection

@@ -13,8 +13,7 @@ from yaadwatch.engine.syncing.committing import Committed
 from yaadwatch.engine.syncing.gathering import Gathered
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model import events
-from yaadwatch.model.agent_files import ABSENT, PAUSED, PENDING, SYNCED, AgentFileRow
-from yaadwatch.model.agreements import Agreement
+from yaadwatch.model.agent_files import ABSENT, PAUSED, PENDING, SYNCED, AgentFileRow, Agreement
 from yaadwatch.model.events import Event
 from yaadwatch.model.settings import AGENT_FILE_WRITES_WITHIN
 from yaadwatch.store import agent_files, agreements

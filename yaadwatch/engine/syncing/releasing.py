@@ -11,7 +11,7 @@ from yaadwatch import places
 from yaadwatch.engine import identity
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.reading import ODD
-from yaadwatch.engine.stores.repositories import exclude_file
+from yaadwatch.engine.stores.open_stores import exclude_file
 from yaadwatch.engine.syncing import acting, branch_file, carrier, modes
 from yaadwatch.engine.syncing.gathering import MovingError, settled
 from yaadwatch.engine.workspace import Home, Space

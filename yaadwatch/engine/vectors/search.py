@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from yaadwatch.engine.workspace import Home
-from yaadwatch.model.embeddings import Model
 from yaadwatch.model.errors import YaadError
+from yaadwatch.model.recall import Model
 from yaadwatch.model.settings import QUESTION_WAIT_MS, STOCK_VECTORS_MAX
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.vectors import embeddings, models, scan

@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from yaadwatch.engine.workspace import Home
-from yaadwatch.model.embeddings import Model, Unembedded
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
+from yaadwatch.model.recall import Model, Unembedded
 from yaadwatch.model.settings import FILL_BATCH, FILL_WAIT_S
 from yaadwatch.store import nodes, projects
 from yaadwatch.store.connection import Connection

@@ -11,8 +11,8 @@ from typing import Final
 
 from yaadwatch.engine.vectors import search, vector_fill
 from yaadwatch.engine.workspace import Call, Home
-from yaadwatch.model.embeddings import Model
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.recall import Model
 from yaadwatch.model.settings import MODEL_WAIT_S
 from yaadwatch.store import projects
 from yaadwatch.store.connection import Connection

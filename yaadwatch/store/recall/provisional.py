@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import apsw
 
-from yaadwatch.model.provisional import Checkout
+from yaadwatch.model.projects import Checkout
 
 
 def put(conn: apsw.Connection, node: str, base: str, checkouts: Iterable[Checkout]) -> None:

@@ -1,4 +1,4 @@
-"""Tasks: what is to be done, how far it is, and what comes first. They are nodes of kind 'task'.
+"""Tasks and skills: nodes of kind 'task' and 'skill', with what their kind says of them.
 
 State and priority are attributes, which callers and imports may write: what is none counts as none,
 so that no task is out of sight.
@@ -6,11 +6,57 @@ so that no task is out of sight.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 import apsw
 
-from yaadwatch.model.tasks import NORMAL, OPEN, PRIORITIES, STATES
+from yaadwatch.model.sessions import NORMAL, OPEN, PRIORITIES, STATES
 from yaadwatch.store.codec import json_list, to_json
+
+LISTED_MAX: Final = 1_000
+
+
+def skill_named(conn: apsw.Connection, name: str) -> str | None:
+    """Return the id of the living skill of this name, or None."""
+    found = conn.execute(
+        """
+        SELECT id FROM nodes
+         WHERE scope = 'project' AND key = ? AND kind = 'skill' AND archived_ms IS NULL
+        """,
+        (name,),
+    ).fetchone()
+    return None if found is None else str(found[0])
+
+
+def skill_holder(conn: apsw.Connection, key: str) -> str | None:
+    """Return the id of the living memory of the project that is kept under this key, or None."""
+    found = conn.execute(
+        "SELECT id FROM nodes WHERE scope = 'project' AND key = ? AND archived_ms IS NULL", (key,)
+    ).fetchone()
+    return None if found is None else str(found[0])
+
+
+def describe_skill(conn: apsw.Connection, id: str, *, name: str, description: str) -> None:
+    """Give a skill its name and the line on its use (masked).
+
+    Raises:
+        apsw.ConstraintError: another living memory has this name for its key.
+    """
+    conn.execute(
+        """
+        UPDATE nodes SET key = ?, attributes = json_set(attributes, '$.description', ?)
+         WHERE id = ?
+        """,
+        (name, description, id),
+    )
+
+
+def skill_description(conn: apsw.Connection, id: str) -> str:
+    """Return the line on the use of a skill; '' without one."""
+    found = conn.execute(
+        "SELECT json_extract(attributes, '$.description') FROM nodes WHERE id = ?", (id,)
+    ).fetchone()
+    return str(found[0]) if found is not None and found[0] is not None else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

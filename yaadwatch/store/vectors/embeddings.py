@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import apsw
 
-from yaadwatch.model.embeddings import Unembedded
+from yaadwatch.model.recall import Unembedded
 from yaadwatch.store.codec import json_list
 from yaadwatch.store.vectors import scan
 

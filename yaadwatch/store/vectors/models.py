@@ -2,7 +2,7 @@
 
 import apsw
 
-from yaadwatch.model.embeddings import Model, State
+from yaadwatch.model.recall import Model, State
 from yaadwatch.store.codec import from_ms, from_ms_or_null, to_ms, to_ms_or_null
 
 

@@ -10,7 +10,7 @@ from yaadwatch.core.sync.plan import New, Plan, Superseded, plan
 from yaadwatch.core.sync.reconcile import Terms
 from yaadwatch.core.sync.sides import File, Graph, Known
 from yaadwatch.core.text import text_hash
-from yaadwatch.model.agreements import Agreed, Agreement
+from yaadwatch.model.agent_files import Agreed, Agreement
 
 TERMS = Terms(
     as_stored=lambda text: text.replace("hunter2", "[masked:password]").strip(),
