@@ -161,9 +161,9 @@ def intake(folder: Path, seconds: float) -> dict[str, float]:
     from types import SimpleNamespace
 
     from yaadwatch.daemon.health import Health
-    from yaadwatch.daemon.watching.engine import Engine
     from yaadwatch.daemon.watching.intake import Intake
     from yaadwatch.daemon.watching.polling import Poller
+    from yaadwatch.daemon.watching.trees import Engine
     from yaadwatch.model.settings import Watch
 
     paths = frozenset(f"src/d{number % 40}/f{number}.py" for number in range(200))

@@ -17,8 +17,8 @@ import pytest
 
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.watching.checks import CHECKS_AT_ONCE
-from yaadwatch.daemon.watching.engine import Engine
 from yaadwatch.daemon.watching.intake import Intake
+from yaadwatch.daemon.watching.trees import Engine
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Watch
 

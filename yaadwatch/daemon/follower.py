@@ -1,17 +1,19 @@
-"""Does what the logs ask for: reads each project's events from a cursor and runs the reactions.
+"""Does what the logs ask for: reads each project's events from a cursor and runs REACTIONS.
 
-At least once and in order: the cursor moves after the handler is done. A handler that keeps failing
-on an event is given up after five tries; the event is parked, health says so, and the rest goes on.
+At least once and in order: the cursor moves after the handler is done, so doing it again must
+change nothing. A handler that keeps failing on an event is given up after five tries; the event is
+parked, health says so, and the rest goes on.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from yaadwatch.daemon.health import Health
-from yaadwatch.daemon.reactions import REACTIONS, Reaction
 from yaadwatch.daemon.supervisor import attempt, in_words, log_crash
+from yaadwatch.model import events
+from yaadwatch.model.edges import SUPERSEDES
 from yaadwatch.model.events import Event
 from yaadwatch.model.settings import EVENT_TRIES_MAX
 
@@ -20,6 +22,45 @@ AGAIN_S: Final = 2.0
 """When the events of a project cannot be read, they are tried again after this, once."""
 PAGE: Final = 100
 """Events read at once."""
+
+Verb = Literal["check", "watch", "carry"]
+"""`check`: look whether HEAD moved in that work tree. `watch`: other files may matter now, the
+agent files may have to say something else, and a vector may be missing. `carry`: only what agent
+files say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaction:
+    """When `event` is in the log, do `verb`.
+
+    `of`: only when it is about an edge of this kind; about anything when it is None.
+    """
+
+    event: str
+    verb: Verb
+    of: str | None = None
+
+    def is_to(self, event: Event) -> bool:
+        """Return whether this is the reaction to `event`."""
+        return event.kind == self.event and self.of in (None, event.body.get("kind"))
+
+
+REACTIONS: Final = (
+    # The check that found a moved HEAD wrote its verdicts in the same transaction. Looking again
+    # finds the HEAD that moved on while it was looking.
+    Reaction(event=events.HEAD_MOVED, verb="check"),
+    Reaction(event=events.NODE_CREATED, verb="watch"),
+    Reaction(event=events.NODE_UPDATED, verb="watch"),
+    Reaction(event=events.NODE_ARCHIVED, verb="watch"),
+    Reaction(event=events.NODE_RESTORED, verb="watch"),
+    Reaction(event=events.NODE_ERASED, verb="watch"),
+    # What stands in the place of a rule is told instead of it.
+    Reaction(event=events.EDGE_CREATED, verb="carry", of=SUPERSEDES),
+    Reaction(event=events.EDGE_CLOSED, verb="carry", of=SUPERSEDES),
+    # The private carrier has the doubts beside the rules.
+    Reaction(event=events.STALE_RAISED, verb="carry"),
+    Reaction(event=events.STALE_CLEARED, verb="carry"),
+)
 
 Handler = Callable[[str, Event], Awaitable[None]]
 """Given a project and one of its events; must be idempotent."""
@@ -112,12 +153,12 @@ class Follower:
             self._news.set()
 
     async def _catch_up(self, project: str) -> None:
-        while events := await asyncio.to_thread(self._journal.unread, project, PAGE):
-            for event in events:
+        while unread := await asyncio.to_thread(self._journal.unread, project, PAGE):
+            for event in unread:
                 row = self._reactions.get(event.kind)
                 if row is not None and row.is_to(event):
                     await self._do(self._handlers[row.verb], project, event)
-            await asyncio.to_thread(self._journal.advance, project, events[-1].seq)
+            await asyncio.to_thread(self._journal.advance, project, unread[-1].seq)
 
     async def _do(self, handler: Handler, project: str, event: Event) -> None:
         part = f"reaction {project} {event.kind}"

@@ -13,6 +13,7 @@ from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError
 
 if TYPE_CHECKING:
+    import socket
     from asyncio import AbstractEventLoop
     from pathlib import Path
 
@@ -44,6 +45,11 @@ _IDLE_ENDS_S: Final = 0.1
 _M_ARENA_MAX: Final = -8
 """From malloc.h."""
 """A store that was deleted, and has been copied, is put back if that takes no longer."""
+_TURN_AWAY_S: Final = 10.0
+"""A daemon that cannot start tells clients why for so long, then the manager may try anew."""
+_LINE_S: Final = 0.2
+"""A client has so long to send its first line; one that closes unread may lose the answer."""
+_LINE_BYTES_MAX: Final = 65_536
 _FLUSH_S: Final = 0.3
 """What was recalled is written down if that takes no longer."""
 
@@ -92,8 +98,6 @@ def _did_not_start(error: Exception, manager: "Manager") -> int:
         error = YaadError(Code.UNAVAILABLE, f"The daemon did not start: {error}.")
     _tell(error)
     if manager.listening is not None and manager.listening.fileno() >= 0:
-        from yaadwatch.daemon.startup_refusal import turn_away
-
         manager.tell(STATUS=error.message.splitlines()[0])
         turn_away(manager.listening, error)
     return LOCK_IS_HELD if error.code is Code.CONFLICT else UNUSABLE
@@ -257,6 +261,47 @@ def _cancel_all(loop: "AbstractEventLoop") -> None:
     for task in tasks:
         task.cancel()
     loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+
+
+def turn_away(
+    listening: "socket.socket", error: YaadError, *, seconds: float = _TURN_AWAY_S
+) -> int:
+    """Tell every client that connects within `seconds` why it is not served; return how many.
+
+    The manager, which sees clients wait, would otherwise start the daemon again and again.
+    """
+    import select
+    import time
+
+    from yaadwatch.api.frames import encode, failure
+
+    line = encode(failure(None, error))
+    until = time.monotonic() + seconds
+    told = 0
+    listening.setblocking(False)
+    while (left := until - time.monotonic()) > 0:
+        if not select.select([listening], [], [], left)[0]:
+            break
+        try:
+            visitor, _ = listening.accept()
+        except OSError:
+            continue
+        with visitor:
+            told += _told(visitor, line)
+    return told
+
+
+def _told(visitor: "socket.socket", line: bytes) -> bool:
+    from yaadwatch.api.endpoint import require_same_user
+
+    visitor.settimeout(_LINE_S)
+    try:
+        require_same_user(visitor)
+        visitor.recv(_LINE_BYTES_MAX)
+        visitor.sendall(line)
+    except (OSError, YaadError):
+        return False
+    return True
 
 
 async def _live(

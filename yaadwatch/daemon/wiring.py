@@ -4,41 +4,43 @@ Nothing else in the program knows more than its neighbours.
 """
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Final
 
 from yaadwatch import places
+from yaadwatch.client.hooks import log as hook_log
 from yaadwatch.core import privacy, text_cache
 from yaadwatch.daemon import records
-from yaadwatch.daemon.bell import Bell
 from yaadwatch.daemon.follower import Follower
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.lookback_worker import Looker
-from yaadwatch.daemon.pulse import Pulse
 from yaadwatch.daemon.renewal import Renewal
 from yaadwatch.daemon.scheduler import Scheduler
 from yaadwatch.daemon.stream import Stream
 from yaadwatch.daemon.supervisor import Service, attempt, in_words
 from yaadwatch.daemon.vector_filler import Filler, Verbs
 from yaadwatch.daemon.watching.arming import WatchedTree
-from yaadwatch.daemon.watching.engine import Checked, Engine
 from yaadwatch.daemon.watching.intake import Intake
+from yaadwatch.daemon.watching.trees import Checked, Engine
 from yaadwatch.engine import watch_list
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.inout import own_store
 from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.vectors import vector_fill
 from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.model import times
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import LONG_REST, STORE_IDLE, Settings
-from yaadwatch.servers.dispatch import Dispatcher
+from yaadwatch.servers.dispatch import MEND, Dispatcher
 from yaadwatch.servers.local_socket import LocalSocket
 from yaadwatch.servers.workers import Disks, Workers
 from yaadwatch.store.words import Words
@@ -62,6 +64,89 @@ _LATER: Final = (
     "yaadwatch.engine.sessions.ending",
     "yaadwatch.engine.sessions.prepared",
 )
+
+
+class Bell:
+    """Carries the news that a store was written from any thread to the loop it was made in."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._open = True
+        self._hear: Callable[[str], None] = _nobody
+
+    def ring(self, store: str) -> None:
+        """Tell that a store was written; nobody hears it once the daemon ends."""
+        with self._lock:
+            if self._open:
+                self._loop.call_soon_threadsafe(self._hear, store)
+
+    def answer(self, hear: Callable[[str], None]) -> None:
+        """Have `hear` called on the loop for each store that is written from now on."""
+        self._hear = hear
+
+    def close(self) -> None:
+        """Call nobody any more."""
+        with self._lock:
+            self._open = False
+
+
+def _nobody(store: str) -> None:
+    """Hear nothing: the parts are still being made."""
+
+
+class Pulse:
+    """What the running daemon knows of itself; see `engine.workspace.Pulse`. Any thread."""
+
+    def __init__(
+        self,
+        *,
+        intake: Intake,
+        scheduler: Scheduler,
+        health: Health,
+        started_at: datetime,
+        socket: Path,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._intake = intake
+        self._scheduler = scheduler
+        self._health = health
+        self._since = times.told(started_at)  # made once: `health` is asked often
+        self._socket = socket
+        self._now = now
+
+    def watch(self, project: str) -> tuple[str, int | None]:
+        """Return how the project is watched, and the time the last check took to come, in ms."""
+        return self._intake.mode(project), self._intake.lag_ms(project)
+
+    def hangs(self, project: str) -> bool:
+        """Return whether a disk that the project is on does not answer."""
+        return self._intake.hangs(project)
+
+    def problems(self) -> list[dict[str, str]]:
+        """Return what is degraded, and how many hooks sent their agent nothing."""
+        found = [
+            {"what": one.what, "mend": one.mend, "project": one.project}
+            for one in self._health.problems()
+        ]
+        found += [
+            {"what": what, "mend": MEND, "project": project}
+            for what, project in self._intake.stuck()
+        ]
+        hooks = privacy.mask(hook_log.count(places.hook_log(), self._now()).in_words()).text
+        return [*found, {"what": hooks, "mend": "yaadwatch doctor"}] if hooks else found
+
+    def next_runs(self) -> dict[str, datetime]:
+        """Return when each job runs next."""
+        return self._scheduler.next_runs()
+
+    def since(self) -> str:
+        """Return when the daemon was started, as answers tell it."""
+        return self._since
+
+    def socket(self) -> str:
+        """Return the path that the daemon listens on."""
+        return str(self._socket)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

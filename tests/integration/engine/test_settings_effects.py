@@ -13,8 +13,8 @@ from tiny_model import build
 
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.watching import arming
-from yaadwatch.daemon.watching.engine import Checked, Engine
 from yaadwatch.daemon.watching.intake import Intake
+from yaadwatch.daemon.watching.trees import Checked, Engine
 from yaadwatch.engine import recall, report
 from yaadwatch.engine.vectors import vector_fill, verbs
 from yaadwatch.engine.workspace import Call

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from yaadwatch.daemon.watching import folders
-from yaadwatch.daemon.watching.folders import Folders
+from yaadwatch.daemon.watching.polling import Folders
 from yaadwatch.engine.agent_files.finding import formats, is_passed
 
 

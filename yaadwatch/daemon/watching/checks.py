@@ -12,9 +12,8 @@ from typing import Final, TypeVar
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.supervisor import attempt, in_words, log_crash
 from yaadwatch.daemon.watching.bursts import Batch, Bursts, Tree
-from yaadwatch.daemon.watching.engine import Engine
 from yaadwatch.daemon.watching.hint_set import Hearing
-from yaadwatch.daemon.watching.trees import Trees
+from yaadwatch.daemon.watching.trees import Engine, Trees
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.servers.workers import Workers
 

@@ -16,9 +16,8 @@ from yaadwatch.daemon.supervisor import attempt, log_crash
 from yaadwatch.daemon.watching.arming import Mode, Silent
 from yaadwatch.daemon.watching.bursts import Bursts, Tree
 from yaadwatch.daemon.watching.checks import STUCK_S, Checks
-from yaadwatch.daemon.watching.engine import Engine
 from yaadwatch.daemon.watching.hint_set import Hearing
-from yaadwatch.daemon.watching.trees import HERE, Trees
+from yaadwatch.daemon.watching.trees import HERE, Engine, Trees
 from yaadwatch.model.settings import Watch
 from yaadwatch.servers.workers import Workers
 
