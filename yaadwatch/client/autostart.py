@@ -55,17 +55,16 @@ def start(
     """
     log = places.start_log()
     begin = _begin_log(log)
-    if ask_to_start():
-        _wait_for_service(time_s, on_wait, log, begin)
-        return
-    started = _spawn(command, log)
+    started = None if ask_to_start() else _spawn(command, log)
+    as_service = "as a service and " if started is None else ""
     waited_from = time.monotonic()
     told = 0
     while (answering := _answering()) is None:
         waited_s = time.monotonic() - waited_from
         if waited_s >= time_s:
-            raise _did_not_start(f"did not answer within {time_s:g} s", log, begin)
-        if started.poll() is not None and not daemon_holds_lock() and _answering() is None:
+            raise _did_not_start(f"{as_service}did not answer within {time_s:g} s", log, begin)
+        has_ended = started is not None and started.poll() is not None
+        if started is not None and has_ended and not daemon_holds_lock() and _answering() is None:
             if started.returncode != LOCK_IS_HELD:
                 raise _did_not_start(f"ended with status {started.returncode}", log, begin)
             started = _spawn(command, log)
@@ -73,23 +72,8 @@ def start(
             told = int(waited_s)
             on_wait(told)
         time.sleep(_PAUSE_S)
-    if answering != started.pid:
+    if started is not None and answering != started.pid:
         _see_end(started)
-
-
-def _wait_for_service(
-    time_s: float, on_wait: Callable[[int], object] | None, log: Path, begin: int
-) -> None:
-    waited_from = time.monotonic()
-    told = 0
-    while _answering() is None:
-        waited_s = time.monotonic() - waited_from
-        if waited_s >= time_s:
-            raise _did_not_start(f"as a service and did not answer within {time_s:g} s", log, begin)
-        if on_wait is not None and int(waited_s) > told:
-            told = int(waited_s)
-            on_wait(told)
-        time.sleep(_PAUSE_S)
 
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from yaadwatch.daemon.watching import folders
+from yaadwatch.daemon.watching import polling
 from yaadwatch.daemon.watching.polling import Folders
 from yaadwatch.engine.agent_files.finding import formats, is_passed
 
@@ -99,7 +99,7 @@ def test_at_rest_a_look_lists_no_folder(root, look, monkeypatch):
 
 
 def test_there_is_a_limit_and_what_is_near_the_top_comes_first(root, monkeypatch):
-    monkeypatch.setattr(folders, "FOLDERS_MAX", 5)
+    monkeypatch.setattr(polling, "FOLDERS_MAX", 5)
     for number in range(10):
         (root / "web" / str(number)).mkdir()
     watched = Folders(str(root), formats().is_below, is_passed)
