@@ -1,7 +1,7 @@
-"""Which headings and labels change what the words below them mean.
+"""Which headings and labels a rule needs in front of it, so that it says the same elsewhere.
 
-A rule below "Never", "If you write SQL" or "Windows only" says something else without them, so it
-never travels without them.
+Nobody can list what headings mean: "Never", "Alice", "On release day", "Windows". So every heading
+of a section is needed, but those made of a few neutral words.
 """
 
 import re
@@ -27,78 +27,53 @@ _SAYS_WHEN: Final = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
-_CHANGES_SECTION: Final = re.compile(
-    r"""\b(?:
-        # what stands below is unwanted
-        nothing|no-?gos?|no-?nos?|off[- ]limits|out[ ]of[ ]scope|pitfalls?|gotchas?|traps?|taboos?
-        |smells?|red[ ]flags?|stop|quit|refrain|beware|reject(?:s|ed|ing)?|refused?|things[ ]that
-        |break(?:s|ing)?|broken|fails?|blocked|unacceptable|disallowed|illegal|unsafe|dangerous
-        |hated?|disliked?|discouraged|instead[ ]of|niemals|nie|nicht|kein\w*|verboten|jamais|nunca
-        # it is over, not decided, or an example
-        |old|older|former(?:ly)?|previous(?:ly)?|past|history|historical|archived?|removed|dropped
-        |retired|obsolete|outdated|no[ ]longer|any[ ]?more|not[ ](?:yet|valid)|discarded|abandoned
-        |replaced|reverted|alternatives?|considered|declined|ideas?|roadmap|future|later|planned
-        |plans|proposals?|open|questions?|undecided|discussions?|brainstorm\w*|maybe|might|could
-        |wish(?:es|[ ]?list)?|someday|backlog|drafts?|experiments?|tbd|wip|examples?|samples?
-        |templates?
-        # it is meant for somebody, or for some occasion
-        |reviewers?|humans?|maintainers?|authors?|owners?|admin(?:istrator)?s?|managers?
-        |operators?|interns?|newcomers?|beginners?|designers?|testers?|emergenc(?:y|ies)|incidents?
-        |outages?|hotfix(?:es)?|local(?:ly)?|offline|remote|debug(?:ging)?|v?\d+\.(?:\d+|x)
-        |release/\S+|branch(?:es)?)\b""",
+_NEUTRAL: Final = re.compile(
+    r"""(?:\W*(?:
+        all|always|an?|and|any|do(?:['’]?s)?|of|or|our|the|this|your
+        |about|additional|basics?|best|common|core|critical|essential|further|general|global|hard
+        |important|key|main|mandatory|more|must|primary|required|standards?|useful
+        |code|codebase|coding|development|engineering|programming|project|repo|repository|software
+        |commands?|context|conventions?|details|expectations|guidance|guide|guidelines?|info
+        |information|instructions?|introduction|notes?|overview|policies|policy|practices?
+        |preferences?|principles?|process|quality|reminders?|requirements?|rules?|styles?|summary
+        |testing|tests?|tips?|workflows?
+        )\b)*\W*""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Words by which a heading may change what stands below it: unwanted, over, open, for somebody."""
+"""A heading of these words alone narrows nothing, so that the rules below it do without it."""
 
-_PART = r"""(?:windows|mac\s?os|os\s?x|linux|unix|ios|ipados|android|wsl|docker|kubernetes|k8s|ci
-    |production|staging|browsers?|web|mobile|desktop|server(?:[-\s]side)?|client(?:[-\s]side)?
-    |front-?end|back-?end|api|rest|graphql|grpc|database|db|sql|cli|ui|ux|sdk|infra(?:structure)?
-    |python|typescript|javascript|ts|js|go|golang|rust|java|kotlin|swift|ruby|php|c|c\+\+|c\#|csharp
-    |\.net|dart|flutter|elixir|scala|bash|shell|powershell|css|scss|html|react|vue|angular|svelte
-    |next\.?js|django|flask|fastapi|rails|laravel|spring|express|terraform|yaml|json|markdown
-    |(?:unit\s|integration\s|e2e\s)?tests?|migrations?|scripts?|notebooks?|storybook|i18n
-    |accessibility)"""
-_FILLER = r"""(?:code|coding|styles?|guide|guidelines?|rules?|conventions?|standards?|practices?
-    |best|specifics?|development|naming|formatting|files?|components?|modules?|packages?|apps?
-    |services?|layer|side|stack|and|&|/|\+|notes?|the|builds?|users?|environments?|platforms?
-    |projects?)"""
-_ABOUT_A_PART: Final = re.compile(
-    rf"\W*(?:\d+[.)]?\s+)?(?:{_FILLER}[\s/]+)*{_PART}(?:[\s/,&+]+(?:{_PART}|{_FILLER}))*\W*",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""A language, platform or layer, with words that say nothing more."""
+_PLAIN: Final = re.compile(r"[A-Za-z0-9 ,;:&/.!()*_'\"#-]*")
+"""Any other sign in a heading may mean something: a platform, a ban, words that are struck out."""
+_NUMBER: Final = re.compile(r"\A[*_]*\d{1,2}(?:\.\d{1,2})*[.):]\s+(?=\S)")
 
 _FOR_ALL: Final = re.compile(
     r"""^\W*(?:for|in|with|within|on|using|working[ ](?:on|in|with))\s+
         (?:general|short|summary|brief|depth|all\b.*|every\w*|any\w*
           |(?:this|the)[ ](?:file|repo(?:sitory)?|project|code[ ]?base|document|guide)
-          |(?:ai|coding|llm|claude|human|other|new)?\W*
-           (?:agents?|assistants?|contributors?|developers?))\W*$""",
+          |(?:ai|coding|llm)?\W*(?:agents?|assistants?))\W*$""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Headings that begin like a condition and hold for every reader."""
+"""Words that begin like a condition and hold for every reader."""
 
 
-def turns_round(words: str) -> bool:
-    """Return whether what stands below a heading would say the opposite without it."""
-    return _TURNS_ROUND.search(words) is not None
+def is_neutral(heading: str) -> bool:
+    """Return whether the rules below a heading of a section say the same without it."""
+    words = without_number(heading)
+    return bool(_PLAIN.fullmatch(words) and _NEUTRAL.fullmatch(words.replace("_", " ")))
 
 
-def restricts(words: str, *, is_section: bool = True) -> bool:
-    """Return whether what stands below a heading holds less often, or not at all, without it.
+def without_number(heading: str) -> str:
+    """Return the words of a heading without the number of the section, and not all in bold."""
+    words = _NUMBER.sub("", heading.strip(), count=1)
+    return words[2:-2] if re.fullmatch(r"(\*\*|__)[^*_]+\1", words) else words
 
-    Args:
-        words: of the heading.
-        is_section: whether it heads a section. A title, and a sentence above a list, are judged by
-            fewer words: they name things, too.
+
+def restricts(words: str) -> bool:
+    """Return whether what stands below a title or a sentence changes its meaning without it.
+
+    Both name things, too, so that fewer words count than in the heading of a section.
     """
+    if _TURNS_ROUND.search(words):
+        return True
     plain = words.strip().strip("*_`#: ")
-    if turns_round(words):
-        return True
-    if _FOR_ALL.match(plain):
-        return False
-    if _SAYS_WHEN.search(plain):
-        return True
-    if not is_section:
-        return False
-    return bool(_ABOUT_A_PART.fullmatch(plain) or _CHANGES_SECTION.search(plain))
+    return _SAYS_WHEN.search(plain) is not None and not _FOR_ALL.match(plain)

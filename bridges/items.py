@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bridges.block import Absent, find, is_notice
-from bridges.conditions import restricts
+from bridges.conditions import is_neutral, restricts
 from bridges.escaping import bare, escaped, escaped_start
 from bridges.rules import STATEMENT_CHARS_MAX
 from bridges.tags import tagged
@@ -260,10 +260,10 @@ def _restricted(lines: Sequence[str], shown: Sequence[bool]) -> frozenset[int]:
             if open_level and level > open_level:
                 found.add(index)
                 continue
-            open_level = level if restricts(heading["words"] or "") else 0
+            open_level = 0 if is_neutral(heading["words"] or "") else level
             below_words = False
         elif shown[index] and _is_prose(line) and _begins(lines[:index]):
-            below_words = restricts(line, is_section=False) and not _LABEL_END.search(line.strip())
+            below_words = restricts(line) and not _LABEL_END.search(line.strip())
         if open_level or below_words:
             found.add(index)
     return frozenset(found)

@@ -7,11 +7,10 @@ How words are put on one line:
 
 - White space is collapsed; list marker, task box and inline comments are dropped.
 - What a statement hangs on stands in front of it, so that it still means the same when it is read
-  alone: the label above it (a line that ends in a colon, a line in bold, a short line or a
-  condition right above a list), the item it is nested in, and a heading that turns the meaning
-  round ("Never") or says when it holds ("If you write SQL"). After a colon follows a space,
-  otherwise " > ". A label over a list is no statement of its own, an item
-  over another one is.
+  alone: every heading above it but the title and neutral ones ("Rules"), the label above it (a
+  line that ends in a colon, a line in bold, a short line or a condition right above a list), the
+  item it is nested in. After a colon follows a space, otherwise " > ". A label over a list is no
+  statement of its own, an item over another one is.
 - A table row reads `first cell: second cell`; with more columns, or a bare value in the second,
   `header: cell; header: cell`.
 - Lines of a paragraph are joined, unless each of them is a sentence of its own.
@@ -20,12 +19,12 @@ How words are put on one line:
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from dataclasses import dataclass
 from itertools import takewhile, zip_longest
 from typing import TYPE_CHECKING, Final
 
 from bridges import frontmatter
-from bridges.conditions import restricts
+from bridges.conditions import is_neutral, restricts, without_number
 from bridges.instructing import BODY, LIMITED, TAG, TO_DO, Form, why_it_stays
 from bridges.rules import STATEMENT_CHARS_MAX, Statement
 from bridges.tags import tagged
@@ -113,15 +112,21 @@ _TARGET_OR_TAG = re.compile(r"\]\([^()]*\)|<[^<>]*>")
 _POINTER = re.compile(r"\[[^\]]+\]:.*|@\S+(?: @\S+)*|<?https?://\S+>?|={3,}.*")
 
 
-def scan(text: str) -> tuple[Statement, ...]:
+def scan(text: str, *, is_part: bool = False) -> tuple[Statement, ...]:
     """Return the statements of a markdown text in the order of their lines.
 
     Line ends may be CRLF, LF or CR, mixed; each counts as one. Never raises: nesting beyond the
     limit of the outline is read as plain text, which is then left out.
+
+    Args:
+        text: the whole file.
+        is_part: whether the file is one of several about a project, so that its title names what
+            it is about, as the heading of a section does.
     """
     lines = lines_of(text)
     blocks = _blocks(lines)
-    reader = _Reader(lines, _visible(blocks, lines), tagged(lines))
+    title = None if is_part else _title_line(blocks)
+    reader = _Reader(lines, _visible(blocks, lines), tagged(lines), title)
     reader.read(blocks, "")
     return tuple(reader.statements)
 
@@ -135,10 +140,18 @@ def sources(text: str) -> tuple[str, ...]:
     return tuple(_visible(_blocks(lines), lines).values())
 
 
-def headings(lines: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Return the headings of a text that stand in no list or quote: line, from 0, and level."""
+def first_section(lines: Sequence[str]) -> int | None:
+    """Return the line, from 0, of the first heading that is not the title; None without one."""
     blocks = _blocks(lines_of("\n".join(lines)))
-    return tuple((block.line - 1, block.level) for block in blocks if block.kind == "heading")
+    title = _title_line(blocks)
+    return next((b.line - 1 for b in blocks if b.kind == "heading" and b.line != title), None)
+
+
+def _title_line(blocks: "Sequence[Block]") -> int | None:
+    """Return the line of the title: the first heading, if it is the only one of the first level."""
+    found = [block for block in blocks if block.kind == "heading"]
+    is_title = bool(found) and [block.level for block in found].count(1) == found[0].level == 1
+    return found[0].line if is_title else None
 
 
 def without_code(source: str) -> str:
@@ -155,19 +168,33 @@ def _kind_of(headings: Sequence[str]) -> str | None:
     return None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Heading:
+    """A heading above what is read; `lead` is what it and those above it put in front of that."""
+
+    level: int
+    words: str
+    lead: str
+
+
 class _Reader:
     """Walks blocks in the order of the file and collects what they say."""
 
     def __init__(
-        self, lines: Sequence[str], sources: Mapping[int, str], tagged: Collection[int]
+        self,
+        lines: Sequence[str],
+        sources: Mapping[int, str],
+        tagged: Collection[int],
+        title: int | None,
     ) -> None:
         self.statements: list[Statement] = []
         self._lines = lines
         self._tagged = tagged
         self._sources = sources
-        self._headings: tuple[tuple[int, str], ...] = ()
+        self._title = title
+        self._headings: tuple[_Heading, ...] = ()
         self._kind: str | None = None
-        self._restricting = ""
+        self._above = ""  # the words of the headings that stand in front
         self._stays = ""  # why nothing that is read just now is passed on
 
     def read(self, blocks: "Sequence[Block]", lead: str) -> None:
@@ -281,16 +308,20 @@ class _Reader:
 
     def _enter(self, heading: "Block") -> None:
         source = self._sources.get(heading.line)
-        if source is not None:
-            above = (above for above in self._headings if above[0] < heading.level)
-            self._stand_below((*above, (heading.level, _one_line(source))))
+        if source is None:
+            return
+        words = _one_line(source)
+        is_title = heading.line == self._title
+        is_needed = restricts(words) if is_title else not is_neutral(words)
+        above = tuple(above for above in self._headings if above.level < heading.level)
+        lead = _join(above[-1].lead if above else "", without_number(words) if is_needed else "")
+        self._stand_below((*above, _Heading(level=heading.level, words=words, lead=lead)))
 
-    def _stand_below(self, headings: tuple[tuple[int, str], ...]) -> None:
-        """Let these headings, each with its level, be the ones above what follows."""
+    def _stand_below(self, headings: tuple[_Heading, ...]) -> None:
+        """Let these headings be the ones above what follows."""
         self._headings = headings
-        self._kind = _kind_of([words for _, words in headings])
-        restricting = (words for level, words in headings if restricts(words, is_section=level > 1))
-        self._restricting = reduce(_join, restricting, "")
+        self._kind = _kind_of([heading.words for heading in headings])
+        self._above = headings[-1].lead if headings else ""
 
     def _say(
         self,
@@ -303,11 +334,11 @@ class _Reader:
         stays: str = "",
     ) -> None:
         """Add a statement, if these are words and not too many."""
-        hangs_on = _join(self._restricting, lead)
+        hangs_on = _join(self._above, lead)
         text = _join(hangs_on, words)
         if len(text) > STATEMENT_CHARS_MAX or not _says_something(words):
             return
-        headings = tuple(words for _, words in self._headings if words)
+        headings = tuple(heading.words for heading in self._headings if heading.words)
         self.statements.append(
             Statement(
                 text=text,
@@ -394,7 +425,7 @@ def _is_label(block: "Block", below: "Block | None") -> bool:
     words = _one_line(block.text)
     if _COLON_AT_END.search(words) or _is_bold(words):
         return True
-    if below.kind == "list" and block.line == block.end_line and restricts(words, is_section=False):
+    if below.kind == "list" and block.line == block.end_line and restricts(words):
         return len(words) <= CONDITION_CHARS_MAX and below.line <= block.end_line + 2
     right_above = below.line == block.end_line + 1 and block.line == block.end_line
     return right_above and len(words) <= LABEL_CHARS_MAX and not _SENTENCE_END.search(words)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from bridges import frontmatter
-from bridges.markdown import headings, scan
+from bridges.markdown import first_section, scan
 from bridges.zones import zones
 
 _PROBE: Final = "Use the words of this probe."
@@ -20,7 +20,11 @@ def places(lines: Sequence[str]) -> tuple[int, ...]:
 
     The last one is always right: only the header of the file stands above it.
     """
-    first = _first_section(lines)
+    first = first_section(lines)
+    if first is None:
+        # What follows a fence that is never closed is code, so that the end is in front of it.
+        open_fence = zones(lines).open_fence
+        first = len(lines) if open_fence is None else open_fence
     top = frontmatter.length(lines)
     return (first, top) if first > top and restriction(lines[:first]) == "" else (top,)
 
@@ -34,17 +38,3 @@ def restriction(above: Sequence[str]) -> str | None:
     if not said or said[-1].own != _PROBE:
         return None
     return said[-1].lead
-
-
-def _first_section(lines: Sequence[str]) -> int:
-    """Return the line of the first heading that is not the title; without one, the end.
-
-    What follows a fence that is never closed is code, so that the end is in front of it.
-    """
-    found = headings(lines)
-    has_title = bool(found) and [level for _, level in found].count(1) == found[0][1] == 1
-    sections = found[1:] if has_title else found
-    if sections:
-        return sections[0][0]
-    open_fence = zones(lines).open_fence
-    return len(lines) if open_fence is None else open_fence

@@ -19,7 +19,7 @@ PATTERNS_MAX: Final = 4
 """Patterns of files that words name; more are a list."""
 _PLAIN_PATTERN = re.compile(r"(?!!)[\w.*?/{},@+-]{1,80}")
 
-ALL_FILES: Final = ("**", "**/*")
+_ALL_FILES: Final = frozenset({"*", "**", "**/*"})
 """Patterns that every file matches."""
 
 
@@ -31,6 +31,15 @@ def parse(content: bytes) -> Document:
     Bytes that are not UTF-8 text are not read, nor is a file whose block is damaged: what a person
     wrote and what we did could not be told apart.
     """
+    return _parsed(content, is_part=False)
+
+
+def parse_part(content: bytes) -> Document:
+    """Return what a file says that is one of several about a project: its title is a heading."""
+    return _parsed(content, is_part=True)
+
+
+def _parsed(content: bytes, *, is_part: bool) -> Document:
     found = find(content)
     match found:
         case Refused():
@@ -38,7 +47,7 @@ def parse(content: bytes) -> Document:
         case Malformed():
             return _unread(found, "Mend or delete both marker lines to have it read.")
     keep = restricted(found.lines) if isinstance(found, Block) else ()
-    statements = scan(outside(content, found, keep=keep).decode())
+    statements = scan(outside(content, found, keep=keep).decode(), is_part=is_part)
     if len(statements) <= STATEMENTS_MAX:
         return Document(statements=statements)
     message = (
@@ -64,16 +73,23 @@ def headed(
     """
 
     def read(content: bytes) -> Document:
-        document = parse(content)
         said = frontmatter.fields(lines_of(content.decode(errors="replace")))
-        if said is not None and holds(said):
-            return document
-        condition = in_words(files(said)) if said is not None else ""
+        named = files(said) if said is not None else ()
+        if for_all_files(named) or (said is not None and holds(said)):
+            return parse_part(content)
+        condition = in_words(named)
+        document = parse(content) if condition else parse_part(content)
         if condition:
             document = replace(document, statements=tuple(_under(condition, document.statements)))
         return replace(document, everywhere=False, condition=condition)
 
     return read
+
+
+def for_all_files(patterns: Sequence[str]) -> bool:
+    """Return whether every file matches one of the patterns, and none excludes any."""
+    is_exclusion = any(pattern.startswith("!") for pattern in patterns)
+    return not is_exclusion and not _ALL_FILES.isdisjoint(patterns)
 
 
 def in_words(patterns: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from bridges.frontmatter import Fields, patterns
-from bridges.reading import ALL_FILES, headed
+from bridges.reading import for_all_files, headed
 from bridges.rules import Bridge
 
 _ABOUT: Final = "Rules of this project, kept true by yaadwatch"
@@ -16,9 +16,9 @@ _ABOUT: Final = "Rules of this project, kept true by yaadwatch"
 
 def _claude(said: Fields) -> bool:
     """No paths, or only such as every file has; older files write `globs`."""
-    named = patterns(said.get("paths")) + patterns(said.get("globs"))
+    named = _paths_or_globs(said)
     odd = any(isinstance(said.get(key), bool) for key in ("paths", "globs"))
-    return not odd and all(pattern in ALL_FILES for pattern in named)
+    return not odd and (not named or for_all_files(named))
 
 
 def _cursor(said: Fields) -> bool:
@@ -28,7 +28,7 @@ def _cursor(said: Fields) -> bool:
 
 def _copilot(said: Fields) -> bool:
     """Without `applyTo`, somebody has to ask for the file."""
-    return any(pattern in ALL_FILES for pattern in patterns(said.get("applyTo")))
+    return for_all_files(patterns(said.get("applyTo")))
 
 
 def _devin(said: Fields) -> bool:
@@ -38,7 +38,7 @@ def _devin(said: Fields) -> bool:
 def _cline(said: Fields) -> bool:
     """An empty list of paths is one that no file matches."""
     paths = said.get("paths")
-    return paths is None or any(pattern in ALL_FILES for pattern in patterns(paths))
+    return paths is None or for_all_files(patterns(paths))
 
 
 def _kiro(said: Fields) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from bridges.reading import parse
+from bridges.reading import parse, parse_part
 from bridges.rules import Bridge
 
 #: Name, where such files are, and whether those in folders further down are read too.
@@ -32,4 +32,4 @@ def listed(paths: tuple[str, ...]) -> Bridge:
     Raises:
         ValueError: there are none, or one of them is no such pattern.
     """
-    return Bridge(name="conventions", paths=paths, parse=parse)
+    return Bridge(name="conventions", paths=paths, parse=parse_part)

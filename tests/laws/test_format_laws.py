@@ -5,7 +5,7 @@ import pytest
 from bridges import laws
 from bridges.formats.plain import PLAIN, listed
 from bridges.laws import LAWS
-from bridges.reading import parse
+from bridges.reading import parse, parse_part
 from bridges.registry import BRIDGES
 from bridges.rules import Bridge, Document, Statement
 
@@ -14,7 +14,8 @@ DISTINCT = {
     (bridge.parse, bridge.preamble): bridge
     for bridge in reversed((*BRIDGES, listed(("CONVENTIONS.md",))))
 }
-assert all(bridge.parse is parse for bridge in (*PLAIN, listed(("CONVENTIONS.md",))))
+assert all(bridge.parse is parse for bridge in PLAIN)
+assert listed(("CONVENTIONS.md",)).parse is parse_part
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from yaadwatch.engine import context as contexts
+from yaadwatch.engine import recall
 from yaadwatch.engine.remember.verb import remember
 from yaadwatch.engine.syncing import verbs
 from yaadwatch.engine.workspace import Call
@@ -668,3 +669,35 @@ class TestFilesOfARule:
 
         known = [one for one in tree.memories() if "feature 3" in one]
         assert known == ["For files matching `db/**/*.{sql,psql}`: Always use feature 3"]
+
+
+def told(tree, query):
+    """The ids of what is recalled, by text."""
+    found = recall.recall(tree.home, tree.call, query=query)["results"]
+    return {row["text"]: row["id"] for row in found}
+
+
+class TestHeadings:
+    def test_a_new_heading_passes_on_no_rule_that_was_there_before(self, tree):
+        tree.write("CLAUDE.md", tree.read("CLAUDE.md").replace("\n\n- Be", "\n\n## Own\n\n- Be", 1))
+        tree.sync()
+
+        assert "Be kind" not in tree.read("AGENTS.md")
+        assert "Own > Be kind" in told(tree, "be kind")
+
+    def test_a_heading_that_changes_is_changed_in_the_other_files(self, tree):
+        type_outside(tree, "CLAUDE.md", "## Backend\n\n- Always use tabs\n- Never use eval\n")
+        before = block(tree, "AGENTS.md")
+        ids = set(told(tree, "eval").values())
+        tree.write("CLAUDE.md", tree.read("CLAUDE.md").replace("## Backend", "## Server"))
+        tree.sync()
+
+        assert "- Backend > Never use eval\n" in before
+        assert block(tree, "AGENTS.md") == before.replace("Backend >", "Server >")
+        assert set(told(tree, "eval").values()) == ids
+
+    def test_a_heading_of_a_block_stands_in_front_in_the_other_files(self, tree):
+        type_in_block(tree, "CLAUDE.md", "\n## Alice\n\n- Always ask me first\n")
+
+        assert "- Alice > Always ask me first\n" in block(tree, "AGENTS.md")
+        assert "## Alice\n\n- Always ask me first\n" in block(tree, "CLAUDE.md")

@@ -95,7 +95,7 @@ def test_on_top_is_below_the_header_of_the_file():
     ("above", "words"),
     [
         ("# Shop\n\n## Never do this\n\n- Push to main.\n\n", "Never do this"),
-        ("## Stack\n\n### If you write SQL\n\n", "If you write SQL"),
+        ("## Stack\n\n### If you write SQL\n\n", "Stack > If you write SQL"),
         ("Never do these:\n\n", "Never do these:"),
         ("# Shop\n\n## Style\n\n", ""),
         ("", ""),

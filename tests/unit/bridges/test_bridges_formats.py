@@ -166,7 +166,7 @@ NOT_EVERYWHERE = {
         '---\nalwaysApply: "true"\n---\n',
         "---\nalwaysApply: false\n---\n",
         "---\nalwaysApply: yes\n---\n",
-        "---\nglobs: **/*\nalwaysApply: true\n---\n",
+        "---\nglobs: src/**\nalwaysApply: true\n---\n",
         "---\nglobs:\n  - '*.ts'\nalwaysApply: true\n---\n",
         "---\ndescription: Ask for it\n---\n",
     ],

@@ -236,10 +236,10 @@ def test_headings_are_told_outermost_first():
 
     assert [(s.text, s.headings) for s in scan(dedent(text))] == [
         ("a1", ("Title",)),
-        ("b1", ("Title", "Deep")),
-        ("c1", ("Title", "Less deep")),
+        ("Deep > b1", ("Title", "Deep")),
+        ("Less deep > c1", ("Title", "Less deep")),
         ("inside an item > c1 > d1", ("inside an item",)),
-        ("e1", ("Title", "Less deep")),
+        ("Less deep > e1", ("Title", "Less deep")),
         ("f1", ("Title",)),
     ]
 

@@ -1,8 +1,11 @@
 """What stands around a statement decides whether it may be said elsewhere, and with which words."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bridges.markdown import scan
+from bridges.registry import for_path
 
 
 def exported(text):
@@ -17,9 +20,11 @@ def exported(text):
         *("Things that break the build", "Stop doing", "No-gos", "Niemals", "Nothing of this"),
         *("Out of scope", "Known pitfalls", "Code smells", "What reviewers reject"),
         *("Reviewers", "Humans", "Emergency", "Local development", "release/1.x", "Branch v2"),
+        *("Alice", "On release day", "Windows", "C++", "2.0", "🪟 Rules", "~~Rules~~", "No rules"),
+        *("Commit messages", "Error handling", "Regeln", "Other projects", "Rules?", "Never"),
     ],
 )
-def test_a_heading_that_changes_what_is_below_stands_in_front(heading):
+def test_a_heading_of_a_section_stands_in_front(heading):
     assert exported(f"# Shop\n\n## {heading}\n\n- Use Redis here\n") == [
         f"{heading} > Use Redis here"
     ]
@@ -27,10 +32,111 @@ def test_a_heading_that_changes_what_is_below_stands_in_front(heading):
 
 @pytest.mark.parametrize(
     "heading",
-    ["Style", "Rules", "Coding conventions", "Testing", "Commit messages", "Error handling"],
+    [
+        *(
+            "Style",
+            "Rules",
+            "Coding conventions",
+            "TESTING",
+            "**Notes**",
+            "Code style & conventions",
+        ),
+        *("3. General rules", "Best practices", "Project overview", "Do", "Commands", ""),
+    ],
 )
-def test_a_heading_that_names_a_subject_does_not(heading):
+def test_a_neutral_heading_does_not(heading):
     assert exported(f"# Shop\n\n## {heading}\n\n- Use Redis here\n") == ["Use Redis here"]
+
+
+def test_all_headings_stand_in_front_from_the_outside_in():
+    text = (
+        "# Shop\n## 2. Backend\n### Rules\n#### **Orders**\n- Use Redis here\n## Web\n- Use tabs\n"
+    )
+
+    assert exported(text) == ["Backend > Orders > Use Redis here", "Web > Use tabs"]
+
+
+def test_a_file_of_several_top_headings_has_no_title():
+    assert exported("# Backend\n- Use Redis here\n# Web\n- Use tabs\n") == [
+        "Backend > Use Redis here",
+        "Web > Use tabs",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "header", "words"),
+    [
+        ("CLAUDE.md", "", "Use CRLF"),
+        (".claude/rules/windows.md", "", "Windows > Use CRLF"),
+        (".clinerules/windows.md", "", "Windows > Use CRLF"),
+        (".cursor/rules/w.mdc", "---\nalwaysApply: true\n---\n", "Windows > Use CRLF"),
+        (".cursor/rules/w.mdc", "---\nglobs: *.bat\n---\n", "For files matching `*.bat`: Use CRLF"),
+    ],
+)
+def test_the_title_of_one_file_of_several_names_its_subject(path, header, words):
+    document = for_path(path).parse(f"{header}# Windows\n\n- Use CRLF\n".encode())
+
+    assert [one.text for one in document.statements] == [words]
+
+
+@pytest.mark.parametrize(
+    ("path", "header"),
+    [
+        (".cursor/rules/a.mdc", "globs: **/*\nalwaysApply: false"),
+        (".cursor/rules/a.mdc", "globs: *"),
+        (".claude/rules/a.md", "paths:\n  - '**'"),
+        (".clinerules/a.md", "paths:\n  - src/**\n  - '**/*'"),
+        (".github/instructions/a.instructions.md", "applyTo: '*'"),
+        (".devin/rules/a.md", "trigger: glob\nglobs: **/*"),
+    ],
+)
+def test_patterns_that_every_file_matches_are_no_condition(path, header):
+    document = for_path(path).parse(f"---\n{header}\n---\n- Use tabs\n".encode())
+
+    assert [one.text for one in document.statements] == ["Use tabs"]
+    assert document.everywhere
+
+
+def test_a_pattern_that_excludes_files_keeps_rules_in_their_file():
+    document = for_path(".cursor/rules/a.mdc").parse(b"---\nglobs: **, !gen/**\n---\n- Use tabs\n")
+
+    assert not document.travels
+
+
+NEUTRAL = ["Rules", "Code style", "2. Testing", "Notes", "Best practices"]
+NEEDED = [
+    "Never",
+    "Alice",
+    "On release day",
+    "Windows",
+    "Don't",
+    "Old",
+    "src/",
+    "Backend",
+    "C#",
+    "3",
+]
+
+
+@given(
+    sections=st.lists(
+        st.tuples(
+            st.integers(2, 5),
+            st.sampled_from([*NEUTRAL, *NEEDED]),
+            st.lists(st.sampled_from(["Commit secrets", "Use eval", "Avoid tabs"]), max_size=3),
+        ),
+        max_size=7,
+    )
+)
+def test_every_heading_above_an_exported_rule_is_in_its_words(sections):
+    text = "# Shop\n" + "".join(
+        f"\n{'#' * level} {heading}\n\n" + "".join(f"- {rule}\n" for rule in rules)
+        for level, heading, rules in sections
+    )
+
+    for one in scan(text):
+        needed = [heading for heading in one.headings[1:] if heading in NEEDED]
+        assert one.text == " > ".join([*needed, one.own])
 
 
 @pytest.mark.parametrize("title", ["Old Street Shop", "Stop Loss", "Roadmap service"])
@@ -96,4 +202,4 @@ def test_a_statement_with_a_footnote_stays():
 def test_a_step_stays_and_a_rule_in_a_numbered_list_does_not():
     text = "## Deploy\n\n1. Run make dist\n2. Run make push\n3. Always wait for green\n"
 
-    assert exported(text) == ["Always wait for green"]
+    assert exported(text) == ["Deploy > Always wait for green"]

@@ -1,11 +1,12 @@
 """What does a person's own file say now that it did not say, and what does it say no more?
 
 Everything outside the block is the person's. Statements are compared by their words, so a statement
-that moved is the same one; one that was changed is gone, and another one is new.
+that moved is the same one; one that was changed is gone, and another one is new. Where only the
+headings or labels in front changed, the memory of the words is kept.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bridges.rules import Statement
@@ -25,6 +26,7 @@ class Place:
         node: the memory it says; None for a statement that is new.
         since: since when; None for a statement that is new.
         statement: the statement; None while git hides it.
+        was: the memory in `gone` that has the same words with other ones in front, if any.
     """
 
     position: int
@@ -32,6 +34,7 @@ class Place:
     node: str | None
     since: datetime | None
     statement: Statement | None
+    was: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +105,8 @@ def take_stock(
         for node in missing
         if keys[node] not in inside and (not from_git or keys[node] in deleted)
     ]
-    # Where only the condition in front changed, the words are still there.
-    own = tuple(as_stored(p.statement.own) for p in places if p.statement and p.node is None)
-    lost = [node for node in gone if not texts[node].endswith(own)]
+    places = _with_former(places, gone, texts, as_stored)
+    lost = [*{*gone} - {place.was for place in places}]
     paused = guard.deletion(len(lost), len(shown), file_is_gone=now is None)
     if paused is not None and not accept_deletions and not from_git:
         return paused
@@ -116,3 +118,30 @@ def take_stock(
             Place(position=len(places), line=None, node=node, since=since[node], statement=None)
         )
     return Inventory(places=tuple(places), gone=tuple(gone), hidden=hidden)
+
+
+def _with_former(
+    places: Sequence[Place],
+    gone: Sequence[str],
+    texts: Mapping[str, str],
+    as_stored: Callable[[str], str],
+) -> list[Place]:
+    """Return places in which new statements name the memory that only has other words in front."""
+    free = list(gone)
+    found = []
+    for place in places:
+        former = None
+        if place.node is None and place.statement is not None and free:
+            own = as_stored(place.statement.own)
+            former = next((node for node in free if _is_with_lead(texts[node], own)), None)
+        if former is not None:
+            free.remove(former)
+        found.append(replace(place, was=former))
+    return found
+
+
+def _is_with_lead(text: str, own: str) -> bool:
+    """Return whether a text is these words, with or without headings and labels in front."""
+    return text == own or (
+        text.endswith(f" {own}") and text[: -len(own)].rstrip().endswith((">", ":", "：", "*"))
+    )

@@ -16,7 +16,7 @@ from typing import Final
 from bridges import agents
 from bridges.formats.plain import listed
 from bridges.imports import imports
-from bridges.reading import parse
+from bridges.reading import parse_part
 from bridges.registry import bridges, for_path
 from bridges.rules import Bridge
 from yaadwatch.core.text_cache import kept
@@ -33,7 +33,7 @@ IMPORTS_DEEP_MAX: Final = 4
 """Files that include one another, one after the other: as far as Claude Code goes."""
 CONVENTIONS: Final = "conventions"
 """The name of the format of files that a person named."""
-IMPORTED: Final = Bridge(name="imported", paths=("**/*.md",), parse=parse, block=False)
+IMPORTED: Final = Bridge(name="imported", paths=("**/*.md",), parse=parse_part, block=False)
 """The format of a file that is none of an agent's, but is taken in by one that is."""
 PERSONAL: Final = "claude-local"
 """The format of files that are one person's, whether git was told so or not."""

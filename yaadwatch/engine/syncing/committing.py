@@ -120,7 +120,8 @@ class _Commit:
         was_hidden = provenance.hidden(conn, worktree)
         rows = []
         for place in self._stock.places:
-            node = place.node or self._admitted(conn, place, ready)
+            node = place.node or self._reheaded(conn, place, ready)
+            node = node or self._admitted(conn, place, ready)
             if place.line is not None and place.node is not None:
                 self._show_again(conn, node)
             rows.append(
@@ -141,6 +142,33 @@ class _Commit:
         for resting in anchors.of_nodes(conn, back).values():
             node_changes.look_again(conn, resting)
         return len(self._stock.new)
+
+    def _reheaded(self, conn: Connection, place: Place, ready: Mapping[int, Ready]) -> str | None:
+        """Give a memory the headings that its words have now; None where it is another memory.
+
+        Its words were not said anew: it stays in its tier, with its anchors and flags.
+        """
+        item = ready.get(place.position)
+        node = nodes.get(conn, place.was) if place.was is not None else None
+        here = (self._seen.row.worktree, self._seen.path)
+        if item is None or node is None or node.archived_at is not None:
+            return None
+        if any((one.worktree, one.path) != here for one in provenance.of_node(conn, node.id)):
+            return None
+        digest = text.text_hash(item.text)
+        if nodes.by_hash(conn, node.scope, digest, thing=False) is not None:
+            return None
+        moved = replace(
+            node,
+            text=item.text,
+            text_hash=digest,
+            summary=text.summarise(item.text),
+            updated_at=self._now,
+            version=node.version + 1,
+        )
+        self._changed(conn, moved, "edited", f"below another heading in {self._seen.path}")
+        node_changes.index(conn, moved)
+        return node.id
 
     def _admitted(self, conn: Connection, place: Place, ready: Mapping[int, Ready]) -> str:
         """Return the memory of a statement that is new here."""

@@ -56,6 +56,32 @@ def test_a_statement_that_moved_is_the_same_one():
     assert [place.statement.text for place in result.new] == ["Own words"]
 
 
+def test_words_below_another_heading_keep_their_memory():
+    now = [
+        Statement(text="Backend > Use tabs", line=1, end_line=1, lead="Backend"),
+        Statement(text="Backend > Use jose", line=2, end_line=2, lead="Backend"),
+        Statement(text="Backend > Ask", line=3, end_line=3, lead="Backend"),
+    ]
+
+    result = stock(rows("n0", "n1", "n2"), now)
+
+    assert [place.was for place in result.new] == ["n0", "n1", None]
+    assert result.gone == ("n0", "n1", "n2")
+
+
+def test_a_file_whose_headings_all_changed_is_not_paused():
+    texts = {node: f"Server > {text}" for node, text in TEXTS.items()}
+    now = [
+        Statement(text=f"Backend > {text}", line=i, end_line=i, lead="Backend")
+        for i, text in enumerate(TEXTS.values(), 1)
+    ]
+
+    result = take_stock(rows(*TEXTS), now, texts, str)
+
+    assert isinstance(result, Inventory)
+    assert [place.was for place in result.new] == [*TEXTS]
+
+
 def test_a_statement_that_is_gone_loses_its_place():
     result = stock(rows("n0", "n1"), statements("Use jose"))
 
