@@ -36,6 +36,14 @@ _POINTS = re.compile(
           |(?:source|references?|links?|docs?|documentation)(?=\W*:))\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_SHOWS_WAY = re.compile(
+    r"""^\W*(?:use|run|check|read|review|consult|refer[ ]to|look[ ](?:at|into))\b[^.]{1,120}
+        \b(?:to[ ](?:see|understand|learn|find|know)|if[ ]you[ ](?:want|need)[ ]to[ ]know
+          |for[ ](?:more|(?:a|the)[ ](?:full|complete)|details|examples?|information|reference
+            |context))\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Where its reader finds something out."""
 _TO_DO = re.compile(
     r"^\W*(?:TO[D]O|FIX[M]E|TBD|WIP|X{3}|to be (?:written|done|decided))\b", re.IGNORECASE
 )
@@ -86,17 +94,19 @@ _IMPERATIVE = re.compile(
           |configure|design|assert|attach|commit|edit|embed|encapsulate|favor|focus|help|hide|link|list
           |match|minimi[sz]e|maximi[sz]e|reduce|require|represent|design|end|begin|finish|escalate
           |respond|answer|reply|speak|tell|translate|submit|update|verify|group)\b
-        (?![ ]?[:=(]|[ ](?:runs?|is|are|was|were|has|have|suites?|rules|files?)\b)""",
+        (?![ ]?[:=(]|-|[ ](?:runs?|is|are|was|were|has|have|suites?|rules|files?)\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _NO = re.compile(r"^\W*(?:no|not|one|only)\b|.*\bonly\W*$", re.IGNORECASE)
 _EXPLAINS = re.compile(
     r"^\W*(?:why|because|rationale|reasons?|background|context|note that|example|result"
-    r"|benefits?)\b",
+    r"|benefits?|here,? (?:we|it|is)"
+    r"|(?:(?:tech )?stack|features?|purpose|status|use for)(?=\W*:))\b",
     re.IGNORECASE,
 )
 _COMMAND = re.compile(
-    r"^\W*(?:[A-Za-z][\w /-]{0,40}\W{0,4}(?::|with|via|by|is|are)\W*)?`(?![A-Z][A-Z_]{2,})[^`]+`"
+    r"^\W*(?:[A-Za-z][\w /-]{0,40}\W{0,4}(?::|with|via|by|is|are)\W*)?`(?![A-Z][A-Z_]{2,})"
+    r"(?:[^`]*[\s/][^`]*|make|just|pytest|tox|nox|ruff|mypy|jest|tsc|eslint|prettier)`"
 )
 _STAYS: Final = (
     (TO_DO, _TO_DO),
@@ -106,13 +116,60 @@ _STAYS: Final = (
     (PROSE, _EXPLAINS),
 )
 _FORBIDS_BELOW = re.compile(
-    r"\b(?:never|do not|don['’]ts?|must not|avoid|forbidden|prohibited|not allowed)\b",
+    r"\b(?:never|do not|don['’]ts?|must not|avoid|forbidden|prohibited|banned|not allowed)\b",
     re.IGNORECASE,
 )
 _LISTS_PARTS = re.compile(
-    r"\b(?:thresholds?|variables?|parameters?|options?|arguments?|fields?|columns?|values|features?|benefits?|types?|tools"
-    r"|components?|includes?|contains?|available|supported|overview)\b\W*$",
-    re.IGNORECASE,
+    r"""\b(?:
+        (?:use|uses)[ ](?:this|it)(?:[ ]skill|[ ]agent)?[ ](?:to|for)|is[ ]used[ ](?:to|for)
+        |behaviou?rs?(?=\W*:)|observed|results?|outcomes?|symptoms?|failures?|statuses|purposes?
+        |thresholds?|variables?|parameters?|options?|arguments?|fields?|columns?|values|features?
+        |benefits?|types?|tools|components?|includes?|contains?|available|supported|overview
+        )\b\W*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_REPORTS = re.compile(
+    r"""^\W*(?:observed|validated|verified|result|status|ci[ ]parity)\b[^:]{0,40}:
+      |^\W*[\w /()-]{0,40}`[^`]+`[ ]
+       (?:fails?|passes|passed|includes?|contains?|can|will|returns?|does|has|is|are|was|available
+         |runs[ ]on|creates[ ]a|defines|exports|provides|supports)\b
+      |:[ ]`[^`]+`[ ](?:returns?|is|are)\b
+      |`(?:GET|POST|PUT|PATCH|DELETE|HEAD)[ ]/
+      |^\W*`[\w.*-]*/[\w./*-]*`\s*[:—–-]\s*(?:[\w-]+\W*){1,4}$
+      |^[^`=.]{1,40}[ ]=[ ]""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What a command or endpoint does, what was seen, what a sign stands for: facts, and no rules."""
+_BACK = re.compile(
+    r"""^\W*(?:
+        (?:(?:when|if|once|after|before|until|unless)[ ])?(?:that|those|such)\b(?![ ](?:is|are)[ ])
+        |(?:when|if|once|after|before|until|unless)[ ](?:this|these|it|they)\b
+        |(?:this|it|these|they)[ ]
+         (?:\w+s|are|can|may|will|should|must|guidelines|rules|steps)\b
+        |(?:then|next|afterwards),?[ ](?!to\b)
+        |(?:run|execute)[ ](?:from|in|inside|within)[ ]\S+\W*$)
+      |\b(?:use|run|follow)[ ](?:exactly[ ])?(?:these\b|this[ ](?:format|template|structure|for)\b)
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""How a statement says that it needs the one beside it."""
+_LEGEND = re.compile(r"[^\w\s`*_\"'“(\[#<>/.,:;|\\!?@&$%^+=~{}-]\ufe0f?\s+(?:[\w/-]+\W*){1,4}")
+"""A sign and what it stands for."""
+_TASK: Final = re.compile(
+    r"""\W*(?:\d+[.)]\s+)?(?:
+        (?:adding|creating|implementing|updating|upgrading|releasing|deploying|publishing|migrating
+          |installing|setting[ ]up|fixing|bootstrapping|add|create|update|implement|define|set[ ]up
+          |run|call|install|fix|how[ ]to|quick[ ]?start|getting[ ]started)\b(?![:,])
+        |.*\bsteps?\b)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Headings and labels of procedures."""
+_DOES: Final = re.compile(
+    r"""\W*(?:(?:then|first|next|finally|now|optionally)\b\W*)?
+        (?:add|create|run|update|define|implement|call|include|register|copy|edit|install|start|open
+          |build|generate|regenerate|set|configure|write|import|export|pass|return|make|rename|move
+          |remove|delete|replace|commit|push|tag|bump|check|verify|test|merge|wire|declare|extend)\b""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _WORDS_MIN: Final = 2
@@ -142,6 +199,8 @@ def why_it_stays(words: str, form: Form, *, label: str = "", kind: str | None = 
         return LINK
     if _FRAGMENT_END.search(words) or _FOOTNOTE.search(words):
         return FRAGMENT
+    if _BACK.search(words) and not label.endswith(":"):
+        return FRAGMENT
     if form == "paragraph":
         return "" if instructs(words) else PROSE
     return _why_an_item_stays(words, form, label, kind)
@@ -154,6 +213,14 @@ def _why_an_item_stays(words: str, form: Form, label: str, kind: str | None) -> 
         return PROSE
     if _MUST.search(words):
         return ""
+    first, *others = _SENTENCE.split(words)
+    if _REPORTS.search(first) and not any(map(_IMPERATIVE.match, others)):
+        return PROSE
+    if _LEGEND.fullmatch(words):
+        return PROSE
+    is_task = any(map(_TASK.match, label.split(" > ")))
+    if is_task and (form == "step" or _DOES.match(words)):
+        return STEP
     if form == "step":
         return STEP
     is_command = kind == "command" and _COMMAND.match(words)
@@ -181,4 +248,4 @@ def _is_pointer(words: str) -> bool:
     rest = _CODE.sub(" x ", _LINKS.sub(" ", words))
     if links and len(_WORD.findall(rest)) < _WORDS_MIN:
         return True
-    return _POINTS.match(words) is not None and not _MUST.search(words)
+    return bool(_POINTS.match(words) or _SHOWS_WAY.match(words)) and not _MUST.search(words)

@@ -203,3 +203,47 @@ def test_a_step_stays_and_a_rule_in_a_numbered_list_does_not():
     text = "## Deploy\n\n1. Run make dist\n2. Run make push\n3. Always wait for green\n"
 
     assert exported(text) == ["Deploy > Always wait for green"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Checks\n\nValidated results:\n\n- `make lint`: run in 3 s\n",
+        "## Checks\n\n- `make dev` includes cleanup and can log noise\n",
+        "## Service\n\n- Check availability: `GET /health` returns the state\n",
+        "## Layout\n\n- `tests/`: Test prompts.\n",
+        "## Legend\n\n- No sign = not started\n",
+        "## Commits\n\n- 🔥 Remove code\n- 🚚 Move or rename\n",
+        "## Features\n\n- Type-safe routing with parameters\n",
+        "## Helper\n\nUse this to:\n\n- Create summaries of reports\n",
+        "## Adding a provider\n\n- Add its name to `providers.py`\n- Export the class\n",
+        "## 3-step release\n\n- Update the changelog\n",
+        "## Commands\n\n- `ui.open` — open the sidebar\n",
+        "## Tips\n\n- Use `demo/` to see a call\n- Run `make help` for the full list\n",
+        "## Review\n\nWhen that signal appears, stop extending the design.\n",
+        "## Checks\n\n**Always run these commands in sequence before a commit.**\n",
+        "## Stack\n\n- **Stack:** React and Tailwind, always on Pages\n",
+    ],
+)
+def test_facts_steps_and_references_stay(text):
+    assert exported(text) == []
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "`src/run.py` is the entry point. Keep it small.",
+        "Use `make lint` before each commit",
+        "❌ Avoid sleeping tests",
+        "When you add a service: register it in `core.py`",
+    ],
+)
+def test_what_only_looks_like_a_fact_is_a_rule(rule):
+    assert exported(f"## Rules\n\n- {rule}\n") == [rule]
+
+
+@pytest.mark.parametrize("heading", ["Banned behaviors", "Adding services"])
+def test_a_ban_is_a_rule_below_any_heading(heading):
+    text = f"## {heading}\n\n- Never add a flag\n"
+
+    assert exported(text) == [f"{heading} > Never add a flag"]
