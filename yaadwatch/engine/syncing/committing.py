@@ -166,7 +166,7 @@ class _Commit:
             updated_at=self._now,
             version=node.version + 1,
         )
-        self._changed(conn, moved, "edited", f"below another heading in {self._seen.path}")
+        self._changed(conn, moved, "moved", f"below another heading in {self._seen.path}")
         node_changes.index(conn, moved)
         return node.id
 

@@ -23,6 +23,7 @@ _CHANGES: Final = {
     "created": "learned",
     "edited": "changed",
     "demoted": "taken out",
+    "moved": "moved",
     "confirmed": "said again",
     "shared": "sent to other agents",
 }
