@@ -117,7 +117,9 @@ def remove(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.json:
         terminal.json(answer)
         return 0
-    terminal.line("No longer watching ", styled(folder(answer["path"]), "bold"))
+    was_watched = answer.get("was_watched", True)
+    done = "No longer watching " if was_watched else "Was not watched any more: "
+    terminal.line(done, styled(folder(answer["path"]), "bold"))
     kept = count(answer["memories"], "memory")
     if answer.get("kept"):
         terminal.line(f"{kept} kept in {folder(answer['kept'])}", indent=2)

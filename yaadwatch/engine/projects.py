@@ -154,6 +154,7 @@ def remove(home: Home, call: Call, *, erase: bool = False) -> dict[str, object]:
         "kept": None if erase else str(home.stores.path(project.id).parent),
         "undo": None if erase or missing else back,
         "later": back if missing and not erase else None,
+        "was_watched": is_watched,
     }
 
 

@@ -273,6 +273,17 @@ def test_remove_says_what_brings_a_missing_repository_back_and_what_was_erased()
     assert erased.lines[1:] == ["  41 memories deleted, with all copies and backups"]
 
 
+def test_erase_of_a_removed_project_says_that_it_was_not_watched():
+    removed = {"id": ID, "path": "/srv/api", "kept": None, "memories": 41, "was_watched": False}
+
+    ran = command("remove", "--erase", answers={"remove": removed})
+
+    assert ran.lines == [
+        "Was not watched any more: /srv/api",
+        "  41 memories deleted, with all copies and backups",
+    ]
+
+
 def test_list_lines_the_repositories_up():
     rows = [
         {"id": ID, "path": "/srv/api", "branch": "main", "memories": 41, "stale": 2, "state": "ok"},
