@@ -15,15 +15,13 @@ from yaadwatch.model.anchors import Anchor, Evidence, Flag, Suggestion, Verdict
 from yaadwatch.model.authority import PERSON, REPOSITORY, Authority
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.nodes import USER, Node
+from yaadwatch.model.nodes import Node
 from yaadwatch.model.projects import Project, Worktree
 from yaadwatch.store import agent_files, nodes, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority, lookbacks
 from yaadwatch.system.git import layout as layouts
 
-PERSONAL = "CLAUDE.local.md"
-"""The agent file that is one person's by its name; others are where git ignores them."""
 HANGS = "See which it is: findmnt; umount --lazy it, or wait until it answers."
 
 
@@ -173,7 +171,7 @@ def by_row(whose: Authority | None) -> dict[str, object]:
             "folder": whose.package or place_of(f"file:{file}") or None,
             "file": file or None,
             "branch": whose.branch or None,
-            "personal": whose.scope == USER or file.rpartition("/")[2] == PERSONAL or None,
+            "personal": whose.is_personal or None,
         },
     } | (
         {

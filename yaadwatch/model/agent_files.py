@@ -50,7 +50,8 @@ class AgentFileRow:
     """What is known of an agent file; hashes are keyed, `digest` '' means never agreed on.
 
     `adopted` is the committed version of a tracked file in which a person asked for a block; ''
-    for none. `logged`: the bytes of git's log of HEAD when both sides last agreed.
+    for none. `logged`: the bytes of git's log of HEAD when both sides last agreed. `personal`:
+    whether git does not share the file.
     """
 
     worktree: int
@@ -65,6 +66,7 @@ class AgentFileRow:
     written: tuple[datetime, ...] = ()
     adopted: str = ""
     logged: int = 0
+    personal: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,6 +50,8 @@ class Authority:
         package: the folder that it was stated for; '' when the store names none.
         branch: whose uncommitted work it is about; '' when it holds wherever its code is.
         proposal: new words for it that wait for a person.
+        is_personal: it is for one person: it holds in all projects of theirs, or only files that
+            git does not share say it.
     """
 
     kind: str
@@ -60,6 +62,7 @@ class Authority:
     package: str = ""
     branch: str = ""
     proposal: Proposal | None = None
+    is_personal: bool = False
 
     @property
     def is_persons(self) -> bool:

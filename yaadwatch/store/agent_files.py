@@ -10,7 +10,8 @@ from yaadwatch.model.agent_files import AgentFileRow
 from yaadwatch.store.codec import from_ms, to_ms
 
 _COLUMNS: Final = (
-    "worktree, path, mode, state, reason, digest, block, head, branch, written_ms, adopted, logged"
+    "worktree, path, mode, state, reason, digest, block, head, branch, written_ms, adopted, logged,"
+    " personal"
 )
 
 
@@ -28,7 +29,7 @@ def of_worktree(conn: apsw.Connection, worktree: int) -> dict[str, AgentFileRow]
     rows = conn.execute(
         """
         SELECT worktree, path, mode, state, reason, digest, block, head, branch, written_ms,
-               adopted, logged
+               adopted, logged, personal
           FROM agent_files
          WHERE worktree = ?
          ORDER BY path
@@ -46,14 +47,34 @@ def paths(conn: apsw.Connection, worktree: int) -> set[str]:
     return {path for (path,) in rows}
 
 
+def personal(conn: apsw.Connection) -> list[str]:
+    """Return the paths of the files that git does not share in any work tree."""
+    rows = conn.execute(
+        "SELECT path FROM agent_files GROUP BY path HAVING min(personal) = 1 ORDER BY path"
+    )
+    return [path for (path,) in rows]
+
+
+def note_personal(conn: apsw.Connection, worktree: int, paths: Iterable[str]) -> None:
+    """Note which files of a work tree git does not share."""
+    conn.execute(
+        """
+        UPDATE agent_files
+           SET personal = path IN (SELECT value FROM json_each(?2))
+         WHERE worktree = ?1 AND personal <> (path IN (SELECT value FROM json_each(?2)))
+        """,
+        (worktree, json.dumps(sorted(paths))),
+    )
+
+
 def put(conn: apsw.Connection, row: AgentFileRow) -> None:
     """Note how a file is now; what was known of it is replaced."""
     conn.execute(
         """
         INSERT OR REPLACE INTO agent_files
             (worktree, path, mode, state, reason, digest, block, head, branch, written_ms, adopted,
-             logged)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+             logged, personal)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (
             row.worktree,
@@ -68,6 +89,7 @@ def put(conn: apsw.Connection, row: AgentFileRow) -> None:
             json.dumps([to_ms(at) for at in row.written]),
             row.adopted,
             row.logged,
+            row.personal,
         ),
     )
 
@@ -84,7 +106,21 @@ def drop(conn: apsw.Connection, worktree: int, paths: Iterable[str]) -> None:
 
 
 def _row(row: tuple[Any, ...]) -> AgentFileRow:
-    worktree, path, mode, state, reason, digest, block, head, branch, written, adopted, logged = row
+    (
+        worktree,
+        path,
+        mode,
+        state,
+        reason,
+        digest,
+        block,
+        head,
+        branch,
+        written,
+        adopted,
+        logged,
+        personal,
+    ) = row
     return AgentFileRow(
         worktree=worktree,
         path=path,
@@ -98,4 +134,5 @@ def _row(row: tuple[Any, ...]) -> AgentFileRow:
         written=tuple(from_ms(ms) for ms in json.loads(written)),
         adopted=adopted,
         logged=logged,
+        personal=bool(personal),
     )

@@ -52,46 +52,6 @@ def rules(
     return [found[node] for node in order if node in found]
 
 
-def only_in(conn: apsw.Connection, paths: Iterable[str]) -> set[str]:
-    """Return the memories that a person has said in some files only.
-
-    What agents and imports say of them, before or later, is no other place. A line in the block of
-    another file is one.
-    """
-    rows = conn.execute(
-        """
-        WITH files AS (SELECT value AS path, 'file:' || value AS origin FROM json_each(?))
-        SELECT id
-          FROM nodes
-         WHERE (origin IN (SELECT origin FROM files)
-                OR (origin <> 'cli' AND origin NOT LIKE 'file:%' AND EXISTS (
-                    SELECT 1
-                      FROM node_versions
-                     WHERE node = nodes.id AND actor IN (SELECT origin FROM files))))
-           AND NOT EXISTS (
-               SELECT 1
-                 FROM provenance
-                WHERE node = nodes.id AND line IS NOT NULL
-                  AND path NOT IN (SELECT path FROM files))
-           AND NOT EXISTS (
-               SELECT 1
-                 FROM agreements JOIN agent_files USING (worktree, path)
-                WHERE agreements.node = nodes.id AND agreements.block = agent_files.block
-                  AND agreements.line <> '' AND path NOT IN (SELECT path FROM files))
-           AND NOT EXISTS (
-               SELECT 1
-                 FROM node_versions
-                WHERE node = nodes.id AND actor NOT IN (SELECT origin FROM files)
-                  AND (actor = 'cli' OR actor LIKE 'file:%')
-                  AND (change IN ('created', 'approved')
-                       OR (change = 'confirmed' AND reason = 'said again')))
-         ORDER BY id
-        """,
-        (json_list(paths),),
-    )
-    return {node for (node,) in rows}
-
-
 def is_persons(conn: apsw.Connection, id: str) -> bool:
     """Return whether a person said a memory, or has confirmed, pinned or typed it since."""
     return bool(persons(conn, [id]))

@@ -118,8 +118,8 @@ def test_each_operation_names_the_author_and_the_reach_of_each_memory(asked):
 def test_reach_names_the_file_the_folder_and_the_branch(asked):
     repo = asked.repo
     repo.write("packages/web/CLAUDE.md", "# Web\n\n- The web port is 8080\n")
-    repo.write("CLAUDE.local.md", "# Mine\n\n- Use my own mirror\n")
     repo.commit("web")
+    repo.write("CLAUDE.local.md", "# Mine\n\n- Use my own mirror\n")
     repo.sync()
     repo.write("src/draft.py", "def draft():\n    return 1\n")
     draft = asked("remember", text="draft returns one", files=["src/draft.py"])["id"]
@@ -143,3 +143,32 @@ def test_reach_names_the_file_the_folder_and_the_branch(asked):
         "user",
         True,
     )
+
+
+@pytest.mark.parametrize("ignored_by", [".gitignore", ".git/info/exclude"])
+@pytest.mark.parametrize("path", ["AGENTS.md", ".cursor/rules/mine.mdc", "GEMINI.md"])
+def test_what_an_ignored_file_says_is_personal(asked, path, ignored_by):
+    repo = asked.repo
+    repo.write(path, "---\nalwaysApply: true\n---\n- Use my own mirror\n")
+    repo.write(ignored_by, f"{path}\n")
+    repo.sync()
+
+    def is_personal():
+        (row,) = asked("recall", query="my own mirror")["results"]
+        return row["reach"]["personal"]
+
+    assert is_personal()
+    repo.write(ignored_by, "")
+    repo.sync()
+    assert not is_personal()
+
+
+def test_what_a_shared_file_says_too_is_not_personal(asked):
+    repo = asked.repo
+    repo.write(".gitignore", "GEMINI.md\n")
+    repo.write("GEMINI.md", "- Use our own mirror\n")
+    repo.write("AGENTS.md", "- Use our own mirror\n")
+    repo.sync()
+
+    (row,) = asked("recall", query="our own mirror")["results"]
+    assert row["reach"]["personal"] is None

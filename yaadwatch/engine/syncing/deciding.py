@@ -22,6 +22,7 @@ from yaadwatch.model.nodes import Node, Provenance
 from yaadwatch.store import agreements, hot, nodes, provenance
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import supersession
+from yaadwatch.store.truth import authority
 from yaadwatch.system import keys
 
 
@@ -166,7 +167,7 @@ def _look(
     stood = {text_hash(row.graph) for row in items if row.file and row.graph}
     is_union = agreement is None or (seen.from_git and seen.commits is None)
     hidden = provenance.hidden(conn, worktree)
-    own_only = hot.only_in(conn, personal)
+    own_only = authority.only_in(conn, personal)
     kept_here = set() if seen.path in personal else own_only
     rules = {
         node.id: node

@@ -220,7 +220,7 @@ def _of_file(space: Space, file: Found, personal: Collection[str]) -> list[Told]
         return []
     document = reading.parsed(file.bridge, seen.data)
     by_words, rules, doubts = space.db.read(_memories, space.worktree.id, file.path)
-    own_only = space.db.read(hot.only_in, personal)
+    own_only = space.db.read(authority.only_in, personal)
     elsewhere = ""
     unshared = ""
     if file.path in personal:

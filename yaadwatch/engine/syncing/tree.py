@@ -155,10 +155,11 @@ def _forget_dead(space: Space) -> None:
 
 
 def _concern(home: Home, space: Space, paths: frozenset[str]) -> bool:
-    """Tell whether an agent file may be among the paths."""
+    """Tell whether an agent file may be among the paths, or what makes one personal."""
     rows = space.db.read(agent_files.of_worktree, space.worktree.id)
     is_one = reading.formats(home).is_one
-    return not paths.isdisjoint(rows) or any(map(is_one, paths))
+    is_ignore_file = any(path.rpartition("/")[2] == ".gitignore" for path in paths)
+    return is_ignore_file or not paths.isdisjoint(rows) or any(map(is_one, paths))
 
 
 def _came_up(home: Home, space: Space, paths: frozenset[str]) -> bool:
@@ -205,6 +206,7 @@ class _Work:
         self._saying = Saying(self._space, self._fleet)
         self._away = branch_ancestry.require_away(self._home, self._space)
         modes.note_missing(self._space, self._fleet)
+        self._note_personal()
         for found in self._fleet.files.values():
             changed = self._file(found) or changed
         for path in self._rows().keys() - self._fleet.files.keys() - CARRIERS:
@@ -218,6 +220,12 @@ class _Work:
             if rows[path].mode == PRIVATE:
                 changed = self._carrier(rows[path], needed=path in needed) or changed
         return changed
+
+    def _note_personal(self) -> None:
+        """Note which files git does not share: whatever answers with their memories says so."""
+        personal = self._saying.personal
+        if personal != {path for path, row in self._rows().items() if row.personal}:
+            self._space.db.write(agent_files.note_personal, self._space.worktree.id, personal)
 
     def result(self, *, waiting: bool, changed: bool = False) -> Synced:
         """Return how the files are now."""

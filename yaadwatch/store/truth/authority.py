@@ -5,14 +5,15 @@ since an agent last changed its words. What an agent does to a memory (confirmin
 never makes it a person's, and neither does bringing a dismissed one back.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Final
 
 import apsw
 
 from yaadwatch.model.authority import Authority, of_origin
-from yaadwatch.model.nodes import Version
+from yaadwatch.model.nodes import USER, Version
+from yaadwatch.store import agent_files
 from yaadwatch.store.codec import from_ms, json_list
 from yaadwatch.store.truth import proposals
 
@@ -77,6 +78,8 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Authority]:
     """Return whose word each of some memories is, with the new words that wait for it."""
     wanted = list(ids)
     proposed = proposals.waiting(conn, wanted)
+    unshared = agent_files.personal(conn)
+    own = only_in(conn, unshared, wanted) if unshared else set()
     rows = conn.execute(
         f"""
         SELECT id, origin, from_git, created_ms, {persons_word("nodes")},
@@ -114,9 +117,62 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Authority]:
         elif is_persons and not whose.is_persons and approved_ms is not None:
             whose = replace(whose, approved_at=from_ms(approved_ms))
         found[node] = replace(
-            whose, scope=scope, package=package, branch=branch, proposal=proposed.get(node)
+            whose,
+            scope=scope,
+            package=package,
+            branch=branch,
+            proposal=proposed.get(node),
+            is_personal=scope == USER or node in own,
         )
     return found
+
+
+def only_in(
+    conn: apsw.Connection, paths: Iterable[str], among: Collection[str] | None = None
+) -> set[str]:
+    """Return the memories that a person has said in some files only.
+
+    What agents and imports say of them, before or later, is no other place. A line in the block of
+    another file is one.
+
+    Args:
+        conn: a snapshot.
+        paths: the files.
+        among: ids of memories; None: all.
+    """
+    rows = conn.execute(
+        """
+        WITH files AS (SELECT value AS path, 'file:' || value AS origin FROM json_each(?1))
+        SELECT id
+          FROM nodes
+         WHERE (?2 IS NULL OR id IN (SELECT value FROM json_each(?2)))
+           AND (origin IN (SELECT origin FROM files)
+                OR (origin <> 'cli' AND origin NOT LIKE 'file:%' AND EXISTS (
+                    SELECT 1
+                      FROM node_versions
+                     WHERE node = nodes.id AND actor IN (SELECT origin FROM files))))
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM provenance
+                WHERE node = nodes.id AND line IS NOT NULL
+                  AND path NOT IN (SELECT path FROM files))
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM agreements JOIN agent_files USING (worktree, path)
+                WHERE agreements.node = nodes.id AND agreements.block = agent_files.block
+                  AND agreements.line <> '' AND path NOT IN (SELECT path FROM files))
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM node_versions
+                WHERE node = nodes.id AND actor NOT IN (SELECT origin FROM files)
+                  AND (actor = 'cli' OR actor LIKE 'file:%')
+                  AND (change IN ('created', 'approved')
+                       OR (change = 'confirmed' AND reason = 'said again')))
+         ORDER BY id
+        """,
+        (json_list(paths), None if among is None else json_list(among)),
+    )
+    return {node for (node,) in rows}
 
 
 def author_of(version: Version) -> str:

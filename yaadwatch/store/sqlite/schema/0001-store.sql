@@ -230,6 +230,7 @@ CREATE TABLE agent_files (
     written_ms TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(written_ms)),  -- our last writes
     adopted    TEXT NOT NULL DEFAULT '',  -- git's id of the tracked file in which a person asked for the first block; '' for none
     logged     INTEGER NOT NULL DEFAULT 0,  -- bytes of git's log of HEAD then
+    personal   INTEGER NOT NULL DEFAULT 0 CHECK (personal IN (0, 1)),  -- git does not share it
     PRIMARY KEY (worktree, path)
 ) STRICT, WITHOUT ROWID;
 
