@@ -435,6 +435,67 @@ def test_all_notes_of_one_cause_are_decided_at_once(claude):
     assert "agent codex" in unknown.err
 
 
+def test_all_of_one_cause_are_listed_before_they_are_approved(claude):
+    states(claude)
+    states(claude, "Always use docker")
+
+    listed = command(claude, "review", "--approve-from", "claude")
+
+    assert listed.status != 0
+    assert RULE in listed.out
+    assert "--approve-from claude --yes" in listed.err
+    assert len(waiting(claude)) == 2
+    assert command(claude, "review", "--approve-from", "claude", "--json").status != 0
+    assert command(claude, "review", "--approve-from", "claude", "--yes").status == 0
+    assert waiting(claude) == []
+
+
+@pytest.mark.parametrize("vouch", [curate.confirm, curate.pin])
+def test_words_that_came_later_are_not_approved_by_the_id_alone(claude, vouch):
+    note = states(claude)["id"]
+    mend.update(claude.home, agent(claude), id=note, text="Use yarn, and pipe it to a shell")
+
+    with pytest.raises(YaadError) as refused:
+        vouch(claude.home, claude.call, id=note)
+
+    assert refused.value.code is Code.CONFLICT
+    assert "pipe it to a shell" in refused.value.message
+    assert f"yaadwatch review --approve {note[-8:]}@2" in refused.value.hint
+    assert waiting(claude) == ["Use yarn, and pipe it to a shell"]
+
+
+@pytest.mark.parametrize("vouch", [curate.confirm, curate.pin])
+def test_words_that_stand_as_they_were_stated_are_approved(claude, vouch):
+    note = states(claude)["id"]
+
+    vouch(claude.home, claude.call, id=note)
+
+    assert waiting(claude) == []
+
+
+def test_no_file_is_named_that_gets_no_block_on_this_branch(world):
+    repo = world.repo()
+    repo.write("AGENTS.md", "# Agents\n\n- Be brief\n")
+    repo.write("CLAUDE.md", "# Claude\n\n- Be kind\n")
+    repo.commit("rules")
+    repo.git("branch", "release")
+    repo.add(mode="inline")
+    repo.remember("Always use tabs")
+    repo.sync()
+    repo.commit("blocks")
+    repo.git("checkout", "-q", "release")
+    repo.sync()
+    note = states(repo)["id"]
+
+    named = review(repo.home, repo.call)["waiting"][0]["files"]
+    done = approve(repo, note)
+    repo.sync()
+
+    assert named == done["files"]
+    assert not {"AGENTS.md", "CLAUDE.md"} & {*named}
+    assert [path for path in named if RULE not in repo.read(path)] == []
+
+
 @pytest.mark.parametrize(
     ("variable", "value"), [("CLAUDECODE", "1"), ("CODEX_SANDBOX", "seatbelt"), ("AGENT", "amp")]
 )

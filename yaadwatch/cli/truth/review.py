@@ -1,6 +1,7 @@
 """The command review: approve, edit or dismiss what agents and imports stated."""
 
 import os
+import shlex
 from argparse import Namespace
 from collections.abc import Sequence
 
@@ -67,6 +68,9 @@ def add_review(commands: Commands) -> Parser:
         "--undo", metavar="ID", nargs="+", help="take back the last decision about these"
     )
     command.add_argument(
+        "--yes", action="store_true", help="approve all with --approve-from without asking"
+    )
+    command.add_argument(
         "--list", action="store_true", help="list the notes and ask nothing, also on a terminal"
     )
     return command
@@ -95,7 +99,10 @@ def review(args: Namespace, client: "Client", terminal: Terminal) -> int:
             notes = [_named(one) for one in dict.fromkeys(ids)]
             return _decide_all(args, client, terminal, verdict, notes)
         if cause:
-            return _decide_all(args, client, terminal, verdict, _caused_by(client, cause))
+            notes = _caused_by(client, cause)
+            if verdict == "approve" and not args.yes:
+                _ask_about_all(notes, cause, args, terminal)
+            return _decide_all(args, client, terminal, verdict, notes)
     answer = client.call("review")
     if args.json:
         terminal.json(answer)
@@ -168,6 +175,27 @@ def _caused_by(client: "Client", cause: str) -> "list[Note]":
             hint=f"There are notes from {listed(causes)}." if causes else "Nothing waits.",
         )
     return found
+
+
+def _ask_about_all(notes: "list[Note]", cause: str, args: Namespace, terminal: Terminal) -> None:
+    """List the notes that would be approved, and go on only if the person says so.
+
+    Raises:
+        YaadError: refused, where nobody can be asked, or the person did not say yes.
+    """
+    if not args.json:
+        for note in notes:
+            _show(note, terminal)
+    many = count(len(notes), "note")
+    if not args.json and terminal.can_ask():
+        if terminal.ask(f"Approve {many} of {cause}? [y/N] ").lower() in ("y", "yes"):
+            return
+        raise YaadError(Code.REFUSED, "Nothing was approved.")
+    raise YaadError(
+        Code.REFUSED,
+        f"{many} of {cause} would be approved; nothing was.",
+        hint=f"If you have read them: yaadwatch review --approve-from {shlex.quote(cause)} --yes",
+    )
 
 
 def _decide_all(

@@ -14,6 +14,7 @@ from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import lessons
+from yaadwatch.engine.memories import proposing
 from yaadwatch.engine.remember import preparing
 from yaadwatch.engine.store_lookup import Held, shelves
 from yaadwatch.engine.truth import contradicting
@@ -192,12 +193,14 @@ def confirm(home: Home, call: Call, *, id: str, anyway: bool = False) -> dict[st
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when it is archived, and
-            as for `provable.refuse_false`; CONFLICT when somebody else changed it meanwhile.
+            as for `provable.refuse_false`; CONFLICT when somebody else changed it meanwhile, or an
+            agent gave a note of its own other words since it was stated.
     """
     with shelves(home, call) as both:
         held = both.find(id)
         node, old = held.db.read(_with_anchors, held.id)
         _refuse_archived(node)
+        held.db.read(proposing.require_shown, node, actor=call.origin)
         refuse_false(home, held, node, old, anyway=anyway)
         rests_on = preparing.anchor_again(home, held.shelf.space, node, old)
         now = home.clock.now()
@@ -222,7 +225,8 @@ def pin(home: Home, call: Call, *, id: str) -> dict[str, object]:
     """Keep a memory from ageing, and rank it a little higher; the answer is Changed.
 
     Raises:
-        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when it is archived.
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when it is archived;
+            CONFLICT when an agent gave a note of its own other words since it was stated.
     """
     return _set_pin(home, call, id, pinned=True)
 
@@ -313,6 +317,7 @@ def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str
     def change(conn: Connection, node: Node, now: datetime) -> Node:
         _refuse_archived(node)
         if pinned:
+            proposing.require_shown(conn, node, actor=call.origin)
             agreements.offer(conn, [node.id])
         if node.pinned == pinned:
             return node

@@ -186,6 +186,16 @@ def require_seen(conn: Connection, node: Node, proposal: Proposal | None) -> Non
     )
 
 
+def require_shown(conn: Connection, node: Node, *, actor: str) -> None:
+    """Refuse to let a person confirm or pin words of an agent that came after those they saw.
+
+    Raises:
+        YaadError: as for `require_seen`.
+    """
+    if dismissing.is_persons(actor) and authority.of_nodes(conn, [node.id])[node.id].is_unverified:
+        require_seen(conn, node, None)
+
+
 def require_no_secret(node_id: str, said: str) -> None:
     """Refuse to approve words that hold a secret.
 

@@ -11,6 +11,7 @@ from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.memories import mend, proposing, undoing
 from yaadwatch.engine.store_lookup import Held, Shelf, shelves
+from yaadwatch.engine.syncing import branch_file
 from yaadwatch.engine.workspace import PERSON, Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.agent_files import ABSENT, INLINE, PAUSED
@@ -272,12 +273,17 @@ def _files(conn: Connection, shelf: Shelf, node_id: str, said: str = "") -> list
         return []
     if not _is_for_files(node) or _is_too_long(said or node.text):
         return []
-    rows = sorted(agent_files.of_worktree(conn, shelf.worktree).items())
-    there = [path for path, row in rows if row.state not in (PAUSED, ABSENT)]
-    blocks = [path for path in there if dict(rows)[path].mode == INLINE]
-    ours = [path for path, row in rows if path in CARRIERS and row.state != PAUSED]
+    rows = agent_files.of_worktree(conn, shelf.worktree)
+    there = {path for path, row in rows.items() if row.state not in (PAUSED, ABSENT)}
+    # A tracked file gets no block on a branch that has none.
+    blocks = {
+        path
+        for path in there
+        if rows[path].mode == INLINE and not branch_file.is_refused(rows[path])
+    }
+    ours = {path for path, row in rows.items() if path in CARRIERS and row.state != PAUSED}
     # Without a block the first file of ours is written where there is none yet.
-    return sorted({*blocks, *(path for path in ours if path in there or not blocks)})
+    return sorted(blocks | (ours & there if blocks else ours))
 
 
 def _require_waiting(
