@@ -30,6 +30,8 @@ _STARTS_BLOCK = re.compile(r"\s*(?:[>|]|#{1,6}(?:\s|$)|(?:[-*+]|\d{1,9}[.)])(?:\
 _PARAGRAPH = re.compile(r"(?=.*\w)\S.*")
 _NO_PARAGRAPH = re.compile(r"\s*(?:[|#<]|`{3}|~{3})")
 _HEADING = re.compile(r" {0,3}(?P<marks>#{1,6})(?:[ \t]+(?P<words>.*?))?[ \t]*#*[ \t]*")
+_UNDERLINE = re.compile(r" {0,3}(?P<sign>[=-])(?P=sign)*[ \t]*")
+_ALL_BOLD = re.compile(r"(?P<mark>\*\*|__)(?:(?!(?P=mark)).)+(?<![.!?])(?P=mark)")
 _LABEL_END = re.compile(r"[:：][*_]*$")
 _COMMENT = re.compile(r"<!--.*?-->")
 
@@ -254,19 +256,32 @@ def _restricted(lines: Sequence[str], shown: Sequence[bool]) -> frozenset[int]:
     open_level = 0
     below_words = False
     for index, line in enumerate(lines):
-        heading = _HEADING.fullmatch(line) if shown[index] else None
+        heading = _heading(lines, index) if shown[index] else None
         if heading is not None:
-            level = len(heading["marks"])
+            level, words = heading
             if open_level and level > open_level:
                 found.add(index)
                 continue
-            open_level = 0 if is_neutral(heading["words"] or "") else level
+            open_level = 0 if is_neutral(words) else level
             below_words = False
         elif shown[index] and _is_prose(line) and _begins(lines[:index]):
-            below_words = restricts(line) and not _LABEL_END.search(line.strip())
+            words = line.strip()
+            is_heading = _ALL_BOLD.fullmatch(words) is not None and not is_neutral(words)
+            below_words = (is_heading or restricts(line)) and not _LABEL_END.search(words)
         if open_level or below_words:
             found.add(index)
     return frozenset(found)
+
+
+def _heading(lines: Sequence[str], index: int) -> tuple[int, str] | None:
+    """Return level and words of the heading that begins in a line, underlined ones too."""
+    found = _HEADING.fullmatch(lines[index])
+    if found is not None:
+        return len(found["marks"]), found["words"] or ""
+    below = _UNDERLINE.fullmatch(lines[index + 1]) if index + 1 < len(lines) else None
+    if below is not None and _is_prose(lines[index]) and _begins(lines[:index]):
+        return (1 if below["sign"] == "=" else 2), lines[index].strip()
+    return None
 
 
 def _begins(above: Sequence[str]) -> bool:

@@ -58,6 +58,30 @@ def test_items_below_a_heading_that_restricts_them_are_no_rules_of_the_block(hea
     assert restricted(lines) == {1, 2}
 
 
+@pytest.mark.parametrize(
+    "above",
+    [
+        ["Alice", "-----"],
+        ["On release day", "===", ""],
+        ["**Windows**", ""],
+        ["__Backend__"],
+    ],
+)
+def test_items_below_words_that_head_them_are_no_rules_of_the_block(above):
+    lines = ["- Use tabs", "", *above, "- Use spaces", "", "# Style", "- Be short"]
+
+    assert [item.text for item in items(lines)] == ["Use tabs", "Be short"]
+
+
+@pytest.mark.parametrize(
+    "above", [["Some prose."], ["**Use it.**"], ["**Code style**", ""], ["Notes", "---"]]
+)
+def test_items_below_other_words_are_rules_of_the_block(above):
+    lines = ["- Use tabs", "", *above, "- Use spaces"]
+
+    assert [item.text for item in items(lines)] == ["Use tabs", "Use spaces"]
+
+
 def test_a_label_without_a_list_is_no_rule():
     assert items(["Never do any of these:", "", "Use tabs."]) == ()
 
