@@ -37,9 +37,11 @@ _SORT = (
     r"|plugin|prop|property|route|script|service|setting|struct|switch|table|target|task|test|trait"
     r"|type|variable|view|workaround|workflow|wrapper)s?"
 )
+_THING = rf"({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}}(?:\s{{1,3}}(?:in|of|from)\s{{1,3}}{_NAME})?"
+"""Names, and what they are or where: "`fetch` helper in src/net.py"."""
 _NO_MORE = r"no longer\s(?:needed|used|supported|available|required|necessary|there)"
 _GONE = re.compile(
-    rf"(?i)({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}},?\s{{1,3}}(?:(?:which|that)\s)?"
+    rf"(?i){_THING},?\s{{1,3}}(?:(?:which|that)\s)?"
     r"(?:do(?:es)?(?:\snot|n['’]t)\sexist|no longer exists?"
     rf"|(?:is|are)\s(?:gone|{_NO_MORE})|(?:was|were|has been|have been)\sremoved)\b"
 )
@@ -58,7 +60,7 @@ _ONCE = (
 _FOR_GOOD = rf"\b(?:\s{{1,3}}{_ONCE}|(?=\s*(?:$|[.,:;!)\n]|and\b|but\b|so\b)))"
 """What may stand behind a thing that goes: when, once, or nothing. "At logout" is each time."""
 _ANNOUNCED = re.compile(
-    rf"(?i)({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}},?\s{{1,3}}(?:"
+    rf"(?i){_THING},?\s{{1,3}}(?:"
     rf"{_BE}\s(?:(?:now|soon|gradually|slowly)\s)?(?:"
     rf"(?:(?:replaced|superseded)\s(?:by|with)|(?:renamed|migrated)\sto)\s{{1,3}}{_HEIR}"
     r"(?!\s{1,3}(?:at|during|on|upon|per)\b)"
@@ -90,14 +92,14 @@ _MOVED = re.compile(
 """Without "we", "switch from `a` to `b`" is what a reader is to do, with both at hand."""
 _REPLACED = re.compile(
     rf"(?im){_PLAN}(?:replac(?:e|ing)|swap(?:ping)?)\s{{1,3}}"
-    rf"(?:(?:all|any|the|old|every)\s{{1,3}}){{0,3}}({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}}\s{{1,3}}(?:with|by|for)\s{{1,3}}{_HEIR}"
+    rf"(?:(?:all|any|the|old|every)\s{{1,3}}){{0,3}}{_THING}\s{{1,3}}(?:with|by|for)\s{{1,3}}{_HEIR}"
 )
 _DELETED = re.compile(
     rf"(?im){_PLAN}(?:(?:delet|remov|retir)(?:e|ing)|drop(?:ping)?)\s{{1,3}}"
-    rf"(?:(?:the|old|legacy)\s{{1,3}}){{0,2}}({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}},?\s{{1,3}}{_ONCE}"
+    rf"(?:(?:the|old|legacy)\s{{1,3}}){{0,2}}{_THING},?\s{{1,3}}{_ONCE}"
 )
 _TO_BE_DELETED = re.compile(
-    rf"(?i)({_NAMES})(?:\s{{1,3}}{_SORT}){{0,2}}\s{{1,3}}(?:"
+    rf"(?i){_THING}\s{{1,3}}(?:"
     rf"(?:can|could|may|should|must)\sbe\s(?:removed|deleted|dropped|retired),?\s{{1,3}}{_ONCE}"
     r"|(?:is|are)\s(?:scheduled|slated|due|up|marked)\sfor\s(?:removal|deletion)\b"
     r"|(?:(?:is|are)\s(?:being\s)?|will be\s)(?:retired|sunset)\b)"
