@@ -82,7 +82,6 @@ def _is_sound(path):
         ("cache_size", -2048, -256),
         ("temp_store", 2, 2),
         ("mmap_size", 0, 0),
-        ("query_only", 0, 1),
     ],
 )
 def test_every_connection_is_set_as_it_should_be(db, name, writing, reading):

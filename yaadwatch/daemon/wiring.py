@@ -55,7 +55,7 @@ SOCKET_LOOK_S: Final = 5.0
 """Time between two looks at whether the socket's file is still there."""
 _SOCKET: Final = "socket"
 _LATER: Final = (
-    "yaadwatch.engine.branch_ancestry",
+    "yaadwatch.engine.visibility",
     "yaadwatch.engine.syncing.lookback",
     "yaadwatch.engine.moved",
     "yaadwatch.engine.stale",
@@ -306,11 +306,11 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
             bell.ring(project)
 
     def sync(project: str, worktree: int, paths: frozenset[str] | None) -> bool:
-        from yaadwatch.engine import branch_ancestry
+        from yaadwatch.engine import visibility
         from yaadwatch.engine.sessions import prepared
         from yaadwatch.engine.syncing import tree as syncing
 
-        branch_ancestry.look(home, project, worktree)
+        visibility.find_landed(home, project, worktree)
         done = syncing.sync_tree(home, project, worktree, paths)
         prepared.prepare(home, project, worktree, anew=paths is None)
         return done.waiting or done.watching

@@ -6,7 +6,7 @@ not told again. A doubt about such a statement is told, because the file cannot 
 """
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from bridges.agents import AGENTS, Agent
 from yaadwatch.core.quoting import as_name, quoted
 from yaadwatch.core.recall import brief
 from yaadwatch.core.recall.brief import Brief, Cause, Doubt, Statement
-from yaadwatch.engine import branch_ancestry, json_views, stale
+from yaadwatch.engine import json_views, stale
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.loading import Loading, loading
 from yaadwatch.engine.agent_files.package_scope import in_package, other_packages
@@ -27,6 +27,7 @@ from yaadwatch.engine.store_lookup import Shelf, Shelves
 from yaadwatch.engine.syncing import reading as syncing
 from yaadwatch.engine.truth import contradictions, gaps
 from yaadwatch.engine.truth.contradictions import Contradiction
+from yaadwatch.engine.visibility import Work, view_of
 from yaadwatch.engine.workspace import AGENT, Call, Home, Space
 from yaadwatch.model.anchors import Evidence, Flag
 from yaadwatch.model.errors import YaadError
@@ -34,12 +35,13 @@ from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.sessions import DOING, NORMAL, UNFINISHED
 from yaadwatch.model.settings import Settings
-from yaadwatch.store import agent_files, nodes, provenance
+from yaadwatch.store import agent_files, nodes, provenance, visibility
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import supersession
 from yaadwatch.store.sessions import rows, tasks
 from yaadwatch.store.sessions.tasks import TaskRow
 from yaadwatch.store.truth import authority
+from yaadwatch.store.visibility import by_work, seen_from
 
 RULES_MAX = 500
 """Hot memories looked at for one brief; far more than any budget holds."""
@@ -159,11 +161,12 @@ def compose(
         loaded=loaded,
         formats=agent.reads if agent else None,
     )
-    away = branch_ancestry.away(home, space)
+    view = view_of(home, space)
     told = space.db.read(
+        seen_from,
+        view,
         _look,
         worktree=space.worktree.id,
-        away=away,
         session=session,
         folder=folder,
         read=read,
@@ -171,9 +174,8 @@ def compose(
         settings=home.settings_of(space.db.path),
         now=now,
     )
-    found = contradictions.open_contradictions(
-        space.db, CLASHES_MAX, now=now, worktree=space.worktree.id, away=away
-    )
+    elsewhere = space.db.read(seen_from, view, by_work)
+    found = contradictions.open_contradictions(space.db, view, now, CLASHES_MAX)
     asked = list(_gaps(home, space, now))
     comparing = json_views.comparing_row(home, space)
     return [
@@ -187,7 +189,7 @@ def compose(
             gaps=asked,
             tokens_max=budget.tokens,
             chars_max=budget.chars,
-            note=". ".join(_notes(home, space, checked=checked, comparing=comparing)),
+            note=". ".join(_notes(home, elsewhere, checked=checked, comparing=comparing)),
             is_note_urgent=comparing is not None,
         )
         for budget in budgets
@@ -204,10 +206,10 @@ def _gaps(home: Home, space: Space, now: datetime) -> Iterator[brief.Gap]:
 
 
 def _notes(
-    home: Home, space: Space, *, checked: bool, comparing: Mapping[str, object] | None
+    home: Home, elsewhere: Iterable[Work], *, checked: bool, comparing: Mapping[str, object] | None
 ) -> Iterator[str]:
     """Yield what keeps the brief from being whole."""
-    for path, branch, count in branch_ancestry.uncommitted_elsewhere(space):
+    for path, branch, count in elsewhere:
         where = f"in {as_name(path)} " if path is not None else ""
         are = "memory is" if count == 1 else "memories are"
         yield f"{count} more {are} about uncommitted work {where}({as_name(branch)})"
@@ -266,7 +268,6 @@ def _look(
     conn: Connection,
     *,
     worktree: int,
-    away: Set[str],
     session: str,
     folder: str,
     read: frozenset[str] | None,
@@ -274,7 +275,7 @@ def _look(
     settings: Settings,
     now: datetime,
 ) -> _Told:
-    hidden = provenance.hidden(conn, worktree) | away
+    hidden = visibility.hidden(conn)
     flagged = [
         flag
         for flag in doubting.of_worktree(conn, worktree)
@@ -283,7 +284,7 @@ def _look(
     spoken = provenance.spoken(conn, worktree, read)
     ruling = nodes.hot(conn, RULES_MAX)
     asked = {flag.node for flag in flagged} | {node.id for node in ruling} | spoken
-    gone = supersession.successors(conn, asked, hidden=hidden)
+    gone = supersession.successors(conn, asked)
     # What has given way is told only where the agent reads it in a file all the same.
     raised = [flag for flag in flagged if flag.node in spoken or flag.node not in gone]
     raised.sort(key=lambda flag: (-flag.score, flag.node))

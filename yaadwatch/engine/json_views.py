@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from yaadwatch.core.text import summarise
 from yaadwatch.core.truth.claiming.statements import place_of
-from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.doubts import doubting, places
 from yaadwatch.engine.stores.open_stores import is_of, why_missing
+from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import ABSENT, AgentFileRow
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Suggestion, Verdict
@@ -17,9 +17,10 @@ from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.projects import Project, Worktree
-from yaadwatch.store import agent_files, nodes, worktrees
+from yaadwatch.store import agent_files, nodes, visibility, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority, lookbacks
+from yaadwatch.store.visibility import seen_from
 from yaadwatch.system.git import layout as layouts
 
 HANGS = "See which it is: findmnt; umount --lazy it, or wait until it answers."
@@ -295,12 +296,16 @@ def _told_here(
         return doubts
     try:
         with home.tree(project.id, main.id) as space:
-            away = branch_ancestry.away(home, space)
-            nodes_flagged = [flag.node for flag in doubts]
-            former = space.db.read(places.superseded, main.id, nodes_flagged, away)
+            ids = [flag.node for flag in doubts]
+            gone = space.db.read(seen_from, view_of(home, space), _not_told, main.id, ids)
     except YaadError:  # its folder is not there just now
         return doubts
-    return [flag for flag in doubts if flag.node not in away and flag.node not in former]
+    return [flag for flag in doubts if flag.node not in gone]
+
+
+def _not_told(conn: Connection, worktree: int, ids: Sequence[str]) -> set[str]:
+    """Return the memories of other branches, and those of `ids` that others supersede."""
+    return visibility.of_other_branches(conn) | places.superseded(conn, worktree, ids)
 
 
 def counted(doubts: Sequence[Flag]) -> dict[str, object]:

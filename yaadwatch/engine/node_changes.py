@@ -1,6 +1,6 @@
 """Changes to a memory inside a transaction: each leaves a version, and an event in the log."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -56,11 +56,10 @@ def confirm(
     actor: str,
     reason: str = "",
     change: str = "confirmed",
-    away: Collection[str] = (),
     stated: bool = True,
 ) -> list[Edge]:
     """Write down that a memory is true as things are now: its anchors move here, its doubts go, and
-    what stands in its place does so no longer, but for what is `away` on another branch.
+    what stands in its place does so no longer, but for what is hidden.
 
     Not `stated`: only its anchors and words follow a move, and nobody says that it is true.
 
@@ -71,7 +70,7 @@ def confirm(
     dismissing.lift(conn, [node.text], actor=actor)
     versions.add(conn, version_of(node, now, change, actor, reason))
     if stated:
-        succession.stated_anew(conn, node.id, now, actor=actor, away=away)
+        succession.stated_anew(conn, node.id, now, actor=actor)
     known = rest_on(conn, home, node, rests_on, now)
     flags.drop_node(conn, node.id)
     unhide(conn, node)

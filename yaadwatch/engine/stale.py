@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from yaadwatch.core import privacy
-from yaadwatch.engine import branch_ancestry, commit_evidence, json_views, succession
+from yaadwatch.engine import commit_evidence, json_views, succession
 from yaadwatch.engine.anchored import anchor_state, assessing, bases
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.uncommitted import Settler
@@ -19,6 +19,7 @@ from yaadwatch.engine.doubts import doubting, flagging
 from yaadwatch.engine.doubts.flagging import Checked, Gathered
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.store_lookup import Shelf
+from yaadwatch.engine.visibility import checkout_of, uncommitted_rows, view_of
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Method, Sighting, Verdict
 from yaadwatch.model.authority import Authority
@@ -36,6 +37,7 @@ from yaadwatch.store.recall import learned, provisional
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.sqlite.faults import is_unwritable
 from yaadwatch.store.truth import authority, lookbacks
+from yaadwatch.store.visibility import by_work, of_other_branches, seen_from
 from yaadwatch.system import files
 
 STANDS = "stands"
@@ -75,9 +77,9 @@ def stale(
         comparing = json_views.comparing_row(home, space)
         shallow = json_views.shallow_row(space)
         not_looked, why = space.db.read(json_views.not_compared, space.worktree.id)
-        find_away = branch_ancestry.away if check else branch_ancestry.last_away
-        away = frozenset[str]() if all_branches else find_away(home, space)
-        elsewhere = [] if all_branches else branch_ancestry.uncommitted_elsewhere(space)
+        view = view_of(home, space, all_branches=all_branches, ask_again=check)
+        away = space.db.read(seen_from, view, of_other_branches)
+        elsewhere = space.db.read(seen_from, view, by_work)
         shelf = Shelf(db=space.db, space=space)
         later = succession.here(home, shelf, known, everywhere=all_branches)
         newer = space.db.read(nodes.many, {one for ids in later.values() for one in ids})
@@ -108,7 +110,7 @@ def stale(
         ],
         "hidden": len(asked) - len(here),
         "superseded": len(here) - len(living),
-        "uncommitted": branch_ancestry.uncommitted_rows(elsewhere),
+        "uncommitted": uncommitted_rows(elsewhere),
         "looking": looking,
         "comparing": comparing,
         "not_looked": {"memories": not_looked, "why": why} if not_looked else None,
@@ -219,7 +221,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     assessing.expect(every, head)
     judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]] = {}
     settled: dict[str, Settled] = {}
-    settler = Settler(tree=tree, head=head, here=branch_ancestry.checkout_of(space, head.head))
+    settler = Settler(tree=tree, head=head, here=checkout_of(space, head.head))
     held = set()
     now = home.clock.now()
 

@@ -8,26 +8,29 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Final
 
-from yaadwatch.engine import branch_ancestry, json_views
+from yaadwatch.engine import json_views
 from yaadwatch.engine.store_lookup import Shelf
+from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import AGENT, Home
 from yaadwatch.model import events
 from yaadwatch.model.edges import SUPERSEDES
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import Node
-from yaadwatch.store import edges, hot, nodes, provenance
+from yaadwatch.store import edges, hot, nodes, visibility
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import supersession
+from yaadwatch.store.visibility import seen_from
 
 IMPORT: Final = "import"
 """What the origin begins with of what came from somewhere else."""
 
 
-def stated_anew(
-    conn: Connection, node: str, now: datetime, *, actor: str, away: Collection[str] = ()
-) -> None:
+def stated_anew(conn: Connection, node: str, now: datetime, *, actor: str) -> None:
     """End, inside a transaction, that others stand in the place of a memory that is said anew.
+
+    Where a hidden memory stands in its place (see `store.visibility`), and nothing of this branch
+    by it, that stays so: on its own branch nobody said it anew.
 
     Args:
         conn: the transaction.
@@ -35,18 +38,18 @@ def stated_anew(
         now: when it is said.
         actor: who says it. An agent or an import ends nothing where a person's memory is among
             those that stand in its place.
-        away: memories of other branches, see `away`. Where one of them stands in its place, and
-            nothing of this branch by it, that stays so: on its own branch nobody said it anew.
     """
     if not supersession.has_given_way(conn, node):
         return
+    away = visibility.hidden(conn)
     if not is_person(actor):
-        later = supersession.successors(conn, [node], hidden=away).get(node, set())
+        later = supersession.successors(conn, [node]).get(node, set())
         if hot.persons(conn, later):
             return
     for edge in edges.of_node(conn, node):
         if edge.kind == SUPERSEDES and edge.to_node == node:
-            if _is_elsewhere(conn, edge.from_node, away):
+            new = edge.from_node
+            if new in away and not supersession.successors(conn, [new]):
                 continue
             edges.close(conn, edge, now)
             body: dict[str, object] = {"to": node, "kind": edge.kind}
@@ -62,10 +65,6 @@ def may_put_in_place(conn: Connection, new: str, old: str, *, actor: str) -> boo
     a person's stand in their place only once a person says them.
     """
     return is_person(actor) or len(hot.persons(conn, [new, old])) < 2
-
-
-def _is_elsewhere(conn: Connection, later: str, away: Collection[str]) -> bool:
-    return later in away and not supersession.successors(conn, [later], hidden=away)
 
 
 def is_person(actor: str) -> bool:
@@ -86,18 +85,8 @@ def here(
     """
     later = shelf.db.read(supersession.successors, ids)
     if later and not everywhere:
-        later = shelf.db.read(supersession.successors, ids, hidden=away(home, shelf))
+        later = shelf.db.read(seen_from, view_of(home, shelf), supersession.successors, ids)
     return {old: sorted(new) for old, new in later.items()}
-
-
-def away(home: Home, shelf: Shelf) -> frozenset[str]:
-    """Return the memories of a store that belong to other branches; those of the user's own do to
-    none.
-    """
-    if shelf.space is None:
-        return frozenset()
-    hidden = shelf.db.read(provenance.hidden, shelf.worktree)
-    return branch_ancestry.away(home, shelf.space) | hidden
 
 
 def told_of_both(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
@@ -107,7 +96,7 @@ def told_of_both(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
     """
     former = shelf.db.read(supersession.predecessors, node)
     if former:
-        former = shelf.db.read(supersession.predecessors, node, hidden=away(home, shelf))
+        former = shelf.db.read(seen_from, view_of(home, shelf), supersession.predecessors, node)
     before = shelf.db.read(nodes.many, former) if former else {}
     stands = shelf.db.read(_attributed, before)
     return told(home, shelf, node) | ({"stands_for": stands} if stands else {})

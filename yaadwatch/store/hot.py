@@ -1,6 +1,6 @@
 """Which memories are rules for every agent; and what the words of a file once stood for."""
 
-from collections.abc import Collection, Iterable, Set
+from collections.abc import Collection, Iterable
 
 import apsw
 
@@ -16,7 +16,6 @@ def rules(
     conn: apsw.Connection,
     *,
     agents: bool = False,
-    hidden: Set[str] = frozenset(),
     inside: Collection[str] = (),
     agreed: Collection[str] = (),
 ) -> list[Node]:
@@ -27,7 +26,6 @@ def rules(
     Args:
         conn: a snapshot.
         agents: those too of agents and imports that no person has approved.
-        hidden: memories that are not there for whoever asks; they supersede none.
         inside: hashes of words that a block holds: what came with git stays where it is, and goes
             nowhere else before a person approves it.
         agreed: memories that have a line in a block: where git gave one other words elsewhere, the
@@ -47,7 +45,7 @@ def rules(
         (int(agents), json_list(inside), json_list(agreed)),
     )
     order = [node for (node,) in rows]
-    gone = supersession.successors(conn, order, hidden=hidden)
+    gone = supersession.successors(conn, order)
     found = nodes.many(conn, [node for node in order if node not in gone])
     return [found[node] for node in order if node in found]
 

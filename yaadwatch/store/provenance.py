@@ -1,7 +1,7 @@
 """Which places in people's own files say a node."""
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, Final
 
 import apsw
 
@@ -116,30 +116,29 @@ def elsewhere(conn: apsw.Connection, worktree: int, path: str) -> set[str]:
     return {node for (node,) in rows}
 
 
+HIDDEN: Final = """
+SELECT node
+  FROM provenance
+ WHERE worktree = :worktree
+   AND (:among IS NULL OR node IN (SELECT value FROM json_each(:among)))
+ GROUP BY node
+HAVING count(line) = 0
+   AND NOT EXISTS (
+       SELECT 1
+         FROM node_versions
+        WHERE node = provenance.node AND actor NOT LIKE 'file:%'
+          AND (change IN ('created', 'pinned')
+               OR (change = 'confirmed' AND reason = 'said again')))
+"""
+
+
 def hidden(conn: apsw.Connection, worktree: int, among: Collection[str] | None = None) -> set[str]:
     """Return the nodes that only files of this work tree said, and the checked-out ones do not.
 
     What somebody has said by other means too holds on every branch. Of all, or of those `among`.
     """
-    rows = conn.execute(
-        """
-        SELECT node
-          FROM provenance
-         WHERE worktree = :worktree
-           AND (:among IS NULL OR node IN (SELECT value FROM json_each(:among)))
-         GROUP BY node
-        HAVING count(line) = 0
-           AND NOT EXISTS (
-               SELECT 1
-                 FROM node_versions
-                WHERE node = provenance.node AND actor NOT LIKE 'file:%'
-                  AND (change IN ('created', 'pinned')
-                       OR (change = 'confirmed' AND reason = 'said again')))
-         ORDER BY node
-        """,
-        {"worktree": worktree, "among": None if among is None else json_list(among)},
-    )
-    return {node for (node,) in rows}
+    given = {"worktree": worktree, "among": None if among is None else json_list(among)}
+    return {node for (node,) in conn.execute(HIDDEN, given)}
 
 
 def spoken(conn: apsw.Connection, worktree: int, paths: Collection[str] | None = None) -> set[str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from plain_git import GIT, head_of
 
 from yaadwatch import places
-from yaadwatch.engine import branch_ancestry, moved, projects, upkeep
+from yaadwatch.engine import moved, projects, upkeep, visibility
 from yaadwatch.engine import stale as checking
 from yaadwatch.engine.memories import curate, impact, links, mend
 from yaadwatch.engine.remember import verb as remembering
@@ -330,7 +330,7 @@ class Tree:
         """Look for work that came in by other commits, as the daemon does after a check."""
         with self.home.space(self.call) as space:
             project, worktree = space.project.id, space.worktree.id
-        branch_ancestry.look(self.home, project, worktree)
+        visibility.find_landed(self.home, project, worktree)
 
     def check_tree(self, paths: frozenset[str] | None = None) -> checking.Checked:
         """Check as the daemon does after a hint about `paths`."""

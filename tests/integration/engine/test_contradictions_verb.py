@@ -400,7 +400,7 @@ def test_the_brief_can_ask_for_a_few(repo, world):
             give(repo, memory, f"queue{number}", "size", size)
 
     with repo.db() as db:
-        few = contradictions.open_contradictions(db, 3, now=world.clock.now())
+        few = contradictions.open_contradictions(db, None, world.clock.now(), 3)
 
     assert len(few) == 3
     assert all(one.words for one in few)

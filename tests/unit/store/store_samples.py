@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.nodes import Node
+from yaadwatch.store import visibility
 from yaadwatch.store.sqlite import migrations
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -23,6 +24,7 @@ def empty_store():
     conn = apsw.Connection(":memory:")
     migrations.run(conn, migrations.chain())
     conn.pragma("foreign_keys", 1)
+    conn.execute(visibility.TABLE)
     return conn
 
 

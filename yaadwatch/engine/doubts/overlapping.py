@@ -14,7 +14,7 @@ from yaadwatch.core.references.counts import subjects_of
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.model.anchors import Anchor, Flag
 from yaadwatch.model.nodes import THINGS, Node
-from yaadwatch.store import anchors, flags, nodes, provenance
+from yaadwatch.store import anchors, flags, nodes, provenance, visibility
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import supersession
 
@@ -41,12 +41,7 @@ class Overlap:
 
 
 def flagged_beside(
-    conn: Connection,
-    worktree: int,
-    node: Node,
-    rests_on: Sequence[Anchor],
-    *,
-    hidden: Collection[str] = (),
+    conn: Connection, worktree: int, node: Node, rests_on: Sequence[Anchor]
 ) -> list[Overlap]:
     """Return the flagged memories that a statement is about, the likeliest first.
 
@@ -55,13 +50,12 @@ def flagged_beside(
         worktree: of which work tree the flags are.
         node: the statement.
         rests_on: its anchors.
-        hidden: memories that belong to other branches.
     """
-    warned = flags.warned(conn, worktree) - {node.id} - set(hidden)
+    warned = flags.warned(conn, worktree) - {node.id}
     if not warned:
         return []
-    warned -= provenance.hidden(conn, worktree, warned)
-    warned -= supersession.successors(conn, warned, hidden=hidden).keys()
+    warned -= provenance.hidden(conn, worktree, warned) | visibility.among(conn, warned)
+    warned -= supersession.successors(conn, warned).keys()
     known = nodes.many(conn, warned)
     found = flags.of_nodes(conn, worktree, known)
     resting = anchors.of_nodes(conn, known)

@@ -31,20 +31,12 @@ def said_in(conn: Connection, worktree: int, ids: Iterable[str]) -> dict[str, li
     return found
 
 
-def superseded(
-    conn: Connection, worktree: int, ids: Collection[str], hidden: Collection[str]
-) -> frozenset[str]:
-    """Return the memories that others supersede in a work tree, so that agents read those instead.
+def superseded(conn: Connection, worktree: int, ids: Collection[str]) -> frozenset[str]:
+    """Return those of `ids` that others supersede in a work tree: agents read those instead.
 
     What a person's own file still says is none of them: agents load that file.
-
-    Args:
-        conn: of the store.
-        worktree: where the answer is read.
-        ids: of memories.
-        hidden: memories of other branches, which supersede nothing here.
     """
-    former = supersession.successors(conn, ids, hidden=hidden).keys() if ids else frozenset()
+    former = supersession.successors(conn, ids).keys() if ids else frozenset()
     return frozenset(former - said_in(conn, worktree, former).keys()) if former else frozenset()
 
 

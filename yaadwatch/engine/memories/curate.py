@@ -18,6 +18,7 @@ from yaadwatch.engine.memories import proposing
 from yaadwatch.engine.remember import preparing
 from yaadwatch.engine.store_lookup import Held, shelves
 from yaadwatch.engine.truth import contradicting
+from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
@@ -37,6 +38,7 @@ from yaadwatch.store import agreements, anchors, edges, nodes, provenance, workt
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority, versions
+from yaadwatch.store.visibility import View, seen_from
 
 SHOWN_MAX = 3
 """Reasons named in a refusal, the first."""
@@ -207,15 +209,13 @@ def confirm(home: Home, call: Call, *, id: str, anyway: bool = False) -> dict[st
         confirmed = replace(
             node, confidence=1.0, confirmed_at=now, updated_at=now, version=node.version + 1
         )
-        away = succession.away(home, held.shelf)
+        view = view_of(home, held.shelf)
 
         def change(conn: Connection) -> None:
-            node_changes.confirm(
-                conn, home, confirmed, rests_on.anchors, now, actor=call.origin, away=away
-            )
+            node_changes.confirm(conn, home, confirmed, rests_on.anchors, now, actor=call.origin)
             node_changes.learn(conn, confirmed, rests_on.where, now)
 
-        held.db.write(change)
+        held.db.write(seen_from, view, change)
         against = contradicting.told(home, held.shelf, node.id)
         told = held.db.read(json_views.attributed, [json_views.changed_row(confirmed)])[0]
         return told | against
@@ -362,15 +362,15 @@ def _change(
     """
     with shelves(home, call) as both:
         held = both.find(fragment)
-        away = succession.away(home, held.shelf) if anew is not None else ()
+        view = view_of(home, held.shelf) if anew is not None else None
 
         def also(conn: Connection, node: Node, now: datetime) -> Node:
             done = change(conn, node, now)
             if anew is not None and anew(node):
-                succession.stated_anew(conn, node.id, now, actor=call.origin, away=away)
+                succession.stated_anew(conn, node.id, now, actor=call.origin)
             return done
 
-        before, after = _changed(home, held, also)
+        before, after = _changed(home, held, also, view)
         against = contradicting.told(home, held.shelf, after.id) if anew is not None else {}
         different = before.version != after.version
         back = f"yaadwatch {undo} {called(after.id)}" if different else ""
@@ -378,7 +378,9 @@ def _change(
         return held.db.read(json_views.attributed, [row])[0] | against
 
 
-def _changed(home: Home, held: Held, change: _Change) -> tuple[Node, Node]:
+def _changed(
+    home: Home, held: Held, change: _Change, view: View | None = None
+) -> tuple[Node, Node]:
     """Change one memory in a transaction; return it as it was and as it is."""
     now = home.clock.now()
 
@@ -389,7 +391,7 @@ def _changed(home: Home, held: Held, change: _Change) -> tuple[Node, Node]:
             lessons.around(conn, node.id, now)
         return node, done
 
-    return held.db.write(commit)
+    return held.db.write(seen_from, view, commit)
 
 
 def _show(

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from yaadwatch.core import text
-from yaadwatch.engine import json_views, node_changes, succession
+from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.memories import curate, mend, proposing
 from yaadwatch.engine.remember import preparing, relating
 from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.truth import contradicting
+from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
@@ -20,6 +21,7 @@ from yaadwatch.store import anchors, nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority, versions
 from yaadwatch.store.truth.erasing import INSTEAD
+from yaadwatch.store.visibility import seen_from
 
 
 def history(home: Home, call: Call, *, id: str) -> dict[str, object]:
@@ -128,7 +130,7 @@ def bring_back(
         rested = preparing.anchor_again(home, held.shelf.space, back, kept)
         rests_on = rested.anchors
         named = preparing.named_in(home, held.shelf.space, back.text)
-        away = succession.away(home, held.shelf)
+        view = view_of(home, held.shelf)
 
         def commit(conn: Connection) -> None:
             dismissing.refuse(conn, back.text, actor=call.origin, elsewhere=unwanted)
@@ -145,13 +147,12 @@ def bring_back(
                 actor=call.origin,
                 reason=f"as in version {version}",
                 change=change,
-                away=away,
             )
             node_changes.settle(conn, back, rested.where, now, reworded=True)
             relating.relate(conn, home, back, named, now, known=hold, others=True)
             also(conn)
 
-        held.db.write(commit)
+        held.db.write(seen_from, view, commit)
         against = contradicting.told(home, held.shelf, back.id)
         row = mend.updated(mend.Mended(before=node, after=back, anchors=rests_on, masked=()))
         told = held.db.read(json_views.attributed, [row])[0]

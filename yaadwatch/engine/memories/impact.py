@@ -5,15 +5,16 @@ that here every memory of the file is taken for doubted in full.
 """
 
 import os
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from yaadwatch.core.truth import impact as spreading
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.impact import Graph, Reached
-from yaadwatch.engine import branch_ancestry, json_views, stale
+from yaadwatch.engine import json_views, stale
 from yaadwatch.engine.doubts import doubting, flagging
 from yaadwatch.engine.remember.named_files import folder_of, place_of
+from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.anchors import Anchor, Flag
 from yaadwatch.model.authority import Authority
@@ -21,9 +22,10 @@ from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import THINGS, Node
 from yaadwatch.model.settings import IMPACT_NODES_MAX
-from yaadwatch.store import anchors, flags, nodes, provenance
+from yaadwatch.store import anchors, flags, nodes, visibility
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority
+from yaadwatch.store.visibility import seen_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +77,8 @@ def impact(
         anchored = space.db.read(anchors.paths)
         target = _target(file, folder_of(call, space), space, anchored)
         paths = [path for path in anchored if _inside(path, target.path)]
-        away = frozenset[str]() if all_branches else branch_ancestry.away(home, space)
-        found = space.db.read(_look, space.worktree.id, target, paths, away)
+        view = view_of(home, space, all_branches=all_branches)
+        found = space.db.read(seen_from, view, _look, space.worktree.id, target, paths)
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
     return {
         "path": target.path or ".",
@@ -126,9 +128,7 @@ def _inside(path: str, place: str) -> bool:
     return not place or path == place or path.startswith(f"{place}/")
 
 
-def _look(
-    conn: Connection, worktree: int, target: _Target, paths: Sequence[str], away: Set[str]
-) -> _Resting:
+def _look(conn: Connection, worktree: int, target: _Target, paths: Sequence[str]) -> _Resting:
     rows = anchors.on_paths(conn, paths)
     on: dict[str, list[Anchor]] = {}
     for anchor in rows:
@@ -140,12 +140,13 @@ def _look(
             if place is not None and _inside(place, target.path):
                 on.setdefault(flag.node, [])  # what it rests on has moved here
     linked = doubting.around(conn, on)
-    living = _living(conn, worktree, on, linked)
+    living = _living(conn, on, linked)
     graph = Graph(linked)
     spread = graph.spread(
         {node: 1.0 for node in on if node in living}, lambda _, node: node not in living
     )
     strong = {node: come for node, come in spread.items() if spreading.level_of(come.part)}
+    away = visibility.of_other_branches(conn)
     told = {node: come for node, come in strong.items() if node not in away}
     central = graph.centrality(told)
     ordered = sorted(told.values(), key=lambda come: (-come.part, -central[come.node], come.node))
@@ -169,11 +170,11 @@ def _is_meant(symbol: str, asked: str) -> bool:
 
 
 def _living(
-    conn: Connection, worktree: int, on: dict[str, list[Anchor]], linked: Sequence[Edge]
+    conn: Connection, on: dict[str, list[Anchor]], linked: Sequence[Edge]
 ) -> dict[str, Node]:
     """Return the memories among these that are neither archived nor only on another branch."""
     ends = on.keys() | {end for edge in linked for end in (edge.from_node, edge.to_node)}
-    hidden = provenance.hidden(conn, worktree)
+    hidden = visibility.hidden(conn, visibility.FILE)
     return {
         node.id: node
         for node in nodes.many(conn, ends).values()

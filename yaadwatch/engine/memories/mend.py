@@ -5,12 +5,12 @@ of them. What a person's own file says is mended in that file, and nowhere else.
 """
 
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from yaadwatch.core import text as texts
 from yaadwatch.core.recall.brief import said_where
-from yaadwatch.engine import json_views, node_changes, stale, succession
+from yaadwatch.engine import json_views, node_changes, stale
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import lessons
@@ -20,6 +20,7 @@ from yaadwatch.engine.remember import named_files, preparing, relating
 from yaadwatch.engine.remember.drafts import clean
 from yaadwatch.engine.store_lookup import Shelf, shelves
 from yaadwatch.engine.truth import contradicting
+from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
 from yaadwatch.model.anchors import Anchor, Flag, Suggestion
 from yaadwatch.model.authority import Proposal
@@ -29,6 +30,7 @@ from yaadwatch.model.nodes import Node
 from yaadwatch.store import anchors, flags, nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority
+from yaadwatch.store.visibility import View, seen_from
 
 UNDO_CHARS_MAX = 300
 """A longer text is no command line; its version is shown by `yaadwatch show`."""
@@ -38,8 +40,8 @@ UNDO_CHARS_MAX = 300
 class Mended:
     """A memory before, and as it reads and what it rests on after.
 
-    `away`: memories of other branches. Not `stated`: it only follows a move, and nobody says that
-    it is true.
+    `view`: from where it is seen. Not `stated`: it only follows a move, and nobody says that it is
+    true.
     """
 
     before: Node
@@ -47,7 +49,7 @@ class Mended:
     anchors: Sequence[Anchor]
     masked: tuple[str, ...]
     entities: Sequence[str] = ()
-    away: Collection[str] = ()
+    view: View | None = None
     stated: bool = True
     where: Where = NOWHERE
     reason: str = ""
@@ -141,12 +143,12 @@ def reword(
             anchors=rests_on.anchors,
             masked=masked.kinds,
             entities=preparing.named_in(home, space, said),
-            away=succession.away(home, held.shelf),
+            view=view_of(home, held.shelf),
             where=rests_on.where,
             reason=reason,
             elsewhere=dismissing.in_stores(both.beside(held), [said], actor=call.origin),
         )
-        held.db.write(_reword, home, done, call.origin, decides)
+        held.db.write(seen_from, done.view, _reword, home, done, call.origin, decides)
         told = held.db.read(json_views.attributed, [updated(done)])[0]
         return told | contradicting.told(home, held.shelf, node.id)
 
@@ -305,14 +307,14 @@ def _accept(
         anchors=rests_on.anchors,
         masked=masked.kinds,
         entities=preparing.named_in(home, space, said),
-        away=succession.away(home, shelf),
+        view=view_of(home, shelf),
         stated=not keeps_changes,
         where=rests_on.where,
     )
     if dry_run:
         space.db.read(node_changes.refuse_twin, worded)
     else:
-        space.db.write(_write, home, done, "reanchored", call.origin)
+        space.db.write(seen_from, done.view, _write, home, done, "reanchored", call.origin)
     against = {} if dry_run else contradicting.told(home, shelf, node.id)
     whose = space.db.read(authority.of_nodes, [node.id]).get(node.id)
     return (
@@ -386,7 +388,6 @@ def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) 
         actor=actor,
         reason=done.reason,
         change=change,
-        away=done.away,
         stated=done.stated,
     )
     reworded = done.after.text != done.before.text

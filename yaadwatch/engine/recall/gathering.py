@@ -5,7 +5,7 @@ texts are read of the fifty best, and everything else only of those that can sti
 the answers.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -18,7 +18,7 @@ from yaadwatch.core.text import text_hash
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.model.recall import EVERYTHING, SET_UNION, Filter
 from yaadwatch.model.settings import Settings
-from yaadwatch.store import anchors, fulltext, nodes, provenance
+from yaadwatch.store import anchors, fulltext, nodes, visibility
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.recall import candidates
 from yaadwatch.store.recall.candidates import Sketch
@@ -47,10 +47,7 @@ _AROUND = "`'\". \t\r\n"  # what a question and what it names may differ in at t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question, decided except for what the store knows.
-
-    `everywhere`: what belongs to other branches may answer, too.
-    """
+    """A question, decided except for what the store knows."""
 
     text: str
     wanted: Filter
@@ -58,7 +55,6 @@ class Question:
     semantic_weight: float
     top_k: int
     min_score: float = 0.0
-    everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,18 +74,14 @@ class Answer:
 class Gathered:
     """What a store answers here, and what was looked at of each memory, by its id.
 
-    `away`: memories that belong to other branches, and are not told. `everywhere`: what the store
-    would answer, were they told, too.
+    `hidden`: memories that this work tree does not show. `everywhere`: what the store would answer
+    if it did.
     """
 
     here: Answer = field(default_factory=Answer)
     everywhere: Answer = field(default_factory=Answer)
-    away: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
     known: Mapping[str, Sketch] = field(default_factory=dict)
-
-
-Elsewhere = Callable[[Connection, Collection[str]], Collection[str]]
-"""Returns which of some memories belong to other branches, or to uncommitted work elsewhere."""
 
 
 def gather(
@@ -97,19 +89,15 @@ def gather(
     question: Question,
     meaning: Mapping[int, float],
     *,
-    worktree: int,
-    elsewhere: Elsewhere,
     settings: Settings,
     now: datetime,
 ) -> Gathered:
     """Return the best answers of one store.
 
     Args:
-        conn: a snapshot.
+        conn: a snapshot, as the work tree of the call sees it.
         question: what is asked.
         meaning: similarities of what the vectors found, by number; empty without them.
-        worktree: whose files count; 0 for a store that rests on none.
-        elsewhere: which memories belong to other branches.
         settings: how memories age.
         now: the time.
     """
@@ -138,15 +126,7 @@ def gather(
     if meaning and question.merge != SET_UNION and 0.0 < question.semantic_weight < 1.0:
         scores = fusion.led(scores, words, _holders(conn, question.text, words))
     scores = _expanded(conn, question.text, scores)
-    worth, away = _worth(
-        conn,
-        question,
-        scores,
-        known,
-        named=named,
-        worktree=worktree,
-        elsewhere=elsewhere,
-    )
+    worth, unseen = _worth(conn, question, scores, known, named=named)
     exact = _exact(question.text, known, rests_on)
     found = [known[num] for num in dict.fromkeys((*worth, *sorted(exact)))]
     confident = doubting.confidences(conn, found, settings, now)
@@ -165,7 +145,7 @@ def gather(
         for one in found
     ]
     seen = {one.id: one for one in found}
-    hidden = frozenset(known[num].id for num in away if known[num].id in seen)
+    hidden = frozenset(known[num].id for num in unseen if known[num].id in seen)
 
     def answer(told: Sequence[Candidate]) -> Answer:
         ranked = rank.rank(told, now=now, settings=settings)
@@ -182,7 +162,7 @@ def gather(
     return Gathered(
         here=here,
         everywhere=answer(every) if hidden else here,
-        away=hidden,
+        hidden=hidden,
         known=seen,
     )
 
@@ -326,40 +306,21 @@ def _worth(
     known: dict[int, Sketch],
     *,
     named: Collection[int],
-    worktree: int,
-    elsewhere: Elsewhere,
 ) -> tuple[list[int], set[int]]:
-    """Return who may be among the best, best first, and who of them and of those `named` belongs
-    to other branches; for each of the latter one more may be. All of them are put into `known`.
+    """Return the memories that may be among the best, best first, and those of them and of `named`
+    that are hidden; for each of the latter one more may be. All of them are put into `known`.
     """
-    count, judged, away = question.top_k, set[int](), set[int]()
+    count = question.top_k
     while True:
         worth = rank.worth_ranking(scores, count)
         known |= candidates.sketches(conn, [num for num in worth if num not in known])
         worth = [num for num in worth if num in known]
-        fresh = {known[num].id: num for num in (*worth, *named) if num in known}
-        fresh = {node: num for node, num in fresh.items() if num not in judged}
-        judged |= {*fresh.values()}
-        if worktree and not question.everywhere:
-            away |= {fresh[node] for node in _elsewhere(conn, fresh, known, worktree, elsewhere)}
-        wanted = question.top_k + len(away.intersection(worth))
+        found = {known[num].id: num for num in (*worth, *named) if num in known}
+        unseen = {found[node] for node in visibility.among(conn, found)}
+        wanted = question.top_k + len(unseen.intersection(worth))
         if wanted <= count or len(worth) >= len(scores):
-            return worth, away
+            return worth, unseen
         count = wanted
-
-
-def _elsewhere(
-    conn: Connection,
-    found: Mapping[str, int],
-    known: Mapping[int, Sketch],
-    worktree: int,
-    elsewhere: Elsewhere,
-) -> set[str]:
-    """Return those of `found`, by id, that only other branches say, or know."""
-    away = {node for node in elsewhere(conn, found) if not known[found[node]].pinned}
-    if away:
-        away -= provenance.spoken(conn, worktree)
-    return away | provenance.hidden(conn, worktree, found.keys())
 
 
 def _expanded(conn: Connection, question: str, scores: Mapping[int, float]) -> dict[int, float]:

@@ -8,7 +8,7 @@ from yaadwatch.core.recall import budget, rank
 from yaadwatch.core.recall.budget import Fitted, Item
 from yaadwatch.core.recall.rank import Answers, Ranked
 from yaadwatch.core.text import estimate_tokens, summarise
-from yaadwatch.engine import branch_ancestry, json_views, store_lookup, succession
+from yaadwatch.engine import json_views, store_lookup, succession, visibility
 from yaadwatch.engine.agent_files import package_scope
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current
@@ -16,13 +16,13 @@ from yaadwatch.engine.recall import gathering
 from yaadwatch.engine.recall.gathering import (
     CANDIDATES_MAX,
     Answer,
-    Elsewhere,
     Gathered,
     Question,
 )
 from yaadwatch.engine.remember import named_files
 from yaadwatch.engine.store_lookup import Shelf, Shelves
 from yaadwatch.engine.vectors import search
+from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import AGENT, Call, Home, or_say
 from yaadwatch.model.anchors import Flag
 from yaadwatch.model.authority import Authority
@@ -31,12 +31,13 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node, canonical_kind
 from yaadwatch.model.recall import AUTO, BLEND, BM25, EVERYTHING, HYBRID, SECTION, Filter
 from yaadwatch.model.times import instant, is_day
-from yaadwatch.store import edges, nodes, provenance
+from yaadwatch.store import edges, nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import steps
 from yaadwatch.store.recall import candidates
 from yaadwatch.store.sessions import tasks
 from yaadwatch.store.truth import authority
+from yaadwatch.store.visibility import among, by_work, seen_from
 
 EDGES_MAX = 100
 """Relations told between the memories of one answer, at most; the strongest."""
@@ -146,9 +147,8 @@ def recall(
             semantic_weight=0.0 if strategy == BM25 else weight,
             top_k=usual.top_k if top_k is None else top_k,
             min_score=usual.min_score if min_score is None else min_score,
-            everywhere=all_branches,
         )
-        found = _ask(home, there, question, now)
+        found = _ask(home, there, question, now, all_branches=all_branches)
         known = _read(found, question.wanted.at)
         if path is None and not all_branches:
             found = _of_this_package(found, known, call)
@@ -158,10 +158,11 @@ def recall(
         whose = _whose(found, fitted)
         later = _superseding(home, found, fitted, everywhere=all_branches)
         related, left = _edges(found, fitted)
-        elsewhere: list[branch_ancestry.Work] = []
+        elsewhere: list[visibility.Work] = []
         if there.project is not None and there.project.space is not None:
             if found.hidden:
-                elsewhere = branch_ancestry.uncommitted_elsewhere(there.project.space, found.hidden)
+                view = view_of(home, there.project)
+                elsewhere = there.project.db.read(seen_from, view, by_work, found.hidden)
             project = there.project.space.project.id
             own = {each.id for each in fitted.items if found.shelf[each.id] is there.project}
             home.accessed(project, iter(own))
@@ -190,7 +191,7 @@ def recall(
         "edges": [_edge_row(edge) for edge in related],
         "search": HYBRID if found.meant else WORDS,
         "hidden": len(found.hidden) - sum(count for *_, count in elsewhere),
-        "uncommitted": branch_ancestry.uncommitted_rows(elsewhere),
+        "uncommitted": visibility.uncommitted_rows(elsewhere),
         "budget": {"used": fitted.used + fitted.left - left, "left": left},
     }
 
@@ -227,7 +228,9 @@ def _is_poor(found: _Found) -> bool:
     return found.covered < COVERED_MIN and found.near < NEAR_MIN
 
 
-def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Found:
+def _ask(
+    home: Home, there: Shelves, question: Question, now: datetime, *, all_branches: bool = False
+) -> _Found:
     """Ask each store by itself, and put the answers together."""
     stores: list[tuple[Shelf, Gathered]] = []
     meant, near = False, 0.0
@@ -237,12 +240,13 @@ def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Foun
         meaning = _meaning(home, shelf, question)
         meant = meant or meaning is not None
         near = max((similarity for _, similarity in meaning or ()), default=near)
+        view = None if all_branches else view_of(home, shelf)
         gathered = shelf.db.read(
+            seen_from,
+            view,
             gathering.gather,
             question,
             dict(meaning or ()),
-            worktree=shelf.worktree,
-            elsewhere=_elsewhere(home, shelf),
             settings=home.settings_of(shelf.db.path),
             now=now,
         )
@@ -253,7 +257,8 @@ def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Foun
         own = list(gathered.known.values())
         if shelf is there.own and there.project is not None:
             keys = [one.key for one in own if one.key is not None]
-            taken = _taken(home, there.project, keys, question)
+            view = None if all_branches else view_of(home, there.project)
+            taken = there.project.db.read(seen_from, view, _taken, keys) if keys else set()
             shadowed = {one.id for one in own if one.key in taken or one.id in shelf_of}
         if shelf is there.own:
             # What an agent proposes for all projects counts in none before a person approves it.
@@ -262,11 +267,10 @@ def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Foun
             own = [one for one in own if one.id not in shadowed]
         shelf_of |= {one.id: shelf for one in own}
     best = _best([each.here for _, each in stores], shadowed, question)
-    away = frozenset[str]().union(*(each.away for _, each in stores))
-    hidden: frozenset[str] = frozenset()
-    if away:
+    hidden = frozenset[str]().union(*(each.hidden for _, each in stores))
+    if hidden:
         everywhere = _best([each.everywhere for _, each in stores], shadowed, question)
-        hidden = away.intersection(each.candidate.id for each in everywhere)
+        hidden = hidden.intersection(each.candidate.id for each in everywhere)
     return _Found(
         meant=meant,
         covered=max((each.here.covered for _, each in stores), default=0.0),
@@ -277,14 +281,11 @@ def _ask(home: Home, there: Shelves, question: Question, now: datetime) -> _Foun
     )
 
 
-def _taken(home: Home, project: Shelf, keys: Collection[str], question: Question) -> set[str]:
-    """Return those of the keys that a memory of the project has which is told here."""
-    taken = project.db.read(candidates.keyed, keys) if keys else {}
-    if not taken or project.space is None or question.everywhere:
-        return {*taken}
-    away = branch_ancestry.away(home, project.space)
-    away |= project.db.read(provenance.hidden, project.worktree, taken.values())
-    return {key for key, node in taken.items() if node not in away}
+def _taken(conn: Connection, keys: Collection[str]) -> set[str]:
+    """Return those of the keys that a memory has which is not hidden."""
+    taken = candidates.keyed(conn, keys)
+    unseen = among(conn, taken.values())
+    return {key for key, node in taken.items() if node not in unseen}
 
 
 def _best(answers: Sequence[Answer], shadowed: Collection[str], question: Question) -> list[Ranked]:
@@ -322,13 +323,6 @@ def _meaning(home: Home, shelf: Shelf, question: Question) -> Sequence[tuple[int
     few = question.wanted == EVERYTHING
     limit = CANDIDATES_MAX if few else FILTERED_MAX
     return search.nearest(home, shelf.db, question.text, limit=limit)
-
-
-def _elsewhere(home: Home, shelf: Shelf) -> Elsewhere:
-    space = shelf.space
-    if space is None:
-        return lambda _conn, _ids: frozenset()
-    return lambda conn, ids: branch_ancestry.elsewhere(home, space, conn, ids)
 
 
 def _place(path: str | None, call: Call, there: Shelves) -> str | None:

@@ -2,7 +2,7 @@
 
 import json
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -15,6 +15,7 @@ from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import NOT_GIVEN, Node, canonical_key, canonical_kind
 from yaadwatch.model.settings import TEXT_CHARS_MAX
+from yaadwatch.store.visibility import View
 
 NEW: Final = "new"
 SAME: Final = "same"
@@ -77,9 +78,9 @@ class Ready:
 
     `where` it is learned; nowhere for what holds whatever is checked out.
     `entities`: packages, addresses and ports that it names. `match`: the memory that it seems to
-    mean; what it means is decided when it is stored. `away`: memories of other branches, where
-    others stand in the place of what it seems to mean. `missing`: files and definitions that the
-    text names, and that are not there.
+    mean; what it means is decided when it is stored. `view`: from where memories
+    are seen, where others stand in the place of what it seems to mean. `missing`: files and
+    definitions that the text names, and that are not there.
     """
 
     draft: Draft
@@ -94,7 +95,7 @@ class Ready:
     entities: tuple[str, ...]
     match: Match | None
     where: Where = NOWHERE
-    away: Collection[str] = ()
+    view: View | None = None
     missing: tuple[Missing, ...] = ()
 
 

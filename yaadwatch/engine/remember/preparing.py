@@ -12,7 +12,7 @@ from yaadwatch.core.text import text_hash
 from yaadwatch.core.text_cache import kept
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.verdict import BY_NAME, DEFINED, Span
-from yaadwatch.engine import branch_ancestry, budget, succession
+from yaadwatch.engine import budget
 from yaadwatch.engine.anchored import (
     anchor_state,
     anchoring,
@@ -28,7 +28,7 @@ from yaadwatch.engine.git_queries import WithoutGit
 from yaadwatch.engine.node_changes import NOWHERE, Where
 from yaadwatch.engine.remember import matching, misspelled
 from yaadwatch.engine.remember.drafts import Draft, Match, Ready, clean, clean_attributes
-from yaadwatch.engine.store_lookup import Shelf
+from yaadwatch.engine.visibility import checkout_of, view_of
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
@@ -97,7 +97,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
     if space is not None and head is not None:
         both = [_placed(*one, space, tree, head) for one in zip(cleaned, anchored, strict=True)]
         anchored, places = [rests_on for rests_on, _ in both], [where for _, where in both]
-    away = succession.away(home, Shelf(db=db, space=space)) if known.replaced else ()
+    view = view_of(home, space) if known.replaced and space is not None else None
     ready = []
     kinds = [_kinds(draft, m) for draft, m in zip(drafts, masked, strict=True)]
     for draft, digest, masked_kinds, match, rests_on, where in zip(
@@ -120,7 +120,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
                 entities=tuple(entities.entities(draft.text, used)),
                 match=match,
                 where=where,
-                away=away,
+                view=view,
                 missing=misspelled.missing(draft, rests_on, tree)
                 if _names_now(draft, space)
                 else (),
@@ -176,7 +176,7 @@ def _placed(
     anchors = uncommitted.marked(anchors, tree, head)
     commit = head.head.commit
     if uncommitted.is_provisional(anchors):
-        return anchors, Where(commit=commit, checkout=branch_ancestry.checkout_of(space, head.head))
+        return anchors, Where(commit=commit, checkout=checkout_of(space, head.head))
     return anchors, Where(commit="" if _is_of_file(draft) else commit)
 
 
@@ -219,7 +219,7 @@ def anchor_again(
         rests_on = _with_changes(old, rests_on, tree, head)
     rests_on = uncommitted.marked(rests_on, tree, head)
     loose = uncommitted.is_provisional(rests_on)
-    checkout = branch_ancestry.checkout_of(space, head.head) if loose else None
+    checkout = checkout_of(space, head.head) if loose else None
     where = Where(commit=head.head.commit, checkout=checkout)
     return Rested([replace(anchor, node=node.id) for anchor in rests_on], where)
 

@@ -130,7 +130,7 @@ def store_over(
     standing = Standing.read(conn, [known.id])
     touched, held = change(making, item, node, known, standing, reason=reason)
     making.write()
-    succession.stated_anew(conn, node.id, now, actor=item.draft.origin, away=item.away)
+    succession.stated_anew(conn, node.id, now, actor=item.draft.origin)
     if not item.draft.has_id:
         relating.relate_others(conn, node, touched, held, now)
     node_changes.learn(conn, node, item.where, now, reworded=True)
@@ -388,9 +388,7 @@ def _said_again(conn: Connection, home: Home, item: Ready, known: Node, now: dat
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
     origin = item.draft.origin
     reason = f"said again, {FROM_GIT}" if item.draft.from_git else "said again"
-    hold = node_changes.confirm(
-        conn, home, node, rests_on, now, actor=origin, reason=reason, away=item.away
-    )
+    hold = node_changes.confirm(conn, home, node, rests_on, now, actor=origin, reason=reason)
     agreements.offer(conn, [node.id])
     node_changes.learn(conn, node, item.where, now)
     lessons.learned(conn, home, node, item.draft.session, now)

@@ -25,6 +25,7 @@ from yaadwatch.store.graph import supersession
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import authority, contradictions
 from yaadwatch.store.truth.dismissals import Dismissal
+from yaadwatch.store.visibility import seen_from
 
 
 def remember(
@@ -185,7 +186,8 @@ def admit(
             for one, item in zip(stored, ready, strict=True)
         ]
 
-    return db.write(commit)
+    view = next((item.view for item in ready), None)
+    return db.write(seen_from, view, commit)
 
 
 def _is_stated(item: Ready) -> bool:

@@ -1,20 +1,20 @@
 """Handoff: a prompt for whoever goes on, so that nothing has to be found out twice."""
 
-from collections.abc import Set
 from dataclasses import replace
 
 from yaadwatch.core.recall import handoff as composing
 from yaadwatch.core.recall.brief import Statement, source_of
-from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current, lessons
 from yaadwatch.engine.sessions import evidence
+from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.sessions import DOING, UNFINISHED, Session
-from yaadwatch.store import nodes, provenance
+from yaadwatch.store import nodes, visibility
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import rows, tasks
 from yaadwatch.store.truth import authority
+from yaadwatch.store.visibility import seen_from
 
 TASKS_MAX = 50
 DOUBTS_MAX = 50
@@ -42,8 +42,8 @@ def handoff(
         if found is not None and found.ended_at is None:
             facts = evidence.gather(space, found, home.clock.now()).facts
             found = replace(found, facts=facts)
-        away = branch_ancestry.away(home, space)
-        prompt = space.db.read(_compose, found, space.worktree.id, away, tokens_max)
+        view = view_of(home, space)
+        prompt = space.db.read(seen_from, view, _compose, found, space.worktree.id, tokens_max)
     return {
         "prompt": prompt.text,
         "session": found.id if found is not None else None,
@@ -63,9 +63,9 @@ def _which(home: Home, call: Call, space: Space) -> Session | None:
 
 
 def _compose(
-    conn: Connection, session: Session | None, worktree: int, away: Set[str], tokens_max: int
+    conn: Connection, session: Session | None, worktree: int, tokens_max: int
 ) -> composing.Handoff:
-    hidden = provenance.hidden(conn, worktree) | away
+    hidden = visibility.hidden(conn)
     flags = [
         flag
         for flag in doubting.of_worktree(conn, worktree)

@@ -1,25 +1,26 @@
 """What a session should hear in its middle: what is new to it, and what rests on a file."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import news
 from yaadwatch.core.recall.news import Backed, Item
-from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.remember import named_files
+from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.authority import Authority
 from yaadwatch.model.nodes import HOT, THINGS, Node
 from yaadwatch.model.sessions import Session
-from yaadwatch.store import anchors, nodes, provenance
+from yaadwatch.store import anchors, nodes, visibility
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import doings, rows
 from yaadwatch.store.truth import authority
+from yaadwatch.store.visibility import seen_from
 
 EVENTS_MAX = 2_000
 """Events looked at for news; of more, only the newest are."""
@@ -46,8 +47,8 @@ def session_news(
     with home.space(call) as space:
         live = current.current(home, call, space, name)
         session = space.db.read(rows.get, live.id) or live.session
-        away = branch_ancestry.away(home, space)
-        items, seq = space.db.read(_news, session, space.worktree.id, away)
+        view = view_of(home, space)
+        items, seq = space.db.read(seen_from, view, _news, session, space.worktree.id)
         text, told = news.tell(items, tokens_max=tokens_max)
 
         def note(conn: Connection) -> None:
@@ -91,8 +92,8 @@ def session_touched(
         places = (named_files.place_of(path, here, space) for path in paths)
         # A name that holds a secret is not written down, so nothing can be told of it either.
         found = [path for path in dict.fromkeys(places) if path and privacy.mask(path).text == path]
-        away = branch_ancestry.away(home, space) if found else frozenset[str]()
-        backed = space.db.read(_backed, found, live.id, space.worktree.id, away)
+        view = view_of(home, space) if found else None
+        backed = space.db.read(seen_from, view, _backed, found, live.id)
         text, told = news.blast(backed, tokens_max=tokens_max)
 
         def note(conn: Connection) -> None:
@@ -112,9 +113,7 @@ def session_touched(
     }
 
 
-def _news(
-    conn: Connection, session: Session, worktree: int, away: Set[str]
-) -> tuple[list[Item], int]:
+def _news(conn: Connection, session: Session, worktree: int) -> tuple[list[Item], int]:
     """Return what is new for a session, doubts first, and the number of the last event."""
     last = log.last(conn)
     since = max(session.told_seq, last - EVENTS_MAX)
@@ -130,7 +129,7 @@ def _news(
         if event.kind in (events.NODE_CREATED, events.NODE_RESTORED)
         or (event.kind == events.NODE_UPDATED and event.body.get("change") in _TOLD)
     }
-    hidden = provenance.hidden(conn, worktree) | away
+    hidden = visibility.hidden(conn)
     flags = doubting.of_nodes(conn, worktree, sorted(doubted))
     places = said_in(conn, worktree, flags)
     known = nodes.many(conn, doubted | said)
@@ -171,12 +170,10 @@ def _is_news(node: Node, session: Session, touched: Iterable[str]) -> bool:
     return node.tier == HOT or node.pinned or node.kind == "task"
 
 
-def _backed(
-    conn: Connection, paths: Sequence[str], session: str, worktree: int, away: Set[str]
-) -> list[Backed]:
+def _backed(conn: Connection, paths: Sequence[str], session: str) -> list[Backed]:
     """Return what rests on files of which a session was not told yet."""
     told = doings.files(conn, session)
-    hidden = provenance.hidden(conn, worktree) | away
+    hidden = visibility.hidden(conn)
     found = []
     for path in paths:
         if told.get(path):

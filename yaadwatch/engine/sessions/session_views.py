@@ -1,6 +1,6 @@
 """How a session is told: a row of a list, and the receipt of what it was shown and made of it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from yaadwatch.engine import json_views
 from yaadwatch.engine.doubts import doubting
@@ -41,12 +41,7 @@ def row(conn: Connection, session: Session) -> dict[str, object]:
 
 
 def receipt(
-    conn: Connection,
-    id: str,
-    worktree: int,
-    clashes: Sequence[Contradiction],
-    *,
-    hidden: Collection[str],
+    conn: Connection, id: str, worktree: int, clashes: Sequence[Contradiction]
 ) -> dict[str, object]:
     """Return the JSON of one session with what it was shown, learned, noted and changed.
 
@@ -55,7 +50,6 @@ def receipt(
         id: of the session.
         worktree: the one whose doubts are told.
         clashes: what cannot all be true there.
-        hidden: memories of other branches; they supersede none.
 
     Raises:
         YaadError: NOT_FOUND when it is not there any more.
@@ -68,7 +62,7 @@ def receipt(
     doubts = doubting.of_nodes(conn, worktree, list(found))
     used = {one.node for one in part if one.role == USED}
     against = _against(clashes)
-    superseded = supersession.successors(conn, found, hidden=hidden)
+    superseded = supersession.successors(conn, found)
     whose = authority.of_nodes(conn, found)
 
     def told(node: str) -> dict[str, object]:

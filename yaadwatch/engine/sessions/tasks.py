@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from yaadwatch.engine import branch_ancestry, json_views, node_changes
+from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.learning import current, lessons
 from yaadwatch.engine.memories import mend
 from yaadwatch.engine.remember import verb as remembering
+from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
@@ -16,11 +17,12 @@ from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.sessions import OPEN, STATES, UNFINISHED
 from yaadwatch.store import events as log
-from yaadwatch.store import nodes, provenance
+from yaadwatch.store import nodes, visibility
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import tasks as rows
 from yaadwatch.store.sessions.tasks import TaskRow
 from yaadwatch.store.truth import authority, versions
+from yaadwatch.store.visibility import seen_from
 
 KIND = "task"
 
@@ -41,8 +43,8 @@ def tasks(
         YaadError: NOT_FOUND when no watched project is here.
     """
     with home.space(call) as space:
-        away = frozenset[str]() if all_branches else branch_ancestry.away(home, space)
-        return space.db.read(_listed, states or STATES, limit, space.worktree.id, away)
+        view = view_of(home, space, all_branches=all_branches)
+        return space.db.read(seen_from, view, _listed, states or STATES, limit)
 
 
 def task_update(
@@ -115,10 +117,9 @@ def _find(space: Space, id: str) -> str:
         raise YaadError(error.code, error.message, hint=hint) from None
 
 
-def _listed(
-    conn: Connection, states: Sequence[str], limit: int, worktree: int, away: frozenset[str]
-) -> dict[str, object]:
-    hidden = provenance.hidden(conn, worktree) | away
+def _listed(conn: Connection, states: Sequence[str], limit: int) -> dict[str, object]:
+    hidden = visibility.hidden(conn)
+    away = visibility.of_other_branches(conn)
     every = rows.of_states(conn, states, limit + len(hidden))
     found = [row for row in every if row.node not in hidden][:limit]
     known = nodes.many(conn, [row.node for row in found])

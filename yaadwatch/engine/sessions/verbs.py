@@ -5,17 +5,17 @@ from dataclasses import replace
 
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import query as questions
-from yaadwatch.engine import context, succession
+from yaadwatch.engine import context
 from yaadwatch.engine.learning import current, lessons
 from yaadwatch.engine.sessions import ending, prepared, session_views
-from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.truth.contradictions import open_contradictions
+from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import AGENT, Call, Home, Space
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.sessions import Session
-from yaadwatch.model.settings import CONTRADICTIONS_MAX
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import doings, rows
+from yaadwatch.store.visibility import seen_from
 from yaadwatch.system.live_sessions import Live
 
 NOTES_MAX = 200
@@ -139,16 +139,10 @@ def sessions(
             live = home.live.get(found.id)
             if live is not None:
                 current.flush(home, live)
-            hidden = succession.away(home, Shelf(db=space.db, space=space))
-            clashes = open_contradictions(
-                space.db,
-                CONTRADICTIONS_MAX,
-                now=home.clock.now(),
-                worktree=space.worktree.id,
-                away=hidden,
-            )
+            view = view_of(home, space)
+            clashes = open_contradictions(space.db, view, home.clock.now())
             told = space.db.read(
-                session_views.receipt, found.id, space.worktree.id, clashes, hidden=hidden
+                seen_from, view, session_views.receipt, found.id, space.worktree.id, clashes
             )
             return {"sessions": [told]}
         return {"sessions": space.db.read(_listed, query, limit)}

@@ -5,7 +5,7 @@ It is kept out of git by a line in the exclude file, and never by touching what 
 
 import json
 import shlex
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -28,9 +28,10 @@ from yaadwatch.model.anchors import Flag
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import ALWAYS
-from yaadwatch.store import agent_files, flags, hot, meta, provenance
+from yaadwatch.store import agent_files, flags, hot, meta, visibility
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority
+from yaadwatch.store.visibility import View, seen_from
 from yaadwatch.system import files, keys
 from yaadwatch.system.safe_write import replacing
 
@@ -71,7 +72,7 @@ def sync(
     row: AgentFileRow,
     *,
     said: Collection[str],
-    away: Set[str],
+    view: View,
     key: bytes,
 ) -> bool:
     """Bring a carrier up to date; return whether it was written.
@@ -83,7 +84,7 @@ def sync(
         space: the work tree.
         row: which carrier, and what it held.
         said: hashes of what its agents read elsewhere anyway.
-        away: memories of other branches; it does not carry them.
+        view: from where; it carries no memory of other branches.
         key: of this home's hashes.
 
     Raises:
@@ -93,7 +94,7 @@ def sync(
     path = row.path
     replacing.recover(space.root / path, lambda data: acting.keep(home, space, path, data, key=key))
     agents = home.settings.agents.rules == ALWAYS
-    rules = space.db.read(_rules, space.worktree.id, away, agents=agents)
+    rules = space.db.read(seen_from, view, _rules, space.worktree.id, agents=agents)
     wanted = render(path, *rules, said)
     seen = files.observe(space.root, path, bytes_max=1 << 20, now_ns=home.clock.now_ns())
     if seen.kind not in ("file", "absent"):
@@ -128,11 +129,11 @@ def sync(
 
 
 def would_write(
-    home: Home, space: Space, path: str, *, said: Collection[str], away: Set[str]
+    home: Home, space: Space, path: str, *, said: Collection[str], view: View
 ) -> tuple[bytes, bytes]:
     """Return what a carrier holds, and what it would hold after a sync."""
     agents = home.settings.agents.rules == ALWAYS
-    rules = space.db.read(_rules, space.worktree.id, away, agents=agents)
+    rules = space.db.read(seen_from, view, _rules, space.worktree.id, agents=agents)
     wanted = render(path, *rules, said)
     seen = files.observe(space.root, path, bytes_max=1 << 20, now_ns=home.clock.now_ns())
     return seen.data or b"", wanted
@@ -192,18 +193,16 @@ def take_away(home: Home, project: str, root: Path, path: str) -> None:
         home.user.write(meta.drop, key)
 
 
-def _rules(
-    conn: Connection, worktree: int, away: Set[str], *, agents: bool
-) -> tuple[list[Node], dict[str, Flag]]:
+def _rules(conn: Connection, worktree: int, *, agents: bool) -> tuple[list[Node], dict[str, Flag]]:
     """Return the rules that a private file carries, and what is in doubt about them.
 
     Those of agents are among them only where a person has opened that by the setting, and not if
     they read as if they wanted to steer whoever reads them.
     """
-    hidden = provenance.hidden(conn, worktree) | away
+    hidden = visibility.hidden(conn)
     rules = [
         node
-        for node in hot.rules(conn, agents=agents, hidden=hidden)
+        for node in hot.rules(conn, agents=agents)
         if node.id not in hidden and HOLDS_IN not in node.attributes
     ]
     if agents:

@@ -24,6 +24,7 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.recall import learned, provisional
 from yaadwatch.store.truth import lookbacks, versions
 from yaadwatch.store.truth.authority import FROM_GIT
+from yaadwatch.store.visibility import View, seen_from
 
 GONE = "deleted from "
 """What the reason begins with when a memory was archived because its last place is gone."""
@@ -37,10 +38,8 @@ class Committed:
     changed: bool
 
 
-def commit(
-    home: Home, space: Space, seen: Gathered, decided: Decided, *, away: frozenset[str]
-) -> Committed:
-    """Write down what a file brings, in a work tree in which memories of other branches are `away`.
+def commit(home: Home, space: Space, seen: Gathered, decided: Decided, *, view: View) -> Committed:
+    """Write down what a file brings, as its work tree sees the memories.
 
     Raises:
         YaadError: the store or git cannot be had; a memory was changed meanwhile (CONFLICT).
@@ -57,7 +56,7 @@ def commit(
         *(Draft(text=one.text, origin=origin) for one in (plan.superseded if plan else ())),
     ]
     ready = preparing.prepare(home, space, drafts) if drafts else []
-    work = _Commit(home, seen, decided, away, home.clock.now())
+    work = _Commit(home, seen, decided, view, home.clock.now())
     return space.db.write(work.write, fresh, ready)
 
 
@@ -65,10 +64,10 @@ class _Commit:
     """The changes that one file brings; each method is called inside the transaction."""
 
     def __init__(
-        self, home: Home, seen: Gathered, decided: Decided, away: frozenset[str], now: datetime
+        self, home: Home, seen: Gathered, decided: Decided, view: View, now: datetime
     ) -> None:
         self._home = home
-        self._away = away
+        self._view = view
         self._seen = seen
         self._stock = decided.inventory
         self._plan = decided.plan or Plan()
@@ -245,7 +244,7 @@ class _Commit:
         flags.drop_node(conn, node.id)
 
     def _stored(self, conn: Connection, item: Ready) -> Node:
-        node = storing.store(conn, self._home, item, self._now).node
+        node = seen_from(conn, item.view, storing.store, self._home, item, self._now).node
         self._said_here(conn, node)
         return node
 
@@ -261,7 +260,7 @@ class _Commit:
         """Store what stands outside the block; of what is new, and was not typed here, is found out
         later what it rested on when it was written.
         """
-        stored = storing.store(conn, self._home, item, self._now)
+        stored = seen_from(conn, item.view, storing.store, self._home, item, self._now)
         self._said_here(conn, stored.node)
         if stored.decision == NEW and item.draft.baseline:
             self._older.append(stored.node.id)
@@ -291,8 +290,8 @@ class _Commit:
         flags.drop_node(conn, node.id)
 
     def _stated_anew(self, conn: Connection, node_id: str) -> None:
-        away = self._away | provenance.hidden(conn, self._seen.row.worktree)
-        succession.stated_anew(conn, node_id, self._now, actor=self._actor, away=away)
+        again = succession.stated_anew
+        seen_from(conn, self._view, again, node_id, self._now, actor=self._actor)
 
     def _demote(self, conn: Connection, node_id: str) -> None:
         """Take a memory out of the hot tier; it stays, and can be recalled."""

@@ -1,6 +1,6 @@
 """What has to be done about one agent file: the graph as it is, put to the pure merge."""
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from bridges.block import Block
@@ -19,10 +19,11 @@ from yaadwatch.engine.syncing.gathering import Gathered
 from yaadwatch.engine.workspace import Space
 from yaadwatch.model.agent_files import INLINE, Agreement
 from yaadwatch.model.nodes import Node, Provenance
-from yaadwatch.store import agreements, hot, nodes, provenance
+from yaadwatch.store import agreements, hot, nodes, provenance, visibility
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import supersession
 from yaadwatch.store.truth import authority
+from yaadwatch.store.visibility import View, seen_from
 from yaadwatch.system import keys
 
 
@@ -80,7 +81,7 @@ def decide(
     terms: Terms,
     *,
     beside: frozenset[str] = frozenset(),
-    away: Set[str] = frozenset(),
+    view: View | None = None,
     personal: frozenset[str] = frozenset(),
     accept_deletions: bool = False,
 ) -> Decided | Paused:
@@ -91,7 +92,7 @@ def decide(
         seen: the file.
         terms: how words compare.
         beside: hashes of what its readers read in other files of the person's anyway.
-        away: memories of other branches: none of them gets a line; the one that it has stays.
+        view: from where: no memory of another branch gets a line; the one that it has stays.
         personal: files that git does not share; what only they say reaches no other file.
         accept_deletions: a person said that what is missing was meant to go.
     """
@@ -99,7 +100,15 @@ def decide(
     inside = {said.key for said in read(lines or (), terms)}
     outside = {text_hash(as_stored(one.text)) for one in seen.statements or ()}
     known = space.db.read(
-        _look, space, seen, terms, inside=inside, outside=outside, away=away, personal=personal
+        seen_from,
+        view,
+        _look,
+        space,
+        seen,
+        terms,
+        inside=inside,
+        outside=outside,
+        personal=personal,
     )
     accept_deletions = accept_deletions or seen.committed
     if not accept_deletions and not seen.from_git:
@@ -155,7 +164,6 @@ def _look(
     *,
     inside: set[str],
     outside: set[str],
-    away: Set[str],
     personal: frozenset[str],
 ) -> _Store:
     worktree = space.worktree.id
@@ -166,12 +174,13 @@ def _look(
     agreed = [row.node for row in items if row.file]
     stood = {text_hash(row.graph) for row in items if row.file and row.graph}
     is_union = agreement is None or (seen.from_git and seen.commits is None)
-    hidden = provenance.hidden(conn, worktree)
+    hidden = visibility.hidden(conn, visibility.FILE)
+    away = visibility.of_other_branches(conn)
     own_only = authority.only_in(conn, personal)
     kept_here = set() if seen.path in personal else own_only
     rules = {
         node.id: node
-        for node in hot.rules(conn, hidden=hidden | away, inside=inside | stood, agreed=agreed)
+        for node in hot.rules(conn, inside=inside | stood, agreed=agreed)
         if node.id not in hidden | kept_here
         and HOLDS_IN not in node.attributes
         and (
@@ -198,7 +207,7 @@ def _look(
     if is_union:
         # A block of an older commit has words of a memory that has given way, which only a person
         # says anew, and words that a memory had before it was forgotten.
-        gone = supersession.successors(conn, others, hidden=hidden | away)
+        gone = supersession.successors(conn, others)
         buried |= {text_hash(others[node].text) for node in gone}
         living = {text_hash(node.text) for node in (*rules.values(), *others.values())}
         unknown = inside - living - former.keys() - buried

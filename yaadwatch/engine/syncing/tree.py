@@ -20,7 +20,6 @@ from yaadwatch.core.sync import guard
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.plan import Plan
 from yaadwatch.core.sync.reconcile import Terms
-from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.agent_files.finding import Fleet, Found
 from yaadwatch.engine.anchored.worktree import head_of
@@ -35,6 +34,7 @@ from yaadwatch.engine.syncing.gathering import (
 )
 from yaadwatch.engine.syncing.recording import Recorder
 from yaadwatch.engine.syncing.saying import Saying
+from yaadwatch.engine.visibility import require_view
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.agent_files import (
     ABSENT,
@@ -50,6 +50,7 @@ from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.store import agent_files, nodes, worktrees
+from yaadwatch.store.visibility import View
 from yaadwatch.system import files, keys
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.safe_write import replacing
@@ -193,7 +194,7 @@ class _Work:
         self._key = keys.load(places.key_file())
         self._terms: Terms = terms_of(self._key)
         self._recorder = Recorder(home, space, key=self._key, terms=self._terms)
-        self._away: frozenset[str] = frozenset()
+        self._view = View(worktree=space.worktree.id)
         self._wrote: dict[str, None] = {}
         self.waiting = False
 
@@ -204,7 +205,7 @@ class _Work:
         self._fleet = reading.fleet(self._home, self._space, thorough=self._thorough)
         self._thorough = False
         self._saying = Saying(self._space, self._fleet)
-        self._away = branch_ancestry.require_away(self._home, self._space)
+        self._view = require_view(self._home, self._space)
         modes.note_missing(self._space, self._fleet)
         self._note_personal()
         for found in self._fleet.files.values():
@@ -300,7 +301,7 @@ class _Work:
             seen,
             self._terms,
             beside=beside,
-            away=self._away,
+            view=self._view,
             personal=self._saying.personal,
             accept_deletions=accept,
         )
@@ -309,7 +310,7 @@ class _Work:
             self._recorder.note(row, PAUSED, _with_way_out(decided, path, other))
             return False
         try:
-            done = commit(self._home, self._space, seen, decided, away=self._away)
+            done = commit(self._home, self._space, seen, decided, view=self._view)
         except YaadError as error:
             self._told(row, error)
             return False
@@ -396,7 +397,7 @@ class _Work:
             if needed:
                 said = self._saying.to_all(modes.users(row.path))
                 return carrier.sync(
-                    self._home, self._space, row, said=said, away=self._away, key=self._key
+                    self._home, self._space, row, said=said, view=self._view, key=self._key
                 )
             return carrier.remove(self._home, self._space, row, key=self._key)
         except replacing.ChangedUnderneathError:

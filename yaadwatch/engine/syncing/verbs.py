@@ -14,7 +14,6 @@ from yaadwatch import places
 from yaadwatch.core import privacy
 from yaadwatch.core.sync import guard
 from yaadwatch.core.sync.guard import Paused
-from yaadwatch.engine import branch_ancestry
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.agent_files.finding import Found
 from yaadwatch.engine.syncing import acting, branch_file, carrier, modes, pauses, releasing, tree
@@ -22,6 +21,7 @@ from yaadwatch.engine.syncing.deciding import decide, terms_of
 from yaadwatch.engine.syncing.gathering import MovingError, StashedError, gather, settled
 from yaadwatch.engine.syncing.reading import by_agent
 from yaadwatch.engine.syncing.saying import Saying
+from yaadwatch.engine.visibility import require_view
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.agent_files import (
     ABSENT,
@@ -34,6 +34,7 @@ from yaadwatch.model.agent_files import (
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.store import agent_files, snapshots
+from yaadwatch.store.visibility import View
 from yaadwatch.system import files as file_system
 from yaadwatch.system import keys
 from yaadwatch.system.safe_write import replacing
@@ -70,16 +71,16 @@ def files_diff(home: Home, call: Call) -> dict[str, object]:
         modes.note_missing(space, fleet)
         known = _rows(space)
         saying = Saying(space, fleet)
-        away = branch_ancestry.require_away(home, space)
+        view = require_view(home, space)
         rows = [
-            _diff(home, space, found, known[path], saying, away=away)
+            _diff(home, space, found, known[path], saying, view=view)
             for path, found in fleet.files.items()
             if path in known and not found.reason
         ]
         for path in sorted(modes.carriers(space, fleet, known)):
             if path in known and known[path].mode == PRIVATE:
                 said = saying.to_all(modes.users(path))
-                both = carrier.would_write(home, space, path, said=said, away=away)
+                both = carrier.would_write(home, space, path, said=said, view=view)
                 rows.append(_shown_diff(path, *both))
         return {"files": [row for row in rows if row is not None]}
 
@@ -324,7 +325,7 @@ def _diff(
     row: AgentFileRow,
     saying: Saying,
     *,
-    away: frozenset[str],
+    view: View,
 ) -> dict[str, object] | None:
     key = keys.load(places.key_file())
     path = found.path
@@ -339,7 +340,7 @@ def _diff(
     if seen.problem:
         return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": seen.problem}
     beside = saying.beside(found) if row.mode == INLINE else frozenset()
-    done = decide(space, seen, terms_of(key), beside=beside, away=away, personal=saying.personal)
+    done = decide(space, seen, terms_of(key), beside=beside, view=view, personal=saying.personal)
     if isinstance(done, Paused):
         return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": done.reason}
     old = new = seen.data or b""

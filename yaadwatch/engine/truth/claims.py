@@ -7,6 +7,7 @@ from yaadwatch.core.truth.claiming import statements as claiming
 from yaadwatch.engine import json_views, succession
 from yaadwatch.engine.store_lookup import Shelf, shelves
 from yaadwatch.engine.truth import contradicting
+from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.claims import Claimed
 from yaadwatch.model.edges import Edge
@@ -17,6 +18,7 @@ from yaadwatch.model.times import instant
 from yaadwatch.store import edges, nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import claims as table
+from yaadwatch.store.visibility import seen_from
 
 
 def claims(
@@ -47,13 +49,14 @@ def claims(
         wanted = [held.shelf] if held is not None else _both(both.project, both.own)
         for shelf in wanted:
             found = shelf.db.read(
+                seen_from,
+                view_of(home, shelf),
                 table.found,
                 node=held.id if held is not None else None,
                 subject=about,
                 ended=all,
                 now=now,
                 limit=CLAIMS_TOLD_MAX + 1,
-                hidden=succession.away(home, shelf),
             )
             gone = succession.here(home, shelf, {one.node for one in found})
             told = [

@@ -5,15 +5,16 @@ goes. Only decisions are written down.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from yaadwatch.core.quoting import as_name, quoted
 from yaadwatch.core.truth.claiming import pairing
-from yaadwatch.engine import branch_ancestry, json_views
+from yaadwatch.engine import json_views
 from yaadwatch.engine.store_lookup import Shelf, Shelves, shelves
+from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import PERSON, Call, Home
 from yaadwatch.model.authority import Authority, of_origin
 from yaadwatch.model.claims import LINK, VALUES, Claimed, Clash, Settled, Stated
@@ -25,11 +26,12 @@ from yaadwatch.model.settings import (
     CONTRADICTIONS_MAX,
     EVIDENCE_NEWER,
 )
-from yaadwatch.store import nodes, provenance
+from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import authority, claims
 from yaadwatch.store.truth import contradictions as table
+from yaadwatch.store.visibility import View, seen_from
 
 NAME_CHARS: Final = 8
 NAMED_MAX: Final = 8
@@ -62,32 +64,23 @@ class Contradiction:
 
 
 def open_contradictions(
-    db: Database,
-    limit: int,
-    *,
-    now: datetime,
-    worktree: int = 0,
-    away: Set[str] = frozenset(),
+    db: Database, view: View | None, now: datetime, limit: int = CONTRADICTIONS_MAX
 ) -> list[Contradiction]:
     """Return at most `limit` contradictions of a store: two values first, then ended relations,
     then newer evidence.
 
     Args:
         db: the store.
-        limit: how many at most.
+        view: from where; see `engine.visibility`.
         now: what holds is what holds then.
-        worktree: what only its other branches say is left out; 0: nothing is.
-        away: memories that were learned on other branches; see `engine.branch_ancestry`.
+        limit: how many at most.
     """
-    return db.read(_open, now, worktree, away)[:limit]
+    return db.read(seen_from, view, _open, now)[:limit]
 
 
 def in_store(home: Home, shelf: Shelf, now: datetime) -> list[Contradiction]:
     """Return what cannot all be true in a store, as the work tree at hand has it."""
-    away = branch_ancestry.away(home, shelf.space) if shelf.space is not None else frozenset[str]()
-    return open_contradictions(
-        shelf.db, CONTRADICTIONS_MAX, now=now, worktree=shelf.worktree, away=away
-    )
+    return open_contradictions(shelf.db, view_of(home, shelf), now)
 
 
 def of_memory(
@@ -100,8 +93,7 @@ def of_memory(
     """
     if not shelf.db.read(table.may_be_torn, node):
         return []
-    away = branch_ancestry.away(home, shelf.space) if shelf.space is not None else frozenset[str]()
-    return shelf.db.read(_of_memory, node, now, (shelf.worktree, away), clashes_max)
+    return shelf.db.read(seen_from, view_of(home, shelf), _of_memory, node, now, clashes_max)
 
 
 def whole(home: Home, shelf: Shelf, one: Contradiction, now: datetime) -> Contradiction:
@@ -156,34 +148,25 @@ def _decided(conn: Connection) -> list[dict[str, object]]:
     ]
 
 
-def _open(conn: Connection, now: datetime, worktree: int, away: Set[str]) -> list[Contradiction]:
-    hidden = _hidden(conn, worktree) | away
+def _open(conn: Connection, now: datetime) -> list[Contradiction]:
     found = [
-        *_values(conn, now, hidden, CLASHES_MAX),
-        *table.links(conn, now=now, hidden=hidden, limit=CONTRADICTIONS_MAX),
-        *table.evidence(
-            conn, now=now, after=EVIDENCE_NEWER, hidden=hidden, limit=CONTRADICTIONS_MAX
-        ),
+        *_values(conn, now, CLASHES_MAX),
+        *table.links(conn, now=now, limit=CONTRADICTIONS_MAX),
+        *table.evidence(conn, now=now, after=EVIDENCE_NEWER, limit=CONTRADICTIONS_MAX),
     ]
     return _grouped(conn, found)
 
 
-def _of_memory(
-    conn: Connection, node: str, now: datetime, tree: tuple[int, Set[str]], clashes_max: int
-) -> list[Contradiction]:
-    worktree, away = tree
-    hidden = _hidden(conn, worktree) | away
-    return _grouped(conn, _values(conn, now, hidden, clashes_max, node=node))
+def _of_memory(conn: Connection, node: str, now: datetime, clashes_max: int) -> list[Contradiction]:
+    return _grouped(conn, _values(conn, now, clashes_max, node=node))
 
 
-def _values(
-    conn: Connection, now: datetime, hidden: Set[str], limit: int, *, node: str | None = None
-) -> list[Clash]:
+def _values(conn: Connection, now: datetime, limit: int, *, node: str | None = None) -> list[Clash]:
     """Return pairs of claims that give one thing two values, at most `limit` of each thing.
 
     With `node`, only of things that this memory is in a pair about, and its pairs first.
     """
-    torn = table.torn(conn, now=now, hidden=hidden, node=node)
+    torn = table.torn(conn, now=now, node=node)
     if not torn:
         return []
     both = table.both_right(conn, {one.claim for sides in torn.values() for one in sides})
@@ -200,10 +183,6 @@ def _values(
         if things >= CONTRADICTIONS_MAX:
             break
     return [Clash(kind=VALUES, claim=one, other=other) for one, other in sorted(found)]
-
-
-def _hidden(conn: Connection, worktree: int) -> Set[str]:
-    return provenance.hidden(conn, worktree) if worktree else set()
 
 
 def _grouped(conn: Connection, clashes: Sequence[Clash]) -> list[Contradiction]:

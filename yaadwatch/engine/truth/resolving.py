@@ -1,6 +1,6 @@
 """A contradiction is settled by whoever knows: what is not kept claims it no longer."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,6 +11,7 @@ from yaadwatch.engine import json_views, node_changes, succession
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.store_lookup import Shelf, Shelves, shelves
 from yaadwatch.engine.truth.contradictions import Contradiction, Side, in_store, stores, whole
+from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Call, Home, find_node
 from yaadwatch.model import events
 from yaadwatch.model.claims import BOTH, EVIDENCE, KEPT, LINK, NONE, Settled
@@ -24,6 +25,7 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import claims
 from yaadwatch.store.truth import contradictions as table
+from yaadwatch.store.visibility import View, seen_from
 
 
 def resolve(
@@ -77,16 +79,16 @@ def resolve(
             reason=why,
             actor=call.origin,
             at=now,
-            away=succession.away(home, shelf),
+            view=view_of(home, shelf),
         )
-        done, losing = shelf.db.write(_settle, open_one, decided)
+        done, losing = shelf.db.write(seen_from, decided.view, _settle, open_one, decided)
         return done | shelf.db.read(_still, shelf.worktree, losing, done)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decision:
-    """What somebody decided; `kept` is the memory that is right, if one is. `away`: memories of
-    other branches.
+    """What somebody decided; `kept` is the memory that is right, if one is. `view`: from
+    where the contradiction is seen.
     """
 
     kind: str
@@ -95,7 +97,7 @@ class _Decision:
     reason: str
     actor: str
     at: datetime
-    away: Collection[str]
+    view: View | None
 
 
 def _named(home: Home, both: Shelves, name: str, now: datetime) -> tuple[Shelf, Contradiction]:
@@ -243,18 +245,12 @@ def _supersede(conn: Connection, losing: Sequence[Side], decided: _Decision) -> 
     if decided.kept is None or not losing:
         return []
     kept, now = decided.kept.id, decided.at
-    succession.stated_anew(conn, kept, now, actor=decided.actor, away=decided.away)
+    succession.stated_anew(conn, kept, now, actor=decided.actor)
     lost = {side.claim.id for side in losing}
     done = []
     for old in {side.node.id: side.node for side in losing}.values():
         rest = claims.found(
-            conn,
-            node=old.id,
-            subject=None,
-            ended=False,
-            now=now,
-            limit=len(lost) + 1,
-            hidden=decided.away,
+            conn, node=old.id, subject=None, ended=False, now=now, limit=len(lost) + 1
         )
         if all(claim.id in lost for claim in rest):
             node_changes.supersede(conn, kept, old, now, actor=decided.actor)

@@ -51,13 +51,13 @@ _CHAIN: Final = f"""
       FROM chain CROSS JOIN nodes AS later ON later.id = new
                  CROSS JOIN nodes AS former ON former.id = old
      WHERE later.archived_ms IS NULL
-       AND new NOT IN (SELECT value FROM json_each(:hidden))
+       AND new NOT IN (SELECT id FROM temp.hidden)
        AND ({said_by_person("later")} OR NOT {said_by_person("former")})
 """  # noqa: S608
 
 
 def given_way(node: str) -> str:
-    """Return a condition in SQL: a living memory that is not `:hidden` stands in place of another.
+    """Return a condition in SQL: a living memory that is not hidden stands in place of another.
 
     Args:
         node: the column that holds the id of that other one.
@@ -80,19 +80,14 @@ def has_given_way(conn: apsw.Connection, id: str) -> bool:
     )
 
 
-def successors(
-    conn: apsw.Connection, ids: Iterable[str], *, hidden: Iterable[str] = ()
-) -> dict[str, set[str]]:
+def successors(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, set[str]]:
     """Return those of `ids` in whose place others stand, each with all of these that live.
 
-    Args:
-        conn: a snapshot.
-        ids: of memories.
-        hidden: memories that are not there for whoever asks; they hand on as archived ones do.
+    Hidden memories (see `store.visibility`) hand on, as archived ones do.
     """
     rows = conn.execute(
         _CHAIN.format(start="to_node IN (SELECT value FROM json_each(:ids))"),
-        {"ids": json_list(ids), "hidden": json_list(hidden)},
+        {"ids": json_list(ids)},
     )
     found: dict[str, set[str]] = {}
     for old, new in rows:
@@ -100,8 +95,8 @@ def successors(
     return found
 
 
-def predecessors(conn: apsw.Connection, id: str, *, hidden: Iterable[str] = ()) -> list[str]:
-    """Return the living memories in whose place a memory stands, by id; `hidden` as above."""
+def predecessors(conn: apsw.Connection, id: str) -> list[str]:
+    """Return the living memories in whose place a memory stands, by id."""
     rows = conn.execute(
         f"""
         WITH RECURSIVE before(node) AS (
@@ -121,7 +116,7 @@ def predecessors(conn: apsw.Connection, id: str, *, hidden: Iterable[str] = ()) 
         (id,),
     )
     old = [node for (node,) in rows]
-    later = successors(conn, old, hidden=hidden) if old else {}
+    later = successors(conn, old) if old else {}
     return [node for node in old if id in later.get(node, ())]
 
 

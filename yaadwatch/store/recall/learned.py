@@ -68,27 +68,16 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, set[str]]:
 
 def commits(conn: apsw.Connection) -> set[str]:
     """Return the commits at which memories were learned."""
-    rows = conn.execute("SELECT DISTINCT commit_id FROM learned ORDER BY commit_id")
-    return {commit for (commit,) in rows}
-
-
-def only_at(conn: apsw.Connection, commits: Iterable[str]) -> list[str]:
-    """Return the living memories, none of them pinned, learned at these commits and no others."""
+    # From one commit to the next by the index: few commits have many memories.
     rows = conn.execute(
         """
-        SELECT id
-          FROM nodes
-         WHERE id IN (SELECT node
-                        FROM learned
-                       WHERE commit_id IN (SELECT value FROM json_each(?1)))
-           AND archived_ms IS NULL AND NOT pinned
-           AND NOT EXISTS (
-               SELECT 1
-                 FROM learned
-                WHERE node = nodes.id
-                  AND commit_id NOT IN (SELECT value FROM json_each(?1)))
-         ORDER BY id
-        """,
-        (json_list(commits),),
+        WITH RECURSIVE found(commit_id) AS (
+            SELECT min(commit_id) FROM learned
+             UNION ALL
+            SELECT (SELECT min(commit_id) FROM learned WHERE commit_id > found.commit_id)
+              FROM found
+             WHERE found.commit_id IS NOT NULL)
+        SELECT commit_id FROM found WHERE commit_id IS NOT NULL
+        """
     )
-    return [node for (node,) in rows]
+    return {commit for (commit,) in rows}

@@ -54,34 +54,3 @@ def of_node(conn: apsw.Connection, node: str) -> tuple[Checkout, ...]:
         "SELECT worktree, branch FROM provisional WHERE node = ? ORDER BY worktree", (node,)
     )
     return tuple(Checkout(worktree=worktree, branch=branch) for worktree, branch in rows)
-
-
-def here(conn: apsw.Connection, checkout: Checkout) -> set[str]:
-    """Return the memories that rest on uncommitted files of a checkout."""
-    rows = conn.execute(
-        "SELECT node FROM provisional WHERE worktree = ? AND branch = ?",
-        (checkout.worktree, checkout.branch),
-    )
-    return {node for (node,) in rows}
-
-
-def hidden(conn: apsw.Connection, checkout: Checkout) -> dict[str, Checkout]:
-    """Return the memories about uncommitted work that a checkout does not have, and who has it.
-
-    Pinned ones, archived ones and those that were learned at a commit, too, are not among them.
-    """
-    rows = conn.execute(
-        """
-        SELECT p.node, min(p.worktree), p.branch
-          FROM provisional AS p
-          JOIN nodes ON nodes.id = p.node
-         WHERE nodes.archived_ms IS NULL AND NOT nodes.pinned
-           AND NOT EXISTS (SELECT 1 FROM learned WHERE learned.node = p.node)
-           AND NOT EXISTS (SELECT 1
-                             FROM provisional AS here
-                            WHERE here.node = p.node AND here.worktree = ? AND here.branch = ?)
-         GROUP BY p.node
-        """,
-        (checkout.worktree, checkout.branch),
-    )
-    return {node: Checkout(worktree=worktree, branch=branch) for node, worktree, branch in rows}

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import apsw
 
+from yaadwatch.store import visibility
 from yaadwatch.store.sqlite.faults import unavailable
 
 APPLICATION_ID: Final = 0x79616164
@@ -39,10 +40,12 @@ def still(path: Path) -> apsw.Connection:
     """Return a connection to a file that nobody writes to: no lock is taken, no log is replayed,
     and no file appears beside it.
     """
-    return apsw.Connection(
+    conn = apsw.Connection(
         f"file:{quote(str(path))}?immutable=1",
         flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW,
     )
+    conn.execute(visibility.TABLE)
+    return conn
 
 
 def writer(path: Path) -> apsw.Connection:
@@ -51,10 +54,10 @@ def writer(path: Path) -> apsw.Connection:
     Raises:
         YaadError: UNAVAILABLE when a setting did not take.
     """
-    conn = _connect(path)
+    conn = _connect(path, apsw.SQLITE_OPEN_READWRITE)
     try:
         conn.pragma("journal_mode", "wal")
-        _settle(conn, path, cache_kib=_WRITER_CACHE_KIB, query_only=False)
+        _settle(conn, path, cache_kib=_WRITER_CACHE_KIB)
     except BaseException:
         discard(conn)
         raise
@@ -62,14 +65,14 @@ def writer(path: Path) -> apsw.Connection:
 
 
 def reader(path: Path) -> apsw.Connection:
-    """Return a connection that cannot write.
+    """Return a connection that cannot write, except to temporary tables.
 
     Raises:
         YaadError: UNAVAILABLE when a setting did not take.
     """
-    conn = _connect(path)
+    conn = _connect(path, apsw.SQLITE_OPEN_READONLY)
     try:
-        _settle(conn, path, cache_kib=_READER_CACHE_KIB, query_only=True)
+        _settle(conn, path, cache_kib=_READER_CACHE_KIB)
     except BaseException:
         discard(conn)
         raise
@@ -82,10 +85,10 @@ def discard(conn: apsw.Connection) -> None:
     conn.close()
 
 
-def _connect(path: Path) -> apsw.Connection:
+def _connect(path: Path, flags: int) -> apsw.Connection:
     conn = apsw.Connection(
         str(path),
-        flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW,
+        flags=flags | apsw.SQLITE_OPEN_NOFOLLOW,
         statementcachesize=_STATEMENTS_KEPT,
     )
     # Before anything else: the first look at the file may meet another connection that is closing.
@@ -93,13 +96,12 @@ def _connect(path: Path) -> apsw.Connection:
     return conn
 
 
-def _settle(conn: apsw.Connection, path: Path, *, cache_kib: int, query_only: bool) -> None:
+def _settle(conn: apsw.Connection, path: Path, *, cache_kib: int) -> None:
     wanted: dict[str, int | str] = {
         "busy_timeout": _BUSY_MS,
         "cache_size": -cache_kib,
         "foreign_keys": 1,
         "mmap_size": 0,
-        "query_only": int(query_only),
         "synchronous": 1,  # NORMAL: an acknowledged commit outlives the process
         "temp_store": 2,  # memory
         "trusted_schema": 0,
@@ -117,3 +119,4 @@ def _settle(conn: apsw.Connection, path: Path, *, cache_kib: int, query_only: bo
                 " nothing was changed.",
                 "Keep it on a local disk.",
             )
+    conn.execute(visibility.TABLE)

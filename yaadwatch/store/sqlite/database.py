@@ -257,11 +257,7 @@ class Database:
         with told(target, outcome):
             make_folder(target.parent, outcome)
             with self._pool.reader() as conn:
-                conn.pragma("query_only", 0)  # it keeps a copy from being written, too
-                try:
-                    migrations.copy_into(conn, target, outcome)
-                finally:
-                    conn.pragma("query_only", 1)
+                migrations.copy_into(conn, target, outcome)
 
     def scrub(self) -> None:
         """Write the file anew and empty its log, so that of what was deleted no byte is left.

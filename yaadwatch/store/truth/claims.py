@@ -86,9 +86,9 @@ def found(
     ended: bool,
     now: datetime,
     limit: int,
-    hidden: Iterable[str] = (),
 ) -> list[Claimed]:
-    """Return claims by subject, then attribute, at most `limit`.
+    """Return claims by subject, then attribute, at most `limit`; those of hidden memories are left
+    out, but for `node`.
 
     Args:
         conn: a snapshot.
@@ -97,8 +97,6 @@ def found(
         ended: those that no longer hold, and those of archived and superseded memories, too.
         now: what holds is what holds then.
         limit: how many at most.
-        hidden: memories that are not there for whoever asks: left out unless it is `node`, and they
-            supersede none.
     """
     rows = conn.execute(
         f"""
@@ -110,7 +108,7 @@ def found(
            AND (:ended OR (nodes.archived_ms IS NULL AND claims.valid_from_ms <= :now_ms
                 AND (claims.valid_until_ms IS NULL OR claims.valid_until_ms > :now_ms)
                 AND (:node IS NOT NULL
-                     OR claims.node NOT IN (SELECT value FROM json_each(:hidden)))
+                     OR claims.node NOT IN (SELECT id FROM temp.hidden))
                 AND NOT {given_way("claims.node")}))
          ORDER BY claims.subject, claims.attribute, claims.id
          LIMIT :limit
@@ -121,7 +119,6 @@ def found(
             "ended": int(ended),
             "now_ms": to_ms(now),
             "limit": limit,
-            "hidden": json_list(hidden),
         },
     )
     return list(map(_claim, rows))

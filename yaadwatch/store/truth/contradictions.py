@@ -1,7 +1,8 @@
 """Which current claims contradict something now; and what was decided about those that did.
 
-Only claims that hold now are looked at, of living memories in whose place no other stands. Words
-are never compared: without an equal subject and attribute there is no contradiction.
+Only claims that hold now are looked at, of living memories that are not hidden and in whose place
+no other stands. Words are never compared: without an equal subject and attribute there is no
+contradiction.
 """
 
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ from typing import Any, Final
 import apsw
 
 from yaadwatch.model.claims import EVIDENCE, LINK, Clash, Settled, Stated, Thing
-from yaadwatch.store.codec import from_ms, json_list, to_json, to_ms
+from yaadwatch.store.codec import from_ms, to_json, to_ms
 from yaadwatch.store.graph.supersession import given_way
 
 _HOLDS: Final = "(claims.valid_until_ms IS NULL OR claims.valid_until_ms > :now_ms)"
@@ -31,7 +32,7 @@ def _current(which: str = _HOLDS) -> str:
           FROM claims JOIN nodes ON nodes.id = claims.node
          WHERE {which} AND claims.valid_from_ms <= :now_ms
            AND nodes.archived_ms IS NULL
-           AND claims.node NOT IN (SELECT value FROM json_each(:hidden))
+           AND claims.node NOT IN (SELECT id FROM temp.hidden)
            AND NOT {given_way("claims.node")})
 """  # noqa: S608
 
@@ -66,18 +67,17 @@ def may_be_torn(conn: apsw.Connection, node: str) -> bool:
 
 
 def torn(
-    conn: apsw.Connection, *, now: datetime, hidden: Iterable[str] = (), node: str | None = None
+    conn: apsw.Connection, *, now: datetime, node: str | None = None
 ) -> dict[Thing, list[Stated]]:
     """Return what more than one value is claimed of, with all its claims by number.
 
     Args:
         conn: a snapshot.
         now: what holds is what holds then.
-        hidden: memories that are left out.
         node: only what this memory claims something of, and has no end; None for all.
     """
-    given = _given(now, hidden) | ({} if node is None else {"node": node})
-    rows = conn.execute(_TORN if node is None else _TORN_NEAR, given)
+    sql, given = (_TORN, {}) if node is None else (_TORN_NEAR, {"node": node})
+    rows = conn.execute(sql, {"now_ms": to_ms(now), **given})
     found: dict[Thing, list[Stated]] = {}
     for subject, attribute, place, claim, of, sense in rows:
         found.setdefault(Thing(subject, attribute, place), []).append(Stated(claim, of, sense))
@@ -120,9 +120,7 @@ def both_right(conn: apsw.Connection, ids: Iterable[int]) -> set[tuple[int, int]
     return {(min(pair), max(pair)) for pair in rows}
 
 
-def links(
-    conn: apsw.Connection, *, now: datetime, hidden: Iterable[str] = (), limit: int
-) -> list[Clash]:
+def links(conn: apsw.Connection, *, now: datetime, limit: int) -> list[Clash]:
     """Return claims whose relation has ended and was not begun again, at most `limit`."""
     rows = conn.execute(
         f"""
@@ -139,19 +137,12 @@ def links(
          ORDER BY current.id
          LIMIT :limit
         """,  # noqa: S608
-        _given(now, hidden) | {"limit": limit},
+        {"now_ms": to_ms(now), "limit": limit},
     )
     return [Clash(kind=LINK, claim=claim, at=from_ms(at_ms)) for claim, at_ms in rows]
 
 
-def evidence(
-    conn: apsw.Connection,
-    *,
-    now: datetime,
-    after: timedelta,
-    hidden: Iterable[str] = (),
-    limit: int,
-) -> list[Clash]:
+def evidence(conn: apsw.Connection, *, now: datetime, after: timedelta, limit: int) -> list[Clash]:
     """Return claims with evidence that is newer than their memory's confirmation, at most `limit`.
 
     Evidence is what the giver of a claim dated, and a living memory in whose place no other stands
@@ -162,11 +153,10 @@ def evidence(
         conn: a snapshot.
         now: what holds is what holds then.
         after: how much newer it must be.
-        hidden: memories that are left out.
         limit: how many at most; of each claim the newest evidence.
     """
     there = f"""
-        nodes.archived_ms IS NULL AND nodes.id NOT IN (SELECT value FROM json_each(:hidden))
+        nodes.archived_ms IS NULL AND nodes.id NOT IN (SELECT id FROM temp.hidden)
         AND NOT {given_way("nodes.id")}
     """  # noqa: S608
     rows = conn.execute(
@@ -201,7 +191,7 @@ def evidence(
          ORDER BY id
          LIMIT :limit
         """,  # noqa: S608
-        _given(now, hidden) | {"limit": limit, "after_ms": after // timedelta(milliseconds=1)},
+        {"now_ms": to_ms(now), "limit": limit, "after_ms": after // timedelta(milliseconds=1)},
     )
     return [
         Clash(kind=EVIDENCE, claim=claim, against=against, at=from_ms(at_ms))
@@ -246,10 +236,6 @@ def decided(conn: apsw.Connection, limit: int) -> list[Settled]:
         (limit,),
     )
     return list(map(_settled, rows))
-
-
-def _given(now: datetime, hidden: Iterable[str]) -> dict[str, int | str]:
-    return {"now_ms": to_ms(now), "hidden": json_list(hidden)}
 
 
 def _settled(row: tuple[Any, ...]) -> Settled:

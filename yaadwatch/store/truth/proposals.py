@@ -59,7 +59,7 @@ def waiting(conn: apsw.Connection, ids: Iterable[str] | None = None) -> dict[str
            AND NOT {given_way("proposals.node")}
          ORDER BY at_ms DESC, node
         """,  # noqa: S608
-        {"ids": None if ids is None else json_list(ids), "hidden": json_list([])},
+        {"ids": None if ids is None else json_list(ids)},
     )
     return {proposal.node: proposal for proposal in map(_proposal, rows)}
 

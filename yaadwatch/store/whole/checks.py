@@ -173,19 +173,11 @@ def left_in_index(conn: apsw.Connection) -> list[int]:
 
 
 def words(conn: apsw.Connection) -> dict[str, int]:
-    """Return every word of the full-text index, with how often it stands there.
-
-    The index may be of a connection that cannot write: what it takes is of the connection alone.
-    """
-    readonly = conn.pragma("query_only")
-    conn.pragma("query_only", 0)
-    try:
-        conn.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, nodes_fts, col)")
-        rows = conn.execute("SELECT term, col, cnt FROM temp.words")
-        found = {f"{col}\0{term}": count for term, col, count in rows}
-        conn.execute("DROP TABLE temp.words")
-    finally:
-        conn.pragma("query_only", readonly)
+    """Return every word of the full-text index, with how often it stands there."""
+    conn.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, nodes_fts, col)")
+    rows = conn.execute("SELECT term, col, cnt FROM temp.words")
+    found = {f"{col}\0{term}": count for term, col, count in rows}
+    conn.execute("DROP TABLE temp.words")
     return found
 
 

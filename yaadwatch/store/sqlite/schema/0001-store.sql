@@ -116,6 +116,7 @@ CREATE TABLE learned (
     at_ms     INTEGER NOT NULL,
     PRIMARY KEY (node, commit_id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX learned_by_commit ON learned (commit_id);
 
 -- A memory rests on uncommitted files of this work tree and branch. The row goes once a commit holds those files.
 CREATE TABLE provisional (
