@@ -19,7 +19,7 @@ LINES_MAX = 600
 MODULES_PER_FOLDER_MAX = 20
 TOP = {
     *(".ci", ".gitignore", ".pre-commit-hooks.yaml", "Makefile", "pyproject.toml"),
-    *("CHANGELOG.md", "LICENSE", "README.md", "docs", "service-units"),
+    *("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "docs", "service-units"),
     *("bridges", "yaadwatch", "tests"),
 }
 ASYNC_HOMES = ("yaadwatch/daemon/", "yaadwatch/servers/", "yaadwatch/client/")

@@ -11,17 +11,19 @@ from math import isfinite
 from typing import Final, NamedTuple, TypeVar, cast
 
 from yaadwatch.api.frames import kind_of
-from yaadwatch.api.messages.checks import check_folder
+from yaadwatch.api.limits import check_folder
+from yaadwatch.api.message import Message
 from yaadwatch.api.messages.wire import Hello
 from yaadwatch.api.operations import BY_NAME, Operation
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenEdge, GivenNode
 from yaadwatch.places import PROTOCOL
 
-Message = TypeVar("Message")
+Kind = TypeVar("Kind")
 
 _ENVELOPE: Final = dict.fromkeys(("jsonrpc", "id", "method", "params")).keys()
 _PROJECT: Final = "project"
+_Reader = Callable[[str, object], object]
 NESTED_MAX: Final = 100
 """So many objects and lists may stand in each other in what a caller says besides the words."""
 
@@ -31,7 +33,7 @@ class Request(NamedTuple):
 
     id: int | str
     operation: Operation
-    message: object
+    message: Message
     project: str | None
 
 
@@ -79,43 +81,47 @@ def request(frame: Mapping[str, object]) -> Request:
         raise YaadError(Code.BAD_REQUEST, f"The request was not done: {error}.") from None
 
 
-def message(kind: type[Message], given: Mapping[str, object]) -> Message:
-    """Return the dataclass `kind` made from `given`, where lists stand for tuples.
+def message(kind: type[Kind], given: Mapping[str, object]) -> Kind:
+    """Return the request or dataclass `kind` made from `given`, where lists stand for tuples.
 
     Raises:
         ValueError: a field is unknown, missing, of the wrong type or outside its limits.
     """
     known, needed = _form(kind)  # type: ignore[arg-type]
     if not given and not needed:
-        return cast("Message", _usual(kind))  # type: ignore[arg-type]
+        return cast("Kind", _usual(kind))  # type: ignore[arg-type]
     _refuse_unknown(given, known)
     if not all(map(given.__contains__, needed)):
         missing = [name for name in needed if name not in given]
         raise ValueError(f"{_listed(missing)} must be given")
-    read = {
-        known[name].name: _READERS[known[name].type](name, value) for name, value in given.items()
-    }
+    read = {known[name][0]: known[name][1](name, value) for name, value in given.items()}
     return kind(**read)
 
 
 @cache
-def _form(kind: type[object]) -> tuple[dict[str, Field[object]], tuple[str, ...]]:
-    """Return the fields of a dataclass by their names on the wire, and which must be given."""
+def _form(kind: type[object]) -> tuple[dict[str, tuple[str, _Reader]], tuple[str, ...]]:
+    """Return the fields by their names on the wire, each with its attribute and what reads it; and
+    those that must be given.
+    """
+    if issubclass(kind, Message):
+        found = [(one.name, one.type, one.is_needed) for one in kind.FIELDS.values()]
+    else:
+        rows: tuple[Field[object], ...] = fields(kind)  # type: ignore[arg-type]
+        found = [(one.name, one.type, one.default is MISSING) for one in rows]
     # A field called `from_` is `from` on the wire: that one is no name in Python.
-    known = {field.name.removesuffix("_"): field for field in fields(kind)}  # type: ignore[arg-type]
-    return known, tuple(name for name, field in known.items() if field.default is MISSING)
+    known = {name.removesuffix("_"): (name, _READERS[type_]) for name, type_, _ in found}
+    return known, tuple(name.removesuffix("_") for name, _, is_needed in found if is_needed)
 
 
 @cache
 def _usual(kind: type[object]) -> object:
-    """Return the dataclass `kind` with nothing given; it cannot be changed, so one is enough."""
+    """Return the request `kind` with nothing given; it cannot be changed, so one is enough."""
     return kind()
 
 
-def fields_of(message: object) -> dict[str, object]:
+def fields_of(message: Message) -> dict[str, object]:
     """Return the fields of a request by name, as a verb takes them."""
-    known, _ = _form(type(message))  # type: ignore[arg-type]
-    return {field.name: getattr(message, field.name) for field in known.values()}
+    return dict(vars(message))
 
 
 def nearest(name: str, known: Collection[str]) -> str | None:
@@ -308,7 +314,7 @@ _READERS: Final[dict[object, Callable[[str, object], object]]] = {
     int | None: _or_null(_number),
     float | None: _or_null(_real),
     dict[str, object] | None: _or_null(_object),
-    tuple[GivenNode, ...]: _each(GivenNode),
-    tuple[GivenEdge, ...]: _each(GivenEdge),
+    "tuple[GivenNode, ...]": _each(GivenNode),
+    "tuple[GivenEdge, ...]": _each(GivenEdge),
 }
 """How a value of each type that a message may have is read from JSON."""

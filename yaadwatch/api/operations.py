@@ -3,18 +3,8 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from yaadwatch.api.messages import (
-    files,
-    graph,
-    inout,
-    memories,
-    projects,
-    recall,
-    sessions,
-    truth,
-    vectors,
-    wire,
-)
+from yaadwatch.api.message import Message
+from yaadwatch.api.messages import files, graph, memories, sessions, store, truth, wire
 
 SOCKET: Final = frozenset({"socket"})
 BOTH: Final = frozenset({"socket", "cli"})
@@ -29,23 +19,23 @@ class Operation:
     """One row. `help` is a line for people; whoever serves the operation is found by its name."""
 
     name: str
-    request: type[object]
+    request: type[Message]
     kind: Literal["read", "write"]
     help: str
     wires: frozenset[str] = BOTH
 
 
-def _read(name: str, request: type[object], text: str, wires: frozenset[str] = BOTH) -> Operation:
+def _read(name: str, request: type[Message], text: str, wires: frozenset[str] = BOTH) -> Operation:
     return Operation(name=name, request=request, kind="read", help=text, wires=wires)
 
 
-def _write(name: str, request: type[object], text: str, wires: frozenset[str] = BOTH) -> Operation:
+def _write(name: str, request: type[Message], text: str, wires: frozenset[str] = BOTH) -> Operation:
     return Operation(name=name, request=request, kind="write", help=text, wires=wires)
 
 
 OPERATIONS: Final = (
     _write("remember", memories.Remember, "keep a statement, and what it is about", ALL),
-    _read("recall", recall.Recall, "find what is remembered about a question", ALL),
+    _read("recall", memories.Recall, "find what is remembered about a question", ALL),
     _read("context", memories.Context, "say what an agent should know before it starts", ALL),
     _read("show", memories.Show, "show one memory with its places, anchors and versions", WIDE),
     _write("forget", memories.Forget, "archive one memory", ALL),
@@ -104,9 +94,9 @@ OPERATIONS: Final = (
     _write("decide", truth.Decide, "approve, edit or dismiss such a note; for persons only"),
     _write("feedback", truth.Feedback, "judge a memory: approve, edit or discard it", WIDE),
     _write("check", memories.Check, "compare every memory of a project with its files now"),
-    _write("add", projects.Add, "watch a repository and read its agent files"),
-    _write("remove", projects.Remove, "stop watching a repository; its memories are kept"),
-    _read("projects", projects.Projects, "list the watched repositories"),
+    _write("add", files.Add, "watch a repository and read its agent files"),
+    _write("remove", files.Remove, "stop watching a repository; its memories are kept"),
+    _read("projects", files.Projects, "list the watched repositories"),
     _read("files", files.Files, "list the agent files, and the copies kept of them"),
     _read("files_diff", files.FilesDiff, "show what a sync of the agent files would change"),
     _write("files_sync", files.FilesSync, "bring agent files and memories together"),
@@ -116,19 +106,19 @@ OPERATIONS: Final = (
     _write("files_release", files.FilesRelease, "take our block out of an agent file"),
     _read("files_history", files.FilesHistory, "say what happened to an agent file"),
     _write("files_restore", files.FilesRestore, "bring a copy of an agent file back"),
-    _read("status", projects.Status, "say what runs, what is watched and what is wrong", ALL),
+    _read("status", files.Status, "say what runs, what is watched and what is wrong", ALL),
     _write("upkeep", memories.Upkeep, "archive what has faded, prune what was archived long ago"),
-    _read("export", inout.Export, "hand out what is in a store, a piece at a time", WIDE),
-    _write("import", inout.Import, "take in what was handed out, or comes from elsewhere"),
-    _read("imports", inout.Imports, "list what was imported"),
-    _read("verify", inout.Verify, "look for what is wrong in a store"),
-    _write("compact", inout.Compact, "write a store anew, without the room of what was deleted"),
-    _write("backup", inout.Backup, "make a dated copy of a store now"),
-    _read("embed_status", vectors.EmbedStatus, "say how questions are answered, and which models"),
-    _write("embed_enable", vectors.EmbedEnable, "have a model find memories by what they mean"),
-    _write("embed_disable", vectors.EmbedDisable, "answer questions by words alone"),
-    _write("embed_rebuild", vectors.EmbedRebuild, "make all vectors anew"),
-    _write("embed_rollback", vectors.EmbedRollback, "go back to the model before"),
+    _read("export", store.Export, "hand out what is in a store, a piece at a time", WIDE),
+    _write("import", store.Import, "take in what was handed out, or comes from elsewhere"),
+    _read("imports", store.Imports, "list what was imported"),
+    _read("verify", store.Verify, "look for what is wrong in a store"),
+    _write("compact", store.Compact, "write a store anew, without the room of what was deleted"),
+    _write("backup", store.Backup, "make a dated copy of a store now"),
+    _read("embed_status", store.EmbedStatus, "say how questions are answered, and which models"),
+    _write("embed_enable", store.EmbedEnable, "have a model find memories by what they mean"),
+    _write("embed_disable", store.EmbedDisable, "answer questions by words alone"),
+    _write("embed_rebuild", store.EmbedRebuild, "make all vectors anew"),
+    _write("embed_rollback", store.EmbedRollback, "go back to the model before"),
     Operation(
         name="subscribe",
         request=wire.Subscribe,

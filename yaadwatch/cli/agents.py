@@ -2,7 +2,8 @@
 
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser, whole_number
+from yaadwatch.api.messages.memories import Context
+from yaadwatch.cli.commands import asked, command, option
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count
 
@@ -11,96 +12,29 @@ if TYPE_CHECKING:
     from yaadwatch.client.connection import Client
 
 
-def add_context(commands: Commands) -> Parser:
-    """Add `context`."""
-    command = commands.add(
-        "context",
-        "show the brief that an agent gets when it starts",
-        context,
-        examples=[
-            ("yaadwatch context", "doubts, rules, open tasks"),
-            ("yaadwatch context --tokens 500 --json", "a shorter one, for scripts"),
-        ],
-        more="Doubts come first, then rules, then open tasks. What your agent files say\n"
-        "already is left out, unless it is in doubt. Agents get it by themselves once\n"
-        "you run: yaadwatch connect",
-    )
-    command.add_argument(
-        "--tokens",
-        metavar="N",
-        dest="tokens_max",
-        type=whole_number,
-        default=2000,
-        help="at most so many tokens (default: 2000)",
-    )
-    return command
-
-
-def add_hook(commands: Commands) -> Parser:
-    """Add `hook`."""
-    command = commands.add(
-        "hook",
-        "answer the hook of an agent",
-        hook,
-        examples=[
-            ("yaadwatch hook session-start --agent claude", "what Claude Code runs"),
-            ("echo {} | yaadwatch hook session-start --agent codex", "try it in this folder"),
-        ],
-        starts_daemon=False,
-        more="Agents run this by themselves; `yaadwatch connect` writes it into their\n"
-        "settings. It reads the agent's JSON from standard input, takes at most 150 ms\n"
-        "(2 s when a session starts), always exits with 0, and prints nothing when there\n"
-        "is nothing to say. When it stays silent and should not: ~/.yaad/log/hook.log has\n"
-        "the reason.",
-    )
-    command.add_argument(
-        "event",
-        metavar="EVENT",
-        help="session-start, prompt-submit, post-tool-use, session-end, subagent-start",
-    )
-    command.add_argument(
-        "--agent",
-        metavar="NAME",
-        default="",
-        help="claude, codex, gemini, cursor, copilot, opencode or cline",
-    )
-    return command
-
-
-def add_mcp(commands: Commands) -> Parser:
-    """Add `mcp`."""
-    command = commands.add(
-        "mcp",
-        "be an MCP server (Model Context Protocol) on standard input",
-        mcp,
-        examples=[
-            ("yaadwatch mcp", "what an agent starts"),
-            ("yaadwatch mcp --project ~/src/api", "for an agent in another folder"),
-        ],
-        starts_daemon=False,
-        more="Agents start this by themselves; `yaadwatch connect` writes it into their\n"
-        "settings. It passes everything on to the daemon, and starts the daemon when\n"
-        "none runs.",
-    )
-    command.add_argument(
-        "--agent",
-        metavar="NAME",
-        default="",
-        help="who asks (default: the name that the agent gives)",
-    )
-    return command
-
-
+@command(
+    "context",
+    "show the brief that an agent gets when it starts",
+    examples=[
+        ("yaadwatch context", "doubts, rules, open tasks"),
+        ("yaadwatch context --tokens 500 --json", "a shorter one, for scripts"),
+    ],
+    more="Doubts come first, then rules, then open tasks. What your agent files say\n"
+    "already is left out, unless it is in doubt. Agents get it by themselves once\n"
+    "you run: yaadwatch connect",
+    takes=Context,
+)
 def context(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print the brief."""
-    answer = client.call("context", tokens_max=args.tokens_max, chars_max=8 * args.tokens_max)
+    tokens = args.tokens_max or int(str(Context.FIELDS["tokens_max"].default))
+    answer = client.call("context", **asked(args, Context), chars_max=8 * tokens)
     if args.json:
         terminal.json(answer)
         return 0
     if not answer["brief"]:
         terminal.line(
             "Nothing to tell: no doubts, no rules but those in your agent files, no open tasks;"
-            f" or none of them fits into {count(args.tokens_max, 'token')}."
+            f" or none of them fits into {count(tokens, 'token')}."
         )
         return 0
     for line in str(answer["brief"]).splitlines():
@@ -117,6 +51,33 @@ def context(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
+@command(
+    "hook",
+    "answer the hook of an agent",
+    examples=[
+        ("yaadwatch hook session-start --agent claude", "what Claude Code runs"),
+        ("echo {} | yaadwatch hook session-start --agent codex", "try it in this folder"),
+    ],
+    more="Agents run this by themselves; `yaadwatch connect` writes it into their\n"
+    "settings. It reads the agent's JSON from standard input, takes at most 150 ms\n"
+    "(2 s when a session starts), always exits with 0, and prints nothing when there\n"
+    "is nothing to say. When it stays silent and should not: ~/.yaad/log/hook.log has\n"
+    "the reason.",
+    options=[
+        option(
+            "event",
+            metavar="EVENT",
+            help="session-start, prompt-submit, post-tool-use, session-end, subagent-start",
+        ),
+        option(
+            "--agent",
+            metavar="NAME",
+            default="",
+            help="claude, codex, gemini, cursor, copilot, opencode or cline",
+        ),
+    ],
+    starts_daemon=False,
+)
 def hook(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
     """Answer a hook; the process is its alone from here on."""
     from yaadwatch.client import hook as hooks
@@ -124,6 +85,26 @@ def hook(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa:
     hooks.main([args.event, "--agent", args.agent])
 
 
+@command(
+    "mcp",
+    "be an MCP server (Model Context Protocol) on standard input",
+    examples=[
+        ("yaadwatch mcp", "what an agent starts"),
+        ("yaadwatch mcp --project ~/src/api", "for an agent in another folder"),
+    ],
+    more="Agents start this by themselves; `yaadwatch connect` writes it into their\n"
+    "settings. It passes everything on to the daemon, and starts the daemon when\n"
+    "none runs.",
+    options=[
+        option(
+            "--agent",
+            metavar="NAME",
+            default="",
+            help="who asks (default: the name that the agent gives)",
+        )
+    ],
+    starts_daemon=False,
+)
 def mcp(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
     """Be the shim, until the agent is gone."""
     from yaadwatch.client import shim

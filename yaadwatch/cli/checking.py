@@ -4,8 +4,8 @@
 import os
 from argparse import Namespace
 
+from yaadwatch.cli.commands import command, option
 from yaadwatch.cli.doubts import COLOURS, now_at, tell_evidence
-from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count
 from yaadwatch.model.errors import Code, YaadError
@@ -22,41 +22,37 @@ BROKEN = 5
 _FORMATS = ("text", "json", "github")
 
 
-def add_check(commands: Commands) -> Parser:
-    """Add `check`."""
-    command = commands.add(
-        "check",
-        "fail when a change makes a rule of your agent files false",
-        check,
-        examples=[
-            ("yaadwatch check", "your branch, with what is not committed"),
-            ("yaadwatch check --staged", "in a pre-commit hook"),
-            ("yaadwatch check --base origin/main", "in CI, for a pull request"),
-        ],
-        starts_daemon=False,
-        more="Needs no daemon and stores nothing. A rule that the change itself adds or\n"
-        "rewords is not judged: to settle a finding, change the code or reword the rule.\n"
-        "Without --base, the change begins where HEAD left its upstream or the default\n"
-        "branch of origin, else at the commit before HEAD; with --staged, at HEAD.\n"
-        "\n"
-        "Exit status: 0 all rules hold, 1 a rule may be false, 2 wrong usage, 5 could\n"
-        "not be checked.",
-    )
-    command.add_argument(
-        "--base",
-        metavar="REV",
-        help="the change begins where REV and HEAD parted (their merge base)",
-    )
-    command.add_argument(
-        "--staged", action="store_true", help="judge what is staged instead of the work tree"
-    )
-    command.add_argument(
-        "--format", choices=_FORMATS, default="text", help="text, json or github (annotations)"
-    )
-    command.set_defaults(exit_on_error=BROKEN)
-    return command
-
-
+@command(
+    "check",
+    "fail when a change makes a rule of your agent files false",
+    examples=[
+        ("yaadwatch check", "your branch, with what is not committed"),
+        ("yaadwatch check --staged", "in a pre-commit hook"),
+        ("yaadwatch check --base origin/main", "in CI, for a pull request"),
+    ],
+    more="Needs no daemon and stores nothing. A rule that the change itself adds or\n"
+    "rewords is not judged: to settle a finding, change the code or reword the rule.\n"
+    "Without --base, the change begins where HEAD left its upstream or the default\n"
+    "branch of origin, else at the commit before HEAD; with --staged, at HEAD.\n"
+    "\n"
+    "Exit status: 0 all rules hold, 1 a rule may be false, 2 wrong usage, 5 could\n"
+    "not be checked.",
+    options=[
+        option(
+            "--base",
+            metavar="REV",
+            help="the change begins where REV and HEAD parted (their merge base)",
+        ),
+        option(
+            "--staged", action="store_true", help="judge what is staged instead of the work tree"
+        ),
+        option(
+            "--format", choices=_FORMATS, default="text", help="text, json or github (annotations)"
+        ),
+    ],
+    starts_daemon=False,
+    exit_on_error=BROKEN,
+)
 def check(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
     """Print the rules that a change makes false, each with its place, its reason and its mend."""
     from pathlib import Path

@@ -2,7 +2,8 @@
 
 from argparse import Namespace, _SubParsersAction
 
-from yaadwatch.cli.parsing import Commands, Parser, whole_parser
+from yaadwatch.cli.commands import command, option
+from yaadwatch.cli.parsing import Parser, whole_parser
 from yaadwatch.cli.terminal import Terminal
 from yaadwatch.model.errors import Code, YaadError
 
@@ -11,27 +12,6 @@ if TYPE_CHECKING:
     from yaadwatch.client.connection import Client
 
 SHELLS = ("bash", "zsh", "fish", "tcsh")
-
-
-def add_completion(commands: Commands) -> Parser:
-    """Add `completion`."""
-    command = commands.add(
-        "completion",
-        "print the completion script for a shell",
-        completion,
-        examples=[
-            ('eval "$(yaadwatch completion bash)"', "in ~/.bashrc"),
-            ("yaadwatch completion zsh > ~/.zfunc/_yaadwatch", "for zsh"),
-            ("yaadwatch completion fish | source", "in ~/.config/fish/config.fish"),
-        ],
-        starts_daemon=False,
-        more="The package shtab makes it, which comes with 'yaadwatch[completion]':\n"
-        "uv tool install 'yaadwatch[completion]', or pipx install --force with that.",
-    )
-    command.add_argument(
-        "shell", metavar="SHELL", choices=SHELLS, help=f"{', '.join(SHELLS[:-1])} or {SHELLS[-1]}"
-    )
-    return command
 
 
 def _offering(parser: Parser) -> Parser:
@@ -46,12 +26,32 @@ def _offering(parser: Parser) -> Parser:
         ("config", "words"): keys(),
     }
     (commands,) = [one for one in parser._actions if isinstance(one, _SubParsersAction)]
-    for name, command in commands.choices.items():
-        for argument in command._actions:
+    for name, parser_ in commands.choices.items():
+        for argument in parser_._actions:
             argument.choices = offered.get((name, argument.dest), argument.choices)
     return parser
 
 
+@command(
+    "completion",
+    "print the completion script for a shell",
+    examples=[
+        ('eval "$(yaadwatch completion bash)"', "in ~/.bashrc"),
+        ("yaadwatch completion zsh > ~/.zfunc/_yaadwatch", "for zsh"),
+        ("yaadwatch completion fish | source", "in ~/.config/fish/config.fish"),
+    ],
+    more="The package shtab makes it, which comes with 'yaadwatch[completion]':\n"
+    "uv tool install 'yaadwatch[completion]', or pipx install --force with that.",
+    options=[
+        option(
+            "shell",
+            metavar="SHELL",
+            choices=SHELLS,
+            help=f"{', '.join(SHELLS[:-1])} or {SHELLS[-1]}",
+        )
+    ],
+    starts_daemon=False,
+)
 def completion(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
     """Print the script for a shell.
 

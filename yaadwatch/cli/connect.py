@@ -4,7 +4,7 @@
 import os
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.commands import command, option
 from yaadwatch.cli.terminal import Terminal, styled
 
 TYPE_CHECKING = False
@@ -32,61 +32,38 @@ _SKILL_STATES = _STATES | {
 _CHANGES = {"created": "created", "changed": "edited", "removed": "removed", "same": "as it was"}
 
 
-def add_connect(commands: Commands) -> Parser:
-    """Add `connect`."""
-    command = commands.add(
-        "connect",
-        "connect your coding agents: MCP server and hooks",
-        connect,
-        examples=[
-            ("yaadwatch connect", "every agent that you use"),
-            ("yaadwatch connect claude --dry-run", "show what would be written, as a diff"),
-            ("yaadwatch connect --project-level", "for this repository only"),
-            ("yaadwatch disconnect", "undo it"),
-        ],
-        starts_daemon=False,
-        more="Adds the MCP server and the hooks to the settings of each agent. Everything\n"
-        "else in those files stays as it is, comments and indentation too; a copy is\n"
-        "kept. Running it again changes nothing.\n"
-        "To see what agents get: yaadwatch context",
-    )
-    _add_arguments(command)
-    return command
-
-
-def add_disconnect(commands: Commands) -> Parser:
-    """Add `disconnect`."""
-    command = commands.add(
-        "disconnect",
-        "remove yaadwatch from your agents' settings",
-        disconnect,
-        examples=[
-            ("yaadwatch disconnect", "every agent"),
-            ("yaadwatch disconnect codex --dry-run", "show what would be removed, as a diff"),
-        ],
-        starts_daemon=False,
-        more="Removes what `connect` wrote and nothing else. A file that nobody has edited in\n"
-        "the meantime is then byte for byte what it was before.",
-    )
-    _add_arguments(command)
-    return command
-
-
-def _add_arguments(command: Parser) -> None:
-    command.add_argument(
+_OPTIONS = (
+    option(
         "agents",
         metavar="AGENT",
         nargs="*",
         help="claude, codex, gemini, ... (default: all that you use)",
-    )
-    command.add_argument(
+    ),
+    option(
         "--project-level",
         action="store_true",
         help="in the files of this repository instead of your home folder",
-    )
-    command.add_argument("--dry-run", action="store_true", help="write nothing; show a diff")
+    ),
+    option("--dry-run", action="store_true", help="write nothing; show a diff"),
+)
 
 
+@command(
+    "connect",
+    "connect your coding agents: MCP server and hooks",
+    examples=[
+        ("yaadwatch connect", "every agent that you use"),
+        ("yaadwatch connect claude --dry-run", "show what would be written, as a diff"),
+        ("yaadwatch connect --project-level", "for this repository only"),
+        ("yaadwatch disconnect", "undo it"),
+    ],
+    more="Adds the MCP server and the hooks to the settings of each agent. Everything\n"
+    "else in those files stays as it is, comments and indentation too; a copy is\n"
+    "kept. Running it again changes nothing.\n"
+    "To see what agents get: yaadwatch context",
+    options=_OPTIONS,
+    starts_daemon=False,
+)
 def connect(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
     """Connect agents, and say what was written and what is left to do."""
     from yaadwatch.connecting import verbs
@@ -96,6 +73,18 @@ def connect(args: Namespace, client: "Client", terminal: Terminal) -> int:  # no
     return tell(answer, terminal, as_json=args.json, undo=" ".join(undo))
 
 
+@command(
+    "disconnect",
+    "remove yaadwatch from your agents' settings",
+    examples=[
+        ("yaadwatch disconnect", "every agent"),
+        ("yaadwatch disconnect codex --dry-run", "show what would be removed, as a diff"),
+    ],
+    more="Removes what `connect` wrote and nothing else. A file that nobody has edited in\n"
+    "the meantime is then byte for byte what it was before.",
+    options=_OPTIONS,
+    starts_daemon=False,
+)
 def disconnect(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
     """Disconnect agents, and say what was taken out."""
     from yaadwatch.connecting import verbs

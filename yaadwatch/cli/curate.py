@@ -1,9 +1,9 @@
 """Commands about memories that are named: confirm, forget, restore, pin, unpin, tag."""
 
 from argparse import Namespace
-from collections.abc import Sequence
 
-from yaadwatch.cli.parsing import Commands, Parser, whole_number
+from yaadwatch.api.messages.memories import Confirm, Forget, Pin, Restore, Tag, Unpin
+from yaadwatch.cli.commands import asked, command, option
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.truth import contradicted
 from yaadwatch.cli.words import count, folder, listed, place, short, worded
@@ -14,143 +14,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from yaadwatch.cli.parsing import Run
     from yaadwatch.client.connection import Client
 
 _ID = "its id or key; a unique beginning or end of the id is enough"
 
 
-def add_confirm(commands: Commands) -> Parser:
-    """Add `confirm`."""
-    command = _about_some(
-        commands,
-        "confirm",
-        "say that memories are still true; their flags are cleared",
-        confirm,
-        examples=[
-            ("yaadwatch confirm 5c01f2e4", "one that `yaadwatch stale` listed"),
-            ("yaadwatch confirm 5c01f2e4 7d3e8a11", "several at once"),
-            ("yaadwatch confirm 5c01f2e4 --json", "for scripts"),
-        ],
-        more="From then on they rest on the files as they are now, and count as new. When a\n"
-        "file or definition that one names is not there, or a value is another one, you\n"
-        "are asked first. Not true any more: yaadwatch edit ID, or yaadwatch forget ID",
-    )
-    command.add_argument(
-        "--yes", action="store_true", help="also what names something that is not there"
-    )
-    return command
-
-
-def add_forget(commands: Commands) -> Parser:
-    """Add `forget`."""
-    command = _about_some(
-        commands,
-        "forget",
-        "archive memories, or erase them for good",
-        forget,
-        examples=[
-            ("yaadwatch forget 5c01f2e4", "no longer recalled"),
-            ("yaadwatch forget 5c01f2e4 7d3e8a11", "several at once"),
-            ('yaadwatch forget 5c01f2e4 --reason "we use authlib now"', "with the reason"),
-            ("yaadwatch forget --erase 5c01f2e4", "leave no trace"),
-        ],
-        more="An archived memory can be restored: yaadwatch restore ID\n"
-        "An erased one cannot. It also goes from history, index, logs, our copies of\n"
-        "agent files and our backups. Git keeps what you committed; revoke a leaked\n"
-        "secret.",
-    )
-    how = command.add_mutually_exclusive_group()
-    how.add_argument("--reason", metavar="TEXT", default="", help="why; kept with the memory")
-    how.add_argument("--erase", action="store_true", help="leave nothing but its id and the date")
-    return command
-
-
-def add_restore(commands: Commands) -> Parser:
-    """Add `restore`."""
-    command = _about_some(
-        commands,
-        "restore",
-        "bring back archived memories, or an older version of one",
-        restore,
-        examples=[
-            ("yaadwatch restore 5c01f2e4", "undo a `forget`"),
-            ("yaadwatch restore 5c01f2e4 --version 2", "go back to what it said then"),
-            ("yaadwatch restore 5c01f2e4 --json", "for scripts"),
-        ],
-        more="The versions of a memory: yaadwatch history ID",
-    )
-    command.add_argument(
-        "--version",
-        metavar="N",
-        dest="number",
-        type=whole_number,
-        help="make a new version with the text, kind and tier of this one",
-    )
-    return command
-
-
-def add_pin(commands: Commands) -> Parser:
-    """Add `pin`."""
-    return _about_some(
-        commands,
-        "pin",
-        "keep memories from fading with age",
-        pin,
-        examples=[
-            ("yaadwatch pin 5c01f2e4", "it never fades"),
-            ("yaadwatch pin 5c01f2e4 --json", "for scripts"),
-        ],
-        more="A pinned memory is never archived for its age, and counts as confirmed by a\n"
-        "person: it may be written into agent files. Undo: yaadwatch unpin ID",
-    )
-
-
-def add_unpin(commands: Commands) -> Parser:
-    """Add `unpin`."""
-    return _about_some(
-        commands,
-        "unpin",
-        "let pinned memories fade again",
-        unpin,
-        examples=[
-            ("yaadwatch unpin 5c01f2e4", "undo a `pin`"),
-            ("yaadwatch unpin 5c01f2e4 --json", "for scripts"),
-        ],
-    )
-
-
-def add_tag(commands: Commands) -> Parser:
-    """Add `tag`."""
-    command = _about_one(
-        commands,
-        "tag",
-        "add tags to a memory, or remove them",
-        tag,
-        examples=[
-            ("yaadwatch tag 5c01f2e4 --add auth --add security", "add two"),
-            ("yaadwatch tag 5c01f2e4 --remove auth --json", "remove one, for scripts"),
-        ],
-        more="A tag is one more word that finds the memory: yaadwatch recall WORDS --tag auth",
-    )
-    for option, what in (("--add", "add this tag"), ("--remove", "remove this tag")):
-        command.add_argument(
-            option,
-            metavar="TAG",
-            action="append",
-            default=[],
-            help=f"{what}; may be repeated",
-        )
-    command.add_argument(
-        "--version",
-        metavar="N",
-        dest="expected_version",
-        type=whole_number,
-        help="only if it is still at this version (see `yaadwatch show ID`)",
-    )
-    return command
-
-
+@command(
+    "confirm",
+    "say that memories are still true; their flags are cleared",
+    examples=[
+        ("yaadwatch confirm 5c01f2e4", "one that `yaadwatch stale` listed"),
+        ("yaadwatch confirm 5c01f2e4 7d3e8a11", "several at once"),
+        ("yaadwatch confirm 5c01f2e4 --json", "for scripts"),
+    ],
+    more="From then on they rest on the files as they are now, and count as new. When a\n"
+    "file or definition that one names is not there, or a value is another one, you\n"
+    "are asked first. Not true any more: yaadwatch edit ID, or yaadwatch forget ID",
+    takes=Confirm,
+)
 def confirm(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Say that memories still hold."""
     return _each(
@@ -165,7 +46,7 @@ def _confirmed(one: str, args: Namespace, client: "Client", terminal: Terminal) 
     Raises:
         YaadError: refused, when nobody is there to ask, or the answer is no.
     """
-    if args.yes:
+    if args.anyway:
         return client.call("confirm", id=one, anyway=True)
     try:
         return client.call("confirm", id=one)
@@ -179,15 +60,38 @@ def _confirmed(one: str, args: Namespace, client: "Client", terminal: Terminal) 
     return client.call("confirm", id=one, anyway=True)
 
 
+@command(
+    "forget",
+    "archive memories, or erase them for good",
+    examples=[
+        ("yaadwatch forget 5c01f2e4", "no longer recalled"),
+        ("yaadwatch forget 5c01f2e4 7d3e8a11", "several at once"),
+        ('yaadwatch forget 5c01f2e4 --reason "we use authlib now"', "with the reason"),
+        ("yaadwatch forget --erase 5c01f2e4", "leave no trace"),
+    ],
+    more="An archived memory can be restored: yaadwatch restore ID\n"
+    "An erased one cannot. It also goes from history, index, logs, our copies of\n"
+    "agent files and our backups. Git keeps what you committed; revoke a leaked\n"
+    "secret.",
+    takes=Forget,
+    options=[
+        option(
+            "--erase",
+            action="store_true",
+            help="leave nothing but its id and the date",
+            one_of="how",
+        )
+    ],
+)
 def forget(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Archive memories; print what they said, so a slip is noticed at once."""
     if args.erase:
         return _each(args, lambda one: _erased(client.call("erase", id=one), args, terminal))
-    why = args.reason
+    asks = asked(args, Forget)
     return _each(
         args,
         lambda one: _told(
-            client.call("forget", id=one, reason=why),
+            client.call("forget", **asks | {"id": one}),
             "Forgot",
             args,
             terminal,
@@ -196,10 +100,21 @@ def forget(args: Namespace, client: "Client", terminal: Terminal) -> int:
     )
 
 
+@command(
+    "restore",
+    "bring back archived memories, or an older version of one",
+    examples=[
+        ("yaadwatch restore 5c01f2e4", "undo a `forget`"),
+        ("yaadwatch restore 5c01f2e4 --version 2", "go back to what it said then"),
+        ("yaadwatch restore 5c01f2e4 --json", "for scripts"),
+    ],
+    more="The versions of a memory: yaadwatch history ID",
+    takes=Restore,
+)
 def restore(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Bring archived memories back, or an older version of one."""
-    version = {} if args.number is None else {"version": args.number}
-    if version and len(args.ids) > 1:
+    asks = asked(args, Restore)
+    if "version" in asks and len(args.id) > 1:
         raise YaadError(
             Code.BAD_REQUEST,
             "--version says which version of one memory; nothing was restored.",
@@ -208,15 +123,28 @@ def restore(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return _each(
         args,
         lambda one: _told(
-            client.call("restore", id=one, **version),
+            client.call("restore", **asks | {"id": one}),
             "Restored",
             args,
             terminal,
-            already="Nothing to restore, it says so:" if version else "Was not forgotten:",
+            already="Nothing to restore, it says so:"
+            if "version" in asks
+            else "Was not forgotten:",
         ),
     )
 
 
+@command(
+    "pin",
+    "keep memories from fading with age",
+    examples=[
+        ("yaadwatch pin 5c01f2e4", "it never fades"),
+        ("yaadwatch pin 5c01f2e4 --json", "for scripts"),
+    ],
+    more="A pinned memory is never archived for its age, and counts as confirmed by a\n"
+    "person: it may be written into agent files. Undo: yaadwatch unpin ID",
+    takes=Pin,
+)
 def pin(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Keep memories from ageing."""
     already = "Was pinned already:"
@@ -226,6 +154,15 @@ def pin(args: Namespace, client: "Client", terminal: Terminal) -> int:
     )
 
 
+@command(
+    "unpin",
+    "let pinned memories fade again",
+    examples=[
+        ("yaadwatch unpin 5c01f2e4", "undo a `pin`"),
+        ("yaadwatch unpin 5c01f2e4 --json", "for scripts"),
+    ],
+    takes=Unpin,
+)
 def unpin(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Let pinned memories age again."""
     already = "Was not pinned:"
@@ -243,7 +180,7 @@ def _each(args: Namespace, act: "Callable[[str], None]") -> int:
     Raises:
         YaadError: what failed, and with which; the code is that of the first.
     """
-    ids = dict.fromkeys(args.ids)
+    ids = dict.fromkeys(args.id)
     failed: list[tuple[str, YaadError]] = []
     for one in ids:
         try:
@@ -283,6 +220,16 @@ def _erased(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> No
         terminal.line(styled(f"It still stands in {folder(path)}", "red"))
 
 
+@command(
+    "tag",
+    "add tags to a memory, or remove them",
+    examples=[
+        ("yaadwatch tag 5c01f2e4 --add auth --add security", "add two"),
+        ("yaadwatch tag 5c01f2e4 --remove auth --json", "remove one, for scripts"),
+    ],
+    more="A tag is one more word that finds the memory: yaadwatch recall WORDS --tag auth",
+    takes=Tag,
+)
 def tag(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Put tags on a memory and take others off; print those it has now.
 
@@ -295,13 +242,7 @@ def tag(args: Namespace, client: "Client", terminal: Terminal) -> int:
             "Say which tags; nothing was changed.",
             hint="yaadwatch tag ID --add TAG, or --remove TAG",
         )
-    answer = client.call(
-        "tag",
-        id=args.id,
-        add=args.add,
-        remove=args.remove,
-        expected_version=args.expected_version,
-    )
+    answer = client.call("tag", **asked(args, Tag))
     if args.json:
         terminal.json(answer)
         return 0
@@ -313,34 +254,6 @@ def tag(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")
     return 0
-
-
-def _about_one(
-    commands: Commands,
-    name: str,
-    text: str,
-    run: "Run",
-    *,
-    examples: Sequence[tuple[str, str]],
-    more: str = "",
-) -> Parser:
-    command = commands.add(name, text, run, examples=examples, more=more)
-    command.add_argument("id", metavar="ID", help=_ID)
-    return command
-
-
-def _about_some(
-    commands: Commands,
-    name: str,
-    text: str,
-    run: "Run",
-    *,
-    examples: Sequence[tuple[str, str]],
-    more: str = "",
-) -> Parser:
-    command = commands.add(name, text, run, examples=examples, more=more)
-    command.add_argument("ids", metavar="ID", nargs="+", help=_ID)
-    return command
 
 
 def _told(

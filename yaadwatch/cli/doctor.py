@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.commands import command
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count
 from yaadwatch.model.errors import Code, YaadError
@@ -24,28 +24,22 @@ _STATES = {
 }
 
 
-def add_doctor(commands: Commands) -> Parser:
-    """Add `doctor`."""
-    command = commands.add(
-        "doctor",
-        "find out what is wrong, with the command that fixes it",
-        doctor,
-        examples=[
-            ("yaadwatch doctor", "when something does not work"),
-            ("yaadwatch doctor --json", "for scripts"),
-        ],
-        starts_daemon=False,
-        more="Looks at the home folder, disk space, settings, git, stores, daemon, service,\n"
-        "hooks, logs and agents. Works without a daemon and with a damaged store; starts\n"
-        "nothing, writes nothing.\n"
-        "\n"
-        "Exit status: 0 nothing is wrong (there may be something left for you to do), 1\n"
-        "something is wrong, 5 could not be found out.",
-    )
-    command.set_defaults(exit_on_error=BROKEN)
-    return command
-
-
+@command(
+    "doctor",
+    "find out what is wrong, with the command that fixes it",
+    examples=[
+        ("yaadwatch doctor", "when something does not work"),
+        ("yaadwatch doctor --json", "for scripts"),
+    ],
+    more="Looks at the home folder, disk space, settings, git, stores, daemon, service,\n"
+    "hooks, logs and agents. Works without a daemon and with a damaged store; starts\n"
+    "nothing, writes nothing.\n"
+    "\n"
+    "Exit status: 0 nothing is wrong (there may be something left for you to do), 1\n"
+    "something is wrong, 5 could not be found out.",
+    starts_daemon=False,
+    exit_on_error=BROKEN,
+)
 def doctor(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print what is wrong on this machine, each with what mends it."""
     from yaadwatch.doctor import gathering

@@ -2,7 +2,8 @@
 
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.api.messages.memories import Stale
+from yaadwatch.cli.commands import asked, command, option
 from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
 from yaadwatch.cli.words import ago, count, short, worded
 
@@ -21,41 +22,32 @@ PLACES_MAX = 3
 COLOURS = {"gone": "red", "changed": "red", "moved": "yellow"}
 
 
-def add_stale(commands: Commands) -> Parser:
-    """Add `stale`."""
-    command = commands.add(
-        "stale",
-        "list the memories that may no longer be true",
-        stale,
-        examples=[
-            ("yaadwatch stale", "check what changed, then list what is flagged"),
-            ("yaadwatch stale --all --json", "with weaker flags, for scripts"),
-        ],
-        more='Each one comes with the reason, the commits behind it (or "uncommitted"), and\n'
-        "the commands that settle it: confirm, edit, reanchor or forget. When the change\n"
-        "is reverted, the flag clears by itself.",
-    )
-    command.add_argument(
-        "--all", action="store_true", help="also weaker flags and superseded memories"
-    )
-    command.add_argument(
-        "--all-branches",
-        action="store_true",
-        help="also memories from branches that are not merged here",
-    )
-    how = command.add_mutually_exclusive_group()
-    how.add_argument(
-        "--check", action="store_true", help="check every memory first, changed or not"
-    )
-    how.add_argument("--no-check", action="store_true", help="print what the last check found")
-    return command
-
-
+@command(
+    "stale",
+    "list the memories that may no longer be true",
+    examples=[
+        ("yaadwatch stale", "check what changed, then list what is flagged"),
+        ("yaadwatch stale --all --json", "with weaker flags, for scripts"),
+    ],
+    more='Each one comes with the reason, the commits behind it (or "uncommitted"), and\n'
+    "the commands that settle it: confirm, edit, reanchor or forget. When the change\n"
+    "is reverted, the flag clears by itself.",
+    takes=Stale,
+    options=[
+        option(
+            "--check",
+            dest="check_all",
+            action="store_true",
+            help="check every memory first, changed or not",
+            one_of="how",
+        )
+    ],
+)
 def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print each doubt with its evidence and the commands that settle it."""
-    checked = client.call("check") if args.check else None
-    more = {"all_branches": True} if args.all_branches else {}
-    answer = client.call("stale", all=args.all, check=not (args.check or args.no_check), **more)
+    checked = client.call("check") if args.check_all else None
+    known = {"check": False} if args.check_all else {}
+    answer = client.call("stale", **asked(args, Stale) | known)
     if args.json:
         terminal.json(answer if checked is None else answer | {"check": checked})
         return 0

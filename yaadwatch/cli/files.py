@@ -5,10 +5,11 @@ import os
 import shlex
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser, whole_number
+from yaadwatch.api.messages.files import FilesAdopt, FilesRestore, FilesShare, FilesSync
+from yaadwatch.cli.commands import asked, command, option
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count
-from yaadwatch.model.agent_files import INLINE, MODES
+from yaadwatch.model.agent_files import INLINE
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
 
@@ -21,65 +22,48 @@ if TYPE_CHECKING:
 ACTIONS = ("list", "diff", "sync", "history", "share", "adopt", "release", "restore")
 
 
-def add_files(commands: Commands) -> Parser:
-    """Add `files`."""
-    command = commands.add(
-        "files",
-        "see which agent files are read and written, and change that",
-        files,
-        examples=[
-            ("yaadwatch files", "which files there are, and their state"),
-            ("yaadwatch files diff", "what a sync would change"),
-            ("yaadwatch files --statements", "what they state, and which of it travels"),
-            ("yaadwatch files share CLAUDE.md", "send what it states to the other agents"),
-            ("yaadwatch files adopt CLAUDE.md", "write the rules into a block in it"),
-            ("yaadwatch files release CLAUDE.md", "take our block out, byte for byte"),
-            ("yaadwatch files history CLAUDE.md", "what was read from it and written to it"),
-            ("yaadwatch files restore CLAUDE.md", "as it was before our last write"),
-        ],
-        more="A bullet that you type into an agent file becomes a memory. Memories that are\n"
-        "rules are written to the other agent files: into a block of ours (inline), or\n"
-        "into a file of ours that git ignores (private).\n"
-        'A file that says "paused" needs you: the reason is beside it.',
-    )
-    command.add_argument(
-        "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
-    )
-    command.add_argument(
-        "what",
-        metavar="DIR|FILE",
-        nargs="?",
-        help="a folder in the repository (for list, diff, sync), or an agent file",
-    )
-    command.add_argument(
-        "ids", metavar="ID", nargs="*", help="for share: these memories only (default: all of FILE)"
-    )
-    command.add_argument("--undo", action="store_true", help="for share: take it back")
-    command.add_argument(
-        "--statements",
-        action="store_true",
-        help="for list: what the files, or FILE, state; which of it travels, and why the rest does"
-        " not",
-    )
-    command.add_argument(
-        "--mode", choices=MODES, default=INLINE, help="for adopt (default: inline)"
-    )
-    command.add_argument(
-        "--accept-deletions",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="for sync: the rules missing from FILE were deleted on purpose; may be repeated",
-    )
-    command.add_argument(
-        "--snapshot",
-        metavar="N",
-        type=whole_number,
-        help="for restore: which copy (default: the newest; `yaadwatch files` lists them)",
-    )
-    return command
-
-
+@command(
+    "files",
+    "see which agent files are read and written, and change that",
+    examples=[
+        ("yaadwatch files", "which files there are, and their state"),
+        ("yaadwatch files diff", "what a sync would change"),
+        ("yaadwatch files --statements", "what they state, and which of it travels"),
+        ("yaadwatch files share CLAUDE.md", "send what it states to the other agents"),
+        ("yaadwatch files adopt CLAUDE.md", "write the rules into a block in it"),
+        ("yaadwatch files release CLAUDE.md", "take our block out, byte for byte"),
+        ("yaadwatch files history CLAUDE.md", "what was read from it and written to it"),
+        ("yaadwatch files restore CLAUDE.md", "as it was before our last write"),
+    ],
+    more="A bullet that you type into an agent file becomes a memory. Memories that are\n"
+    "rules are written to the other agent files: into a block of ours (inline), or\n"
+    "into a file of ours that git ignores (private).\n"
+    'A file that says "paused" needs you: the reason is beside it.',
+    takes=(FilesAdopt, FilesShare, FilesSync, FilesRestore),
+    options=[
+        option(
+            "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
+        ),
+        option(
+            "what",
+            metavar="DIR|FILE",
+            nargs="?",
+            help="a folder in the repository (for list, diff, sync), or an agent file",
+        ),
+        option(
+            "ids",
+            metavar="ID",
+            nargs="*",
+            help="for share: these memories only (default: all of FILE)",
+        ),
+        option(
+            "--statements",
+            action="store_true",
+            help="for list: what the files, or FILE, state; which of it travels, and why the rest"
+            " does not",
+        ),
+    ],
+)
 def files(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Do what was asked about agent files, and print how they are then."""
     answer = _ask(args, client)
@@ -99,7 +83,7 @@ def files(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(f"To write to it again: yaadwatch files adopt {shlex.quote(answer['path'])}")
     else:
         _tell_files(answer, terminal)
-        if args.action == "adopt" and answer.get("wrote") and args.mode == INLINE:
+        if args.action == "adopt" and answer.get("wrote") and args.mode in (None, INLINE):
             named = shlex.join(answer["wrote"])
             terminal.line(f"If git tracks them, commit this: git commit {named}")
     return 0 if answer.get("settled", True) else 1
@@ -118,13 +102,13 @@ def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
         is_file = bool(about) and (os.path.lexists(about) or "." in about or "/" in about)
         ids = args.ids if is_file or not about else [about, *args.ids]
         path = about if is_file else None
-        return client.call(operation, path=path, ids=ids, undo=args.undo)
+        return client.call(operation, path=path, ids=ids, **asked(args, FilesShare))
     if args.statements:
         if about and os.path.isdir(about):
             return client.call("files_statements", project=os.path.abspath(about))
         return client.call("files_statements", path=about)
     if args.action in {"adopt", "release"}:
-        given = {"mode": args.mode} if args.action == "adopt" else {}
+        given = asked(args, FilesAdopt) if args.action == "adopt" else {}
         if about and os.path.isdir(about):
             return client.call(operation, project=os.path.abspath(about), **given)
         return client.call(operation, path=about, **given)
@@ -137,10 +121,10 @@ def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
     if args.action == "history":
         return client.call(operation, path=about)
     if args.action == "restore":
-        return client.call(operation, path=about, snapshot=args.snapshot)
+        return client.call(operation, path=about, **asked(args, FilesRestore))
     where = {"project": os.path.abspath(about)} if about else {}
     if args.action == "sync":
-        return client.call(operation, accept_deletions=args.accept_deletions, **where)
+        return client.call(operation, **asked(args, FilesSync), **where)
     return client.call(operation, **where)
 
 

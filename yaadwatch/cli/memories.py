@@ -1,8 +1,9 @@
 """Commands that put memories in and show one: remember, show."""
 
-from argparse import ArgumentTypeError, Namespace
+from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser, utf8_text, whole_number
+from yaadwatch.api.messages.memories import Remember, Show
+from yaadwatch.cli.commands import asked, command
 from yaadwatch.cli.terminal import Terminal, read_whole, styled
 from yaadwatch.cli.truth import contradicted
 from yaadwatch.cli.words import (
@@ -37,139 +38,25 @@ _UNDO_CHARS_MAX = 300
 """A longer text is no command line; its version is shown by `yaadwatch show`."""
 
 
-def add_remember(commands: Commands) -> Parser:
-    """Add `remember`."""
-    command = commands.add(
-        "remember",
-        "keep a statement, and tie it to the code it is about",
-        remember,
-        examples=[
-            ('yaadwatch remember "Sign tokens with jose, in src/auth.ts"', "a decision"),
-            ("git log -1 --format=%B | yaadwatch remember - --kind fix", "from a pipe"),
-            ("yaadwatch remember --scope user Keep answers short", "for every project"),
-        ],
-        more="When a file or definition that it names changes, the memory is flagged: see\n"
-        "yaadwatch stale. Questions find it: see yaadwatch recall. Secrets are masked\n"
-        "before anything is stored.",
-    )
-    command.add_argument(
-        "text", metavar="TEXT", nargs="+", help="the statement; - reads it from standard input"
-    )
-    command.add_argument(
-        "--kind", help="convention, decision, bug, ... (default: chosen from the text)"
-    )
-    command.add_argument(
-        "--tier",
-        metavar="N",
-        type=whole_number,
-        help="1 hot, 2 warm, 3 cold (default: chosen from the kind)",
-    )
-    command.add_argument(
-        "--scope",
-        choices=("project", "user"),
-        default="project",
-        help="user: it holds in all your projects (default: project)",
-    )
-    command.add_argument(
-        "--key",
-        metavar="SLUG",
-        help="a name for it; a memory that has this name already gets the new text",
-    )
-    command.add_argument(
-        "--version",
-        metavar="N",
-        dest="expected_version",
-        type=whole_number,
-        help="with --key: only if that memory is still at this version",
-    )
-    command.add_argument(
-        "--attribute",
-        metavar="NAME=VALUE",
-        dest="attributes",
-        type=_attribute,
-        action="append",
-        default=[],
-        help="extra data to keep with it; NAME= removes it; may be repeated",
-    )
-    command.add_argument(
-        "--tag",
-        metavar="T",
-        dest="tags",
-        action="append",
-        default=[],
-        help="a word to find it by; may be repeated",
-    )
-    command.add_argument(
-        "--file",
-        metavar="PATH",
-        dest="files",
-        action="append",
-        default=[],
-        help="a file it is about; may be repeated",
-    )
-    command.add_argument(
-        "--symbol",
-        metavar="NAME",
-        dest="symbols",
-        action="append",
-        default=[],
-        help="a definition it is about; may be repeated",
-    )
-    command.add_argument("--pin", action="store_true", help="never let it fade")
-    return command
-
-
-def add_show(commands: Commands) -> Parser:
-    """Add `show`."""
-    from yaadwatch.model.edges import VIEWS
-
-    command = commands.add(
-        "show",
-        "show one memory: what it rests on, its places, its versions",
-        show,
-        examples=[
-            ("yaadwatch show 5c01f2e4", "everything known about it"),
-            ("yaadwatch show 5c01f2e4 --view all", "with relations that have ended"),
-            ("yaadwatch show 5c01f2e4 --json", "for scripts"),
-        ],
-    )
-    command.add_argument(
-        "id", metavar="ID", help="its id or key; a unique beginning or end of the id is enough"
-    )
-    command.add_argument(
-        "--view",
-        choices=VIEWS,
-        help="which relations to list, with their numbers and dates (default: current)",
-    )
-    return command
-
-
+@command(
+    "remember",
+    "keep a statement, and tie it to the code it is about",
+    examples=[
+        ('yaadwatch remember "Sign tokens with jose, in src/auth.ts"', "a decision"),
+        ("git log -1 --format=%B | yaadwatch remember - --kind fix", "from a pipe"),
+        ("yaadwatch remember --scope user Keep answers short", "for every project"),
+    ],
+    more="When a file or definition that it names changes, the memory is flagged: see\n"
+    "yaadwatch stale. Questions find it: see yaadwatch recall. Secrets are masked\n"
+    "before anything is stored.",
+    takes=Remember,
+)
 def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Keep a statement; print what was made of it."""
-    text = " ".join(args.text)
+    asks = asked(args, Remember)
     if args.text == ["-"]:
-        text = read_whole(terminal.keys, "Standard input", "Nothing was remembered.")
-    more = {
-        name: given
-        for name, given in (
-            ("key", args.key),
-            ("expected_version", args.expected_version),
-            ("attributes", dict(args.attributes) or None),
-        )
-        if given is not None
-    }
-    answer = client.call(
-        "remember",
-        text=text,
-        kind=args.kind,
-        tier=args.tier,
-        scope=args.scope,
-        tags=args.tags,
-        files=args.files,
-        symbols=args.symbols,
-        pin=args.pin,
-        **more,
-    )
+        asks["text"] = read_whole(terminal.keys, "Standard input", "Nothing was remembered.")
+    answer = client.call("remember", **asks)
     if args.json:
         terminal.json(answer)
         return 0
@@ -250,22 +137,19 @@ def _undo(before: "dict[str, Any]") -> str:
     return f"yaadwatch edit {short(before['id'])} {shlex.quote(words)}"
 
 
-def _attribute(given: str) -> "tuple[str, str | None]":
-    """Return the name and the value of NAME=VALUE; None for no value.
-
-    Raises:
-        ArgumentTypeError: there is no name, or no "=".
-        YaadError: bad_request, when it is not UTF-8.
-    """
-    name, equals, value = utf8_text(given).partition("=")
-    if not equals or not name.strip():
-        raise ArgumentTypeError(f"must be NAME=VALUE, or NAME= to remove it, got {given!r}")
-    return name.strip(), value or None
-
-
+@command(
+    "show",
+    "show one memory: what it rests on, its places, its versions",
+    examples=[
+        ("yaadwatch show 5c01f2e4", "everything known about it"),
+        ("yaadwatch show 5c01f2e4 --view all", "with relations that have ended"),
+        ("yaadwatch show 5c01f2e4 --json", "for scripts"),
+    ],
+    takes=Show,
+)
 def show(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print everything known about one memory."""
-    answer = client.call("show", id=args.id, **({"view": args.view} if args.view else {}))
+    answer = client.call("show", **asked(args, Show))
     if args.json:
         terminal.json(answer)
         return 0

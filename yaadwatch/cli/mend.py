@@ -4,7 +4,8 @@
 import os
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser, whole_number
+from yaadwatch.api.messages.memories import Reanchor, Update
+from yaadwatch.cli.commands import asked, command
 from yaadwatch.cli.terminal import Terminal, read_whole, styled
 from yaadwatch.cli.truth import contradicted
 from yaadwatch.cli.words import count, listed, place, proposed, short, worded
@@ -17,92 +18,46 @@ if TYPE_CHECKING:
     from yaadwatch.client.connection import Client
 
 
-def add_edit(commands: Commands) -> Parser:
-    """Add `edit`."""
-    command = commands.add(
-        "edit",
-        "change the text of a memory",
-        edit,
-        examples=[
-            ("yaadwatch edit 5c01f2e4", "in your $EDITOR"),
-            ('yaadwatch edit 5c01f2e4 "Use authlib, see src/auth.py"', "with this text"),
-            ("yaadwatch edit 5c01f2e4 - < words.txt", "from a file or pipe"),
-        ],
-        more="It stays the same memory: id, relations and earlier versions are kept. From\n"
-        "then on it rests on what the new text names, and its flag is cleared. Earlier\n"
-        "versions: yaadwatch history ID",
-    )
-    command.add_argument(
-        "id", metavar="ID", help="its id or key; a unique beginning or end of the id is enough"
-    )
-    command.add_argument(
-        "text",
-        metavar="TEXT",
-        nargs="*",
-        default=[],  # without it, who forgets the ID is told that TEXT is required, too
-        help="the new text; - reads it from standard input",
-    )
-    command.add_argument(
-        "--version",
-        metavar="N",
-        dest="expected_version",
-        type=whole_number,
-        help="only if it is still at this version (see `yaadwatch show ID`)",
-    )
-    return command
-
-
-def add_reanchor(commands: Commands) -> Parser:
-    """Add `reanchor`."""
-    command = commands.add(
-        "reanchor",
-        "accept what a flag proposes: a new place, a corrected text",
-        reanchor,
-        examples=[
-            ("yaadwatch reanchor 5c01f2e4", "follow a renamed file"),
-            ("yaadwatch reanchor --all --dry-run", "what would change, for all"),
-            ("yaadwatch reanchor 5c01f2e4 --accept-change", "true of the new code"),
-        ],
-        more="Where the text names the old place, it is corrected. What also changed stays\n"
-        "flagged, unless you accept the change. A rule in your own files is only\n"
-        "reported: change it there. What is proposed: yaadwatch stale",
-    )
-    command.add_argument(
-        "id",
-        metavar="ID",
-        nargs="?",
-        help="its id or key; a unique beginning or end of the id is enough",
-    )
-    command.add_argument(
-        "--all", action="store_true", help="every memory whose flag proposes something"
-    )
-    command.add_argument(
-        "--dry-run", action="store_true", help="change nothing; show what would change"
-    )
-    command.add_argument(
-        "--accept-change",
-        action="store_true",
-        help="the text is true of what also changed; clear that flag, too",
-    )
-    return command
-
-
+@command(
+    "edit",
+    "change the text of a memory",
+    examples=[
+        ("yaadwatch edit 5c01f2e4", "in your $EDITOR"),
+        ('yaadwatch edit 5c01f2e4 "Use authlib, see src/auth.py"', "with this text"),
+        ("yaadwatch edit 5c01f2e4 - < words.txt", "from a file or pipe"),
+    ],
+    more="It stays the same memory: id, relations and earlier versions are kept. From\n"
+    "then on it rests on what the new text names, and its flag is cleared. Earlier\n"
+    "versions: yaadwatch history ID",
+    takes=Update,
+)
 def edit(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Give a memory new words: those of the command line, of standard input, or of an editor."""
-    if args.text == ["-"]:
-        words = read_whole(terminal.keys, "Standard input", "Nothing was changed.")
-    elif args.text:
-        words = " ".join(args.text)
-    else:
+    if not args.text:
         return _edit_in_editor(args, client, terminal)
-    answer = client.call("update", id=args.id, text=words, expected_version=args.expected_version)
+    asks = asked(args, Update)
+    if args.text == ["-"]:
+        asks["text"] = read_whole(terminal.keys, "Standard input", "Nothing was changed.")
+    answer = client.call("update", **asks)
     return _tell_updated(answer, args, terminal)
 
 
+@command(
+    "reanchor",
+    "accept what a flag proposes: a new place, a corrected text",
+    examples=[
+        ("yaadwatch reanchor 5c01f2e4", "follow a renamed file"),
+        ("yaadwatch reanchor --all --dry-run", "what would change, for all"),
+        ("yaadwatch reanchor 5c01f2e4 --accept-change", "true of the new code"),
+    ],
+    more="Where the text names the old place, it is corrected. What also changed stays\n"
+    "flagged, unless you accept the change. A rule in your own files is only\n"
+    "reported: change it there. What is proposed: yaadwatch stale",
+    takes=Reanchor,
+)
 def reanchor(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Accept proposals; print each memory before and after."""
-    more = {"accept_change": True} if args.accept_change else {}
-    answer = client.call("reanchor", id=args.id, all=args.all, dry_run=args.dry_run, **more)
+    answer = client.call("reanchor", **asked(args, Reanchor))
     if args.json:
         terminal.json(answer)
         return 0

@@ -4,18 +4,12 @@ Only the parser of the command that is asked for is built, because agents run th
 completion build all of them, from the same functions.
 """
 
-import math
-import os
 import sys
-from argparse import (
-    ArgumentParser,
-    ArgumentTypeError,
-    Namespace,
-    RawDescriptionHelpFormatter,
-)
-from collections.abc import Callable, Sequence
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
 from importlib import import_module
 
+from yaadwatch.cli.commands import DECLARED, file_name, utf8_text
 from yaadwatch.cli.terminal import columns, telling_unwritten
 from yaadwatch.model.errors import Code, YaadError
 
@@ -23,11 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Action, _SubParsersAction
     from typing import Any, NoReturn
-
-    from yaadwatch.cli.terminal import Terminal
-    from yaadwatch.client.connection import Client
-
-    Run = Callable[[Namespace, Client, Terminal], int]
 
 GROUPS = {
     "projects and their agent files": {
@@ -111,7 +100,7 @@ GROUPS = {
 }
 """Command to module, by what it is about, in the order of the help.
 
-The module's `add_COMMAND` builds the parser of the command.
+The module declares the command, see `yaadwatch.cli.commands`.
 """
 COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
 
@@ -129,7 +118,6 @@ EXAMPLES = (
     ("yaadwatch doctor", "find out why something does not work"),
 )
 HELP_WIDTH_MAX = 100
-_SHOWN_CHARS_MAX = 200
 LIKE = 0.7
 """How like a command a word must be to be taken for a slip of the hand."""
 
@@ -172,56 +160,6 @@ class Parser(ArgumentParser):
         )
 
 
-class Commands:
-    """Makes the parsers of commands: one alone, or each as a part of `whole`."""
-
-    def __init__(self, whole: "_SubParsersAction[Parser] | None" = None) -> None:
-        self._whole = whole
-
-    def add(
-        self,
-        name: str,
-        text: str,
-        run: "Run",
-        *,
-        examples: Sequence[tuple[str, str]],
-        starts_daemon: bool = True,
-        more: str = "",
-    ) -> Parser:
-        """Return the parser of a command that takes `--json` and `--project` besides its own.
-
-        Args:
-            name: of the command.
-            text: its line of help: lower case, imperative, no full stop.
-            run: what it does.
-            examples: command lines, and what each is for.
-            starts_daemon: whether a missing daemon is started for it.
-            more: sentences for its own help.
-        """
-        description = f"{text[0].upper()}{text[1:]}." + (f"\n\n{more}" if more else "")
-        about = {
-            "description": description,
-            "epilog": _examples(examples),
-            "formatter_class": _Formatter,
-            "allow_abbrev": False,
-        }
-        if self._whole is None:
-            parser = Parser(prog=f"yaadwatch {name}", **about)
-        else:
-            parser = self._whole.add_parser(name, help=text, **about)  # type: ignore[arg-type]
-        parser.add_argument(
-            "--json", action="store_true", help="print the answer as one line of JSON"
-        )
-        parser.add_argument(
-            "--project",
-            metavar="DIR",
-            type=file_name,
-            help="a folder in the repository to use (default: the current folder)",
-        )
-        parser.set_defaults(run=run, starts_daemon=starts_daemon)
-        return parser
-
-
 def parse(argv: Sequence[str]) -> Namespace:
     """Return what the command line asks for; `run` in it is the function that does it.
 
@@ -232,8 +170,7 @@ def parse(argv: Sequence[str]) -> Namespace:
     name, rest = _command(argv)
     if name is None:
         return whole_parser().parse_args(rest)
-    commands = Commands()
-    parser = _builder(name)(commands)
+    parser = _parser(name)
     known, left = parser.parse_known_args(rest)
     if not left:
         return known
@@ -257,81 +194,9 @@ def whole_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"yaadwatch {VERSION}")
     whole = parser.add_subparsers(title="commands", metavar="COMMAND", prog="yaadwatch")
-    commands = Commands(whole)
     for name in COMMANDS:
-        _builder(name)(commands)
+        _parser(name, whole)
     return parser
-
-
-def utf8_text(given: str) -> str:
-    """Return an argument that is text, for argparse.
-
-    Raises:
-        YaadError: bad_request, when it is not UTF-8: a byte that is none would be lost.
-    """
-    try:
-        given.encode()
-    except UnicodeEncodeError:
-        shown = os.fsencode(given).decode("utf-8", "backslashreplace")
-        raise YaadError(
-            Code.BAD_REQUEST,
-            f"An argument is not text in UTF-8: {shown[:_SHOWN_CHARS_MAX]}\nNothing was done.",
-            hint="Convert the text: iconv -f ENCODING -t UTF-8. If it is the name of a file: "
-            "rename the file.",
-        ) from None
-    return given
-
-
-def json_value(text: str) -> object:
-    """Return what a text says as JSON; a mark of its encoding may stand before it.
-
-    Raises:
-        ValueError: it is none, or holds half a character, which would be lost.
-        RecursionError: it is nested too deep.
-    """
-    import json
-
-    found: object = json.loads(text.removeprefix("\ufeff"))
-    try:
-        json.dumps(found, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise ValueError("half a character stands in it") from None
-    return found
-
-
-def file_name(given: str) -> str:
-    """Return the name of a file or folder that this process itself opens, for argparse.
-
-    It may hold bytes that are no text, as `os` writes them.
-    """
-    return given
-
-
-def whole_number(text: str) -> int:
-    """Return the number in `text`, for argparse.
-
-    Raises:
-        ArgumentTypeError: it is no whole number.
-    """
-    try:
-        return int(text)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not a whole number") from None
-
-
-def fraction(text: str) -> float:
-    """Return the number in `text`, for argparse; the daemon says whether it is from 0 to 1.
-
-    Raises:
-        ArgumentTypeError: it is no number.
-    """
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise ArgumentTypeError(f"{text!r} is not a number")
-    return number
 
 
 def _command(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
@@ -366,10 +231,38 @@ def _options_before(argv: Sequence[str]) -> int:
     return min(at, len(argv))
 
 
-def _builder(name: str) -> Callable[[Commands], Parser]:
-    module = import_module(f"yaadwatch.cli.{COMMANDS[name]}")
-    found: Callable[[Commands], Parser] = getattr(module, f"add_{name}")
-    return found
+def _parser(name: str, whole: "_SubParsersAction[Parser] | None" = None) -> Parser:
+    """Return the parser of a command, alone or as a part of `whole`.
+
+    It takes `--json` and `--project` besides its own options.
+    """
+    import_module(f"yaadwatch.cli.{COMMANDS[name]}")
+    command = DECLARED[name]
+    description = f"{command.help[0].upper()}{command.help[1:]}."
+    about: dict[str, Any] = {
+        "description": description + (f"\n\n{command.more}" if command.more else ""),
+        "epilog": _examples(command.examples),
+        "formatter_class": _Formatter,
+        "allow_abbrev": False,
+    }
+    if whole is None:
+        parser = Parser(prog=f"yaadwatch {name}", **about)
+    else:
+        parser = whole.add_parser(name, help=command.help, **about)
+    parser.add_argument("--json", action="store_true", help="print the answer as one line of JSON")
+    parser.add_argument(
+        "--project",
+        metavar="DIR",
+        type=file_name,
+        help="a folder in the repository to use (default: the current folder)",
+    )
+    command.add_options(parser)
+    parser.set_defaults(
+        run=command.run,
+        starts_daemon=command.starts_daemon,
+        exit_on_error=command.exit_on_error,
+    )
+    return parser
 
 
 def _examples(examples: Sequence[tuple[str, str]]) -> str:

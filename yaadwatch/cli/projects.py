@@ -4,14 +4,21 @@
 import os
 from argparse import Namespace
 
+from yaadwatch.api.messages.files import Add, Remove
+from yaadwatch.cli.commands import asked, command, option
 from yaadwatch.cli.doubts import tell_shallow
-from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, folder, named, short, was_read
 from yaadwatch.model.agent_files import MODES
 from yaadwatch.model.errors import Code, YaadError
 
 _ANSWERS_MAX = 3
+_FOLDER = option(
+    "folder",
+    metavar="DIR",
+    nargs="?",
+    help="a folder in the repository (default: the current folder)",
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,83 +27,21 @@ if TYPE_CHECKING:
     from yaadwatch.client.connection import Client
 
 
-def add_add(commands: Commands) -> Parser:
-    """Add `add`."""
-    command = commands.add(
-        "add",
-        "watch a repository and read its agent files",
-        add,
-        examples=[
-            ("yaadwatch add", "the repository of the current folder"),
-            ("yaadwatch add ~/src/api --adopt", "with its earlier memories"),
-        ],
-        more="Memories are kept in ~/.yaad/projects, not in the repository; its git\n"
-        "configuration holds the project's id (yaad.project). A repository that is moved\n"
-        "is followed, and a copy is one more work tree of the same project.\n"
-        "Next: yaadwatch stale shows what is out of date already, yaadwatch connect\n"
-        "gives the memory to your agents.",
-    )
-    _take_folder(command)
-    one = command.add_mutually_exclusive_group()
-    one.add_argument(
-        "--adopt",
-        action="store_true",
-        help="use the earlier memories of this repository: it was removed, deleted or cloned again",
-    )
-    one.add_argument(
-        "--separate",
-        action="store_true",
-        help="start without earlier memories; give a copy of a watched repository its own id",
-    )
-    one.add_argument(
-        "--restore", action="store_true", help="bring back the newest backup of this repository"
-    )
-    command.add_argument(
-        "--mode",
-        choices=MODES,
-        help="what may be written: a block in your agent files (inline), a file of ours that git"
-        " ignores (private), nothing (read); default: inline for files that git does not track,"
-        " else private",
-    )
-    return command
-
-
-def add_remove(commands: Commands) -> Parser:
-    """Add `remove`."""
-    command = commands.add(
-        "remove",
-        "stop watching a repository; its memories are kept",
-        remove,
-        examples=[
-            ("yaadwatch remove", "the repository of the current folder"),
-            ("yaadwatch remove ~/src/api", "another one"),
-            ("yaadwatch remove ~/src/api --erase", "and delete its memories"),
-        ],
-        more="Our blocks and files leave the repository, byte for byte. To have the memories\n"
-        "again: yaadwatch add --adopt",
-    )
-    _take_folder(command)
-    command.add_argument(
-        "--erase",
-        action="store_true",
-        help="delete its memories, copies and backups, too; also of one that was removed before",
-    )
-    return command
-
-
-def add_list(commands: Commands) -> Parser:
-    """Add `list`."""
-    return commands.add(
-        "list",
-        "list the watched repositories",
-        list_projects,
-        examples=[
-            ("yaadwatch list", "one repository a line"),
-            ("yaadwatch list --json", "for scripts"),
-        ],
-    )
-
-
+@command(
+    "add",
+    "watch a repository and read its agent files",
+    examples=[
+        ("yaadwatch add", "the repository of the current folder"),
+        ("yaadwatch add ~/src/api --adopt", "with its earlier memories"),
+    ],
+    more="Memories are kept in ~/.yaad/projects, not in the repository; its git\n"
+    "configuration holds the project's id (yaad.project). A repository that is moved\n"
+    "is followed, and a copy is one more work tree of the same project.\n"
+    "Next: yaadwatch stale shows what is out of date already, yaadwatch connect\n"
+    "gives the memory to your agents.",
+    takes=Add,
+    options=[_FOLDER],
+)
 def add(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Watch a repository; print what was read and made, and how to undo it."""
     _require_utf8(os.path.abspath(args.folder or args.project or os.getcwd()))
@@ -111,9 +56,22 @@ def add(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
+@command(
+    "remove",
+    "stop watching a repository; its memories are kept",
+    examples=[
+        ("yaadwatch remove", "the repository of the current folder"),
+        ("yaadwatch remove ~/src/api", "another one"),
+        ("yaadwatch remove ~/src/api --erase", "and delete its memories"),
+    ],
+    more="Our blocks and files leave the repository, byte for byte. To have the memories\n"
+    "again: yaadwatch add --adopt",
+    takes=Remove,
+    options=[_FOLDER],
+)
 def remove(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Stop watching a repository; print where its memories are kept."""
-    answer = client.call("remove", erase=args.erase, **_folder(args))
+    answer = client.call("remove", **asked(args, Remove), **_folder(args))
     if args.json:
         terminal.json(answer)
         return 0
@@ -132,6 +90,14 @@ def remove(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
+@command(
+    "list",
+    "list the watched repositories",
+    examples=[
+        ("yaadwatch list", "one repository a line"),
+        ("yaadwatch list --json", "for scripts"),
+    ],
+)
 def list_projects(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print the watched repositories."""
     answer = client.call("projects")
@@ -301,15 +267,6 @@ def _row(project: "dict[str, Any]") -> tuple[str, ...]:
         count(project["memories"], "memory") if was_read(project) else "-",
         styled(stale if was_read(project) else "-", "yellow" if project["stale"] else ""),
         styled(state, "" if state == "ok" else "red"),
-    )
-
-
-def _take_folder(command: Parser) -> None:
-    command.add_argument(
-        "folder",
-        metavar="DIR",
-        nargs="?",
-        help="a folder in the repository (default: the current folder)",
     )
 
 

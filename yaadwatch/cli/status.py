@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from yaadwatch.cli import doubts
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.commands import command, option
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import ago, count, folder, named, size, was_read
 from yaadwatch.client.connection import NobodyListens
@@ -26,24 +26,18 @@ ROWS_MAX = 8
 WATCHES = {"full": "watched", "poll": "polled", "off": "not watched"}
 
 
-def add_status(commands: Commands) -> Parser:
-    """Add `status`."""
-    command = commands.add(
-        "status",
-        "show what is watched, what is in doubt and what is wrong",
-        status,
-        examples=[
-            ("yaadwatch status", "the same as yaadwatch without a command"),
-            ("yaadwatch status --watch", "keep it on the screen, until Ctrl-C"),
-            ("yaadwatch status --watch --json", "one line of JSON for each change"),
-        ],
-        more="This does not start the daemon. Something is wrong: yaadwatch doctor",
-        starts_daemon=False,
-    )
-    command.add_argument("--watch", action="store_true", help="keep showing it as it changes")
-    return command
-
-
+@command(
+    "status",
+    "show what is watched, what is in doubt and what is wrong",
+    examples=[
+        ("yaadwatch status", "the same as yaadwatch without a command"),
+        ("yaadwatch status --watch", "keep it on the screen, until Ctrl-C"),
+        ("yaadwatch status --watch --json", "one line of JSON for each change"),
+    ],
+    more="This does not start the daemon. Something is wrong: yaadwatch doctor",
+    options=[option("--watch", action="store_true", help="keep showing it as it changes")],
+    starts_daemon=False,
+)
 def status(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print the state of the daemon and of everything it watches; start nothing."""
     if args.watch:

@@ -9,8 +9,8 @@ import threading
 from argparse import Namespace
 from collections.abc import Callable
 
+from yaadwatch.cli.commands import command, option
 from yaadwatch.cli.doubts import headline, reason
-from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.projects import tell_added
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, folder, short, when
@@ -30,24 +30,18 @@ LAST_WORDS_S = 2.0
 """How long the helper may take to end after the daemon has."""
 
 
-def add_up(commands: Commands) -> Parser:
-    """Add `up`."""
-    command = commands.add(
-        "up",
-        "run the daemon in this terminal, and print what it finds",
-        up,
-        examples=[
-            ("yaadwatch up ~/src/api", "watch a repository, see each flag come and go"),
-            ("yaadwatch up", "with the repositories that are watched already"),
-        ],
-        starts_daemon=False,
-        more="Ctrl-C ends it. The repository stays watched by later daemons; to stop that:\n"
-        "yaadwatch remove DIR",
-    )
-    command.add_argument("repo", metavar="REPO", nargs="?", help="a repository to watch")
-    return command
-
-
+@command(
+    "up",
+    "run the daemon in this terminal, and print what it finds",
+    examples=[
+        ("yaadwatch up ~/src/api", "watch a repository, see each flag come and go"),
+        ("yaadwatch up", "with the repositories that are watched already"),
+    ],
+    more="Ctrl-C ends it. The repository stays watched by later daemons; to stop that:\n"
+    "yaadwatch remove DIR",
+    options=[option("repo", metavar="REPO", nargs="?", help="a repository to watch")],
+    starts_daemon=False,
+)
 def up(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Be the daemon in the foreground until Ctrl-C.
 

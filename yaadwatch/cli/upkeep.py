@@ -3,7 +3,8 @@
 from argparse import Namespace
 from itertools import groupby
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.api.messages.memories import Upkeep
+from yaadwatch.cli.commands import asked, command
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, folder, short
 
@@ -14,37 +15,23 @@ if TYPE_CHECKING:
     from yaadwatch.client.connection import Client
 
 
-def add_upkeep(commands: Commands) -> Parser:
-    """Add `upkeep`."""
-    command = commands.add(
-        "upkeep",
-        "archive faded memories, erase what was archived long ago",
-        upkeep,
-        examples=[
-            ("yaadwatch upkeep --dry-run", "what it would do"),
-            ("yaadwatch upkeep", "do now what the daemon does daily"),
-            ("yaadwatch upkeep --accept", "even if that is most of them"),
-        ],
-        more="The daemon does this daily. A memory fades with age, each kind at its own pace,\n"
-        "unless it is confirmed, recalled or pinned. A faded memory is archived, and 90\n"
-        "days later erased if no other memory needs it. When more than half of a store\n"
-        "would go at once, nothing goes: check the clock first, then use --accept.",
-    )
-    command.add_argument(
-        "--dry-run", action="store_true", help="change nothing; show what would go"
-    )
-    command.add_argument(
-        "--accept",
-        action="store_true",
-        help="go on even if more than half of a store would go at once",
-    )
-    return command
-
-
+@command(
+    "upkeep",
+    "archive faded memories, erase what was archived long ago",
+    examples=[
+        ("yaadwatch upkeep --dry-run", "what it would do"),
+        ("yaadwatch upkeep", "do now what the daemon does daily"),
+        ("yaadwatch upkeep --accept", "even if that is most of them"),
+    ],
+    more="The daemon does this daily. A memory fades with age, each kind at its own pace,\n"
+    "unless it is confirmed, recalled or pinned. A faded memory is archived, and 90\n"
+    "days later erased if no other memory needs it. When more than half of a store\n"
+    "would go at once, nothing goes: check the clock first, then use --accept.",
+    takes=Upkeep,
+)
 def upkeep(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print what was archived and pruned, or would be."""
-    accept = {"accept": True} if args.accept else {}
-    answer = client.call("upkeep", dry_run=args.dry_run, **accept)
+    answer = client.call("upkeep", **asked(args, Upkeep))
     if args.json:
         terminal.json(answer)
         return 0

@@ -32,8 +32,8 @@ from yaadwatch.engine.workspace import AGENT, Call, Home, Space
 from yaadwatch.model.anchors import Evidence, Flag
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.ids import called
+from yaadwatch.model.limits import DOING, NORMAL, UNFINISHED
 from yaadwatch.model.nodes import Node
-from yaadwatch.model.sessions import DOING, NORMAL, UNFINISHED
 from yaadwatch.model.settings import Settings
 from yaadwatch.store import agent_files, nodes, provenance, visibility
 from yaadwatch.store.connection import Connection

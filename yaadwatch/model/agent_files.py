@@ -4,6 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from yaadwatch.model.limits import INLINE, MODES, PRIVATE, READ
+
+__all__ = ("INLINE", "MODES", "PRIVATE", "READ")
+"""Defined in `limits`, which imports nothing; the other names here are public, too."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreed:
@@ -32,12 +37,6 @@ class Agreement:
     digest: str
     items: tuple[Agreed, ...]
 
-
-INLINE: Final = "inline"
-PRIVATE: Final = "private"
-READ: Final = "read"
-MODES: Final = (INLINE, PRIVATE, READ)
-"""A block in the file; a file of our own beside it; read and never written."""
 
 SYNCED: Final = "synced"
 PENDING: Final = "pending"

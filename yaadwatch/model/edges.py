@@ -7,6 +7,11 @@ from datetime import datetime
 from typing import Final
 
 from yaadwatch.model.ids import called
+from yaadwatch.model.limits import ALL, CURRENT, HISTORICAL, VIEWS
+
+__all__ = ("ALL", "CURRENT", "HISTORICAL", "VIEWS")
+"""Defined in `limits`, which imports nothing; the other names here are public, too."""
+
 
 SUPERSEDES: Final = "supersedes"
 """From a memory to the one in whose place it stands."""
@@ -14,9 +19,6 @@ ACYCLIC = frozenset({"caused_by", "led_to", SUPERSEDES, "learned_in", "part_of"}
 """Kinds that must stay acyclic. Order in time is a column, never an edge."""
 FREE = frozenset({"relates_to", "depends_on", "touches"})
 """Kinds we know that may run in a circle, as those of callers may."""
-
-CURRENT, HISTORICAL, ALL = VIEWS = ("current", "historical", "all")
-"""Which edges are looked at: those that still hold, those that have ended, or both."""
 
 _KIND_FORM = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _SHOWN: Final = 12

@@ -5,6 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from yaadwatch.model.limits import PROJECT, SCOPES, USER
+
+__all__ = ("PROJECT", "SCOPES", "USER")
+"""Defined in `limits`, which imports nothing; the other names here are public, too."""
+
+
 KINDS = (
     "convention",
     "decision",
@@ -28,9 +34,6 @@ NOT_GIVEN = {"file": "what memories touch", "entity": "what memories touch", "se
 """The kinds that nobody gives a memory, and what each is kept for: such a one is never recalled."""
 
 HOT, WARM, COLD = 1, 2, 3
-
-PROJECT, USER = SCOPES = ("project", "user")
-"""Where a memory holds: in its project, or in every project of the user."""
 
 _TIERS = dict.fromkeys(("convention", "decision", "preference", "command"), HOT) | dict.fromkeys(
     ("session", "file", "entity"), COLD

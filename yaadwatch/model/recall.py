@@ -4,6 +4,37 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
+from yaadwatch.model.limits import (
+    AUTO,
+    BLEND,
+    BM25,
+    DEPTHS,
+    FULL,
+    HYBRID,
+    MERGES,
+    RRF,
+    SECTION,
+    SET_UNION,
+    STRATEGIES,
+    SUMMARY,
+)
+
+__all__ = (
+    "AUTO",
+    "BLEND",
+    "BM25",
+    "DEPTHS",
+    "FULL",
+    "HYBRID",
+    "MERGES",
+    "RRF",
+    "SECTION",
+    "SET_UNION",
+    "STRATEGIES",
+    "SUMMARY",
+)
+"""Defined in `limits`, which imports nothing; the other names here are public, too."""
+
 State = Literal["active", "filling", "kept"]
 """`active`: questions are answered with its vectors. `filling`: they are being made, and it takes
 over when all are there. `kept`: it was active, and one can go back to it."""
@@ -36,16 +67,6 @@ class Unembedded:
 
     num: int
     text: str
-
-
-AUTO, BM25, HYBRID = STRATEGIES = ("auto", "bm25", "hybrid")
-"""What is searched: words, or words and meaning; `auto` and `hybrid` take words alone while there
-is no model, or it is not ready."""
-BLEND, RRF, SET_UNION = MERGES = ("blend", "rrf", "set-union")
-"""How what the words found and what the meaning found become one list."""
-SUMMARY, SECTION, FULL = "summary", "section", "full"
-DEPTHS: Final = (SUMMARY, SECTION, FULL, AUTO)
-"""How much of a memory is told; `auto`: as much as there is room for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,36 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Final
 
+from yaadwatch.model.limits import (
+    ANCHORS_PER_NODE_MAX,
+    FRAME_BYTES_MAX,
+    GRAPH_DEPTH_MAX,
+    GRAPH_NODES_MAX,
+    ID_CHARS_MAX,
+    INJECT_EDGES_MAX,
+    INJECT_NODES_MAX,
+    QUERY_CHARS_MAX,
+    TAGS_MAX,
+    TEXT_CHARS_MAX,
+    TOP_K_MAX,
+)
 from yaadwatch.model.nodes import canonical_kind
+
+__all__ = (
+    "ANCHORS_PER_NODE_MAX",
+    "FRAME_BYTES_MAX",
+    "GRAPH_DEPTH_MAX",
+    "GRAPH_NODES_MAX",
+    "ID_CHARS_MAX",
+    "INJECT_EDGES_MAX",
+    "INJECT_NODES_MAX",
+    "QUERY_CHARS_MAX",
+    "TAGS_MAX",
+    "TEXT_CHARS_MAX",
+    "TOP_K_MAX",
+)
+"""Defined in `limits`, which imports nothing; the other names here are public, too."""
+
 
 HALF_LIFE_DAYS: Final = {
     "convention": 180.0,
@@ -18,17 +47,8 @@ HALF_LIFE_DAYS: Final = {
 }
 """Half-life by kind, in days; other kinds take `Memory.half_life_days`."""
 
-TEXT_CHARS_MAX: Final = 64_000
-"""A memory's text, in characters. Longer texts are documents; link them."""
 STORED_TEXT_CHARS_MAX: Final = 8 * TEXT_CHARS_MAX
 """The same as it is stored: control characters are told in letters, secrets are named."""
-ID_CHARS_MAX: Final = 128
-QUERY_CHARS_MAX: Final = 8_000
-TOP_K_MAX: Final = 100
-"""Memories told of one question."""
-TAGS_MAX: Final = 32
-FRAME_BYTES_MAX: Final = 4 * 1024 * 1024
-"""One line on the socket."""
 CONNECTIONS_MAX: Final = 256
 REQUESTS_AT_ONCE_MAX: Final = 4
 """Verbs running at the same time, over all connections."""
@@ -50,7 +70,6 @@ ALIKE_CHARS_MAX: Final = 500
 AGENT_FILE_WRITES_MAX: Final = 3
 """Writes of one agent file within AGENT_FILE_WRITES_WITHIN; then it is paused."""
 AGENT_FILE_WRITES_WITHIN: Final = timedelta(minutes=1)
-ANCHORS_PER_NODE_MAX: Final = 16
 SYMBOL_FILES_MAX: Final = 12
 """A name that is defined or used in more files than this anchors nothing."""
 WORD_FILES_MAX: Final = 400
@@ -82,20 +101,12 @@ NODE_ATTRIBUTES_BYTES_MAX: Final = 8 * 1024
 EDGE_ATTRIBUTES_BYTES_MAX: Final = 8 * 1024
 """What an edge says of itself, as JSON."""
 
-GRAPH_DEPTH_MAX: Final = 10
-"""Steps of a walk through the graph."""
-GRAPH_NODES_MAX: Final = 500
-"""Nodes told of a walk."""
 GRAPH_EDGES_MAX: Final = 2_000
 """Edges told of a walk, the strongest."""
 GRAPH_STEP_EDGES_MAX: Final = 5_000
 """Edges looked at for one step of a walk in one direction, the strongest."""
 GRAPH_SEEDS_MAX: Final = 5
 """Answers to a question that a subgraph is drawn around."""
-INJECT_NODES_MAX: Final = 10_000
-"""Memories taken in at once."""
-INJECT_EDGES_MAX: Final = 20_000
-"""Edges taken in at once."""
 EDGES_SHOWN_MAX: Final = 200
 """Edges told of one memory; a walk tells the others."""
 EDGE_TEXT_CHARS_MAX: Final = 1_000

@@ -8,7 +8,6 @@ this module is imported with the first client that speaks the protocol.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from yaadwatch.api import codec
@@ -365,7 +364,7 @@ class Session:
         Raises:
             Refused: nobody watches it.
         """
-        hello = replace(self._hello, cwd=await self._roots.folder())
+        hello = self._hello.but(cwd=await self._roots.folder())
         try:
             return await self._dispatcher.stores_at(hello)
         except YaadError as error:
@@ -374,7 +373,7 @@ class Session:
     async def _is_watched(self, folder: str) -> bool:
         """Return whether a folder is in a watched project."""
         try:
-            await self._dispatcher.stores_at(replace(self._hello, cwd=folder))
+            await self._dispatcher.stores_at(self._hello.but(cwd=folder))
         except YaadError as error:
             return error.code is not Code.NOT_FOUND
         return True
@@ -396,7 +395,7 @@ class Session:
 
     async def _ask(self, params: Params, request: codec.Request, told: Line) -> bytes:
         folder = await self._roots.folder()
-        hello = replace(self._hello, agent=self._agent(params), cwd=folder)
+        hello = self._hello.but(agent=self._agent(params), cwd=folder)
         async with self._places:
             return await self._dispatcher.answer(hello, request, told, session=self.name)
 

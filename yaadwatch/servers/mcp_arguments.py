@@ -7,12 +7,11 @@ text for a list. Anything else is left as it is: the operation then says what is
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from yaadwatch.model.given import GivenEdge, GivenNode
+from yaadwatch.api.message import Message
 
 Arguments = Mapping[str, object]
 
@@ -21,14 +20,14 @@ _REAL: Final = re.compile(r"[+-]?\d{1,18}(?:\.\d{1,18})?")
 _TRUTHS: Final = MappingProxyType({"true": True, "false": False})
 
 
-def accepted(message: type[object], given: Arguments) -> dict[str, object]:
+def accepted(message: type[Message], given: Arguments) -> dict[str, object]:
     """Return the arguments of an operation in the types that its request takes.
 
     Args:
         message: the request.
         given: the arguments, by their names on the wire.
     """
-    types = {one.name.removesuffix("_"): one.type for one in fields(message)}  # type: ignore[arg-type]
+    types = {one.name.removesuffix("_"): one.type for one in message.FIELDS.values()}
     found = {name: _read(types.get(name), value) for name, value in given.items()}
     if isinstance(given.get("project"), str):
         found["project"] = folder_of(str(given["project"]))
@@ -102,8 +101,8 @@ _READERS: Final[Mapping[object, Callable[[str], object]]] = {
     int | None: _number,
     float | None: _real,
     tuple[str, ...]: _texts,
-    tuple[GivenNode, ...]: _list,
-    tuple[GivenEdge, ...]: _list,
+    "tuple[GivenNode, ...]": _list,
+    "tuple[GivenEdge, ...]": _list,
     dict[str, object] | None: object_of,
 }
 """How a text is read for each type that a field of a request may have."""

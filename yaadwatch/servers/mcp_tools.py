@@ -2,15 +2,16 @@
 
 Every agent reads all of this at the start of each session, whether it calls anything or not: names,
 descriptions and schemas are short on purpose, and a test counts their tokens. Types and defaults
-come from the request of the operation; an argument that is not listed here works all the same.
+come from the fields of its request that have a text for tools; the others work all the same.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import dataclass
 from typing import Final, cast
 
 from yaadwatch.api.frames import to_text
+from yaadwatch.api.message import Field
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.model.errors import YaadError
 
@@ -49,7 +50,6 @@ class Tool:
     Args:
         operation: the row it asks for.
         about: what it is for, told to the agent.
-        arguments: the fields an agent is told of, each in a few words; empty when the name does.
         answer: the schema of the answer, where programs gain by one.
         text: the key of the answer that is told as text instead of the whole as JSON.
         nothing: what is told when that text is empty.
@@ -57,7 +57,6 @@ class Tool:
 
     operation: str
     about: str
-    arguments: Mapping[str, str]
     answer: Schema | None = None
     text: str = ""
     nothing: str = ""
@@ -70,11 +69,11 @@ class Tool:
     def listed(self) -> Schema:
         """Return how the tool is listed."""
         row = BY_NAME[self.operation]
-        known = {field.name: field for field in fields(row.request)}  # type: ignore[arg-type]
-        shown = {name: _argument(known[name], about) for name, about in self.arguments.items()}
+        told = [one for one in row.request.FIELDS.values() if one.tool is not None]
+        shown = {one.name: _argument(one) for one in told}
         if self.operation in _ELSEWHERE:
             shown["project"] = PROJECT
-        needed = [name for name in self.arguments if known[name].default is MISSING]
+        needed = [one.name for one in told if one.is_needed]
         listed: Schema = {
             "name": self.name,
             "description": self.about,
@@ -129,10 +128,10 @@ def _content(text: str) -> Schema:
     return {"type": "text", "text": text}
 
 
-def _argument(field: "Field[object]", about: str) -> Schema:
+def _argument(field: Field) -> Schema:
     schema = dict(_TYPES[field.type])
-    if about:
-        schema["description"] = about
+    if field.tool:
+        schema["description"] = field.tool
     if isinstance(field.default, int) and field.default is not False:
         schema["default"] = field.default
     return schema
@@ -151,38 +150,21 @@ TOOLS: Final = (
         operation="recall",
         about="Find what is remembered here: decisions, conventions, bugs, commands. Ask before you"
         " change code you do not know.",
-        arguments={
-            "query": "words, a path or a name",
-            "kinds": "",
-            "path": "a file or folder",
-            "tokens_max": "",
-            "all_branches": "the `hidden` too",
-        },
         answer=_object(results=_list(_object(id=_TEXT, text=_TEXT, kind=_TEXT))),
     ),
     Tool(
         operation="remember",
         about="Keep one statement that will matter later: a decision with its reason, a convention,"
         " a fix. It is in doubt once the code it names changes.",
-        arguments={
-            "text": "with the paths and names it is about",
-            "kind": "decision, convention, bug, fix, command, task, ...",
-            "files": "what else it rests on",
-            "symbols": "",
-            "key": "a name; said again, it gets the new words",
-            "scope": "user: holds in every project",
-        },
         answer=_object(id=_TEXT, kind=_TEXT, decision=_TEXT),
     ),
     Tool(
         operation="forget",
         about="Archive a memory that is wrong; a person can restore it.",
-        arguments={"id": "or its last 8 characters", "reason": "what holds instead"},
     ),
     Tool(
         operation="context",
         about="The brief: what may no longer be true, rules, open tasks.",
-        arguments={"tokens_max": ""},
         text="brief",
         nothing="There is nothing to tell: no doubts, no rules that are not in your files, no open"
         " tasks; or tokens_max leaves no room for any.",
@@ -190,53 +172,36 @@ TOOLS: Final = (
     Tool(
         operation="stale",
         about="What is remembered and may no longer be true, with the commits that changed it.",
-        arguments={"all": "suspects too"},
         answer=_object(stale=_list(_object(id=_TEXT, text=_TEXT, verdict=_TEXT))),
     ),
     Tool(
         operation="impact",
         about="What rests on a file. Ask before you change it.",
-        arguments={"file": "a file, FILE:NAME, or a folder"},
         answer=_object(memories=_list(_object(id=_TEXT, text=_TEXT))),
     ),
     Tool(
         operation="link",
         about="Relate two memories: doubt about `to` reaches `id`.",
-        arguments={
-            "id": "",
-            "kind": "depends_on, part_of, caused_by, led_to, ...",
-            "to": "",
-        },
     ),
     Tool(
         operation="unlink",
         about="End such a relation.",
-        arguments={"id": "", "kind": "", "to": ""},
     ),
     Tool(
         operation="subgraph",
         about="What memories are related to one, or to the answers to a question, and how.",
-        arguments={"id": "", "query": "", "depth": "steps, to 10"},
     ),
     Tool(
         operation="task_update",
         about="Add a task, or say how far one is. Open ones are in the next brief.",
-        arguments={
-            "id": "none: a new task",
-            "text": "",
-            "state": "open, doing, done, dropped",
-            "priority": "urgent, high, normal, low",
-        },
     ),
     Tool(
         operation="sessions",
         about="What earlier sessions did, learned and left.",
-        arguments={"query": "words in it", "id": ""},
     ),
     Tool(
         operation="status",
         about="What is watched, and what is wrong.",
-        arguments={},
     ),
 )
 BY_TOOL: Final = {tool.name: tool for tool in TOOLS}

@@ -4,7 +4,7 @@ Most agents never need them, and every agent would read them at the start of eac
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
 from yaadwatch.api import codec
@@ -87,8 +87,7 @@ class WideTool:
 
 def _told(operation: str) -> str:
     row = BY_NAME[operation]
-    known = fields(row.request)  # type: ignore[arg-type]
-    listed = ", ".join(field.name + "*" * (field.default is MISSING) for field in known)
+    listed = ", ".join(one.name + "*" * one.is_needed for one in row.request.FIELDS.values())
     return f"{operation}({listed}): {row.help}"
 
 

@@ -1,15 +1,14 @@
 """From JSON to requests: laws of the round trip, and errors that name the field."""
 
 import contextlib
-import dataclasses
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.api import codec, frames
-from yaadwatch.api.messages import checks, memories, projects, recall, wire
+from yaadwatch.api import codec, frames, limits
+from yaadwatch.api.messages import files, memories, wire
 from yaadwatch.api.operations import OPERATIONS
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import ID_CHARS_MAX, QUERY_CHARS_MAX, TAGS_MAX, TOP_K_MAX
@@ -42,15 +41,15 @@ requests = st.one_of(
         expected_version=st.none() | st.integers(1, 10**6),
     ),
     st.builds(
-        recall.Recall,
+        memories.Recall,
         query=texts,
         top_k=st.integers(1, TOP_K_MAX),
-        tokens_max=st.integers(1, checks.TOKENS_MAX),
+        tokens_max=st.integers(1, limits.TOKENS_MAX),
         kinds=st.lists(kinds, **few).map(tuple),
     ),
     st.builds(
         memories.Context,
-        tokens_max=st.integers(1, checks.TOKENS_MAX),
+        tokens_max=st.integers(1, limits.TOKENS_MAX),
         chars_max=st.integers(1, memories.CHARS_MAX),
         wait_ms=st.integers(0, memories.WAIT_MS_MAX),
     ),
@@ -66,18 +65,18 @@ requests = st.one_of(
         )
     ),
     st.builds(memories.Stale, all=st.booleans(), check=st.booleans()),
-    st.builds(projects.Add, adopt=st.booleans()),
-    st.builds(projects.Add, separate=st.booleans()),
-    st.builds(projects.Add, restore=st.booleans()),
-    st.builds(projects.Remove, erase=st.booleans()),
+    st.builds(files.Add, adopt=st.booleans()),
+    st.builds(files.Add, separate=st.booleans()),
+    st.builds(files.Add, restore=st.booleans()),
+    st.builds(files.Remove, erase=st.booleans()),
     st.builds(memories.Upkeep, dry_run=st.booleans()),
     st.builds(wire.Subscribe, after=st.none() | texts),
     st.sampled_from(
         [
             memories.Check(),
-            projects.Remove(),
-            projects.Projects(),
-            projects.Status(),
+            files.Remove(),
+            files.Projects(),
+            files.Status(),
             wire.Shutdown(),
         ]
     ),
@@ -116,7 +115,7 @@ def test_what_was_sent_is_what_is_read(sent):
 
 @given(requests, names)
 def test_an_unknown_field_is_always_named(sent, name):
-    known = {field.name for field in dataclasses.fields(sent)}
+    known = set(type(sent).FIELDS)
     given_fields = codec.fields_of(sent) | {name: 1}
 
     if name not in known:
@@ -196,7 +195,7 @@ def test_what_is_wrong_with_a_line_is_said(line, told):
             {"text": "a", "version": 1},
             "no field 'version'; the nearest one is 'expected_version'",
         ),
-        (memories.Remember, {"text": "a", "scope": "team"}, "scope must be 'project' or 'user'"),
+        (memories.Remember, {"text": "a", "scope": "team"}, "scope must be one of project, user"),
         (memories.Remember, {"text": "a", "key": "-"}, "a key is 1 to 64 letters"),
         (memories.Remember, {"text": "a", "key": "k" * 65}, "a key is 1 to 64 letters"),
         (memories.Remember, {"text": "a", "expected_version": 1}, "needs the key"),
@@ -216,18 +215,18 @@ def test_what_is_wrong_with_a_line_is_said(line, told):
         (memories.Tag, {"id": "abcd", "add": ["a"], "expected_version": 0}, "within 1 and"),
         (memories.Remember, {"text": "a\0b"}, "text must not hold a NUL"),
         (memories.Remember, {"text": "a\ud800b"}, "text holds half a character at 1"),
-        (recall.Recall, {"query": "  "}, "query must not be empty"),
-        (recall.Recall, {"query": "x" * (QUERY_CHARS_MAX + 1)}, "at most 8000 characters"),
-        (recall.Recall, {"query": "a", "top_k": 0}, "top_k must be within 1 and 100, got 0"),
-        (recall.Recall, {"query": "a", "top_k": 2.5}, "got a number with a fraction"),
-        (recall.Recall, {"query": "a", "scope": "all"}, "scope must be one of project, user"),
-        (recall.Recall, {"query": "a", "path": " "}, "path must not be empty"),
-        (recall.Recall, {"query": "a", "at": "soon"}, "at must be a time such as"),
-        (recall.Recall, {"query": "a", "depth": "deep"}, "depth must be one of summary, section"),
-        (recall.Recall, {"query": "a", "strategy": "all"}, "strategy must be one of auto, bm25"),
-        (recall.Recall, {"query": "a", "merge": "sum"}, "merge must be one of blend, rrf"),
-        (recall.Recall, {"query": "a", "min_score": 1.5}, "min_score must be within 0 and 1"),
-        (recall.Recall, {"query": "a", "semantic_weight": -1}, "semantic_weight must be within"),
+        (memories.Recall, {"query": "  "}, "query must not be empty"),
+        (memories.Recall, {"query": "x" * (QUERY_CHARS_MAX + 1)}, "at most 8000 characters"),
+        (memories.Recall, {"query": "a", "top_k": 0}, "top_k must be within 1 and 100, got 0"),
+        (memories.Recall, {"query": "a", "top_k": 2.5}, "got a number with a fraction"),
+        (memories.Recall, {"query": "a", "scope": "all"}, "scope must be one of project, user"),
+        (memories.Recall, {"query": "a", "path": " "}, "path must not be empty"),
+        (memories.Recall, {"query": "a", "at": "soon"}, "at must be a time such as"),
+        (memories.Recall, {"query": "a", "depth": "deep"}, "depth must be one of summary, section"),
+        (memories.Recall, {"query": "a", "strategy": "all"}, "strategy must be one of auto, bm25"),
+        (memories.Recall, {"query": "a", "merge": "sum"}, "merge must be one of blend, rrf"),
+        (memories.Recall, {"query": "a", "min_score": 1.5}, "min_score must be within 0 and 1"),
+        (memories.Recall, {"query": "a", "semantic_weight": -1}, "semantic_weight must be within"),
         (memories.Show, {"id": "x" * (ID_CHARS_MAX + 1)}, "id must have at most 128 characters"),
         (memories.Show, {"id": None}, "id must be text, got null"),
         (memories.Check, {"deep": True}, "there is no field 'deep'; it takes no fields"),

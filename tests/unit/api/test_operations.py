@@ -1,9 +1,8 @@
 """The table of operations: names, requests and wires."""
 
-import dataclasses
-
 import pytest
 
+from yaadwatch.api.messages import memories
 from yaadwatch.api.operations import BY_NAME, OPERATIONS
 
 
@@ -18,10 +17,24 @@ def test_every_operation_is_on_the_socket_and_says_what_it_does_in_a_line(operat
     assert operation.help[0].islower()
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda row: row.name)
-def test_every_request_is_frozen_slotted_and_given_by_keyword(operation):
-    fields = dataclasses.fields(operation.request)
+def test_a_request_is_equal_by_value_and_cannot_be_changed():
+    asked = memories.Show(id="5c01f2e4")
 
-    assert operation.request.__dataclass_params__.frozen
-    assert "__slots__" in vars(operation.request)
-    assert all(field.kw_only and field.name != "project" for field in fields)
+    assert asked == memories.Show(id="5c01f2e4", view="current")
+    assert asked != memories.Show(id="5c01f2e4", view="all")
+    with pytest.raises(AttributeError):
+        asked.id = "7d3e8a11"
+
+
+def test_a_request_names_what_it_lacks_and_what_it_does_not_know():
+    with pytest.raises(TypeError, match="Show needs id"):
+        memories.Show()
+    with pytest.raises(TypeError, match="Show has no field ids"):
+        memories.Show(id="5c01f2e4", ids=())
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda row: row.name)
+def test_every_declared_option_has_a_help_and_no_field_is_called_like_the_folder(operation):
+    for field in operation.request.FIELDS.values():
+        assert field.name != "project"
+        assert field.help or field.option is None, field.name

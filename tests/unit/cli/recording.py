@@ -4,6 +4,7 @@ import io
 import json
 from datetime import UTC, datetime
 
+from yaadwatch.api.operations import BY_NAME
 from yaadwatch.cli.main import run
 from yaadwatch.cli.terminal import Terminal
 
@@ -46,14 +47,29 @@ class RecordingClient:
         self.calls.append(("close", {}))
 
 
+def without_defaults(operation, fields):
+    """Return the fields of a request that are not what holds without them."""
+    declared = BY_NAME[operation].request.FIELDS
+    usual = {name: one.default for name, one in declared.items()}
+    return {
+        name: given
+        for name, given in fields.items()
+        if name not in usual or (given != usual[name] and (given or usual[name] != ()))
+    }
+
+
 class Ran:
-    """What a command did."""
+    """What a command did, and what it asked for."""
 
     def __init__(self, status, terminal, client):
         self.status = status
         self.out = terminal.out.getvalue()
         self.err = terminal.err.getvalue()
-        self.calls = [call for call in client.calls if call[0] != "close"]
+        self.calls = [
+            (name, without_defaults(name, fields))
+            for name, fields in client.calls
+            if name != "close"
+        ]
 
     @property
     def lines(self):

@@ -28,7 +28,7 @@ def test_context_prints_the_brief_and_what_it_cost():
     ran = command("context", answers={"context": CONTEXT})
 
     assert ran.status == 0
-    assert ran.calls == [("context", {"tokens_max": 2000, "chars_max": 16000})]
+    assert ran.calls == [("context", {"chars_max": 16000})]
     assert ran.out.startswith(BRIEF)
     assert ran.lines[-1] == "1 doubt, 1 rule, 0 tasks; 60 tokens used, 1940 left"
 

@@ -91,11 +91,11 @@ def test_it_tells_how_the_process_is(worker, line):
 @pytest.mark.parametrize(
     ("given", "asked"),
     [
-        (["enable"], ("embed_enable", {"model": None})),
+        (["enable"], ("embed_enable", {})),
         (["enable", "minilm"], ("embed_enable", {"model": "minilm"})),
         (["enable", "/srv/models/e5"], ("embed_enable", {"model": "/srv/models/e5"})),
         (["enable", "./e5"], ("embed_enable", {"model": os.path.abspath("e5")})),
-        (["disable"], ("embed_disable", {"erase": False})),
+        (["disable"], ("embed_disable", {})),
         (["disable", "--erase"], ("embed_disable", {"erase": True})),
         (["rebuild"], ("embed_rebuild", {})),
         (["rollback"], ("embed_rollback", {})),

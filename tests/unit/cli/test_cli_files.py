@@ -2,7 +2,7 @@
 
 import pytest
 from recording import command
-from test_cli_projects import ADDED, ASKED
+from test_cli_projects import ADDED
 
 from yaadwatch.model.errors import Code, YaadError
 
@@ -75,7 +75,7 @@ def test_a_folder_is_the_project_and_a_file_is_the_file():
     synced = {"files_sync": SYNCED, "files_release": SYNCED, "files_adopt": SYNCED}
 
     assert command("files", "sync", "/srv/api", answers=synced).calls == [
-        ("files_sync", {"accept_deletions": [], "project": "/srv/api"})
+        ("files_sync", {"project": "/srv/api"})
     ]
     assert command("files", "release", "CLAUDE.md", answers=synced).calls == [
         ("files_release", {"path": "CLAUDE.md"})
@@ -88,7 +88,7 @@ def test_a_folder_is_the_project_and_a_file_is_the_file():
 def test_a_folder_that_is_there_is_adopted_whole(tmp_path):
     ran = command("files", "adopt", tmp_path, answers={"files_adopt": SYNCED})
 
-    assert ran.calls == [("files_adopt", {"project": str(tmp_path), "mode": "inline"})]
+    assert ran.calls == [("files_adopt", {"project": str(tmp_path)})]
 
 
 def test_deletions_are_accepted_for_the_files_that_are_named():
@@ -126,7 +126,7 @@ def test_restore_says_what_happens_next():
 
     ran = command("files", "restore", "CLAUDE.md", answers={"files_restore": restored})
 
-    assert ran.calls == [("files_restore", {"path": "CLAUDE.md", "snapshot": None})]
+    assert ran.calls == [("files_restore", {"path": "CLAUDE.md"})]
     assert ran.lines == [
         "CLAUDE.md is as it was (70 bytes); from now on it is only read",
         "To write to it again: yaadwatch files adopt CLAUDE.md",
@@ -168,7 +168,7 @@ def test_json_is_the_answer():
 def test_add_asks_a_person_how_agent_files_shall_take_part(in_new, typed, mode):
     ran = command("add", answers=in_new, given=typed, person=True)
 
-    assert ran.calls[1:] == [("add", ASKED | {"mode": mode})]
+    assert ran.calls[1:] == [("add", {"mode": mode} if mode else {})]
     assert "git rebase, git pull --rebase, npm version" in " ".join(ran.out.split())
 
 
@@ -185,7 +185,7 @@ def test_add_asks_nothing_when_it_is_told_or_nobody_is_there(in_new):
 
     assert "May yaadwatch write" not in told.out + alone.out
     assert told.calls[0][1]["mode"] == "read"
-    assert alone.calls[0][1]["mode"] is None
+    assert alone.calls[0][1].get("mode") is None
 
 
 def test_add_asks_nothing_where_it_was_asked_before(in_new):
@@ -193,7 +193,7 @@ def test_add_asks_nothing_where_it_was_asked_before(in_new):
     back = command("add", "--restore", answers=in_new, given="inline\n", person=True)
 
     assert "May yaadwatch write" not in again.out + back.out
-    assert again.calls[-1][1]["mode"] is back.calls[-1][1]["mode"] is None
+    assert [again.calls[-1], back.calls[-1]] == [("add", {}), ("add", {"restore": True})]
 
 
 def test_add_asks_nothing_where_nothing_can_be_watched(tmp_path):
@@ -273,7 +273,7 @@ def test_sharing_says_what_was_sent_what_stays_and_how_to_undo_it():
     ran = command("files", "share", "CLAUDE.md", "5c01f2e4", answers={"files_share": answer})
 
     assert ran.calls == [
-        ("files_share", {"path": "CLAUDE.md", "ids": ["5c01f2e4"], "undo": False}),
+        ("files_share", {"path": "CLAUDE.md", "ids": ["5c01f2e4"]}),
     ]
     assert ran.lines[0] == "1 statement sent to the other agents"
     assert ran.lines[2:4] == ["  web/A.md:3 Use Zod", "    it holds for web/ only"]
@@ -286,7 +286,7 @@ def test_memories_are_shared_without_a_file():
         "files", "share", "--undo", "5c01f2e4", "94df4b12", answers={"files_share": answer}
     )
 
-    assert ran.calls[0][1] == {"path": None, "ids": ["5c01f2e4", "94df4b12"], "undo": True}
+    assert ran.calls[0][1] == {"ids": ["5c01f2e4", "94df4b12"], "undo": True}
     assert ran.lines == ["Nothing changed."]
 
 
@@ -299,7 +299,7 @@ def test_each_statement_is_listed_with_what_becomes_of_it():
     answers = {"files_statements": {"statements": rows}}
     ran = command("files", "--statements", answers=answers)
 
-    assert ran.calls == [("files_statements", {"path": None})]
+    assert ran.calls == [("files_statements", {})]
     assert ran.lines == [
         "CLAUDE.md:3 Use tabs",
         "  to AGENTS.md",

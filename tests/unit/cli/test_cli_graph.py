@@ -51,7 +51,7 @@ LINKED = {
 def test_impact_says_what_rests_on_a_file_how_and_whether_it_is_in_doubt():
     ran = command("impact", "src/net.py", answers={"impact": IMPACT})
 
-    assert ran.calls == [("impact", {"file": "src/net.py", "check": True})]
+    assert ran.calls == [("impact", {"file": "src/net.py"})]
     assert ran.lines == [
         "f2e4ab37  1.00  Retry three times",
         "                rests on src/net.py:10 fetch",
@@ -88,7 +88,7 @@ def test_what_rests_on_a_file_on_other_branches_is_said_in_a_line(memories):
 
     ran = command("impact", "x", "--all-branches", answers={"impact": answer})
 
-    assert ran.calls == [("impact", {"file": "x", "check": True, "all_branches": True})]
+    assert ran.calls == [("impact", {"file": "x", "all_branches": True})]
     assert ran.lines[-1] == line
     assert line not in command("impact", "x", answers={"impact": IMPACT}).lines
 
@@ -399,7 +399,7 @@ def test_a_walk_tells_steps_doubts_and_the_relations_between():
     [
         ("--ancestors", {"direction": "ancestors"}),
         ("--descendants --depth 10", {"direction": "descendants", "depth": 10}),
-        ("--backlinks", {"direction": "ancestors", "depth": 1}),
+        ("--backlinks", {"direction": "ancestors"}),
         ("--kind a --kind b --view all --nodes 9", {"kinds": ["a", "b"], "view": "all"}),
     ],
 )
@@ -412,10 +412,10 @@ def test_a_walk_goes_where_it_is_told_to(line, asked):
 
 def test_a_subgraph_is_drawn_around_a_memory_or_a_question():
     ran = command("subgraph", "ab37", answers={"subgraph": WALKED})
-    assert ran.calls == [("subgraph", {"id": "ab37", "query": None})]
+    assert ran.calls == [("subgraph", {"id": "ab37"})]
 
     ran = command("subgraph", "--query", "jose", "--tokens", "9", answers={"subgraph": WALKED})
-    assert ran.calls == [("subgraph", {"id": None, "query": "jose", "tokens_max": 9})]
+    assert ran.calls == [("subgraph", {"query": "jose", "tokens_max": 9})]
 
 
 def test_what_a_walk_left_out_is_said_with_what_to_do():

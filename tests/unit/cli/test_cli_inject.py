@@ -23,7 +23,7 @@ def test_a_file_is_sent_whole_and_what_became_of_it_is_printed(tmp_path):
 
     ran = command("inject", path, answers={"inject": ANSWER})
 
-    assert ran.calls == [("inject", GRAPH | {"dry_run": False})]
+    assert ran.calls == [("inject", {"nodes": GRAPH["nodes"]})]
     assert ran.lines == [
         "a -led_to-> b  no node b",
         "1 memory new, 0 changed, 2 as before.",
@@ -36,7 +36,7 @@ def test_a_file_is_sent_whole_and_what_became_of_it_is_printed(tmp_path):
 def test_standard_input_is_read_and_programs_get_the_answer():
     ran = command("inject", "-", "--json", given=json.dumps(GRAPH), answers={"inject": ANSWER})
 
-    assert ran.calls == [("inject", GRAPH | {"dry_run": False})]
+    assert ran.calls == [("inject", {"nodes": GRAPH["nodes"]})]
     assert ran.json == ANSWER
 
 
@@ -77,4 +77,4 @@ def test_a_mark_of_the_encoding_is_no_part_of_the_json():
         "inject", "-", given='\ufeff{"nodes": []}', answers={"inject": YaadError(Code.REFUSED, "")}
     )
 
-    assert ran.calls == [("inject", {"dry_run": False, "nodes": []})]
+    assert ran.calls == [("inject", {})]

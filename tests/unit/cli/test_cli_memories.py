@@ -58,7 +58,6 @@ def test_remember_says_what_was_made_of_it_and_how_to_undo_it():
                 "text": "Use jose",
                 "kind": "decision",
                 "tier": 1,
-                "scope": "project",
                 "tags": ["auth"],
                 "files": ["src/auth.ts"],
                 "symbols": ["verify"],
@@ -162,9 +161,7 @@ def test_recall_prints_the_best_first_with_its_doubt_and_the_budget():
         "recall", "which", "jwt", "--top", "3", "--kind", "fix", answers={"recall": RECALLED}
     )
 
-    assert ran.calls == [
-        ("recall", {"query": "which jwt", "top_k": 3, "tokens_max": 800, "kinds": ["fix"]})
-    ]
+    assert ran.calls == [("recall", {"query": "which jwt", "top_k": 3, "kinds": ["fix"]})]
     assert ran.lines == [
         "f2e4ab37  1.00  decision  Use jose, not jsonwebtoken",
         "          may be stale: changed",
@@ -183,8 +180,6 @@ def test_recall_hands_over_what_was_asked_for_and_nothing_else():
 
     assert ran.calls[0][1] == {
         "query": "deploy",
-        "tokens_max": 800,
-        "kinds": [],
         "scope": "user",
         "path": "src",
         "tags": ["a", "b"],

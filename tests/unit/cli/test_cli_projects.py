@@ -33,7 +33,6 @@ ADDED = {
     "unknown": 0,
     "undo": "yaadwatch remove /srv/api",
 }
-ASKED = {"adopt": False, "separate": False, "restore": False, "mode": None}
 """The fields of a plain `add`."""
 DOUBT = {
     "id": ID,
@@ -127,7 +126,7 @@ def outside(tmp_path, monkeypatch):
 def test_add_says_what_it_did_and_how_to_undo_it():
     ran = command("add", "/srv/api", "--adopt", answers={"add": ADDED})
 
-    assert ran.calls == [("add", ASKED | {"adopt": True, "project": "/srv/api"})]
+    assert ran.calls == [("add", {"adopt": True, "project": "/srv/api"})]
     assert ran.lines == [
         "Watching /srv/api",
         "  store  /home/ada/.yaad/projects/p1/yaad.db",
@@ -185,7 +184,7 @@ def test_add_without_agent_files_says_how_to_go_on():
 def test_add_without_a_folder_means_the_current_one():
     ran = command("add", answers={"add": ADDED | {"again": True}})
 
-    assert ran.calls == [("add", ASKED)]
+    assert ran.calls == [("add", {})]
     assert ran.lines[0] == "Read again /srv/api"
 
 
@@ -210,7 +209,7 @@ KEPT = YaadError(Code.CONFLICT, "3 memories of this repository are kept.", hint=
 def test_add_asks_a_person_about_memories_from_before(typed, chosen):
     ran = command("add", "--mode", "read", answers={"add": [KEPT, ADDED]}, given=typed, person=True)
 
-    assert ran.calls[-1] == ("add", ASKED | {"mode": "read", chosen: True})
+    assert ran.calls[-1] == ("add", {"mode": "read", chosen: True})
     assert "3 memories of this repository are kept." in ran.out
     assert ran.status == 0
 
@@ -218,7 +217,7 @@ def test_add_asks_a_person_about_memories_from_before(typed, chosen):
 def test_add_asks_nothing_when_it_was_told_what_to_do():
     ran = command("add", "--mode", "read", "--separate", answers={"add": ADDED}, person=True)
 
-    assert ran.calls == [("add", ASKED | {"mode": "read", "separate": True})]
+    assert ran.calls == [("add", {"mode": "read", "separate": True})]
 
 
 @pytest.mark.parametrize("more", [["--json"], []])
@@ -242,7 +241,7 @@ def test_remove_says_where_the_memories_are():
 
     ran = command("remove", "/srv/api", answers={"remove": removed})
 
-    assert ran.calls == [("remove", {"erase": False, "project": "/srv/api"})]
+    assert ran.calls == [("remove", {"project": "/srv/api"})]
     assert ran.lines == [
         "No longer watching /srv/api",
         "  41 memories kept in /home/ada/.yaad/projects/p1",
@@ -338,7 +337,7 @@ def test_stale_prints_each_doubt_with_its_evidence_and_what_to_do():
     ran = command("stale", answers={"stale": STALE})
 
     assert ran.status == 0
-    assert ran.calls == [("stale", {"all": False, "check": True})]
+    assert ran.calls == [("stale", {})]
     assert ran.lines == [
         "moved  f2e4ab37  Tokens are signed in src/auth.ts",
         "    src/auth.ts is now src/security/auth.ts; noticed 3 hours ago on main",
@@ -573,7 +572,7 @@ def test_what_settles_a_doubt_fits_a_narrow_terminal():
 def test_stale_without_doubts_says_so_and_when_it_looked():
     ran = command("stale", "--no-check", answers={"stale": {"stale": [], "unknown": []}})
 
-    assert ran.calls == [("stale", {"all": False, "check": False})]
+    assert ran.calls == [("stale", {"check": False})]
     assert ran.lines == ["Nothing in doubt; last check never."]
 
 

@@ -111,7 +111,7 @@ CONTRADICTION = {
 def test_claims_are_told_one_a_line_with_number_and_memory():
     ran = command("claims", answers={"claims": {"claims": [CLAIM], "more": False}})
 
-    assert ran.calls == [("claims", {"id": None, "subject": None, "all": False})]
+    assert ran.calls == [("claims", {})]
     assert ran.lines == ["12  api port: 8080 in web/  f2e4ab37  since 2026-11-21  from its words"]
 
 
@@ -131,7 +131,6 @@ def test_a_claim_is_given_with_what_tells_so():
         "attribute": "port",
         "value": "8080",
         "evidence": "nginx.conf",
-        "evidence_at": None,
         "edge": 3,
     }
     assert "masked: github-token" in ran.lines[1]
@@ -208,10 +207,7 @@ def test_settling_tells_what_ended_and_how_to_bring_back_what_was_forgotten():
     assert ran.calls[0][1] == {
         "id": "1a2b",
         "keep": "e4ab37",
-        "both": False,
-        "none": False,
         "forget": True,
-        "reason": "",
     }
     assert "1 claim ended." in "\n".join(ran.lines)
     assert "f2e4ab37 is a rule still: The API port is 8080." in "\n".join(ran.lines)
@@ -239,7 +235,7 @@ def test_a_question_is_approved_in_its_words():
         answers={"approve_gap": {"text": "how do we deploy"}},
     )
 
-    assert ran.calls == [("approve_gap", {"question": "how do we deploy", "reason": ""})]
+    assert ran.calls == [("approve_gap", {"question": "how do we deploy"})]
     assert ran.lines == ["Kept, and told in the brief: how do we deploy"]
 
 

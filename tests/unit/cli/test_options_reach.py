@@ -23,7 +23,7 @@ from recording import command
         ),
         ("tasks --all-branches", "tasks", {"all_branches": True}),
         ("traverse ab12 --descendants", "traverse", {"direction": "descendants"}),
-        ("traverse ab12 --backlinks", "traverse", {"direction": "ancestors", "depth": 1}),
+        ("traverse ab12 --backlinks", "traverse", {"direction": "ancestors"}),
         ("upkeep --accept", "upkeep", {"accept": True}),
         ("embed disable --erase", "embed_disable", {"erase": True}),
     ],

@@ -31,10 +31,10 @@ def test_a_verb_takes_what_its_request_holds(operation):
     home, call, *fields = inspect.signature(verb).parameters.values()
 
     assert (home.name, call.name) == ("home", "call")
-    assert {field.name for field in fields} == set(operation.request.__dataclass_fields__)
+    assert {field.name for field in fields} == set(operation.request.FIELDS)
     assert all(field.kind is inspect.Parameter.KEYWORD_ONLY for field in fields)
     for field in fields:
-        asked = operation.request.__dataclass_fields__[field.name]
+        asked = operation.request.FIELDS[field.name]
         if field.default is not inspect.Parameter.empty:
             assert field.default == asked.default
 

@@ -1,19 +1,18 @@
 """Arguments as clients write them."""
 
 import json
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from yaadwatch.api import codec
+from yaadwatch.api.message import Message
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.servers.mcp_arguments import accepted, folder_of, object_of
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asked:
+class Asked(Message):
     """A field of each type that a request may have."""
 
     text: str = ""
@@ -103,7 +102,7 @@ _VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=5,
 )
-_NAMES = st.sampled_from([*Asked.__dataclass_fields__, "project", "other"])
+_NAMES = st.sampled_from([*Asked.FIELDS, "project", "other"])
 
 
 @given(st.dictionaries(_NAMES, _VALUES, max_size=4))

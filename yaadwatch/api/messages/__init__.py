@@ -1,5 +1,5 @@
-"""What each operation is asked with: one frozen dataclass per request, checked when it is made.
+"""What each operation is asked with: one class per request, see `yaadwatch.api.message`.
 
-A field without a default must be given. The types here are the types on the wire; `api/codec.py`
-reads them, so a new field needs no other line.
+The types here are the types on the wire. A new field needs no other line for the command line, the
+tools of agents and the reference: `option`, `tool` and `help` stand beside it.
 """

@@ -1,104 +1,135 @@
-"""What is asked about agent files."""
+"""What is asked about the repositories that are watched, and their agent files."""
 
-from dataclasses import dataclass
-from typing import Final
+from yaadwatch.api.limits import PATH, Each, OneOf, Within
+from yaadwatch.api.message import Message, field
+from yaadwatch.model.limits import INLINE, MODES
 
-from yaadwatch.api.messages.checks import NAME_CHARS_MAX, check_mode, check_text, check_texts
-from yaadwatch.model.agent_files import INLINE
-
-PATHS_MAX: Final = 64
-HISTORY_ENTRIES_MAX: Final = 1_000
-IDS_MAX: Final = 1_000
+PATHS_MAX = 64
+HISTORY_ENTRIES_MAX = 1_000
+IDS_MAX = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
+class Add(Message):
+    """Watch a repository and read its agent files."""
+
+    adopt: bool = field(
+        default=False,
+        help="use the earlier memories of this repository: it was removed, deleted or cloned again",
+        option="--adopt",
+        one_of="which",
+    )
+    separate: bool = field(
+        default=False,
+        help="start without earlier memories; give a copy of a watched repository its own id",
+        option="--separate",
+        one_of="which",
+    )
+    restore: bool = field(
+        default=False,
+        help="bring back the newest backup of this repository",
+        option="--restore",
+        one_of="which",
+    )
+    mode: str | None = field(
+        default=None,
+        limit=OneOf(MODES),
+        help="what may be written: a block in your agent files (inline), a file of ours that git"
+        " ignores (private), nothing (read); default: inline for files that git does not track,"
+        " else private",
+        option="--mode",
+    )
+
+    def validate(self) -> None:
+        """Raise ValueError when the flags exclude each other."""
+        if self.adopt + self.separate + self.restore > 1:
+            raise ValueError("only one of adopt, separate and restore can be asked for")
+
+
+class Remove(Message):
+    """Stop watching a repository; its memories are kept."""
+
+    erase: bool = field(
+        default=False,
+        help="delete its memories, copies and backups, too; also of one that was removed before",
+        option="--erase",
+    )
+
+
+class Projects(Message):
+    """Ask which repositories are watched."""
+
+
+class Status(Message):
+    """Ask what runs, what is watched and what is wrong."""
+
+
+class Files(Message):
     """Ask which agent files there are, how they take part and how they are."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilesDiff:
+class FilesDiff(Message):
     """Ask what a sync of the agent files would change."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilesSync:
+class FilesSync(Message):
     """Bring agent files and memories together; deletions in the files named are meant."""
 
-    accept_deletions: tuple[str, ...] = ()
+    accept_deletions: tuple[str, ...] = field(
+        default=(),
+        limit=Each(PATHS_MAX, PATH),
+        help="for sync: the rules missing from FILE were deleted on purpose; may be repeated",
+        option="--accept-deletions FILE",
+    )
 
-    def __post_init__(self) -> None:
-        check_texts("accept_deletions", self.accept_deletions, PATHS_MAX, NAME_CHARS_MAX)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilesAdopt:
+class FilesAdopt(Message):
     """Have an agent file, or all of them, take part in another way."""
 
-    path: str | None = None
-    mode: str = INLINE
+    path: str | None = field(default=None, limit=PATH)
+    mode: str = field(
+        default=INLINE,
+        limit=OneOf(MODES),
+        help="for adopt (default: {default})",
+        option="--mode",
+    )
 
-    def __post_init__(self) -> None:
-        check_mode(self.mode)
-        if self.path is not None:
-            check_text("path", self.path, NAME_CHARS_MAX)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statements:
+class Statements(Message):
     """Ask what agent files, or one of them, state, and which of it travels to other agents."""
 
-    path: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.path is not None:
-            check_text("path", self.path, NAME_CHARS_MAX)
+    path: str | None = field(default=None, limit=PATH)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilesShare:
+class FilesShare(Message):
     """Send what a file states, or some of it, to the other agents; `undo` takes it back."""
 
-    path: str | None = None
-    ids: tuple[str, ...] = ()
-    undo: bool = False
-
-    def __post_init__(self) -> None:
-        check_texts("ids", self.ids, IDS_MAX, NAME_CHARS_MAX)
-        if self.path is not None:
-            check_text("path", self.path, NAME_CHARS_MAX)
+    path: str | None = field(default=None, limit=PATH)
+    ids: tuple[str, ...] = field(
+        default=(),
+        limit=Each(IDS_MAX, PATH),
+    )
+    undo: bool = field(default=False, help="for share: take it back", option="--undo")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilesRelease:
+class FilesRelease(Message):
     """Take our block out of an agent file, or of all of them; they are only read from then on."""
 
-    path: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.path is not None:
-            check_text("path", self.path, NAME_CHARS_MAX)
+    path: str | None = field(default=None, limit=PATH)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilesRestore:
+class FilesRestore(Message):
     """Bring a copy of an agent file back; the newest one unless another is named."""
 
-    path: str
-    snapshot: int | None = None
+    path: str = field(limit=PATH)
+    snapshot: int | None = field(
+        default=None,
+        help="for restore: which copy (default: the newest; `yaadwatch files` lists them)",
+        option="--snapshot N",
+    )
 
-    def __post_init__(self) -> None:
-        check_text("path", self.path, NAME_CHARS_MAX)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilesHistory:
+class FilesHistory(Message):
     """Ask what happened to an agent file, newest first."""
 
-    path: str
-    entries_max: int = 100
-
-    def __post_init__(self) -> None:
-        check_text("path", self.path, NAME_CHARS_MAX)
-        if not 1 <= self.entries_max <= HISTORY_ENTRIES_MAX:
-            raise ValueError(f"entries_max must be from 1 to {HISTORY_ENTRIES_MAX}")
+    path: str = field(limit=PATH)
+    entries_max: int = field(default=100, limit=Within(1, HISTORY_ENTRIES_MAX))

@@ -1,183 +1,209 @@
 """What is asked about the relations between memories."""
 
-from dataclasses import dataclass
-from typing import Final
-
-from yaadwatch.api.messages.checks import (
+from yaadwatch.api.limits import (
+    EDGE_KIND,
+    ID,
     KINDS_MAX,
+    NUMBER,
     TAG_CHARS_MAX,
-    TOKENS_MAX,
-    check_count,
-    check_edge,
-    check_id,
-    check_text,
-    check_texts,
-    check_view,
-    check_within,
+    TIME,
+    TOKENS,
+    Each,
+    OneOf,
+    Text,
+    Within,
 )
-from yaadwatch.model.edges import CURRENT
-from yaadwatch.model.edges import canonical_kind as canonical_edge_kind
-from yaadwatch.model.given import GivenEdge, GivenNode
-from yaadwatch.model.settings import (
+from yaadwatch.api.message import Message, field
+from yaadwatch.api.messages.memories import ONE
+from yaadwatch.model.limits import (
+    CURRENT,
     GRAPH_DEPTH_MAX,
     GRAPH_NODES_MAX,
-    ID_CHARS_MAX,
     INJECT_EDGES_MAX,
     INJECT_NODES_MAX,
     QUERY_CHARS_MAX,
     TAGS_MAX,
+    VIEWS,
 )
-from yaadwatch.model.times import instant
 
-DIRECTIONS: Final = ("both", "ancestors", "descendants")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yaadwatch.model.given import GivenEdge, GivenNode
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
-    """Say that the memory `id` relates to the memory `to`; `weight`: how much doubt goes along."""
-
-    id: str
-    kind: str
-    to: str
-    weight: float | None = None
-    since: str | None = None
-    attributes: dict[str, object] | None = None
-
-    def __post_init__(self) -> None:
-        check_id(self.id)
-        canonical_edge_kind(self.kind)
-        check_text("to", self.to, ID_CHARS_MAX)
-        if self.weight is not None and not 0.0 < self.weight <= 1.0:
-            raise ValueError(f"weight must be above 0 and at most 1, got {self.weight:g}")
-        if self.since is not None:
-            instant("since", self.since)
+DIRECTIONS = ("both", "ancestors", "descendants")
+_TAGS = Each(TAGS_MAX, Text(TAG_CHARS_MAX))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unlink:
+class Unlink(Message):
     """End the relation of a kind between two memories."""
 
-    id: str
-    kind: str
-    to: str
+    id: str = field(
+        limit=ID,
+        help="id of a memory; a unique beginning or end is enough",
+        option="FROM",
+        tool="",
+    )
+    kind: str = field(
+        limit=EDGE_KIND,
+        help="depends_on, part_of, caused_by, led_to, ...",
+        option="KIND",
+        tool="",
+    )
+    to: str = field(limit=ID, help="id of the other memory", option="TO", tool="")
 
-    def __post_init__(self) -> None:
-        check_id(self.id)
-        canonical_edge_kind(self.kind)
-        check_text("to", self.to, ID_CHARS_MAX)
+
+class Link(Message):
+    """Say that the memory `id` relates to the memory `to`."""
+
+    id: str = field(
+        limit=ID,
+        help="id of a memory; a unique beginning or end is enough",
+        option="FROM",
+        tool="",
+    )
+    kind: str = field(
+        limit=EDGE_KIND,
+        help="depends_on, part_of, caused_by, led_to, ...",
+        option="KIND",
+        tool="depends_on, part_of, caused_by, led_to, ...",
+    )
+    to: str = field(limit=ID, help="id of the other memory", option="TO", tool="")
+    weight: float | None = field(
+        default=None,
+        limit=Within(0, 1, excludes_low=True),
+        help="how much of a flag it passes on, 0 to 1 (default: unchanged; 1 for a new relation)",
+        option="--weight W",
+    )
+    since: str | None = field(
+        default=None,
+        limit=TIME,
+        help="when the relation began (default: now)",
+        option="--since TIME",
+    )
+    attributes: dict[str, object] | None = field(
+        default=None,
+        help='extra data to keep with it, such as \'{"source": "review"}\'',
+        option="--attributes JSON",
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CloseLink:
+class CloseLink(Message):
     """End one relation, by the number of its edge, now or at a time before."""
 
-    edge: int
-    at: str | None = None
+    edge: int = field(limit=NUMBER)
+    at: str | None = field(
+        default=None,
+        limit=TIME,
+        help="for close: when it ended (default: now)",
+        option="--at TIME",
+    )
 
-    def __post_init__(self) -> None:
-        check_edge(self.edge)
-        if self.at is not None:
-            instant("at", self.at)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Traverse:
+class Traverse(Message):
     """Walk from a memory along its edges; `kinds` and `view`: of the edges."""
 
-    id: str
-    depth: int = 1
-    direction: str = "both"
-    kinds: tuple[str, ...] = ()
-    view: str = CURRENT
-    nodes_max: int = 100
-    tokens_max: int = 8000
+    id: str = field(limit=ID, help=ONE, option="ID")
+    direction: str = field(default="both", limit=OneOf(DIRECTIONS))
+    depth: int = field(
+        default=1,
+        limit=Within(1, GRAPH_DEPTH_MAX),
+        help="steps, 1 to 10 (default: {default})",
+        option="--depth N",
+    )
+    kinds: tuple[str, ...] = field(
+        default=(),
+        limit=Each(KINDS_MAX, EDGE_KIND),
+        help="only relations of this kind; may be repeated",
+        option="--kind KIND",
+    )
+    view: str = field(
+        default=CURRENT,
+        limit=OneOf(VIEWS),
+        help="relations that hold, that have ended, or both (default: {default})",
+        option="--view",
+    )
+    nodes_max: int = field(
+        default=100,
+        limit=Within(1, GRAPH_NODES_MAX),
+        help="at most so many memories",
+        option="--nodes N",
+    )
+    tokens_max: int = field(default=8000, limit=TOKENS)
 
-    def __post_init__(self) -> None:
-        check_id(self.id)
-        if self.direction not in DIRECTIONS:
-            raise ValueError(
-                f"direction must be one of {', '.join(DIRECTIONS)}, got {self.direction!r}"
-            )
-        _walk(self)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subgraph:
+class Subgraph(Message):
     """Ask what is around a memory, or around the answers to a question."""
 
-    id: str | None = None
-    query: str | None = None
-    depth: int = 2
-    kinds: tuple[str, ...] = ()
-    view: str = CURRENT
-    nodes_max: int = 50
-    tokens_max: int = 2000
+    id: str | None = field(default=None, limit=ID, help=ONE, option="[ID]", tool="")
+    query: str | None = field(
+        default=None,
+        limit=Text(QUERY_CHARS_MAX),
+        help="start from the answers to this question",
+        option="--query WORDS",
+        tool="",
+    )
+    depth: int = field(
+        default=2,
+        limit=Within(1, GRAPH_DEPTH_MAX),
+        help="steps, 1 to 10 (default: {default})",
+        option="--depth N",
+        tool="steps, to 10",
+    )
+    kinds: tuple[str, ...] = field(
+        default=(),
+        limit=Each(KINDS_MAX, EDGE_KIND),
+        help="only relations of this kind; may be repeated",
+        option="--kind KIND",
+    )
+    view: str = field(
+        default=CURRENT,
+        limit=OneOf(VIEWS),
+        help="relations that hold, that have ended, or both (default: {default})",
+        option="--view",
+    )
+    nodes_max: int = field(
+        default=50,
+        limit=Within(1, GRAPH_NODES_MAX),
+        help="at most so many memories",
+        option="--nodes N",
+    )
+    tokens_max: int = field(
+        default=2000,
+        limit=TOKENS,
+        help="at most so many tokens (default: {default})",
+        option="--tokens N",
+    )
 
-    def __post_init__(self) -> None:
-        if self.id is not None:
-            check_id(self.id)
-        if self.query is not None:
-            check_text("query", self.query, QUERY_CHARS_MAX)
-        _walk(self)
 
+class Inject(Message):
+    """Take in many memories with ids of their own, and relations: all of them or none."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inject:
-    """Take in many memories with ids of their own, and relations: all of them or none; with
-    `dry_run` only say what would be.
-    """
+    nodes: "tuple[GivenNode, ...]" = field(default=(), limit=Each(INJECT_NODES_MAX))
+    edges: "tuple[GivenEdge, ...]" = field(default=(), limit=Each(INJECT_EDGES_MAX))
+    dry_run: bool = field(
+        default=False, help="change nothing; count what would change", option="--dry-run"
+    )
 
-    nodes: tuple[GivenNode, ...] = ()
-    edges: tuple[GivenEdge, ...] = ()
-    dry_run: bool = False
-
-    def __post_init__(self) -> None:
-        check_count("nodes", self.nodes, INJECT_NODES_MAX)
-        check_count("edges", self.edges, INJECT_EDGES_MAX)
+    def validate(self) -> None:
+        """Raise ValueError when a memory has too many tags, or too long ones."""
         for place, node in enumerate(self.nodes):
-            check_texts(f"nodes[{place}].tags", node.tags, TAGS_MAX, TAG_CHARS_MAX)
+            _TAGS.check(f"nodes[{place}].tags", node.tags)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphStats:
+class GraphStats(Message):
     """Ask how many nodes and edges there are, and which nodes have most."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteNode:
+class DeleteNode(Message):
     """Delete a memory for good, with its history and its relations."""
 
-    id: str
-
-    def __post_init__(self) -> None:
-        check_id(self.id)
+    id: str = field(limit=ID)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteEdge:
+class DeleteEdge(Message):
     """Delete a relation for good: one interval by its number, or all between two memories."""
 
-    edge: int | None = None
-    id: str | None = None
-    kind: str | None = None
-    to: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.edge is not None:
-            check_edge(self.edge)
-        if self.id is not None:
-            check_id(self.id)
-        if self.kind is not None:
-            canonical_edge_kind(self.kind)
-        if self.to is not None:
-            check_text("to", self.to, ID_CHARS_MAX)
-
-
-def _walk(asked: Traverse | Subgraph) -> None:
-    check_within("depth", asked.depth, 1, GRAPH_DEPTH_MAX)
-    check_within("nodes_max", asked.nodes_max, 1, GRAPH_NODES_MAX)
-    check_within("tokens_max", asked.tokens_max, 1, TOKENS_MAX)
-    check_count("kinds", asked.kinds, KINDS_MAX)
-    for kind in asked.kinds:
-        canonical_edge_kind(kind)
-    check_view(asked.view)
+    edge: int | None = field(default=None, limit=NUMBER)
+    id: str | None = field(default=None, limit=ID)
+    kind: str | None = field(default=None, limit=EDGE_KIND)
+    to: str | None = field(default=None, limit=ID)

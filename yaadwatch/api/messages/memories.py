@@ -1,267 +1,439 @@
 """What is asked about memories, one at a time, and of all of them at once."""
 
-from dataclasses import dataclass
-from typing import Final
-
-from yaadwatch.api.messages.checks import (
-    EDGE_MAX,
-    NAME_CHARS_MAX,
+from yaadwatch.api.limits import (
+    ID,
+    KEY,
+    KIND,
+    KINDS_MAX,
+    NUMBER,
+    PATH,
+    REASON,
+    SHARE,
     TAG_CHARS_MAX,
-    TOKENS_MAX,
-    check_id,
-    check_length,
-    check_text,
-    check_texts,
-    check_version,
-    check_view,
-    check_within,
+    TIME,
+    TOKENS,
+    Each,
+    OneOf,
+    Text,
+    Within,
 )
-from yaadwatch.model.edges import CURRENT
-from yaadwatch.model.nodes import PROJECT, SCOPES, canonical_key, canonical_kind
-from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, TAGS_MAX
+from yaadwatch.api.message import Message, field
+from yaadwatch.model.limits import (
+    ANCHORS_PER_NODE_MAX,
+    AUTO,
+    BLEND,
+    CURRENT,
+    DEPTHS,
+    MERGES,
+    PROJECT,
+    QUERY_CHARS_MAX,
+    SCOPES,
+    STRATEGIES,
+    TAGS_MAX,
+    TOP_K_MAX,
+    VIEWS,
+)
 
-CHARS_MAX: Final = 800_000
-WAIT_MS_MAX: Final = 30_000
-REASON_CHARS_MAX: Final = 1_000
+CHARS_MAX = 800_000
+WAIT_MS_MAX = 30_000
+ONE = "its id or key; a unique beginning or end of the id is enough"
+"""How a memory is named."""
+TAGS = Each(TAGS_MAX, Text(TAG_CHARS_MAX))
+_ANCHORS = Each(ANCHORS_PER_NODE_MAX, PATH)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remember:
-    """Keep a statement. `files` and `symbols` name what it is about besides what the text names;
-    `scope` says where it holds: in this project, or for the user everywhere. The memory under
-    `key`, if there is one, gets the words; `expected_version` is the one they are meant for.
-    `session` is the one it is learned in, if not that of who asks.
+class Remember(Message):
+    """Keep a statement. The text itself is judged where it is kept, which has more to say of it."""
 
-    The text itself is judged where it is kept, which has more to say about it.
+    text: str = field(
+        help="the statement; - reads it from standard input",
+        option="TEXT...",
+        tool="with the paths and names it is about",
+    )
+    kind: str | None = field(
+        default=None,
+        limit=KIND,
+        help="convention, decision, bug, ... (default: chosen from the text)",
+        option="--kind KIND",
+        tool="decision, convention, bug, fix, command, task, ...",
+    )
+    tier: int | None = field(
+        default=None,
+        limit=Within(1, 3),
+        help="1 hot, 2 warm, 3 cold (default: chosen from the kind)",
+        option="--tier N",
+    )
+    scope: str = field(
+        default=PROJECT,
+        limit=OneOf(SCOPES),
+        help="user: it holds in all your projects (default: {default})",
+        option="--scope",
+        tool="user: holds in every project",
+    )
+    key: str | None = field(
+        default=None,
+        limit=KEY,
+        help="a name for it; a memory that has this name already gets the new text",
+        option="--key SLUG",
+        tool="a name; said again, it gets the new words",
+    )
+    expected_version: int | None = field(
+        default=None,
+        limit=NUMBER,
+        help="with --key: only if that memory is still at this version",
+        option="--version N",
+    )
+    attributes: dict[str, object] | None = field(
+        default=None,
+        help="extra data to keep with it; NAME= removes it; may be repeated",
+        option="--attribute NAME=VALUE",
+    )
+    tags: tuple[str, ...] = field(
+        default=(),
+        limit=TAGS,
+        help="a word to find it by; may be repeated",
+        option="--tag T",
+    )
+    files: tuple[str, ...] = field(
+        default=(),
+        limit=_ANCHORS,
+        help="a file it is about; may be repeated",
+        option="--file PATH",
+        tool="what else it rests on",
+    )
+    symbols: tuple[str, ...] = field(
+        default=(),
+        limit=_ANCHORS,
+        help="a definition it is about; may be repeated",
+        option="--symbol NAME",
+        tool="",
+    )
+    pin: bool = field(default=False, help="never let it fade", option="--pin")
+    session: str | None = field(
+        default=None, limit=ID, help="the session it is learned in, if not that of the caller"
+    )
+
+    def validate(self) -> None:
+        """Raise ValueError unless a version comes with the key of its memory."""
+        if self.expected_version is not None and self.key is None:
+            raise ValueError("expected_version needs the key of the memory that it is of")
+
+
+class Recall(Message):
+    """Ask a question; get the memories that answer it, best first.
+
+    What is None is as the person set it.
     """
 
-    text: str
-    kind: str | None = None
-    tier: int | None = None
-    scope: str = PROJECT
-    key: str | None = None
-    expected_version: int | None = None
-    tags: tuple[str, ...] = ()
-    attributes: dict[str, object] | None = None
-    files: tuple[str, ...] = ()
-    symbols: tuple[str, ...] = ()
-    pin: bool = False
-    session: str | None = None
+    query: str = field(
+        limit=Text(QUERY_CHARS_MAX),
+        help="the question",
+        option="WORDS...",
+        tool="words, a path or a name",
+    )
+    kinds: tuple[str, ...] = field(
+        default=(),
+        limit=Each(KINDS_MAX, KIND),
+        help="only this kind; may be repeated",
+        option="--kind KIND",
+        tool="",
+        group="which memories",
+    )
+    scope: str | None = field(
+        default=None,
+        limit=OneOf(SCOPES),
+        help="only this project's, or only your own",
+        option="--scope",
+        group="which memories",
+    )
+    path: str | None = field(
+        default=None,
+        limit=PATH,
+        help="only memories that rest on this file, or on a file in this folder",
+        option="--path PATH",
+        tool="a file or folder",
+        group="which memories",
+    )
+    tags: tuple[str, ...] = field(
+        default=(),
+        limit=TAGS,
+        help="only with this tag; given several times: with all of them",
+        option="--tag T",
+        group="which memories",
+    )
+    agent: str | None = field(
+        default=None,
+        limit=PATH,
+        help="only what this agent remembered",
+        option="--agent NAME",
+        group="which memories",
+    )
+    session: str | None = field(
+        default=None,
+        limit=PATH,
+        help="only what was remembered in this session",
+        option="--session ID",
+        group="which memories",
+    )
+    at: str | None = field(
+        default=None,
+        limit=TIME,
+        help="what was known on this day or at this time, as it read then",
+        option="--at TIME",
+        group="which memories",
+    )
+    top_k: int | None = field(
+        default=None,
+        limit=Within(1, TOP_K_MAX),
+        help="at most so many memories (default: 10)",
+        option="--top N",
+        group="how much is printed",
+    )
+    tokens_max: int = field(
+        default=800,
+        limit=TOKENS,
+        help="at most so many tokens (default: {default})",
+        option="--tokens N",
+        tool="",
+        group="how much is printed",
+    )
+    all_branches: bool = field(
+        default=False,
+        help="also memories from branches that are not merged here",
+        option="--all-branches",
+        tool="the `hidden` too",
+        group="which memories",
+    )
+    depth: str = field(
+        default=AUTO,
+        limit=OneOf(DEPTHS),
+        help="how much of each memory (default: {default}, as much as fits)",
+        option="--depth",
+        group="how much is printed",
+    )
+    min_score: float | None = field(
+        default=None,
+        limit=SHARE,
+        help="leave out lower scores, 0 to 1",
+        option="--min-score S",
+        group="how much is printed",
+    )
+    strategy: str = field(
+        default=AUTO,
+        limit=OneOf(STRATEGIES),
+        help="by words (bm25), or by meaning as well (default: {default})",
+        option="--strategy",
+        group="how they are found",
+    )
+    merge: str = field(
+        default=BLEND,
+        limit=OneOf(MERGES),
+        help="how words and meaning are combined (default: {default})",
+        option="--merge",
+        group="how they are found",
+    )
+    semantic_weight: float | None = field(
+        default=None,
+        limit=SHARE,
+        help="how much meaning counts, 0 to 1",
+        option="--semantic-weight W",
+        group="how they are found",
+    )
 
-    def __post_init__(self) -> None:
-        if self.session is not None:
-            check_id(self.session)
-        if self.kind is not None:
-            canonical_kind(self.kind)
-        if self.tier is not None:
-            check_within("tier", self.tier, 1, 3)
-        if self.scope not in SCOPES:
-            raise ValueError(f"scope must be 'project' or 'user', got {self.scope!r}")
-        if self.key is not None:
-            canonical_key(self.key)
-        if self.expected_version is not None:
-            check_version(self.expected_version)
-            if self.key is None:
-                raise ValueError("expected_version needs the key of the memory that it is of")
-        check_texts("tags", self.tags, TAGS_MAX, TAG_CHARS_MAX)
-        check_texts("files", self.files, ANCHORS_PER_NODE_MAX, NAME_CHARS_MAX)
-        check_texts("symbols", self.symbols, ANCHORS_PER_NODE_MAX, NAME_CHARS_MAX)
+
+class Context(Message):
+    """Ask for the brief."""
+
+    tokens_max: int = field(
+        default=2000,
+        limit=TOKENS,
+        help="at most so many tokens (default: {default})",
+        option="--tokens N",
+        tool="",
+    )
+    chars_max: int = field(default=8000, limit=Within(1, CHARS_MAX))
+    wait_ms: int = field(
+        default=1000,
+        limit=Within(0, WAIT_MS_MAX),
+        help="how long the files may be looked at first",
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
-    """Ask for the brief. `wait_ms` is how long the files may be looked at first."""
+class Show(Message):
+    """Ask for everything about one memory."""
 
-    tokens_max: int = 2000
-    chars_max: int = 8000
-    wait_ms: int = 1000
-
-    def __post_init__(self) -> None:
-        check_within("tokens_max", self.tokens_max, 1, TOKENS_MAX)
-        check_within("chars_max", self.chars_max, 1, CHARS_MAX)
-        check_within("wait_ms", self.wait_ms, 0, WAIT_MS_MAX)
+    id: str = field(limit=ID, help=ONE, option="ID")
+    view: str = field(
+        default=CURRENT,
+        limit=OneOf(VIEWS),
+        help="which relations to list, with their numbers and dates (default: {default})",
+        option="--view",
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Show:
-    """Ask for everything about one memory. `id` is an id or a unique part of it; `view`: which of
-    its edges.
-    """
-
-    id: str
-    view: str = CURRENT
-
-    def __post_init__(self) -> None:
-        check_id(self.id)
-        check_view(self.view)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forget:
+class Forget(Message):
     """Archive one memory, for a reason."""
 
-    id: str
-    reason: str = ""
+    id: str = field(limit=ID, help=ONE, option="ID...", tool="or its last 8 characters")
+    reason: str = field(
+        default="",
+        limit=REASON,
+        help="why; kept with the memory",
+        option="--reason TEXT",
+        tool="what holds instead",
+        one_of="how",
+    )
 
-    def __post_init__(self) -> None:
-        check_id(self.id)
-        check_length("reason", self.reason, REASON_CHARS_MAX)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Erase:
+class Erase(Message):
     """Erase a memory from everything of ours, backups too; it cannot be brought back."""
 
-    id: str
-
-    def __post_init__(self) -> None:
-        check_id(self.id)
+    id: str = field(limit=ID, help=ONE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restore:
-    """Bring an archived memory back, or a memory as it was in one `version`."""
+class Restore(Message):
+    """Bring an archived memory back, or a memory as it was in one version."""
 
-    id: str
-    version: int | None = None
+    id: str = field(limit=ID, help=ONE, option="ID...")
+    version: int | None = field(
+        default=None,
+        limit=NUMBER,
+        help="make a new version with the text, kind and tier of this one",
+        option="--version N",
+    )
 
-    def __post_init__(self) -> None:
-        check_id(self.id)
-        if self.version is not None:
-            check_within("version", self.version, 1, EDGE_MAX)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(Message):
     """Ask what became of a memory: every version, who made it, and why."""
 
-    id: str
-
-    def __post_init__(self) -> None:
-        check_id(self.id)
+    id: str = field(limit=ID, help=ONE, option="ID")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confirm:
-    """Say that a memory still holds; `anyway`: also when it is false for certain."""
+class Confirm(Message):
+    """Say that a memory still holds."""
 
-    id: str
-    anyway: bool = False
-
-    def __post_init__(self) -> None:
-        check_id(self.id)
+    id: str = field(limit=ID, help=ONE, option="ID...")
+    anyway: bool = field(
+        default=False, help="also what names something that is not there", option="--yes"
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Update:
-    """Give a memory new words; `expected_version` is the one that they are meant for.
+class Update(Message):
+    """Give a memory new words. The text is judged where it is kept."""
 
-    The text itself is judged where it is kept, which has more to say about it.
-    """
-
-    id: str
-    text: str
-    expected_version: int | None = None
-
-    def __post_init__(self) -> None:
-        check_id(self.id)
-        if self.expected_version is not None:
-            check_version(self.expected_version)
+    id: str = field(limit=ID, help=ONE, option="ID")
+    text: str = field(help="the new text; - reads it from standard input", option="[TEXT...]")
+    expected_version: int | None = field(
+        default=None,
+        limit=NUMBER,
+        help="only if it is still at this version (see `yaadwatch show ID`)",
+        option="--version N",
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reanchor:
-    """Accept what the flag of one memory proposes, or of all; with `dry_run` only say what.
+class Reanchor(Message):
+    """Accept what the flag of one memory proposes, or of all."""
 
-    What also changed stays flagged, unless `accept_change`.
-    """
+    id: str | None = field(default=None, limit=ID, help=ONE, option="[ID]")
+    all: bool = field(
+        default=False, help="every memory whose flag proposes something", option="--all"
+    )
+    dry_run: bool = field(
+        default=False, help="change nothing; show what would change", option="--dry-run"
+    )
+    accept_change: bool = field(
+        default=False,
+        help="the text is true of what also changed; clear that flag, too",
+        option="--accept-change",
+    )
 
-    id: str | None = None
-    all: bool = False
-    dry_run: bool = False
-    accept_change: bool = False
 
-    def __post_init__(self) -> None:
-        if self.id is not None:
-            check_id(self.id)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pin:
+class Pin(Message):
     """Keep a memory from ageing."""
 
-    id: str
-
-    def __post_init__(self) -> None:
-        check_id(self.id)
+    id: str = field(limit=ID, help=ONE, option="ID...")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unpin:
+class Unpin(Message):
     """Let a pinned memory age again."""
 
-    id: str
-
-    def __post_init__(self) -> None:
-        check_id(self.id)
+    id: str = field(limit=ID, help=ONE, option="ID...")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tag:
+class Tag(Message):
     """Put tags on a memory and take others off."""
 
-    id: str
-    add: tuple[str, ...] = ()
-    remove: tuple[str, ...] = ()
-    expected_version: int | None = None
+    id: str = field(limit=ID, help=ONE, option="ID")
+    add: tuple[str, ...] = field(
+        default=(), limit=TAGS, help="add this tag; may be repeated", option="--add TAG"
+    )
+    remove: tuple[str, ...] = field(
+        default=(), limit=TAGS, help="remove this tag; may be repeated", option="--remove TAG"
+    )
+    expected_version: int | None = field(
+        default=None,
+        limit=NUMBER,
+        help="only if it is still at this version (see `yaadwatch show ID`)",
+        option="--version N",
+    )
 
-    def __post_init__(self) -> None:
-        check_id(self.id)
-        check_texts("add", self.add, TAGS_MAX, TAG_CHARS_MAX)
-        check_texts("remove", self.remove, TAGS_MAX, TAG_CHARS_MAX)
+    def validate(self) -> None:
+        """Raise ValueError unless there is a tag to add or to remove, and none to do both with."""
         if not self.add and not self.remove:
             raise ValueError("add and remove must not both be empty")
         both = sorted(set(self.add) & set(self.remove))
         if both:
             raise ValueError(f"{both[0]!r} must not be in add and in remove")
-        if self.expected_version is not None:
-            check_version(self.expected_version)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stale:
-    """Ask what may no longer be true. `all` adds suspects; `check` looks at the files first."""
+class Stale(Message):
+    """Ask what may no longer be true."""
 
-    all: bool = False
-    check: bool = True
-    all_branches: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Impact:
-    """Ask what rests on a file: FILE, FILE:SYMBOL or a folder. `check` looks at the files first;
-    `all_branches` tells memories from branches that are not merged here, too.
-    """
-
-    file: str
-    check: bool = True
-    all_branches: bool = False
-
-    def __post_init__(self) -> None:
-        check_text("file", self.file, NAME_CHARS_MAX)
+    all: bool = field(
+        default=False,
+        help="also weaker flags and superseded memories",
+        option="--all",
+        tool="suspects too",
+    )
+    all_branches: bool = field(
+        default=False,
+        help="also memories from branches that are not merged here",
+        option="--all-branches",
+    )
+    check: bool = field(
+        default=True, help="print what the last check found", option="--no-check", one_of="how"
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Impact(Message):
+    """Ask what rests on a file, a definition in it (FILE:SYMBOL), or a folder."""
+
+    file: str = field(
+        limit=PATH,
+        help="a file, a definition in a file, or a folder",
+        option="FILE[:SYMBOL]",
+        tool="a file, FILE:NAME, or a folder",
+    )
+    check: bool = field(default=True, help="do not check the files first", option="--no-check")
+    all_branches: bool = field(
+        default=False,
+        help="also memories from branches that are not merged here",
+        option="--all-branches",
+    )
+
+
+class Check(Message):
     """Compare every memory of a project with its files now."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Upkeep:
-    """Archive and prune what has faded; with `dry_run` only say what would be.
+class Upkeep(Message):
+    """Archive and prune what has faded."""
 
-    `accept`: also when most memories would go at once.
-    """
-
-    dry_run: bool = False
-    accept: bool = False
+    dry_run: bool = field(
+        default=False, help="change nothing; show what would go", option="--dry-run"
+    )
+    accept: bool = field(
+        default=False,
+        help="go on even if more than half of a store would go at once",
+        option="--accept",
+    )

@@ -1,178 +1,155 @@
 """What is asked about truth beyond files: claims, contradictions, gaps, feedback, review."""
 
-from dataclasses import dataclass
-from typing import Final
+from yaadwatch.api.limits import ID, NUMBER, REASON, TIME, WORDS, OneOf, Text, Within
+from yaadwatch.api.message import Message, field
+from yaadwatch.api.messages.memories import ONE
+from yaadwatch.model.limits import QUERY_CHARS_MAX
 
-from yaadwatch.api.messages.checks import (
-    check_edge,
-    check_id,
-    check_length,
-    check_text,
-    check_version,
-    check_within,
-)
-from yaadwatch.model.settings import QUERY_CHARS_MAX
-from yaadwatch.model.times import instant
-
-WORDS_CHARS_MAX: Final = 256
-"""A subject, an attribute or a value."""
-REASON_CHARS_MAX: Final = 1_000
-NUMBER_MAX: Final = 2**63 - 1
-VERDICTS: Final = ("approve", "edit", "discard")
-DECISIONS: Final = ("approve", "edit", "dismiss", "undo")
+VERDICTS = ("approve", "edit", "discard")
+DECISIONS = ("approve", "edit", "dismiss", "undo")
+_QUESTION = Text(QUERY_CHARS_MAX)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claims:
-    """Ask what is claimed: by one memory, or of one subject; `all`: what no longer holds too."""
+class Claims(Message):
+    """Ask what is claimed: by one memory, or of one subject."""
 
-    id: str | None = None
-    subject: str | None = None
-    all: bool = False
-
-    def __post_init__(self) -> None:
-        if self.id is not None:
-            check_id(self.id)
-        if self.subject is not None:
-            check_text("subject", self.subject, WORDS_CHARS_MAX)
+    id: str | None = field(default=None, limit=ID)
+    subject: str | None = field(
+        default=None, limit=WORDS, help="only claims about this subject", option="--subject S"
+    )
+    all: bool = field(default=False, help="also claims that no longer hold", option="--all")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddClaim:
-    """Say what a memory claims besides its words; `edge` is the number of one of its relations."""
+class AddClaim(Message):
+    """Say what a memory claims besides its words."""
 
-    id: str
-    subject: str
-    attribute: str
-    value: str
-    evidence: str = ""
-    evidence_at: str | None = None
-    edge: int | None = None
+    id: str = field(limit=ID)
+    subject: str = field(limit=WORDS)
+    attribute: str = field(limit=WORDS)
+    value: str = field(limit=WORDS)
+    evidence: str = field(
+        default="",
+        limit=REASON,
+        help="for add: what shows that it is true, in words",
+        option="--evidence TEXT",
+    )
+    evidence_at: str | None = field(
+        default=None,
+        limit=TIME,
+        help="for add: the date of the evidence, such as 2026-03-01",
+        option="--evidence-at TIME",
+    )
+    edge: int | None = field(
+        default=None,
+        limit=NUMBER,
+        help="for add: the relation it rests on; when that ends, the claim is contradicted",
+        option="--edge N",
+    )
 
-    def __post_init__(self) -> None:
-        check_id(self.id)
-        check_text("subject", self.subject, WORDS_CHARS_MAX)
-        check_text("attribute", self.attribute, WORDS_CHARS_MAX)
-        check_text("value", self.value, WORDS_CHARS_MAX)
-        check_length("evidence", self.evidence, REASON_CHARS_MAX)
-        if self.evidence_at is not None:
-            instant("evidence_at", self.evidence_at)
-        if self.edge is not None:
-            check_edge(self.edge)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndClaim:
+class EndClaim(Message):
     """Say that a claim, by its number, no longer holds."""
 
-    claim: int
-
-    def __post_init__(self) -> None:
-        check_within("claim", self.claim, 1, NUMBER_MAX)
+    claim: int = field(limit=NUMBER)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contradictions:
-    """Ask what cannot all be true; with `settled` what was decided, too."""
+class Contradictions(Message):
+    """Ask what cannot all be true."""
 
-    settled: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolve:
-    """Settle a contradiction: keep one memory, both, or none; `forget` archives those not kept."""
-
-    id: str
-    keep: str | None = None
-    both: bool = False
-    none: bool = False
-    forget: bool = False
-    reason: str = ""
-
-    def __post_init__(self) -> None:
-        check_id(self.id)
-        if self.keep is not None:
-            check_id(self.keep)
-        check_length("reason", self.reason, REASON_CHARS_MAX)
+    settled: bool = field(default=False, help="also those that were settled", option="--settled")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gaps:
+class Resolve(Message):
+    """Settle a contradiction: keep one memory, both, or none."""
+
+    id: str = field(limit=ID, help="the id of the contradiction, or its beginning", option="ID")
+    keep: str | None = field(
+        default=None,
+        limit=ID,
+        help="the memory that is right: " + ONE,
+        option="--keep MEMORY",
+        one_of="how, required",
+    )
+    both: bool = field(
+        default=False,
+        help="both are right; do not show it again",
+        option="--both",
+        one_of="how, required",
+    )
+    none: bool = field(
+        default=False, help="none of them is right", option="--none", one_of="how, required"
+    )
+    forget: bool = field(
+        default=False, help="archive the memories that are not kept", option="--forget"
+    )
+    reason: str = field(
+        default="", limit=REASON, help="why; kept with the decision", option="--reason TEXT"
+    )
+
+
+class Gaps(Message):
     """Ask which questions had no good answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApproveGap:
+class ApproveGap(Message):
     """Have the words of a question kept that had no good answer: only who gives them can."""
 
-    question: str
-    reason: str = ""
+    question: str = field(limit=_QUESTION)
+    reason: str = field(
+        default="",
+        limit=REASON,
+        help="for approve: why; kept with it",
+        option="--reason TEXT",
+    )
 
-    def __post_init__(self) -> None:
-        check_text("question", self.question, QUERY_CHARS_MAX)
-        check_length("reason", self.reason, REASON_CHARS_MAX)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropGap:
+class DropGap(Message):
     """Forget a question that had no good answer, by the beginning of its hash."""
 
-    gap: str
-
-    def __post_init__(self) -> None:
-        check_text("gap", self.gap, WORDS_CHARS_MAX)
+    gap: str = field(limit=WORDS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Feedback:
+class Feedback(Message):
     """Judge a memory: `approve` it, `edit` it (with `text`), or `discard` it (with a reason)."""
 
-    id: str
-    verdict: str
-    text: str | None = None
-    reason: str = ""
+    id: str = field(limit=ID, help=ONE, option="ID")
+    verdict: str = field(
+        limit=OneOf(VERDICTS), help="your verdict", option="{approve,edit,discard}"
+    )
+    text: str | None = field(default=None, help="for edit: the new text", option="[TEXT...]")
+    reason: str = field(
+        default="",
+        limit=REASON,
+        help="for discard: why; kept with it",
+        option="--reason TEXT",
+    )
 
-    def __post_init__(self) -> None:
-        check_id(self.id)
-        if self.verdict not in VERDICTS:
-            raise ValueError(f"verdict must be one of {', '.join(VERDICTS)}, got {self.verdict!r}")
+    def validate(self) -> None:
+        """Raise ValueError unless text and reason go with the verdict."""
         if (self.text is not None) != (self.verdict == "edit"):
             raise ValueError("text is for the verdict 'edit', and needed there")
         if self.reason and self.verdict != "discard":
             raise ValueError("reason is for the verdict 'discard'")
-        check_length("reason", self.reason, REASON_CHARS_MAX)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Review:
+class Review(Message):
     """Ask which notes of agents and imports wait for a person."""
 
-    limit: int = 100
-
-    def __post_init__(self) -> None:
-        check_within("limit", self.limit, 1, 1000)
+    limit: int = field(default=100, limit=Within(1, 1000))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decide:
-    """Approve, edit or dismiss a note or a proposal, or undo that.
+class Decide(Message):
+    """Approve, edit or dismiss a note or a proposal, or undo that."""
 
-    `expected_version` and `proposal` are those that the person saw.
-    """
-
-    id: str
-    verdict: str
+    id: str = field(limit=ID)
+    verdict: str = field(limit=OneOf(DECISIONS))
     text: str | None = None
-    expected_version: int | None = None
-    proposal: str | None = None
+    expected_version: int | None = field(
+        default=None, limit=NUMBER, help="the version that the person saw"
+    )
+    proposal: str | None = field(default=None, limit=WORDS, help="the proposal that the person saw")
 
-    def __post_init__(self) -> None:
-        check_id(self.id)
-        if self.verdict not in DECISIONS:
-            raise ValueError(f"verdict must be one of {', '.join(DECISIONS)}, got {self.verdict!r}")
+    def validate(self) -> None:
+        """Raise ValueError unless text goes with the verdict."""
         if (self.text is not None) != (self.verdict == "edit"):
             raise ValueError("text is for the verdict 'edit', and needed there")
-        if self.expected_version is not None:
-            check_version(self.expected_version)
-        if self.proposal is not None:
-            check_text("proposal", self.proposal, WORDS_CHARS_MAX)

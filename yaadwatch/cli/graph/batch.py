@@ -3,7 +3,8 @@
 
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser, file_name, json_value
+from yaadwatch.api.messages.graph import Inject
+from yaadwatch.cli.commands import asked, command, file_name, json_value, option
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count
 from yaadwatch.model.errors import Code, YaadError
@@ -25,30 +26,20 @@ exist are left out and listed."""
 _LEFT_OUT_SHOWN = 20
 
 
-def add_inject(commands: Commands) -> Parser:
-    """Add `inject`."""
-    command = commands.add(
-        "inject",
-        "store many memories and relations at once",
-        inject,
-        examples=[
-            ("yaadwatch inject graph.json", "from a file"),
-            ("make-graph | yaadwatch inject -", "from a pipe"),
-        ],
-        more=_SHAPE,
-    )
-    command.add_argument(
-        "file", metavar="FILE", type=file_name, help="JSON; - reads standard input"
-    )
-    command.add_argument(
-        "--dry-run", action="store_true", help="change nothing; count what would change"
-    )
-    return command
-
-
+@command(
+    "inject",
+    "store many memories and relations at once",
+    examples=[
+        ("yaadwatch inject graph.json", "from a file"),
+        ("make-graph | yaadwatch inject -", "from a pipe"),
+    ],
+    more=_SHAPE,
+    takes=Inject,
+    options=[option("file", metavar="FILE", type=file_name, help="JSON; - reads standard input")],
+)
 def inject(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Send what a file holds; print what became of it."""
-    answer = client.call("inject", dry_run=args.dry_run, **_read(args.file, terminal))
+    answer = client.call("inject", **asked(args, Inject), **_read(args.file, terminal))
     if args.json:
         terminal.json(answer)
         return 0

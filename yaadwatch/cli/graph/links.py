@@ -1,8 +1,10 @@
 """Commands about how memories hang together: impact, link, unlink."""
 
-from argparse import ArgumentTypeError, Namespace
+from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser, fraction, json_value, utf8_text
+from yaadwatch.api.messages.graph import Link, Unlink
+from yaadwatch.api.messages.memories import Impact
+from yaadwatch.cli.commands import asked, command
 from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
 from yaadwatch.cli.words import count, listed, place, short, worded
 
@@ -23,90 +25,22 @@ Every other KIND passes on no flag."""
 _SYMBOLS_SHOWN = 8
 
 
-def add_impact(commands: Commands) -> Parser:
-    """Add `impact`."""
-    command = commands.add(
-        "impact",
-        "list the memories that a change to a file would affect",
-        impact,
-        examples=[
-            ("yaadwatch impact src/auth.ts", "before you change it"),
-            ("yaadwatch impact src/auth.ts:verify", "one definition in it"),
-            ("yaadwatch impact src --json", "everything in a folder, for scripts"),
-        ],
-        more="Lists what rests on the file, and what depends on those memories. The number\n"
-        "says how much of a flag would reach a memory: 1.00 when it rests on the file\n"
-        "itself, less with every relation in between.",
-    )
-    command.add_argument(
-        "file", metavar="FILE[:SYMBOL]", help="a file, a definition in a file, or a folder"
-    )
-    command.add_argument("--no-check", action="store_true", help="do not check the files first")
-    command.add_argument(
-        "--all-branches",
-        action="store_true",
-        help="also memories from branches that are not merged here",
-    )
-    return command
-
-
-def add_link(commands: Commands) -> Parser:
-    """Add `link`."""
-    command = commands.add(
-        "link",
-        "relate one memory to another, so that flags spread",
-        link,
-        examples=[
-            (
-                "yaadwatch link 5c01f2e4 depends_on 77aa01bc",
-                "falls with it",
-            ),
-            ("yaadwatch link 5c01f2e4 led_to 77aa01bc --weight 0.5", "half as strong"),
-            (
-                "yaadwatch link 5c01f2e4 led_to 77aa01bc --since 2026-03-01",
-                "since then",
-            ),
-        ],
-        more=_KINDS,
-    )
-    _ends(command)
-    command.add_argument(
-        "--weight",
-        metavar="W",
-        type=fraction,
-        help="how much of a flag it passes on, 0 to 1 (default: unchanged; 1 for a new relation)",
-    )
-    command.add_argument("--since", metavar="TIME", help="when the relation began (default: now)")
-    command.add_argument(
-        "--attributes",
-        metavar="JSON",
-        type=_object,
-        help='extra data to keep with it, such as \'{"source": "review"}\'',
-    )
-    return command
-
-
-def add_unlink(commands: Commands) -> Parser:
-    """Add `unlink`."""
-    command = commands.add(
-        "unlink",
-        "end a relation between two memories",
-        unlink,
-        examples=[
-            ("yaadwatch unlink 5c01f2e4 depends_on 77aa01bc", "undo a `link`"),
-            ("yaadwatch unlink 5c01f2e4 depends_on 77aa01bc --json", "for scripts"),
-        ],
-        more="A flag that came through it is cleared. To see the relations of a memory:\n"
-        "yaadwatch show ID",
-    )
-    _ends(command)
-    return command
-
-
+@command(
+    "impact",
+    "list the memories that a change to a file would affect",
+    examples=[
+        ("yaadwatch impact src/auth.ts", "before you change it"),
+        ("yaadwatch impact src/auth.ts:verify", "one definition in it"),
+        ("yaadwatch impact src --json", "everything in a folder, for scripts"),
+    ],
+    more="Lists what rests on the file, and what depends on those memories. The number\n"
+    "says how much of a flag would reach a memory: 1.00 when it rests on the file\n"
+    "itself, less with every relation in between.",
+    takes=Impact,
+)
 def impact(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print what rests on a file, strongest first, each with the way it took and its doubt."""
-    more = {"all_branches": True} if args.all_branches else {}
-    answer = client.call("impact", file=args.file, check=not args.no_check, **more)
+    answer = client.call("impact", **asked(args, Impact))
     if args.json:
         terminal.json(answer)
         return 0
@@ -134,18 +68,26 @@ def impact(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
+@command(
+    "link",
+    "relate one memory to another, so that flags spread",
+    examples=[
+        (
+            "yaadwatch link 5c01f2e4 depends_on 77aa01bc",
+            "falls with it",
+        ),
+        ("yaadwatch link 5c01f2e4 led_to 77aa01bc --weight 0.5", "half as strong"),
+        (
+            "yaadwatch link 5c01f2e4 led_to 77aa01bc --since 2026-03-01",
+            "since then",
+        ),
+    ],
+    more=_KINDS,
+    takes=Link,
+)
 def link(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Relate two memories; print both, so a slip is noticed at once."""
-    more = {
-        name: given
-        for name, given in (
-            ("weight", args.weight),
-            ("since", args.since),
-            ("attributes", args.attributes),
-        )
-        if given is not None
-    }
-    answer = client.call("link", id=args.id, kind=args.kind, to=args.to, **more)
+    answer = client.call("link", **asked(args, Link))
     if args.json:
         terminal.json(answer)
         return 0
@@ -154,33 +96,25 @@ def link(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
+@command(
+    "unlink",
+    "end a relation between two memories",
+    examples=[
+        ("yaadwatch unlink 5c01f2e4 depends_on 77aa01bc", "undo a `link`"),
+        ("yaadwatch unlink 5c01f2e4 depends_on 77aa01bc --json", "for scripts"),
+    ],
+    more="A flag that came through it is cleared. To see the relations of a memory:\n"
+    "yaadwatch show ID",
+    takes=Unlink,
+)
 def unlink(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """End a relation; that there is none is no error."""
-    answer = client.call("unlink", id=args.id, kind=args.kind, to=args.to)
+    answer = client.call("unlink", **asked(args, Unlink))
     if args.json:
         terminal.json(answer)
         return 0
     tell_link("Unlinked" if answer["ended"] else "Not linked, nothing to do", answer, terminal)
     return 0
-
-
-def _ends(command: Parser) -> None:
-    command.add_argument(
-        "id", metavar="FROM", help="id of a memory; a unique beginning or end is enough"
-    )
-    command.add_argument("kind", metavar="KIND", help="depends_on, part_of, caused_by, led_to, ...")
-    command.add_argument("to", metavar="TO", help="id of the other memory")
-
-
-def _object(text: str) -> "dict[str, object]":
-    try:
-        found = json_value(utf8_text(text))
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        shown = text if len(text) <= 80 else f"{text[:80]}…"
-        raise ArgumentTypeError(f"{shown!r} is not a JSON object")
-    return found
 
 
 def _tell_resting(found: "dict[str, Any]", terminal: Terminal) -> None:

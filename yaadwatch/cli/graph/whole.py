@@ -2,8 +2,9 @@
 
 from argparse import Namespace
 
+from yaadwatch.api.messages.graph import CloseLink
+from yaadwatch.cli.commands import asked, command, option
 from yaadwatch.cli.graph.links import relation, tell_link
-from yaadwatch.cli.parsing import Commands, Parser
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, short, worded
 from yaadwatch.model.errors import Code, YaadError
@@ -17,36 +18,36 @@ if TYPE_CHECKING:
 ACTIONS = ("stats", "close", "delete-link", "delete")
 
 
-def add_graph(commands: Commands) -> Parser:
-    """Add `graph`."""
-    command = commands.add(
-        "graph",
-        "count memories and relations; end or delete one",
-        graph,
-        examples=[
-            ("yaadwatch graph", "how many of each kind there are"),
-            ("yaadwatch graph close 12", "end the relation with this number"),
-            ("yaadwatch graph close 12 --at 2026-03-01", "it ended then"),
-            ("yaadwatch graph delete-link 12", "it was never true"),
-            ("yaadwatch graph delete 5c01f2e4", "a memory, for good"),
-        ],
-        more="For the numbers of relations: yaadwatch show ID --view all\n"
-        "A deleted memory cannot be brought back. Use yaadwatch forget to archive one.",
-    )
-    command.add_argument(
-        "action", choices=ACTIONS, nargs="?", default="stats", help="what to do (default: stats)"
-    )
-    command.add_argument(
-        "what",
-        metavar="WHAT",
-        nargs="*",
-        help="the number of a relation (close, delete-link), FROM KIND TO (delete-link), or the id "
-        "of a memory (delete)",
-    )
-    command.add_argument("--at", metavar="TIME", help="for close: when it ended (default: now)")
-    return command
-
-
+@command(
+    "graph",
+    "count memories and relations; end or delete one",
+    examples=[
+        ("yaadwatch graph", "how many of each kind there are"),
+        ("yaadwatch graph close 12", "end the relation with this number"),
+        ("yaadwatch graph close 12 --at 2026-03-01", "it ended then"),
+        ("yaadwatch graph delete-link 12", "it was never true"),
+        ("yaadwatch graph delete 5c01f2e4", "a memory, for good"),
+    ],
+    more="For the numbers of relations: yaadwatch show ID --view all\n"
+    "A deleted memory cannot be brought back. Use yaadwatch forget to archive one.",
+    takes=CloseLink,
+    options=[
+        option(
+            "action",
+            choices=ACTIONS,
+            nargs="?",
+            default="stats",
+            help="what to do (default: stats)",
+        ),
+        option(
+            "what",
+            metavar="WHAT",
+            nargs="*",
+            help="the number of a relation (close, delete-link), FROM KIND TO (delete-link), or the"
+            " id of a memory (delete)",
+        ),
+    ],
+)
 def graph(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Do what is asked, and print what was done."""
     if args.action == "close":
@@ -68,7 +69,7 @@ def graph(args: Namespace, client: "Client", terminal: Terminal) -> int:
 def _close(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if len(args.what) != 1 or not args.what[0].isdecimal():
         raise _usage("`graph close` takes the number of one relation")
-    answer = client.call("close_link", edge=int(args.what[0]), at=args.at)
+    answer = client.call("close_link", edge=int(args.what[0]), **asked(args, CloseLink))
     if args.json:
         terminal.json(answer)
         return 0

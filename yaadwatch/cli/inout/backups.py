@@ -2,7 +2,8 @@
 
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.api.messages.store import Backup, Compact, Verify
+from yaadwatch.cli.commands import asked, command
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, folder, listed, size
 
@@ -11,31 +12,20 @@ if TYPE_CHECKING:
     from yaadwatch.client.connection import Client
 
 
-def add_verify(commands: Commands) -> Parser:
-    """Add `verify`."""
-    command = commands.add(
-        "verify",
-        "check a store for damage",
-        verify,
-        examples=[
-            ("yaadwatch verify", "the memories of this project"),
-            ("yaadwatch verify --repair", "rebuild what can be rebuilt"),
-        ],
-        more="Nothing is written without --repair. Exit status 1 when something is wrong.\n"
-        "A store that cannot be opened at all: yaadwatch doctor",
-    )
-    _user(command)
-    command.add_argument(
-        "--repair",
-        action="store_true",
-        help="rebuild what is derived from the rest: index, vectors",
-    )
-    return command
-
-
+@command(
+    "verify",
+    "check a store for damage",
+    examples=[
+        ("yaadwatch verify", "the memories of this project"),
+        ("yaadwatch verify --repair", "rebuild what can be rebuilt"),
+    ],
+    more="Nothing is written without --repair. Exit status 1 when something is wrong.\n"
+    "A store that cannot be opened at all: yaadwatch doctor",
+    takes=Verify,
+)
 def verify(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print what is wrong in a store, and the command that mends it."""
-    answer = client.call("verify", user=args.user, repair=args.repair)
+    answer = client.call("verify", **asked(args, Verify))
     status = 0 if answer["sound"] else 1
     if args.json:
         terminal.json(answer)
@@ -53,24 +43,18 @@ def verify(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return status
 
 
-def add_compact(commands: Commands) -> Parser:
-    """Add `compact`."""
-    command = commands.add(
-        "compact",
-        "shrink a store: give back the space of deleted data",
-        compact,
-        examples=[
-            ("yaadwatch compact", "the store of this project"),
-            ("yaadwatch export --format store FILE", "a single file, to take elsewhere"),
-        ],
-    )
-    _user(command)
-    return command
-
-
+@command(
+    "compact",
+    "shrink a store: give back the space of deleted data",
+    examples=[
+        ("yaadwatch compact", "the store of this project"),
+        ("yaadwatch export --format store FILE", "a single file, to take elsewhere"),
+    ],
+    takes=Compact,
+)
 def compact(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print how large the store was and is."""
-    answer = client.call("compact", user=args.user)
+    answer = client.call("compact", **asked(args, Compact))
     if args.json:
         terminal.json(answer)
     else:
@@ -81,27 +65,21 @@ def compact(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
-def add_backup(commands: Commands) -> Parser:
-    """Add `backup`."""
-    command = commands.add(
-        "backup",
-        "back up a store now",
-        backup,
-        examples=[
-            ("yaadwatch backup", "the memories of this project"),
-            ("yaadwatch backup --user", "your own store, for all projects"),
-        ],
-        more="The daemon does this daily. The newest seven copies that differ are kept, and\n"
-        "of these at most three from the same day while there are older ones. When the\n"
-        "store is lost, yaadwatch add --restore brings the newest copy back.",
-    )
-    _user(command)
-    return command
-
-
+@command(
+    "backup",
+    "back up a store now",
+    examples=[
+        ("yaadwatch backup", "the memories of this project"),
+        ("yaadwatch backup --user", "your own store, for all projects"),
+    ],
+    more="The daemon does this daily. The newest seven copies that differ are kept, and\n"
+    "of these at most three from the same day while there are older ones. When the\n"
+    "store is lost, yaadwatch add --restore brings the newest copy back.",
+    takes=Backup,
+)
 def backup(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print where the copy is."""
-    answer = client.call("backup", user=args.user)
+    answer = client.call("backup", **asked(args, Backup))
     if args.json:
         terminal.json(answer)
         return 0
@@ -111,9 +89,3 @@ def backup(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if answer.get("restore"):
         terminal.line(f"To go back to it when the store is lost: {answer['restore']}")
     return 0
-
-
-def _user(command: Parser) -> None:
-    command.add_argument(
-        "--user", action="store_true", help="your own store instead of the project's"
-    )

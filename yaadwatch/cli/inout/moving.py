@@ -6,8 +6,9 @@ the person's rights; the daemon sees only what is in them.
 import os
 from argparse import Namespace
 
+from yaadwatch.api.messages.store import Export, Import
+from yaadwatch.cli.commands import asked, command, file_name, option
 from yaadwatch.cli.inout import outside
-from yaadwatch.cli.parsing import Commands, Parser, file_name
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, folder, in_command, listed, short, size
 from yaadwatch.model.errors import Code, YaadError
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
-EXPORTS = ("jsonl", "markdown", "store")
-IMPORTS = ("jsonl", "markdown", "agent-file", "yaad", "store")
 _TOLD = 20
 _EXPORT_MORE = """\
 Formats:
@@ -39,39 +38,35 @@ already stays; conflicts are listed. Secrets are masked. Either everything is
 imported or nothing."""
 
 
-def add_export(commands: Commands) -> Parser:
-    """Add `export`."""
-    command = commands.add(
-        "export",
-        "write memories to a file or a folder",
-        export,
-        examples=[
-            ("yaadwatch export memories.jsonl", "everything"),
-            ("yaadwatch export notes --format markdown", "pages to read, also in Obsidian"),
-            ("yaadwatch export - | gzip > m.jsonl.gz", "into a pipe"),
-        ],
-        more=_EXPORT_MORE,
-    )
-    command.add_argument(
-        "target", metavar="PATH", type=file_name, help="a file or folder; - is standard output"
-    )
-    command.add_argument("--format", choices=EXPORTS, default="jsonl", help="default: jsonl")
-    command.add_argument(
-        "--user", action="store_true", help="your own store instead of the project's"
-    )
-    command.add_argument(
-        "--force", action="store_true", help="overwrite a file, or exported pages that were edited"
-    )
-    return command
-
-
+@command(
+    "export",
+    "write memories to a file or a folder",
+    examples=[
+        ("yaadwatch export memories.jsonl", "everything"),
+        ("yaadwatch export notes --format markdown", "pages to read, also in Obsidian"),
+        ("yaadwatch export - | gzip > m.jsonl.gz", "into a pipe"),
+    ],
+    more=_EXPORT_MORE,
+    takes=Export,
+    options=[
+        option(
+            "target", metavar="PATH", type=file_name, help="a file or folder; - is standard output"
+        ),
+        option(
+            "--force",
+            action="store_true",
+            help="overwrite a file, or exported pages that were edited",
+        ),
+    ],
+)
 def export(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Write what the daemon hands out, a piece at a time."""
-    folders = args.format == "markdown"
+    form = args.format or "jsonl"
+    folders = form == "markdown"
     if args.target == "-" and folders:
         raise YaadError(
             Code.BAD_REQUEST,
-            f"{args.format} is many files. Nothing was exported.",
+            f"{form} is many files. Nothing was exported.",
             hint="Name a folder.",
         )
     counts: dict[str, int] = {}
@@ -82,7 +77,7 @@ def export(args: Namespace, client: "Client", terminal: Terminal) -> int:
             outside.files(pieces),
             force=args.force,
         )
-        answer = {"path": os.path.abspath(args.target), "format": args.format} | done
+        answer = {"path": os.path.abspath(args.target), "format": form} | done
     elif args.target == "-":
         for piece in pieces:
             terminal.raw(piece)
@@ -90,7 +85,7 @@ def export(args: Namespace, client: "Client", terminal: Terminal) -> int:
     else:
         path = os.path.abspath(args.target)
         written = outside.write_file(path, pieces, force=args.force)
-        answer = {"path": path, "format": args.format, "bytes": written, "counts": counts}
+        answer = {"path": path, "format": form, "bytes": written, "counts": counts}
     if args.json:
         terminal.json(answer)
         return 0
@@ -120,7 +115,7 @@ def _pieces(
     """Yield what the daemon hands out."""
     import base64
 
-    fields: dict[str, object] = {"format": args.format, "user": args.user}
+    fields = asked(args, Export)
     while True:
         answer = client.call("export", **fields)
         counts.update(answer["counts"])
@@ -131,39 +126,22 @@ def _pieces(
         fields |= {"upload": answer["upload"], "after": answer["after"]}
 
 
-def add_import(commands: Commands) -> Parser:
-    """Add `import`."""
-    command = commands.add(
-        "import",
-        "read memories from a file or a folder",
-        take_in,
-        examples=[
-            ("yaadwatch import memories.jsonl --dry-run", "what it would bring"),
-            ("yaadwatch import ~/notes", "pages of markdown"),
-            ("yaadwatch import ~/old/.yaad/yaad.db", "the database of another Yaad"),
-            ("yaadwatch import --list", "what was imported"),
-        ],
-        more=_IMPORT_MORE,
-    )
-    command.add_argument(
-        "source", metavar="PATH", type=file_name, nargs="?", help="a file or a folder"
-    )
-    command.add_argument("--format", choices=IMPORTS, help="default: found out from the file")
-    command.add_argument(
-        "--dry-run", action="store_true", help="change nothing; count what would change"
-    )
-    command.add_argument(
-        "--user", action="store_true", help="into your own store instead of the project's"
-    )
-    command.add_argument(
-        "--mine",
-        action="store_true",
-        help="an export of your own: your words in it count as yours, and need no review",
-    )
-    command.add_argument("--list", action="store_true", help="print what was imported")
-    return command
-
-
+@command(
+    "import",
+    "read memories from a file or a folder",
+    examples=[
+        ("yaadwatch import memories.jsonl --dry-run", "what it would bring"),
+        ("yaadwatch import ~/notes", "pages of markdown"),
+        ("yaadwatch import ~/old/.yaad/yaad.db", "the database of another Yaad"),
+        ("yaadwatch import --list", "what was imported"),
+    ],
+    more=_IMPORT_MORE,
+    takes=Import,
+    options=[
+        option("source", metavar="PATH", type=file_name, nargs="?", help="a file or a folder"),
+        option("--list", action="store_true", help="print what was imported"),
+    ],
+)
 def take_in(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Send what a file or folder holds; print what became of it."""
     if args.list:
@@ -179,11 +157,11 @@ def take_in(args: Namespace, client: "Client", terminal: Terminal) -> int:
     form = args.format or outside.format_of(source)
     unread: list[str] = []
     fields: dict[str, object] = {
+        **asked(args, Import),
         "format": form,
-        "user": args.user,
         "source": source.rpartition("/")[2],
-        **({"mine": True} if args.mine else {}),
     }
+    fields.pop("dry_run", None)
     total = outside.size_of(source)
     sent = 0
     for part, piece in outside.parts(source, form, unread):

@@ -4,7 +4,7 @@ import json
 import os
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.commands import command, option
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import folder
 from yaadwatch.client.connection import NobodyListens
@@ -21,34 +21,30 @@ ACTIONS = ("list", "get", "set", "unset")
 _NEEDS = {"list": (0, ""), "get": (1, "KEY"), "set": (2, "KEY VALUE"), "unset": (1, "KEY")}
 
 
-def add_config(commands: Commands) -> Parser:
-    """Add `config`."""
-    command = commands.add(
-        "config",
-        "show the settings, or change one",
-        config,
-        examples=[
-            ("yaadwatch config list", "every value, and its source"),
-            ("yaadwatch config get watch.poll_s", "one value, for scripts"),
-            ("yaadwatch config set watch.poll_s 30", "into ~/.yaad/config.toml"),
-            ("yaadwatch config set memory.half_lives task=7", "a list"),
-            ("yaadwatch config unset watch.poll_s", "back to the default"),
-        ],
-        starts_daemon=False,
-        more="The first of these that has a value wins: an option of the command, a variable\n"
-        "of the daemon such as YAAD_WATCH_POLL_S, the project's .yaad/config.toml\n"
-        "(half-lives and the budget only), ~/.yaad/config.toml, the default. The daemon\n"
-        "reads its settings when it starts. After a change: yaadwatch restart",
-    )
-    command.add_argument(
-        "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
-    )
-    command.add_argument(
-        "words", metavar="KEY [VALUE]", nargs="*", help="a setting, and its new value for set"
-    )
-    return command
-
-
+@command(
+    "config",
+    "show the settings, or change one",
+    examples=[
+        ("yaadwatch config list", "every value, and its source"),
+        ("yaadwatch config get watch.poll_s", "one value, for scripts"),
+        ("yaadwatch config set watch.poll_s 30", "into ~/.yaad/config.toml"),
+        ("yaadwatch config set memory.half_lives task=7", "a list"),
+        ("yaadwatch config unset watch.poll_s", "back to the default"),
+    ],
+    more="The first of these that has a value wins: an option of the command, a variable\n"
+    "of the daemon such as YAAD_WATCH_POLL_S, the project's .yaad/config.toml\n"
+    "(half-lives and the budget only), ~/.yaad/config.toml, the default. The daemon\n"
+    "reads its settings when it starts. After a change: yaadwatch restart",
+    options=[
+        option(
+            "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
+        ),
+        option(
+            "words", metavar="KEY [VALUE]", nargs="*", help="a setting, and its new value for set"
+        ),
+    ],
+    starts_daemon=False,
+)
 def config(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Show or set what was asked for."""
     count, usage = _NEEDS[args.action]

@@ -8,7 +8,7 @@ import time
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterable, Iterator
 
-from yaadwatch.cli.parsing import Commands, Parser, whole_number
+from yaadwatch.cli.commands import command, option, whole_number
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import folder, when
 from yaadwatch.model.errors import Code, YaadError
@@ -32,35 +32,42 @@ _PLAIN = ("at", "level", "event", "where", "traceback")
 _START_BYTES = 4096
 
 
-def add_logs(commands: Commands) -> Parser:
-    """Add `logs`."""
-    command = commands.add(
-        "logs",
-        "show the log of the daemon",
-        logs,
-        examples=[
-            ("yaadwatch logs", f"the last {LINES} lines"),
-            ("yaadwatch logs --level warning --lines 200", "what went wrong lately"),
-            ("yaadwatch logs --follow", "and every new line, until Ctrl-C"),
-            ("yaadwatch logs --json", "the lines as they are, in JSON"),
-        ],
-        starts_daemon=False,
-        more="Secrets are masked before a line is written. Works without a daemon.\n"
-        "For a diagnosis instead of a log: yaadwatch doctor",
-    )
-    command.add_argument(
-        "--lines", "-n", type=_count, default=LINES, help="show the last LINES lines (default: 50)"
-    )
-    command.add_argument("--follow", "-f", action="store_true", help="go on with new lines")
-    command.add_argument(
-        "--level",
-        choices=LEVELS,
-        default="debug",
-        help="only lines of this level and above (default: debug)",
-    )
-    return command
+def _count(text: str) -> int:
+    number = whole_number(text)
+    if not 0 <= number <= 1_000_000:
+        raise ArgumentTypeError(f"{text} is not within 0 and 1000000")
+    return number
 
 
+@command(
+    "logs",
+    "show the log of the daemon",
+    examples=[
+        ("yaadwatch logs", f"the last {LINES} lines"),
+        ("yaadwatch logs --level warning --lines 200", "what went wrong lately"),
+        ("yaadwatch logs --follow", "and every new line, until Ctrl-C"),
+        ("yaadwatch logs --json", "the lines as they are, in JSON"),
+    ],
+    more="Secrets are masked before a line is written. Works without a daemon.\n"
+    "For a diagnosis instead of a log: yaadwatch doctor",
+    options=[
+        option(
+            "--lines",
+            "-n",
+            type=_count,
+            default=LINES,
+            help="show the last LINES lines (default: 50)",
+        ),
+        option("--follow", "-f", action="store_true", help="go on with new lines"),
+        option(
+            "--level",
+            choices=LEVELS,
+            default="debug",
+            help="only lines of this level and above (default: debug)",
+        ),
+    ],
+    starts_daemon=False,
+)
 def logs(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
     """Print the end of the log, and go on with it if asked to."""
     path = log_file()
@@ -252,10 +259,3 @@ def _tell_start(path: "Path", terminal: Terminal) -> None:
         terminal.line(styled(f"The last start complained ({folder(complaints)}):", "bold"))
         for line in said[-8:]:
             terminal.line(line, indent=2)
-
-
-def _count(text: str) -> int:
-    number = whole_number(text)
-    if not 0 <= number <= 1_000_000:
-        raise ArgumentTypeError(f"{text} is not within 0 and 1000000")
-    return number

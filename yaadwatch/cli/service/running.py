@@ -5,7 +5,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Mapping
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.commands import command, option
 from yaadwatch.cli.terminal import Terminal
 from yaadwatch.client.connection import NobodyListens
 from yaadwatch.client.presence import daemon_holds_lock, daemon_process, holder, wait_until_gone
@@ -22,76 +22,24 @@ if TYPE_CHECKING:
 STOP_TIME_S = 20.0
 
 
-def add_daemon(commands: Commands) -> Parser:
-    """Add `daemon`."""
-    command = commands.add(
-        "daemon",
-        "run the daemon in the foreground, for a supervisor",
-        daemon,
-        examples=[
-            ("yaadwatch daemon --supervised", "what a service manager runs"),
-            ("yaadwatch up", "to try it out, in this terminal"),
-        ],
-        starts_daemon=False,
-        more="You rarely need this: commands start the daemon when they need it. After an\n"
-        "upgrade, or above its memory limit, it restarts itself as a new process.",
-    )
-    command.add_argument(
-        "--supervised",
-        action="store_true",
-        help="to be restarted, exit with status 75 and leave it to the supervisor",
-    )
-    return command
-
-
-def add_start(commands: Commands) -> Parser:
-    """Add `start`."""
-    return commands.add(
-        "start",
-        "start the daemon",
-        start,
-        examples=[
-            ("yaadwatch start", "as a service if installed, else in the background"),
-            ("yaadwatch start --json", "for scripts"),
-        ],
-        starts_daemon=False,
-        more="You rarely need this: commands start the daemon when they need it. To have it\n"
-        "start at every login: yaadwatch install",
-    )
-
-
-def add_restart(commands: Commands) -> Parser:
-    """Add `restart`."""
-    return commands.add(
-        "restart",
-        "stop the daemon and start it again",
-        restart,
-        examples=[
-            ("yaadwatch restart", "after you changed a setting"),
-            ("yaadwatch restart --json", "for scripts"),
-        ],
-        starts_daemon=False,
-        more="As a systemd service it keeps its socket open meanwhile: requests wait, and\n"
-        "none is refused.",
-    )
-
-
-def add_stop(commands: Commands) -> Parser:
-    """Add `stop`."""
-    return commands.add(
-        "stop",
-        "stop the daemon",
-        stop,
-        examples=[
-            ("yaadwatch stop", "returns once it has ended"),
-            ("yaadwatch stop --json", "for scripts"),
-        ],
-        starts_daemon=False,
-        more="Any command that needs the daemon starts it again; so does your next login if\n"
-        "it is a service. To remove the service: yaadwatch uninstall",
-    )
-
-
+@command(
+    "daemon",
+    "run the daemon in the foreground, for a supervisor",
+    examples=[
+        ("yaadwatch daemon --supervised", "what a service manager runs"),
+        ("yaadwatch up", "to try it out, in this terminal"),
+    ],
+    more="You rarely need this: commands start the daemon when they need it. After an\n"
+    "upgrade, or above its memory limit, it restarts itself as a new process.",
+    options=[
+        option(
+            "--supervised",
+            action="store_true",
+            help="to be restarted, exit with status 75 and leave it to the supervisor",
+        )
+    ],
+    starts_daemon=False,
+)
 def daemon(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
     """Be the daemon; return its exit status when it ends."""
     from yaadwatch.daemon.main import run
@@ -112,6 +60,17 @@ def begin_again() -> "NoReturn":
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
 
 
+@command(
+    "start",
+    "start the daemon",
+    examples=[
+        ("yaadwatch start", "as a service if installed, else in the background"),
+        ("yaadwatch start --json", "for scripts"),
+    ],
+    more="You rarely need this: commands start the daemon when they need it. To have it\n"
+    "start at every login: yaadwatch install",
+    starts_daemon=False,
+)
 def start(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Start the daemon and say that it answers."""
     from yaadwatch.installing import verbs
@@ -124,6 +83,17 @@ def start(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return _told(args, terminal, text, answer)
 
 
+@command(
+    "restart",
+    "stop the daemon and start it again",
+    examples=[
+        ("yaadwatch restart", "after you changed a setting"),
+        ("yaadwatch restart --json", "for scripts"),
+    ],
+    more="As a systemd service it keeps its socket open meanwhile: requests wait, and\n"
+    "none is refused.",
+    starts_daemon=False,
+)
 def restart(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Start the daemon anew and say that it answers."""
     from yaadwatch.installing import verbs
@@ -134,6 +104,17 @@ def restart(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return _told(args, terminal, text, answer)
 
 
+@command(
+    "stop",
+    "stop the daemon",
+    examples=[
+        ("yaadwatch stop", "returns once it has ended"),
+        ("yaadwatch stop --json", "for scripts"),
+    ],
+    more="Any command that needs the daemon starts it again; so does your next login if\n"
+    "it is a service. To remove the service: yaadwatch uninstall",
+    starts_daemon=False,
+)
 def stop(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """End the daemon and wait until it is gone; without one, say so."""
     with daemon_process() as process:

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.commands import command, option
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import folder
 
@@ -32,55 +32,30 @@ _WOULD = {
 }
 
 
-def add_install(commands: Commands) -> Parser:
-    """Add `install`."""
-    command = commands.add(
-        "install",
-        "run the daemon as a service, from login on",
-        install,
-        examples=[
-            ("yaadwatch install --dry-run", "show what would be written, as a diff"),
-            ("yaadwatch install", "install the service and start it"),
-            ("yaadwatch install --linger", "also run it while you are logged out (a server)"),
-            ("yaadwatch uninstall", "undo it"),
-        ],
-        starts_daemon=False,
-        more="Optional: without a service, commands and agents start the daemon when they\n"
-        "need it. Writes two units for systemd's user manager, or one agent for launchd;\n"
-        "nothing needs root. Running it again changes nothing; after an upgrade it\n"
-        "brings the files up to date. Where no manager runs (a container, WSL without\n"
-        "systemd), nothing is written.",
-    )
-    command.add_argument("--dry-run", action="store_true", help="write nothing; show a diff")
-    command.add_argument(
-        "--linger",
-        action="store_true",
-        help="keep your services running while you are logged out (loginctl enable-linger)",
-    )
-    return command
-
-
-def add_uninstall(commands: Commands) -> Parser:
-    """Add `uninstall`."""
-    command = commands.add(
-        "uninstall",
-        "stop the service and remove what `install` wrote",
-        uninstall,
-        examples=[
-            ("yaadwatch uninstall --dry-run", "list what would be removed"),
-            ("yaadwatch uninstall", "remove it"),
-        ],
-        starts_daemon=False,
-        more="Removes the files and folders that ~/.yaad/receipt.json lists, and nothing\n"
-        "else. Your memories and settings stay. To remove everything, see\n"
-        "docs/service.md",
-    )
-    command.add_argument(
-        "--dry-run", action="store_true", help="remove nothing; list what would go"
-    )
-    return command
-
-
+@command(
+    "install",
+    "run the daemon as a service, from login on",
+    examples=[
+        ("yaadwatch install --dry-run", "show what would be written, as a diff"),
+        ("yaadwatch install", "install the service and start it"),
+        ("yaadwatch install --linger", "also run it while you are logged out (a server)"),
+        ("yaadwatch uninstall", "undo it"),
+    ],
+    more="Optional: without a service, commands and agents start the daemon when they\n"
+    "need it. Writes two units for systemd's user manager, or one agent for launchd;\n"
+    "nothing needs root. Running it again changes nothing; after an upgrade it\n"
+    "brings the files up to date. Where no manager runs (a container, WSL without\n"
+    "systemd), nothing is written.",
+    options=[
+        option("--dry-run", action="store_true", help="write nothing; show a diff"),
+        option(
+            "--linger",
+            action="store_true",
+            help="keep your services running while you are logged out (loginctl enable-linger)",
+        ),
+    ],
+    starts_daemon=False,
+)
 def install(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Install the service, and say what was written and whether it runs."""
     from yaadwatch.installing import verbs
@@ -104,6 +79,19 @@ def install(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
+@command(
+    "uninstall",
+    "stop the service and remove what `install` wrote",
+    examples=[
+        ("yaadwatch uninstall --dry-run", "list what would be removed"),
+        ("yaadwatch uninstall", "remove it"),
+    ],
+    more="Removes the files and folders that ~/.yaad/receipt.json lists, and nothing\n"
+    "else. Your memories and settings stay. To remove everything, see\n"
+    "docs/service.md",
+    options=[option("--dry-run", action="store_true", help="remove nothing; list what would go")],
+    starts_daemon=False,
+)
 def uninstall(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Remove the service, and say what was taken away."""
     from yaadwatch.installing import verbs

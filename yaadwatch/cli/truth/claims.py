@@ -2,7 +2,15 @@
 
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser, whole_number
+from yaadwatch.api.messages.truth import (
+    AddClaim,
+    ApproveGap,
+    Claims,
+    Contradictions,
+    Feedback,
+    Resolve,
+)
+from yaadwatch.cli.commands import asked, command, option
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.truth import contradicted
 from yaadwatch.cli.words import ago, authored, count, listed, short, stated, worded, worded_by
@@ -17,149 +25,29 @@ if TYPE_CHECKING:
 ONE = "its id or key; a unique beginning or end of the id is enough"
 
 
-def add_claims(commands: Commands) -> Parser:
-    """Add `claims`."""
-    command = commands.add(
-        "claims",
-        "list the values that memories claim; add or end a claim",
-        claims,
-        examples=[
-            ("yaadwatch claims", "what holds now, by subject"),
-            ("yaadwatch claims 5c01f2e4 --all", "of one memory, ended ones too"),
-            ("yaadwatch claims --subject api", "what is claimed about the API"),
-            ("yaadwatch claims add 5c01f2e4 api port 8080", "add a claim"),
-            ("yaadwatch claims end 12", "it no longer holds"),
-        ],
-        more="A claim gives a subject a value, for yaadwatch to compare. Add claims here, or\n"
-        'remember a plain amount: "The API timeout is 30 seconds". No other words make\n'
-        "a claim. Two values for one thing: yaadwatch contradictions",
-    )
-    command.add_argument(
-        "what",
-        metavar="WHAT",
-        nargs="*",
-        help="the id of a memory; or: add ID SUBJECT ATTRIBUTE VALUE; or: end NUMBER",
-    )
-    command.add_argument("--subject", metavar="S", help="only claims about this subject")
-    command.add_argument("--all", action="store_true", help="also claims that no longer hold")
-    command.add_argument(
-        "--evidence",
-        metavar="TEXT",
-        default="",
-        help="for add: what shows that it is true, in words",
-    )
-    command.add_argument(
-        "--evidence-at",
-        metavar="TIME",
-        help="for add: the date of the evidence, such as 2026-03-01",
-    )
-    command.add_argument(
-        "--edge",
-        metavar="N",
-        type=whole_number,
-        help="for add: the relation it rests on; when that ends, the claim is contradicted",
-    )
-    return command
-
-
-def add_contradictions(commands: Commands) -> Parser:
-    """Add `contradictions`."""
-    command = commands.add(
-        "contradictions",
-        "list memories that cannot all be true",
-        contradictions,
-        examples=[
-            ("yaadwatch contradictions", "the open ones"),
-            ("yaadwatch resolve 1a2b3c4d --keep 5c01f2e4", "settle one"),
-            ("yaadwatch contradictions --settled", "settled ones too"),
-        ],
-        more="There are three kinds: two values for the same thing at the same time, a claim\n"
-        "whose relation has ended, and evidence 30 days newer than the memory it speaks\n"
-        "against. Nothing changes until you settle it: yaadwatch resolve",
-    )
-    command.add_argument("--settled", action="store_true", help="also those that were settled")
-    return command
-
-
-def add_resolve(commands: Commands) -> Parser:
-    """Add `resolve`."""
-    command = commands.add(
-        "resolve",
-        "settle a contradiction",
-        resolve,
-        examples=[
-            ("yaadwatch resolve 1a2b3c4d --keep 5c01f2e4", "that memory is right"),
-            ("yaadwatch resolve 1a2b3c4d --both", "they are about different things"),
-            ("yaadwatch resolve 1a2b3c4d --none", "neither is right"),
-        ],
-        more="A memory that is not kept loses the claim. If it claimed nothing else, it is\n"
-        "superseded, or archived with --forget. See yaadwatch contradictions",
-    )
-    command.add_argument("id", metavar="ID", help="the id of the contradiction, or its beginning")
-    how = command.add_mutually_exclusive_group(required=True)
-    how.add_argument("--keep", metavar="MEMORY", help="the memory that is right: " + ONE)
-    how.add_argument("--both", action="store_true", help="both are right; do not show it again")
-    how.add_argument("--none", action="store_true", help="none of them is right")
-    command.add_argument(
-        "--forget", action="store_true", help="archive the memories that are not kept"
-    )
-    command.add_argument("--reason", metavar="TEXT", default="", help="why; kept with the decision")
-    return command
-
-
-def add_gaps(commands: Commands) -> Parser:
-    """Add `gaps`."""
-    command = commands.add(
-        "gaps",
-        "list questions without a good answer; approve or drop one",
-        gaps,
-        examples=[
-            ("yaadwatch gaps", "most often asked first"),
-            ("yaadwatch gaps approve how do we deploy", "keep this question, in words"),
-            ("yaadwatch gaps drop 1a2b3c4d", "forget it"),
-        ],
-        more="Only a hash of each question is kept, and how often it was asked. To keep the\n"
-        "words, type the question again with approve; agents then see it in their brief.\n"
-        "To answer it: yaadwatch remember TEXT",
-    )
-    command.add_argument("what", metavar="WHAT", nargs="*", help="approve QUESTION, or drop NAME")
-    command.add_argument(
-        "--reason", metavar="TEXT", default="", help="for approve: why; kept with it"
-    )
-    return command
-
-
-def add_feedback(commands: Commands) -> Parser:
-    """Add `feedback`."""
-    command = commands.add(
-        "feedback",
-        "approve, edit or discard a memory",
-        feedback,
-        examples=[
-            ("yaadwatch feedback 5c01f2e4 approve", "it is right"),
-            ("yaadwatch feedback 5c01f2e4 edit The port is 9090", "it should say this"),
-            (
-                'yaadwatch feedback 5c01f2e4 discard --reason "not ours"',
-                "archive it",
-            ),
-        ],
-    )
-    command.add_argument("id", metavar="ID", help=ONE)
-    command.add_argument(
-        "verdict",
-        choices=("approve", "edit", "discard"),
-        metavar="{approve,edit,discard}",
-        help="your verdict",
-    )
-    command.add_argument(
-        "text", metavar="TEXT", nargs="*", default=[], help="for edit: the new text"
-    )
-    command.add_argument(
-        "--reason", metavar="TEXT", default="", help="for discard: why; kept with it"
-    )
-    return command
-
-
+@command(
+    "claims",
+    "list the values that memories claim; add or end a claim",
+    examples=[
+        ("yaadwatch claims", "what holds now, by subject"),
+        ("yaadwatch claims 5c01f2e4 --all", "of one memory, ended ones too"),
+        ("yaadwatch claims --subject api", "what is claimed about the API"),
+        ("yaadwatch claims add 5c01f2e4 api port 8080", "add a claim"),
+        ("yaadwatch claims end 12", "it no longer holds"),
+    ],
+    more="A claim gives a subject a value, for yaadwatch to compare. Add claims here, or\n"
+    'remember a plain amount: "The API timeout is 30 seconds". No other words make\n'
+    "a claim. Two values for one thing: yaadwatch contradictions",
+    takes=(Claims, AddClaim),
+    options=[
+        option(
+            "what",
+            metavar="WHAT",
+            nargs="*",
+            help="the id of a memory; or: add ID SUBJECT ATTRIBUTE VALUE; or: end NUMBER",
+        )
+    ],
+)
 def claims(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """List claims, or add or end one."""
     action = args.what[0] if args.what else ""
@@ -169,7 +57,7 @@ def claims(args: Namespace, client: "Client", terminal: Terminal) -> int:
         return _end_claim(args, client, terminal)
     if len(args.what) > 1:
         raise _usage("claims", "`claims` takes the id of one memory, `add` or `end`")
-    answer = client.call("claims", id=action or None, subject=args.subject, all=args.all)
+    answer = client.call("claims", id=action or None, **asked(args, Claims))
     if args.json:
         terminal.json(answer)
         return 0
@@ -182,9 +70,22 @@ def claims(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
+@command(
+    "contradictions",
+    "list memories that cannot all be true",
+    examples=[
+        ("yaadwatch contradictions", "the open ones"),
+        ("yaadwatch resolve 1a2b3c4d --keep 5c01f2e4", "settle one"),
+        ("yaadwatch contradictions --settled", "settled ones too"),
+    ],
+    more="There are three kinds: two values for the same thing at the same time, a claim\n"
+    "whose relation has ended, and evidence 30 days newer than the memory it speaks\n"
+    "against. Nothing changes until you settle it: yaadwatch resolve",
+    takes=Contradictions,
+)
 def contradictions(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """List open contradictions, and what was decided."""
-    answer = client.call("contradictions", settled=args.settled)
+    answer = client.call("contradictions", **asked(args, Contradictions))
     if args.json:
         terminal.json(answer)
         return 0
@@ -218,17 +119,21 @@ def contradictions(args: Namespace, client: "Client", terminal: Terminal) -> int
     return 0
 
 
+@command(
+    "resolve",
+    "settle a contradiction",
+    examples=[
+        ("yaadwatch resolve 1a2b3c4d --keep 5c01f2e4", "that memory is right"),
+        ("yaadwatch resolve 1a2b3c4d --both", "they are about different things"),
+        ("yaadwatch resolve 1a2b3c4d --none", "neither is right"),
+    ],
+    more="A memory that is not kept loses the claim. If it claimed nothing else, it is\n"
+    "superseded, or archived with --forget. See yaadwatch contradictions",
+    takes=Resolve,
+)
 def resolve(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Settle a contradiction; print what that did."""
-    answer = client.call(
-        "resolve",
-        id=args.id,
-        keep=args.keep,
-        both=args.both,
-        none=args.none,
-        forget=args.forget,
-        reason=args.reason,
-    )
+    answer = client.call("resolve", **asked(args, Resolve))
     if args.json:
         terminal.json(answer)
         return 0
@@ -256,11 +161,27 @@ def resolve(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
+@command(
+    "gaps",
+    "list questions without a good answer; approve or drop one",
+    examples=[
+        ("yaadwatch gaps", "most often asked first"),
+        ("yaadwatch gaps approve how do we deploy", "keep this question, in words"),
+        ("yaadwatch gaps drop 1a2b3c4d", "forget it"),
+    ],
+    more="Only a hash of each question is kept, and how often it was asked. To keep the\n"
+    "words, type the question again with approve; agents then see it in their brief.\n"
+    "To answer it: yaadwatch remember TEXT",
+    takes=ApproveGap,
+    options=[option("what", metavar="WHAT", nargs="*", help="approve QUESTION, or drop NAME")],
+)
 def gaps(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """List questions without a good answer, or approve or drop one."""
     action = args.what[0] if args.what else ""
     if action == "approve" and len(args.what) > 1:
-        answer = client.call("approve_gap", question=" ".join(args.what[1:]), reason=args.reason)
+        answer = client.call(
+            "approve_gap", question=" ".join(args.what[1:]), **asked(args, ApproveGap)
+        )
         said = f"Kept, and told in the brief: {answer['text']}"
     elif action == "drop" and len(args.what) == 2:
         answer = client.call("drop_gap", gap=args.what[1])
@@ -276,15 +197,24 @@ def gaps(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
+@command(
+    "feedback",
+    "approve, edit or discard a memory",
+    examples=[
+        ("yaadwatch feedback 5c01f2e4 approve", "it is right"),
+        ("yaadwatch feedback 5c01f2e4 edit The port is 9090", "it should say this"),
+        (
+            'yaadwatch feedback 5c01f2e4 discard --reason "not ours"',
+            "archive it",
+        ),
+    ],
+    takes=Feedback,
+)
 def feedback(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Judge a memory; print what it says now."""
-    text = " ".join(args.text)
-    if bool(text) != (args.verdict == "edit"):
+    if bool(args.text) != (args.verdict == "edit"):
         raise _usage("feedback", "new words are for `edit`, and needed there")
-    fields: dict[str, Any] = {"text": text} if text else {}
-    if args.reason:
-        fields["reason"] = args.reason
-    answer = client.call("feedback", id=args.id, verdict=args.verdict, **fields)
+    answer = client.call("feedback", **asked(args, Feedback))
     if args.json:
         terminal.json(answer)
         return 0
@@ -308,9 +238,7 @@ def _add_claim(args: Namespace, client: "Client", terminal: Terminal) -> int:
         subject=subject,
         attribute=attribute,
         value=value,
-        evidence=args.evidence,
-        evidence_at=args.evidence_at,
-        edge=args.edge,
+        **asked(args, AddClaim),
     )
     if args.json:
         terminal.json(answer)

@@ -2,7 +2,8 @@
 
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.api.messages.memories import History
+from yaadwatch.cli.commands import asked, command
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import ago, authored, count, short, tier, worded_by
 
@@ -11,28 +12,20 @@ if TYPE_CHECKING:
     from yaadwatch.client.connection import Client
 
 
-def add_history(commands: Commands) -> Parser:
-    """Add `history`."""
-    command = commands.add(
-        "history",
-        "show every version of a memory, who made it, and why",
-        history,
-        examples=[
-            ("yaadwatch history 5c01f2e4", "oldest first"),
-            ("yaadwatch restore 5c01f2e4 --version 2", "go back to what it said then"),
-            ("yaadwatch history 5c01f2e4 --json", "for scripts"),
-        ],
-        more="A forgotten memory keeps its history; an erased one has none.",
-    )
-    command.add_argument(
-        "id", metavar="ID", help="its id or key; a unique beginning or end of the id is enough"
-    )
-    return command
-
-
+@command(
+    "history",
+    "show every version of a memory, who made it, and why",
+    examples=[
+        ("yaadwatch history 5c01f2e4", "oldest first"),
+        ("yaadwatch restore 5c01f2e4 --version 2", "go back to what it said then"),
+        ("yaadwatch history 5c01f2e4 --json", "for scripts"),
+    ],
+    more="A forgotten memory keeps its history; an erased one has none.",
+    takes=History,
+)
 def history(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print every version of a memory, oldest first."""
-    answer = client.call("history", id=args.id)
+    answer = client.call("history", **asked(args, History))
     if args.json:
         terminal.json(answer)
         return 0

@@ -5,7 +5,7 @@ import shlex
 from argparse import Namespace
 from collections.abc import Sequence
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.cli.commands import command, option
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, day, listed, place, short, worded
 from yaadwatch.client.invoker import agent_of
@@ -33,49 +33,54 @@ _DONE = {
 _TOO_LONG = "too long for a rules file (4 kB); agents get it by recall only, unless you shorten it"
 
 
-def add_review(commands: Commands) -> Parser:
-    """Add `review`."""
-    command = commands.add(
-        "review",
-        "approve, edit or dismiss what agents and imports stated",
-        review,
-        examples=[
-            ("yaadwatch review", "one by one, on a terminal"),
-            ("yaadwatch review --approve 5c01f2e4 7d3e8a11@2", "two of them"),
-            ("yaadwatch review --edit 5c01f2e4 Use pnpm", "with other words"),
-            ("yaadwatch review --dismiss-from claude", "all that claude stated"),
-            ("yaadwatch review --undo 5c01f2e4", "take the last decision back"),
-            ("yaadwatch review --json", "for scripts"),
-        ],
-        more="A rule that an agent or an import states is quoted as an unverified note, and\n"
-        "in no rules file, until a person approves it. New words of an agent for a\n"
-        "memory of yours wait here, too, and yours hold until then. Dismissed words are\n"
-        "refused when an agent states them again. ID@VERSION, as it is listed, approves\n"
-        "only the words that were listed. To trust agents:\n"
-        "  yaadwatch config set agents.rules always",
-    )
-    what = command.add_mutually_exclusive_group()
-    what.add_argument("--approve", metavar="ID", nargs="+", help="approve these notes")
-    what.add_argument("--dismiss", metavar="ID", nargs="+", help="dismiss these notes")
-    what.add_argument("--edit", metavar=("ID", "TEXT"), nargs="+", help="approve it as TEXT")
-    what.add_argument(
-        "--approve-from", metavar="CAUSE", help="approve all notes of an agent, session or import"
-    )
-    what.add_argument(
-        "--dismiss-from", metavar="CAUSE", help="dismiss all notes of an agent, session or import"
-    )
-    what.add_argument(
-        "--undo", metavar="ID", nargs="+", help="take back the last decision about these"
-    )
-    command.add_argument(
-        "--yes", action="store_true", help="approve all with --approve-from without asking"
-    )
-    command.add_argument(
-        "--list", action="store_true", help="list the notes and ask nothing, also on a terminal"
-    )
-    return command
-
-
+@command(
+    "review",
+    "approve, edit or dismiss what agents and imports stated",
+    examples=[
+        ("yaadwatch review", "one by one, on a terminal"),
+        ("yaadwatch review --approve 5c01f2e4 7d3e8a11@2", "two of them"),
+        ("yaadwatch review --edit 5c01f2e4 Use pnpm", "with other words"),
+        ("yaadwatch review --dismiss-from claude", "all that claude stated"),
+        ("yaadwatch review --undo 5c01f2e4", "take the last decision back"),
+        ("yaadwatch review --json", "for scripts"),
+    ],
+    more="A rule that an agent or an import states is quoted as an unverified note, and\n"
+    "in no rules file, until a person approves it. New words of an agent for a\n"
+    "memory of yours wait here, too, and yours hold until then. Dismissed words are\n"
+    "refused when an agent states them again. ID@VERSION, as it is listed, approves\n"
+    "only the words that were listed. To trust agents:\n"
+    "  yaadwatch config set agents.rules always",
+    options=[
+        option("--approve", metavar="ID", nargs="+", help="approve these notes", one_of="how"),
+        option("--dismiss", metavar="ID", nargs="+", help="dismiss these notes", one_of="how"),
+        option(
+            "--edit", metavar=("ID", "TEXT"), nargs="+", help="approve it as TEXT", one_of="how"
+        ),
+        option(
+            "--approve-from",
+            metavar="CAUSE",
+            help="approve all notes of an agent, session or import",
+            one_of="how",
+        ),
+        option(
+            "--dismiss-from",
+            metavar="CAUSE",
+            help="dismiss all notes of an agent, session or import",
+            one_of="how",
+        ),
+        option(
+            "--undo",
+            metavar="ID",
+            nargs="+",
+            help="take back the last decision about these",
+            one_of="how",
+        ),
+        option("--yes", action="store_true", help="approve all with --approve-from without asking"),
+        option(
+            "--list", action="store_true", help="list the notes and ask nothing, also on a terminal"
+        ),
+    ],
+)
 def review(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Review notes: as the options say, else one after the other, else list them."""
     chosen = (args.edit, args.approve, args.dismiss, args.undo)

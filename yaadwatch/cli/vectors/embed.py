@@ -5,7 +5,8 @@ import os
 import time
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.api.messages.store import EmbedDisable, EmbedEnable
+from yaadwatch.cli.commands import asked, command, option
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, folder, size
 from yaadwatch.model.errors import Code, YaadError
@@ -25,38 +26,33 @@ STATES = {
 }
 
 
-def add_embed(commands: Commands) -> Parser:
-    """Add `embed`."""
-    command = commands.add(
-        "embed",
-        "search by meaning, with a model on this machine",
-        embed,
-        examples=[
-            ("yaadwatch embed", "how questions are answered now"),
-            ("yaadwatch embed enable", "the first known model installed"),
-            ("yaadwatch embed enable ~/e5 --wait", "use a model in a folder, and wait"),
-            ("yaadwatch embed rollback", "back to the previous model, at once"),
-            ("yaadwatch embed disable", "words only; the vectors are kept"),
-        ],
-        more="Without a model, questions are answered by words. Nothing is ever downloaded: a\n"
-        "missing model is named, with the command that installs it. MODEL may be a\n"
-        "folder with model.onnx and tokenizer.json, or with a sentence-transformers\n"
-        "model. Vectors are computed in the background, and used once every memory has\n"
-        "one.",
-    )
-    command.add_argument(
-        "action", choices=ACTIONS, nargs="?", default="status", help="what to do (default: status)"
-    )
-    command.add_argument(
-        "model", metavar="MODEL", nargs="?", help="for enable: a known name or a folder"
-    )
-    command.add_argument("--wait", action="store_true", help="wait until every memory has a vector")
-    command.add_argument(
-        "--erase", action="store_true", help="for disable: also delete the vectors"
-    )
-    return command
-
-
+@command(
+    "embed",
+    "search by meaning, with a model on this machine",
+    examples=[
+        ("yaadwatch embed", "how questions are answered now"),
+        ("yaadwatch embed enable", "the first known model installed"),
+        ("yaadwatch embed enable ~/e5 --wait", "use a model in a folder, and wait"),
+        ("yaadwatch embed rollback", "back to the previous model, at once"),
+        ("yaadwatch embed disable", "words only; the vectors are kept"),
+    ],
+    more="Without a model, questions are answered by words. Nothing is ever downloaded: a\n"
+    "missing model is named, with the command that installs it. MODEL may be a\n"
+    "folder with model.onnx and tokenizer.json, or with a sentence-transformers\n"
+    "model. Vectors are computed in the background, and used once every memory has\n"
+    "one.",
+    takes=(EmbedEnable, EmbedDisable),
+    options=[
+        option(
+            "action",
+            choices=ACTIONS,
+            nargs="?",
+            default="status",
+            help="what to do (default: status)",
+        ),
+        option("--wait", action="store_true", help="wait until every memory has a vector"),
+    ],
+)
 def embed(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Do what was asked about models, and print how they are then."""
     answer = _ask(args, client)
@@ -83,7 +79,7 @@ def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
     if args.action == "enable":
         return client.call("embed_enable", model=_model(args.model))
     if args.action == "disable":
-        return client.call("embed_disable", erase=args.erase)
+        return client.call("embed_disable", **asked(args, EmbedDisable))
     return client.call(f"embed_{args.action}")
 
 

@@ -2,7 +2,8 @@
 
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser, whole_number
+from yaadwatch.api.messages.sessions import Handoff, SessionNote, Sessions, SessionStart
+from yaadwatch.cli.commands import asked, command, option
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import ago, count, listed, short, span, when, worded, worded_by
 from yaadwatch.model.errors import Code, YaadError
@@ -22,73 +23,28 @@ _WORDLESS = {
 }
 
 
-def add_sessions(commands: Commands) -> Parser:
-    """Add `sessions`."""
-    command = commands.add(
-        "sessions",
-        "look at past sessions, find one, or keep your own",
-        sessions,
-        examples=[
-            ("yaadwatch sessions", "the latest, with what each one left"),
-            ("yaadwatch sessions show 5c01f2e4", "what it was shown, and what it used"),
-            ("yaadwatch sessions search slow parser", "find the one where this came up"),
-            ("yaadwatch sessions start", "start one of your own"),
-            ("yaadwatch sessions note tests need redis", "leave a note for the next one"),
-            ("yaadwatch sessions end", "end it, and print what was done"),
-        ],
-        more="A session is a stretch of work of one agent. Agents' sessions begin and end by\n"
-        "themselves. What you remember at the command line without one belongs to a\n"
-        "session of the day. To pass the work on: yaadwatch handoff",
-    )
-    command.add_argument(
-        "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
-    )
-    command.add_argument(
-        "what", metavar="ID|WORDS", nargs="*", help="a session (for show, end), or words"
-    )
-    command.add_argument(
-        "--session", metavar="ID", help="for note: a session other than the current one"
-    )
-    command.add_argument(
-        "--name", default="", help="for start: a name; the same name later goes on with it"
-    )
-    command.add_argument(
-        "--limit",
-        metavar="N",
-        type=whole_number,
-        default=20,
-        help="at most so many sessions (default: 20)",
-    )
-    return command
-
-
-def add_handoff(commands: Commands) -> Parser:
-    """Add `handoff`."""
-    command = commands.add(
-        "handoff",
-        "print a prompt for the agent that goes on with the work",
-        handoff,
-        examples=[
-            ("yaadwatch handoff | claude -p", "pass the work on to an agent"),
-            ("yaadwatch handoff --tokens 800", "a shorter one"),
-        ],
-        more="The prompt says what was done, what is open, what is in doubt, and which files\n"
-        "were changed. To pick a session: yaadwatch sessions",
-    )
-    command.add_argument(
-        "--session", metavar="ID", help="from this session (default: the last one here)"
-    )
-    command.add_argument(
-        "--tokens",
-        metavar="N",
-        dest="tokens_max",
-        type=whole_number,
-        default=2000,
-        help="at most so many tokens (default: 2000)",
-    )
-    return command
-
-
+@command(
+    "sessions",
+    "look at past sessions, find one, or keep your own",
+    examples=[
+        ("yaadwatch sessions", "the latest, with what each one left"),
+        ("yaadwatch sessions show 5c01f2e4", "what it was shown, and what it used"),
+        ("yaadwatch sessions search slow parser", "find the one where this came up"),
+        ("yaadwatch sessions start", "start one of your own"),
+        ("yaadwatch sessions note tests need redis", "leave a note for the next one"),
+        ("yaadwatch sessions end", "end it, and print what was done"),
+    ],
+    more="A session is a stretch of work of one agent. Agents' sessions begin and end by\n"
+    "themselves. What you remember at the command line without one belongs to a\n"
+    "session of the day. To pass the work on: yaadwatch handoff",
+    takes=(Sessions, SessionStart, SessionNote),
+    options=[
+        option(
+            "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
+        ),
+        option("what", metavar="ID|WORDS", nargs="*", help="a session (for show, end), or words"),
+    ],
+)
 def sessions(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Do what was asked about sessions, and print it."""
     answer = _ask(args, client)
@@ -112,9 +68,21 @@ def sessions(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
+@command(
+    "handoff",
+    "print a prompt for the agent that goes on with the work",
+    examples=[
+        ("yaadwatch handoff | claude -p", "pass the work on to an agent"),
+        ("yaadwatch handoff --tokens 800", "a shorter one"),
+    ],
+    more="The prompt says what was done, what is open, what is in doubt, and which files\n"
+    "were changed. To pick a session: yaadwatch sessions",
+    takes=Handoff,
+)
 def handoff(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print a prompt, and nothing else: it may be read by an agent."""
-    answer = client.call("handoff", session=args.session, tokens_max=args.tokens_max)
+    tokens = args.tokens_max or Handoff.FIELDS["tokens_max"].default
+    answer = client.call("handoff", **asked(args, Handoff))
     if args.json:
         terminal.json(answer)
         return 0
@@ -122,7 +90,7 @@ def handoff(args: Namespace, client: "Client", terminal: Terminal) -> int:
         # An empty prompt would be handed to an agent without a word.
         raise YaadError(
             Code.NOT_FOUND,
-            f"There is nothing to hand on here that fits into {args.tokens_max} tokens.",
+            f"There is nothing to hand on here that fits into {tokens} tokens.",
             hint="What was done here: yaadwatch sessions. A longer prompt: yaadwatch handoff "
             "--tokens N",
         )
@@ -148,14 +116,16 @@ def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
     if args.action == "show":
         return client.call("sessions", id=words)
     if args.action == "search":
-        return client.call("sessions", query=words, limit=args.limit)
+        return client.call("sessions", query=words, **asked(args, Sessions))
     if args.action == "start":
-        return client.call("session_start", name=args.name)
+        return client.call("session_start", **asked(args, SessionStart))
     if args.action == "note":
-        return client.call("session_note", text=words, session=args.session)
+        return client.call("session_note", text=words, **asked(args, SessionNote))
     if args.action == "end":
-        return client.call("session_end", session=words or args.session, name=args.name)
-    return client.call("sessions", limit=args.limit)
+        return client.call(
+            "session_end", session=words or args.session, **asked(args, SessionStart)
+        )
+    return client.call("sessions", **asked(args, Sessions))
 
 
 def _tell_list(

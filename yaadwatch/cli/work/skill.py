@@ -4,7 +4,7 @@
 import os
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser, file_name
+from yaadwatch.cli.commands import command, file_name, option
 from yaadwatch.cli.terminal import Terminal, read_whole, styled
 from yaadwatch.cli.words import short, worded
 from yaadwatch.model.errors import Code, YaadError
@@ -18,45 +18,41 @@ if TYPE_CHECKING:
 ACTIONS = ("list", "show", "add", "export", "install")
 
 
-def add_skill(commands: Commands) -> Parser:
-    """Add `skill`."""
-    command = commands.add(
-        "skill",
-        "keep, show and export skills: how things are done here",
-        skill,
-        examples=[
-            ("yaadwatch skill", "list them"),
-            ("yaadwatch skill show release", "print one"),
-            ("yaadwatch skill add NAME --about LINE < BODY", "add or change one"),
-            ("yaadwatch skill export NAME --to DIR", "as NAME/SKILL.md"),
-            ("yaadwatch skill install", "teach your agents yaadwatch"),
-        ],
-        more="A skill is a named way of working: a line that says when to use it, and a body.\n"
-        "When files or definitions that it names change, yaadwatch stale lists it.",
-    )
-    command.add_argument(
-        "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
-    )
-    command.add_argument(
-        "name", metavar="NAME", nargs="?", help="name of the skill: lower-case letters and '-'"
-    )
-    command.add_argument("--about", metavar="LINE", help="for add: when to use it, in one line")
-    command.add_argument(
-        "--file",
-        metavar="PATH",
-        type=file_name,
-        help="for add: the file with its body (default, or -: standard input)",
-    )
-    command.add_argument(
-        "--to",
-        metavar="DIR",
-        type=file_name,
-        default=".",
-        help="for export: the folder (default: the current one)",
-    )
-    return command
-
-
+@command(
+    "skill",
+    "keep, show and export skills: how things are done here",
+    examples=[
+        ("yaadwatch skill", "list them"),
+        ("yaadwatch skill show release", "print one"),
+        ("yaadwatch skill add NAME --about LINE < BODY", "add or change one"),
+        ("yaadwatch skill export NAME --to DIR", "as NAME/SKILL.md"),
+        ("yaadwatch skill install", "teach your agents yaadwatch"),
+    ],
+    more="A skill is a named way of working: a line that says when to use it, and a body.\n"
+    "When files or definitions that it names change, yaadwatch stale lists it.",
+    options=[
+        option(
+            "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
+        ),
+        option(
+            "name", metavar="NAME", nargs="?", help="name of the skill: lower-case letters and '-'"
+        ),
+        option("--about", metavar="LINE", help="for add: when to use it, in one line"),
+        option(
+            "--file",
+            metavar="PATH",
+            type=file_name,
+            help="for add: the file with its body (default, or -: standard input)",
+        ),
+        option(
+            "--to",
+            metavar="DIR",
+            type=file_name,
+            default=".",
+            help="for export: the folder (default: the current one)",
+        ),
+    ],
+)
 def skill(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Do what was asked about skills, and print it."""
     if args.action == "install":

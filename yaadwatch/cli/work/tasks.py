@@ -2,11 +2,12 @@
 
 from argparse import Namespace
 
-from yaadwatch.cli.parsing import Commands, Parser
+from yaadwatch.api.messages.sessions import Tasks, TaskUpdate
+from yaadwatch.cli.commands import asked, command, option
 from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
 from yaadwatch.cli.words import ago, count, short, worded
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.sessions import NORMAL, PRIORITIES, STATES, UNFINISHED
+from yaadwatch.model.limits import NORMAL, STATES, UNFINISHED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,67 +20,22 @@ ACTIONS = ("add", *_STATES, "edit")
 _COLOURS = {"doing": "green", "done": "dim", "dropped": "dim"}
 
 
-def add_tasks(commands: Commands) -> Parser:
-    """Add `tasks`."""
-    command = commands.add(
-        "tasks",
-        "list the tasks, most urgent first",
-        tasks,
-        examples=[
-            ("yaadwatch tasks", "open ones, and those in progress"),
-            ("yaadwatch tasks --state done", "finished ones"),
-            ("yaadwatch tasks --all --json", "all of them, for scripts"),
-        ],
-        more="Agents see the open ones in their brief. To add or change one: yaadwatch task",
-    )
-    command.add_argument(
-        "--state",
-        dest="states",
-        choices=STATES,
-        action="append",
-        default=[],
-        help="only tasks in this state; may be repeated",
-    )
-    command.add_argument("--all", action="store_true", help="tasks in every state")
-    command.add_argument(
-        "--all-branches",
-        action="store_true",
-        help="also tasks from branches that are not merged here",
-    )
-    return command
-
-
-def add_task(commands: Commands) -> Parser:
-    """Add `task`."""
-    command = commands.add(
-        "task",
-        "add a task, or change its state",
-        task,
-        examples=[
-            ("yaadwatch task add Move the parser out", "add one"),
-            ("yaadwatch task add Stop it --priority urgent", "add one that comes first"),
-            ("yaadwatch task start 5c01f2e4", "somebody works on it"),
-            ("yaadwatch task done 5c01f2e4", "it is done, and leaves the brief"),
-            ("yaadwatch task edit 5c01f2e4 Stop both leaks", "change its text"),
-        ],
-        more="To have one task wait for another: yaadwatch link ID depends_on OTHER\n"
-        "To see them: yaadwatch tasks",
-    )
-    command.add_argument("action", choices=ACTIONS, help="what to do")
-    command.add_argument(
-        "what", metavar="ID|TEXT", nargs="+", help="the id of a task, or the text of a new one"
-    )
-    command.add_argument(
-        "--priority", choices=PRIORITIES, help="how urgent it is (default: normal)"
-    )
-    return command
-
-
+@command(
+    "tasks",
+    "list the tasks, most urgent first",
+    examples=[
+        ("yaadwatch tasks", "open ones, and those in progress"),
+        ("yaadwatch tasks --state done", "finished ones"),
+        ("yaadwatch tasks --all --json", "all of them, for scripts"),
+    ],
+    more="Agents see the open ones in their brief. To add or change one: yaadwatch task",
+    takes=Tasks,
+    options=[option("--all", action="store_true", help="tasks in every state")],
+)
 def tasks(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print the tasks."""
     states = list(STATES) if args.all else args.states or list(UNFINISHED)
-    more = {"all_branches": True} if args.all_branches else {}
-    answer = client.call("tasks", states=states, **more)
+    answer = client.call("tasks", **asked(args, Tasks) | {"states": states})
     if args.json:
         terminal.json(answer)
         return 0
@@ -98,6 +54,26 @@ def tasks(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
+@command(
+    "task",
+    "add a task, or change its state",
+    examples=[
+        ("yaadwatch task add Move the parser out", "add one"),
+        ("yaadwatch task add Stop it --priority urgent", "add one that comes first"),
+        ("yaadwatch task start 5c01f2e4", "somebody works on it"),
+        ("yaadwatch task done 5c01f2e4", "it is done, and leaves the brief"),
+        ("yaadwatch task edit 5c01f2e4 Stop both leaks", "change its text"),
+    ],
+    more="To have one task wait for another: yaadwatch link ID depends_on OTHER\n"
+    "To see them: yaadwatch tasks",
+    takes=TaskUpdate,
+    options=[
+        option("action", choices=ACTIONS, help="what to do"),
+        option(
+            "what", metavar="ID|TEXT", nargs="+", help="the id of a task, or the text of a new one"
+        ),
+    ],
+)
 def task(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Add or change a task; print how it is then."""
     answer = client.call("task_update", **_fields(args))
@@ -113,7 +89,7 @@ def task(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 
 def _fields(args: Namespace) -> "dict[str, Any]":
-    priority = {"priority": args.priority} if args.priority else {}
+    priority = asked(args, TaskUpdate)
     if args.action == "add":
         return {"text": " ".join(args.what)} | priority
     identity, *words = args.what

@@ -9,7 +9,8 @@ from yaadwatch.engine.learning import current, lessons
 from yaadwatch.engine.sessions import evidence
 from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Call, Home, Space
-from yaadwatch.model.sessions import DOING, UNFINISHED, Session
+from yaadwatch.model.limits import DOING, UNFINISHED
+from yaadwatch.model.sessions import Session
 from yaadwatch.store import nodes, visibility
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import rows, tasks

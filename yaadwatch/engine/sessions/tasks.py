@@ -14,8 +14,8 @@ from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
+from yaadwatch.model.limits import OPEN, STATES, UNFINISHED
 from yaadwatch.model.nodes import Node
-from yaadwatch.model.sessions import OPEN, STATES, UNFINISHED
 from yaadwatch.store import events as log
 from yaadwatch.store import nodes, visibility
 from yaadwatch.store.connection import Connection

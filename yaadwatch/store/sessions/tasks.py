@@ -10,7 +10,7 @@ from typing import Final
 
 import apsw
 
-from yaadwatch.model.sessions import NORMAL, OPEN, PRIORITIES, STATES
+from yaadwatch.model.limits import NORMAL, OPEN, PRIORITIES, STATES
 from yaadwatch.store.codec import json_list, to_json
 
 LISTED_MAX: Final = 1_000

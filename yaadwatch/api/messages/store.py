@@ -1,0 +1,103 @@
+"""What is asked about a store as a whole: what goes in and out, its health, its vectors."""
+
+from yaadwatch.api.limits import NAME_CHARS_MAX, PATH, OneOf, Text
+from yaadwatch.api.message import Message, field
+
+EXPORTS = ("jsonl", "markdown", "store")
+IMPORTS = ("jsonl", "markdown", "agent-file", "yaad", "store")
+_OWN = "your own store instead of the project's"
+
+
+class Export(Message):
+    """Ask for a piece of what goes out: the first one, or, with `upload`, the one at `after`."""
+
+    format: str = field(
+        default="jsonl", limit=OneOf(EXPORTS), help="default: {default}", option="--format"
+    )
+    user: bool = field(default=False, help=_OWN, option="--user")
+    upload: str | None = None
+    after: int = 0
+
+
+class Import(Message):
+    """Hand in a piece (base64) of what comes in; `last`: that was all, now take it."""
+
+    format: str = field(
+        limit=OneOf(IMPORTS), help="default: found out from the file", option="--format"
+    )
+    upload: str | None = None
+    part: str = "data"
+    data: str = ""
+    last: bool = False
+    dry_run: bool = field(
+        default=False, help="change nothing; count what would change", option="--dry-run"
+    )
+    user: bool = field(
+        default=False, help="into your own store instead of the project's", option="--user"
+    )
+    source: str = field(default="", limit=Text(NAME_CHARS_MAX, may_be_empty=True))
+    mine: bool = field(
+        default=False,
+        help="an export of your own: your words in it count as yours, and need no review",
+        option="--mine",
+    )
+
+
+class Imports(Message):
+    """Ask what was imported."""
+
+    user: bool = False
+
+
+class Verify(Message):
+    """Look for what is wrong in a store."""
+
+    user: bool = field(default=False, help=_OWN, option="--user")
+    repair: bool = field(
+        default=False,
+        help="rebuild what is derived from the rest: index, vectors",
+        option="--repair",
+    )
+
+
+class Compact(Message):
+    """Write a store anew, without the room of what was deleted."""
+
+    user: bool = field(default=False, help=_OWN, option="--user")
+
+
+class Backup(Message):
+    """Make a dated copy of a store now."""
+
+    user: bool = field(default=False, help=_OWN, option="--user")
+
+
+class EmbedStatus(Message):
+    """Ask which models there are, and how far each is."""
+
+
+class EmbedEnable(Message):
+    """Have a model make vectors: a known one, or one in a folder (absolute). Nothing is fetched."""
+
+    model: str | None = field(
+        default=None,
+        limit=PATH,
+        help="for enable: a known name or a folder",
+        option="[MODEL]",
+    )
+
+
+class EmbedDisable(Message):
+    """Have words answer; the vectors stay, unless `erase`."""
+
+    erase: bool = field(
+        default=False, help="for disable: also delete the vectors", option="--erase"
+    )
+
+
+class EmbedRebuild(Message):
+    """Have all vectors made anew."""
+
+
+class EmbedRollback(Message):
+    """Go back to the model before."""

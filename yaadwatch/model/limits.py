@@ -1,0 +1,54 @@
+"""Limits and closed lists of what callers may give. Imports nothing: the command line reads it."""
+
+TEXT_CHARS_MAX = 64_000
+"""A memory's text, in characters. Longer texts are documents; link them."""
+ID_CHARS_MAX = 128
+QUERY_CHARS_MAX = 8_000
+TOP_K_MAX = 100
+"""Memories told of one question."""
+TAGS_MAX = 32
+FRAME_BYTES_MAX = 4 * 1024 * 1024
+"""One line on the socket."""
+ANCHORS_PER_NODE_MAX = 16
+GRAPH_DEPTH_MAX = 10
+"""Steps of a walk through the graph."""
+GRAPH_NODES_MAX = 500
+"""Nodes told of a walk."""
+INJECT_NODES_MAX = 10_000
+"""Memories taken in at once."""
+INJECT_EDGES_MAX = 20_000
+"""Edges taken in at once."""
+
+PROJECT, USER = SCOPES = ("project", "user")
+"""Where a memory holds: in its project, or in every project of the user."""
+
+CURRENT, HISTORICAL, ALL = VIEWS = ("current", "historical", "all")
+"""Which edges are looked at: those that still hold, those that have ended, or both."""
+
+INLINE = "inline"
+PRIVATE = "private"
+READ = "read"
+MODES = (INLINE, PRIVATE, READ)
+"""A block in the file; a file of our own beside it; read and never written."""
+
+AUTO, BM25, HYBRID = STRATEGIES = ("auto", "bm25", "hybrid")
+"""What is searched: words, or words and meaning; `auto` and `hybrid` take words alone while there
+is no model, or it is not ready."""
+BLEND, RRF, SET_UNION = MERGES = ("blend", "rrf", "set-union")
+"""How what the words found and what the meaning found become one list."""
+SUMMARY, SECTION, FULL = "summary", "section", "full"
+DEPTHS = (SUMMARY, SECTION, FULL, AUTO)
+"""How much of a memory is told; `auto`: as much as there is room for."""
+
+OPEN = "open"
+DOING = "doing"
+DONE = "done"
+DROPPED = "dropped"
+
+STATES = (OPEN, DOING, DONE, DROPPED)
+UNFINISHED = (OPEN, DOING)
+"""The states in which a task is told of when work begins."""
+
+NORMAL = "normal"
+PRIORITIES = ("urgent", "high", NORMAL, "low")
+"""What comes first, first."""
