@@ -25,6 +25,7 @@ def page():
 """
 FOR_GO = "func load() {{\n\tfor try := {}; try++ {{ get() }}\n}}\n"
 FOR_PY = "def load():\n    for attempt in {}:\n        get()\n"
+COUNTED_PY = "def load():\n    tries = 0\n    while tries {}:\n        tries += 1\n"
 
 
 def flagged(repo, said, before, after, path="src/net.py"):
@@ -207,6 +208,8 @@ def test_another_end_of_the_same_bound_is_flagged(repo, path, code, before, afte
         ("a.go", FOR_GO, "1; try <= 3", "1; try < 6", 5),
         ("a.ts", "function load() {{\n  while (tries {}) get();\n}}\n", "<= 3", "< 5", 4),
         ("a.py", "def load():\n    while tries {}:\n        get()\n", "< 3", "<= 1", 2),
+        ("a.py", COUNTED_PY, "<= 3", "< 5", 4),
+        ("a.py", COUNTED_PY, "< 3", "<= 4", 5),
         ("a.py", FOR_PY, "range(3)", "range(0, 5)", 5),
         ("a.py", FOR_PY, "range(0, 3)", "range(5)", 5),
         ("a.py", FOR_PY, "range(3)", "range(1, 6)", 5),

@@ -218,7 +218,9 @@ def _in_places(
             value = ""
         if place in places or value == number:
             found.add(value)
-        found |= {same for other, same in _same_bound(tokens, at, place, value) if other in places}
+        if one.number:
+            same = _same_bound(tokens, at, place, value)
+            found |= {number for other, number in same if other in places}
     return frozenset(found)
 
 
