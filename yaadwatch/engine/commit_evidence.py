@@ -12,6 +12,7 @@ from yaadwatch.core.references import targets
 from yaadwatch.core.references.tree import Tree
 from yaadwatch.core.truth import definitions, hunks
 from yaadwatch.core.truth.definitions import State
+from yaadwatch.core.truth.doubt import retired
 from yaadwatch.core.truth.verdict import DOUBTS, Judgement
 from yaadwatch.engine.anchored import anchor_state
 from yaadwatch.engine.anchored.commit import AtHead
@@ -157,7 +158,7 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
     if history.blob_at(since, anchor.path) is None:
         anchor = replace(anchor, path=history.came_from(anchor.path, since, until))
     left = _departures(anchor.path, history, since, until)
-    if not anchor.symbol or any(row.to is None for row in left.values()):
+    if (left and not anchor.symbol) or any(row.to is None for row in left.values()):
         yield from _left(left.values(), history)
         return
     names = [anchor.path, *(row.to for row in left.values() if row.to is not None)]
@@ -173,7 +174,7 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
         before = _Shape.at(anchor, history, oldest, path)
     changed = list(_changed(anchor, history, commits, left, before=before, path=path))
     yield from changed
-    if is_cut and not changed and not left:
+    if is_cut and anchor.symbol and not changed and not left:
         yield _not_searched(path, path)
 
 
@@ -233,6 +234,8 @@ def _done(before: "_Shape", after: "_Shape", symbol: str, path: str) -> str:
     if not after.there:
         return f"removed {symbol} from {as_name(path)}"
     place = as_name(path)
+    if not symbol:
+        return f"changed {place}"
     return f"changed {symbol} in {place}" if before.there else f"added {symbol} to {place}"
 
 
@@ -342,6 +345,9 @@ class _Shape:
             text = data.decode("utf-8", "replace")
             there = targets.defines_target(path, text, anchor.symbol)
             return cls(blob=blob, there=there, fingerprint="")
+        if anchor.method is Method.FILE:
+            is_retired = retired.has_moved(data) or retired.says_so(data)
+            return cls(blob=blob, there=True, fingerprint=str(is_retired))
         line = hunks.locate(data.decode("utf-8", "replace"), anchor.symbol)
         return cls(blob=blob, there=line is not None, fingerprint="")
 
@@ -350,7 +356,7 @@ class _Shape:
             return True
         if not self.there:
             return False
-        if anchor.method in (Method.TREE, Method.VALUE, Method.TARGET):
+        if anchor.method in (Method.FILE, Method.TREE, Method.VALUE, Method.TARGET):
             return self.fingerprint != before.fingerprint
         old, new = history.read_blob(before.blob), history.read_blob(self.blob)
         if old is None or new is None:

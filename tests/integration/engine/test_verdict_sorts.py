@@ -594,3 +594,39 @@ def test_what_is_confirmed_without_what_it_named_is_in_no_doubt(site, sort):
         site.write(path, f"{site.read(path)}\n")
     site.commit("line ends")
     assert site.verdict(memory) == "fresh"
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "reason"),
+    [
+        (
+            "docs/setup.md",
+            "# Setup\n\nRun it.\n",
+            "# Setup\n\nThis page has moved to the wiki.\n",
+            "says",
+        ),
+        ("web/cart.py", "TOTAL = 1\n", '"""This module is deprecated."""\n\nTOTAL = 1\n', "is dep"),
+        (
+            "web/old.ts",
+            "export const a = 1\n",
+            "// This file was moved to lib.\n",
+            "says that it has",
+        ),
+    ],
+)
+def test_commit_that_made_a_shell_of_a_file_is_its_evidence(site, path, before, after, reason):
+    site.write(path, before)
+    site.commit("the file")
+    memory = site.remember(f"What is asked often stands in `{path}`")
+    site.write(path, f"{before}\n")
+    site.commit("an empty line")
+    site.write(path, after)
+    site.commit("a shell")
+    site.write(path, f"{after}\n")
+    site.commit("another empty line")
+
+    doubt = site.doubt(memory)
+
+    assert doubt["reason"].startswith(f"{path} {reason}")
+    (found,) = doubt["evidence"]
+    assert (found["commit"]["subject"], found["summary"]) == ("a shell", f"changed {path}")
