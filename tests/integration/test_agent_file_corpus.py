@@ -8,6 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from bridges.block import Block, find, insert, put, remove
+from bridges.conditions import is_neutral, without_number
 from bridges.outline import outline
 from bridges.reading import parse
 from bridges.registry import for_path
@@ -145,19 +146,25 @@ def test_every_file_is_read_in_its_own_format(path):
     document = _bridge(path).parse(raw)
 
     assert document.problems == ()
-    assert [
-        (one.line, one.end_line, one.text.removeprefix(document.condition).lstrip(": "))
-        for one in document.statements
-    ] == [(one.line, one.end_line, one.text) for one in parse(raw).statements]
+    assert [(one.line, one.end_line, one.own) for one in document.statements] == [
+        (one.line, one.end_line, one.own) for one in parse(raw).statements
+    ]
     for change in VARIANTS.values():
         assert _bridge(path).parse(change(raw)) == document
+
+
+@each_file
+def test_every_heading_but_neutral_ones_stands_in_front(path):
+    for statement in _bridge(path).parse(path.read_bytes()).statements:
+        for heading in statement.headings[1:]:
+            assert is_neutral(heading) or without_number(heading) in statement.lead
 
 
 @pytest.mark.parametrize(
     ("name", "everywhere"),
     [
         ("jlowin__fastmcp__cursor--rules--core-mcp-objects.mdc", True),
-        ("eyaltoledano__claude-task-master__assets--rules--taskmaster.mdc", False),
+        ("eyaltoledano__claude-task-master__assets--rules--taskmaster.mdc", True),
         ("nwiizo__tfmcp__cursor--rules--001_rust.mdc", False),
         ("vercel__workflow__cursor--rules--workflow-deployment.mdc", False),
         ("dyoshikawa__rulesync__claude--rules--coding-guidelines.md", False),
