@@ -9,7 +9,6 @@ from yaadwatch.core.truth.doubt.successors import Went
 from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import Change, Departure
-from yaadwatch.system.git.command import NoGit
 from yaadwatch.system.git.grep import WORDS_PER_SCAN
 from yaadwatch.system.git.index_cache import LeftOut
 from yaadwatch.system.git.repository import Repository
@@ -436,47 +435,6 @@ class History:
                     self._slow[sort] = error
                 raise
         return cast("R", self._answers[key])
-
-
-class WithoutGit(History):
-    """What is known of a work tree where git cannot be run: whatever only it can tell is nothing.
-
-    For what is better done by half than not at all. What was asked lately is still known.
-    """
-
-    def tracked(self) -> Sequence[str]:
-        """Return the paths in the index, as far as they are known."""
-        return self._or(super().tracked, ())
-
-    def tracked_in(self, folder: str) -> Sequence[str]:
-        """Return those in `folder`, as far as they are known."""
-        return self._or(lambda: History.tracked_in(self, folder), ())
-
-    def untracked(self) -> Sequence[str]:
-        """Return the files that git neither tracks nor ignores, as far as they are known."""
-        return self._or(super().untracked, ())
-
-    def is_ignored(self, path: str) -> bool:
-        """Return whether git ignores `path`, as far as that is known."""
-        return self._or(lambda: History.is_ignored(self, path), False)
-
-    def left_out(self) -> LeftOut:
-        """Return what may be missing without being deleted, as far as it is known."""
-        return self._or(super().left_out, LeftOut(sparse={}, modules=frozenset()))
-
-    def standing(self, words: Sequence[str], *, at: str | None) -> dict[str, Sequence[str]]:
-        """Return the text files that hold each word, as far as they are known."""
-        return self._or(lambda: History.standing(self, words, at=at), {})
-
-    def holding(self, word: str, likely: Iterable[str], *, at: str | None) -> Sequence[str]:
-        """Return the text files that hold `word`, as far as they are known."""
-        return self._or(lambda: History.holding(self, word, likely, at=at), ())
-
-    def _or(self, ask: Callable[[], R], nothing: R) -> R:
-        try:
-            return ask()
-        except NoGit:
-            return nothing
 
 
 def _after(paths: Sequence[str], changes: Sequence[Change]) -> list[str]:

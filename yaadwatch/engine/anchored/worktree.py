@@ -4,7 +4,7 @@ Only files that memories rest on, or that a text names, are opened, each at most
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
@@ -310,24 +310,17 @@ def head_of(space: Place) -> layouts.Head:
     return replace(found, branch=_masked(found.branch))
 
 
-def look_at(
-    space: Place,
-    known: Iterable[Sighting],
-    now_ns: int,
-    *,
-    history: Callable[[Repository], History] = History,
-) -> tuple[WorkTree, AtHead]:
+def look_at(space: Place, known: Iterable[Sighting], now_ns: int) -> tuple[WorkTree, AtHead]:
     """Return both views of a work tree, for one job; the branch's name is masked.
 
     Args:
         space: whose files.
         known: what was read earlier.
         now_ns: now, in nanoseconds.
-        history: makes what git is asked through.
     """
     found = head_of(space)
     names: dict[str, list[str]] = {}
-    head = AtHead(history=history(space.repository), head=found, names=names)
+    head = AtHead(history=History(space.repository), head=found, names=names)
     tree = WorkTree(
         space=space,
         known={sighting.path: sighting for sighting in known},

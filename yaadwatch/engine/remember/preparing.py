@@ -1,5 +1,6 @@
 """What can be decided of statements before the store is written: masked, classified, anchored."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -24,7 +25,6 @@ from yaadwatch.engine.anchored import (
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, look_at
-from yaadwatch.engine.git_queries import WithoutGit
 from yaadwatch.engine.node_changes import NOWHERE, Where
 from yaadwatch.engine.remember import matching, misspelled
 from yaadwatch.engine.remember.drafts import Draft, Match, Ready, clean, clean_attributes
@@ -397,10 +397,12 @@ _kept_list = kept(MANIFESTS_KEPT)(_listed)  # most say what they said to the las
 
 def named_in(home: Home, space: Space | None, said: str) -> list[str]:
     """Return the packages, addresses and ports that a masked text names."""
-    if space is None:
-        return entities.entities(said, {})
-    tree, _ = look_at(space, (), home.clock.now_ns(), history=WithoutGit)
-    return entities.entities(said, packages_of(tree))
+    packages: Mapping[str, str] = {}
+    if space is not None:
+        # Without git no manifest is found; a memory can be restored all the same.
+        with contextlib.suppress(NoGit):
+            packages = packages_of(look_at(space, (), home.clock.now_ns())[0])
+    return entities.entities(said, packages)
 
 
 def named_by(said: str, old: Sequence[Anchor]) -> list[Anchor]:
