@@ -35,7 +35,7 @@ from yaadwatch.model.given import GivenNode
 from yaadwatch.model.recall import HYBRID, Model
 from yaadwatch.model.settings import FILL_BATCH, Settings
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.store.vectors import embeddings, models
+from yaadwatch.store.vectors import embeddings
 from yaadwatch.system import files, processes
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git.command import GitRunner
@@ -171,7 +171,7 @@ def embed(home: Home, call: Call, name: str, kept: Path | None = None) -> None:
     model = Model(
         space=space, name=name, dimensions=dimensions, state="filling", enabled_at=enabled
     )
-    home.user.write(models.put, model)
+    home.user.write(embeddings.put_model, model)
     if kept is not None:
         known = KeptVectors(kept, space=space, dimensions=dimensions)
         with home.space(call) as place:

@@ -15,8 +15,7 @@ from waiting import wait_until
 
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.embedding import frames, process, sources
-from yaadwatch.system.embedding.pool import Workers
-from yaadwatch.system.embedding.process import NotEmbedded, Worker
+from yaadwatch.system.embedding.process import NotEmbedded, Worker, Workers
 
 extras.require("onnxruntime", "tokenizers")
 

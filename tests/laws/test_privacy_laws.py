@@ -11,8 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from yaadwatch.core import privacy
-from yaadwatch.core.plain_reading import cleaned, readings
-from yaadwatch.core.privacy import kept, mask, mask_tree
+from yaadwatch.core.privacy import cleaned, kept, mask, mask_tree, readings
 from yaadwatch.core.secret_shapes import SHORTEST, SHORTEST_OF_ALL, TOKENS
 
 LETTERS = string.ascii_letters + string.digits

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from yaadwatch.core import privacy
 from yaadwatch.engine import commit_evidence, json_views, succession
-from yaadwatch.engine.anchored import anchor_state, assessing, bases
+from yaadwatch.engine.anchored import anchor_state, assessing
 from yaadwatch.engine.anchored.commit import AtHead
-from yaadwatch.engine.anchored.uncommitted import Settler
+from yaadwatch.engine.anchored.uncommitted import Settler, with_bases
 from yaadwatch.engine.anchored.worktree import WorkTree, expect, look_at
 from yaadwatch.engine.doubts import doubting, flagging
 from yaadwatch.engine.doubts.flagging import Checked, Gathered
@@ -228,7 +228,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     def flag_of(node_id: str, rests_on: tuple[Anchor, ...]) -> Flag | None:
         return _judge(
             texts[node_id],
-            bases.with_bases(rests_on, head),
+            with_bases(rests_on, head),
             (tree, head),
             worktree=worktree,
             before=flagged.get(node_id),

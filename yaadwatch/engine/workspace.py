@@ -29,10 +29,9 @@ from yaadwatch.model.settings import (
 from yaadwatch.store import nodes, projects, worktrees
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.system.active_agents import AtWork
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.config import Beside, Loaded
-from yaadwatch.system.embedding.pool import Workers
+from yaadwatch.system.embedding.process import Workers
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.branches import Unmerged
 from yaadwatch.system.git.command import GitRunner
@@ -40,7 +39,7 @@ from yaadwatch.system.git.layout import Layout
 from yaadwatch.system.git.patch_equivalence import Landed
 from yaadwatch.system.git.repository import Repository
 from yaadwatch.system.git.worktree_search import Below
-from yaadwatch.system.live_sessions import LiveSessions
+from yaadwatch.system.live_sessions import AtWork, LiveSessions
 from yaadwatch.system.safe_write.former_files import Formers
 
 FRAGMENT_CHARS_MIN = 4

@@ -6,6 +6,7 @@ Each knows where its files go and which commands make it follow them; it writes 
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +19,49 @@ from yaadwatch.client import service as names
 from yaadwatch.installing import units
 from yaadwatch.installing.units import Service
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system import programs
-from yaadwatch.system.programs import Ran
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How it ended: its status (127 when there is no such program, 124 when it took too long)."""
+
+    status: int
+    out: str = ""
+    err: str = ""
+
+    @property
+    def went_well(self) -> bool:
+        """Say whether its status is 0."""
+        return self.status == 0
+
+    @property
+    def reason(self) -> str:
+        """Return the last line of what it complained about."""
+        lines = (self.err.strip() or self.out.strip()).splitlines()
+        return lines[-1] if lines else f"it ended with status {self.status}"
+
+
+def run_program(command: Sequence[str], *, env: Mapping[str, str], limit: timedelta) -> Ran:
+    """Run `command` with nothing to read, in the root folder; end it after `limit`."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            env=env,
+            cwd="/",
+            timeout=limit.total_seconds(),
+            check=False,
+        )
+    except OSError as error:
+        return Ran(127, err=f"{command[0]}: {error.strerror}")
+    except subprocess.TimeoutExpired:
+        seconds = limit.total_seconds()
+        return Ran(124, err=f"{command[0]} did not end within {seconds:g} s")
+    return Ran(done.returncode, done.stdout, done.stderr)
+
 
 LIMIT: Final = timedelta(seconds=30)
 """A manager has so long for one command; to end the daemon it takes two seconds."""
@@ -255,7 +297,7 @@ class Launchd:
 
 def run(command: Sequence[str]) -> Ran:
     """Run a command of a manager."""
-    return programs.run(command, env=names.environment(), limit=LIMIT)
+    return run_program(command, env=names.environment(), limit=LIMIT)
 
 
 def here(

@@ -11,7 +11,7 @@ from yaadwatch.api import frames
 from yaadwatch.engine import report
 from yaadwatch.engine.vectors import search, vector_fill, verbs
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.store.vectors import embeddings, models
+from yaadwatch.store.vectors import embeddings
 from yaadwatch.system.embedding import sources
 
 extras.require("onnxruntime", "tokenizers")
@@ -101,7 +101,7 @@ def test_a_model_that_is_not_here_is_told_of_and_nothing_is_fetched(tree, monkey
 
     assert refused.value.code is Code.NOT_FOUND
     assert "pip install 'yaadwatch[onnx]'" in refused.value.hint
-    assert tree.home.user.read(models.everything) == []
+    assert tree.home.user.read(embeddings.everything) == []
 
 
 @pytest.mark.parametrize("name", ["nothing-known", "relative/folder", "/nowhere/at/all"])
@@ -252,7 +252,7 @@ def test_a_fill_that_was_cut_off_goes_on_where_it_stopped(tree, one):
     for number in range(40):
         tree.remember(f"We cap the queue at {number} retries in case {number}")
     enable(tree, one, fill=False)
-    model = tree.home.user.read(models.in_state, "filling")
+    model = tree.home.user.read(embeddings.in_state, "filling")
     with tree.home.space(tree.call) as space:
         project = space.project.id
 
@@ -286,9 +286,9 @@ def test_a_crash_before_the_flip_leaves_the_old_model_and_after_it_the_new_one(t
 
 def _take_over_and_crash(conn):
     vector_fill._take_over(
-        conn, models.in_state(conn, "filling").space, models.everything(conn)[0].enabled_at
+        conn, embeddings.in_state(conn, "filling").space, embeddings.everything(conn)[0].enabled_at
     )
-    assert models.in_state(conn, "filling") is None
+    assert embeddings.in_state(conn, "filling") is None
     raise ZeroDivisionError
 
 

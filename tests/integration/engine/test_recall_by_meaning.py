@@ -14,7 +14,7 @@ from yaadwatch.engine.vectors import search, vector_fill
 from yaadwatch.model.given import GivenNode
 from yaadwatch.model.recall import Model
 from yaadwatch.model.settings import Recall, Settings
-from yaadwatch.store.vectors import models, scan
+from yaadwatch.store.vectors import embeddings, scan
 
 extras.require("onnxruntime", "tokenizers")
 
@@ -49,7 +49,7 @@ def tree(world, tmp_path):
         state="filling",
         enabled_at=tree.home.clock.now(),
     )
-    tree.home.user.write(models.put, model)
+    tree.home.user.write(embeddings.put_model, model)
     vector_fill.complete(tree.home)
     assert search.warm_up(tree.home, PATIENCE_S)
     return tree

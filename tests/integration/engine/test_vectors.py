@@ -11,7 +11,7 @@ from tiny_model import build
 
 from yaadwatch.engine.vectors import search, vector_fill
 from yaadwatch.model.recall import Model
-from yaadwatch.store.vectors import models
+from yaadwatch.store.vectors import embeddings
 
 extras.require("onnxruntime", "tokenizers")
 
@@ -43,7 +43,7 @@ def enable(home, folder, state="filling"):
         state=state,
         enabled_at=home.clock.now(),
     )
-    home.user.write(models.put, model)
+    home.user.write(embeddings.put_model, model)
     return model
 
 
@@ -132,7 +132,7 @@ def test_another_model_takes_over_only_when_it_is_full(tree, model, tmp_path):
     assert search.active(tree.home).space == other.space
     assert search.warm_up(tree.home, PATIENCE_S)
     assert nearest(tree, "a vehicle")[0][0] == car
-    assert tree.home.user.read(models.in_state, "kept").space == model.space
+    assert tree.home.user.read(embeddings.in_state, "kept").space == model.space
 
 
 def test_a_model_that_is_another_one_now_is_not_believed(tree, model, tmp_path):
@@ -150,7 +150,7 @@ def test_a_model_that_is_another_one_now_is_not_believed(tree, model, tmp_path):
 
 
 def test_a_model_that_is_gone_leaves_words(tree, model):
-    tree.home.user.write(models.put, replace(model, state="active", name="/nowhere"))
+    tree.home.user.write(embeddings.put_model, replace(model, state="active", name="/nowhere"))
 
     assert nearest(tree, "automobile") is None
 

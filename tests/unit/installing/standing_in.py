@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from yaadwatch.client.connection import NobodyListens
-from yaadwatch.system.programs import Ran
+from yaadwatch.installing.managers import Ran
 
 
 @dataclass

@@ -12,7 +12,7 @@ from store_samples import NOW, empty_store, node
 
 from yaadwatch.model.recall import Model
 from yaadwatch.store import nodes
-from yaadwatch.store.vectors import embeddings, models, scan
+from yaadwatch.store.vectors import embeddings, scan
 
 SPACE = "space-a"
 
@@ -264,25 +264,25 @@ def model(space, state, **given):
 
 @pytest.mark.parametrize("state", ["active", "filling"])
 def test_only_one_model_is_active_and_only_one_is_filling(conn, state):
-    models.put(conn, model("a", state))
+    embeddings.put_model(conn, model("a", state))
 
     with pytest.raises(apsw.ConstraintError):
-        models.put(conn, model("b", state))
+        embeddings.put_model(conn, model("b", state))
 
-    models.put(conn, model("b", "kept"))
-    models.put(conn, model("c", "kept"))
-    assert models.in_state(conn, state) == model("a", state)
+    embeddings.put_model(conn, model("b", "kept"))
+    embeddings.put_model(conn, model("c", "kept"))
+    assert embeddings.in_state(conn, state) == model("a", state)
 
 
 def test_of_the_kept_models_the_last_that_was_active_is_gone_back_to(conn):
-    assert models.in_state(conn, "kept") is None
-    models.put(conn, model("never", "kept"))
-    assert models.in_state(conn, "kept") is None
-    models.put(conn, model("old", "kept", active_at=NOW))
-    models.put(conn, model("new", "kept", active_at=NOW + timedelta(seconds=1)))
+    assert embeddings.in_state(conn, "kept") is None
+    embeddings.put_model(conn, model("never", "kept"))
+    assert embeddings.in_state(conn, "kept") is None
+    embeddings.put_model(conn, model("old", "kept", active_at=NOW))
+    embeddings.put_model(conn, model("new", "kept", active_at=NOW + timedelta(seconds=1)))
 
-    assert models.in_state(conn, "kept").space == "new"
+    assert embeddings.in_state(conn, "kept").space == "new"
 
-    models.drop(conn, "new")
-    assert models.in_state(conn, "kept").space == "old"
-    assert [one.space for one in models.everything(conn)] == ["never", "old"]
+    embeddings.drop_model(conn, "new")
+    assert embeddings.in_state(conn, "kept").space == "old"
+    assert [one.space for one in embeddings.everything(conn)] == ["never", "old"]

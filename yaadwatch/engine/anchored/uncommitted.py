@@ -19,6 +19,30 @@ from yaadwatch.model.projects import Checkout, Settled
 from yaadwatch.system.git.commits.snapshots import ID
 from yaadwatch.system.git.repository import blob_id
 
+
+def with_bases(anchors: Sequence[Anchor], head: AtHead) -> tuple[Anchor, ...]:
+    """Return anchors, those whose commit is not in the repository as another commit holds them."""
+    return tuple(_based(anchor, head) for anchor in anchors)
+
+
+def _based(anchor: Anchor, head: AtHead) -> Anchor:
+    try:
+        if not head.is_of_another_history(anchor):
+            return anchor
+        return head.history.worked_out(("base", anchor), _in_history, anchor, head)
+    except YaadError:  # then nothing is known of its history, as before
+        return anchor
+
+
+def _in_history(anchor: Anchor, head: AtHead) -> Anchor:
+    for commit in (head.head.commit, *head.history.commits_of(anchor.path, head.head.commit)):
+        at = head if commit == head.head.commit else at_commit(head.history, commit)
+        if is_held(anchor, at):
+            found = anchoring.again(anchor, anchor.path, at, commit)
+            return anchor if found is None else replace(found, node=anchor.node)
+    return anchor
+
+
 COMMITS_MAX = 64
 """Commits since the memory was made that are searched for the work; then only the newest is."""
 _HOLDS = (Verdict.FRESH, Verdict.TOUCHED)

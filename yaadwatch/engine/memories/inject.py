@@ -17,7 +17,7 @@ from yaadwatch.engine.memories import inject_edges
 from yaadwatch.engine.memories.inject_edges import CHANGED, NEW, SAME
 from yaadwatch.engine.memories.links import past
 from yaadwatch.engine.remember import preparing, storing
-from yaadwatch.engine.remember.batch_write import Making
+from yaadwatch.engine.remember.batch_write import ExistingRows, Making
 from yaadwatch.engine.remember.drafts import (
     Draft,
     Ready,
@@ -27,7 +27,6 @@ from yaadwatch.engine.remember.drafts import (
     clean_kind,
     merged,
 )
-from yaadwatch.engine.remember.existing_rows import Standing
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
@@ -88,7 +87,7 @@ class _There:
     said: set[str]
     in_files: Collection[str]
     kept: Collection[str]
-    standing: Standing
+    standing: ExistingRows
 
     @classmethod
     def read(cls, conn: Connection, batch: _Batch, changed: Collection[str]) -> Self:
@@ -98,7 +97,7 @@ class _There:
             said=nodes.said_of(conn, PROJECT, hashes),
             in_files=provenance.said(conn, changed),
             kept=storing.kept_from(conn, batch.actor, changed),
-            standing=Standing.read(conn, changed),
+            standing=ExistingRows.read(conn, changed),
         )
 
 

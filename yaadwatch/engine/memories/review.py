@@ -9,7 +9,7 @@ from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import lessons
-from yaadwatch.engine.memories import mend, proposing, undoing
+from yaadwatch.engine.memories import history, mend, proposing
 from yaadwatch.engine.store_lookup import Held, Shelf, shelves
 from yaadwatch.engine.syncing import branch_file
 from yaadwatch.engine.workspace import PERSON, Call, Home
@@ -20,13 +20,91 @@ from yaadwatch.model.edges import SUPERSEDES
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
-from yaadwatch.model.nodes import HOT, PROJECT, Node
+from yaadwatch.model.nodes import HOT, PROJECT, Node, Version
 from yaadwatch.model.settings import BLOCK_BYTES_MAX
 from yaadwatch.store import agent_files, anchors, edges, nodes
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority, dismissals, proposals, versions
-from yaadwatch.store.truth.authority import APPROVED
+from yaadwatch.store.truth.authority import APPROVED, TAKEN_BACK
+
+IN_REVIEW = "in review"
+"""The reason of a version with the words that a person gave a note in a review."""
+
+
+def undo(home: Home, call: Call, held: Held) -> dict[str, object]:
+    """Undo what a person decided last about a note or a proposal; the answer is Changed.
+
+    Args:
+        home: what may be reached.
+        call: whose project; a person's.
+        held: the note, or the memory that the proposal was for.
+
+    Raises:
+        YaadError: REFUSED when nothing was decided, or the memory changed since; as `restore`.
+    """
+    node, past, proposal = held.db.read(_gather, held.id)
+    now = home.clock.now()
+    if node.archived_at is not None and node.archive_reason == dismissing.DISMISSED:
+        return history.restore(home, call, id=node.id)
+    if proposal is not None and proposal.decision == dismissing.DISMISS:
+        return held.db.write(proposing.reopen, proposal, proposal.version)
+    last = past[-1] if past else None
+    if last is not None and last.version == node.version:
+        if proposal is not None and proposal.decision and proposal.version == node.version:
+            if not last.reason.startswith(proposing.PROPOSED_BY):  # the words stayed the same
+                return held.db.write(proposing.reopen, proposal, node.version)
+            done = _former_words(home, call, node, past, reopened=proposal)
+            return done | held.db.read(_undone_row, node.id)
+        if last.change == APPROVED:
+            return held.db.write(_take_approval_back, node.id, node.version, now, call.origin)
+        if last.change == "edited" and last.reason == IN_REVIEW:
+            return _former_words(home, call, node, past)
+    raise proposing.nothing_to_undo(node.id)
+
+
+def _gather(conn: Connection, node_id: str) -> tuple[Node, list[Version], Proposal | None]:
+    node = nodes.get(conn, node_id)
+    if node is None:
+        raise YaadError(Code.NOT_FOUND, f"Memory {called(node_id)} was erased; nothing was done.")
+    return node, versions.of_node(conn, node_id), proposals.get(conn, node_id)
+
+
+def _former_words(
+    home: Home, call: Call, node: Node, past: list[Version], *, reopened: Proposal | None = None
+) -> dict[str, object]:
+    """Give a memory the words of the version before, as if it had not got others."""
+
+    def reopen(conn: Connection) -> None:
+        if reopened is not None:
+            proposing.reopen(conn, reopened, node.version + 1)
+
+    return history.bring_back(
+        home, call, id=node.id, version=past[-2].version, change=TAKEN_BACK, also=reopen
+    )
+
+
+def _take_approval_back(
+    conn: Connection, node_id: str, version: int, now: datetime, actor: str
+) -> dict[str, object]:
+    nodes.require_version(conn, node_id, version)
+    node = nodes.get(conn, node_id)
+    if node is None:
+        raise YaadError(Code.NOT_FOUND, f"Memory {called(node_id)} was erased; nothing was done.")
+    done = replace(node, updated_at=now, version=node.version + 1)
+    nodes.replace(conn, done, expected_version=node.version)
+    versions.add(conn, node_changes.version_of(done, now, TAKEN_BACK, actor))
+    body: dict[str, object] = {"change": TAKEN_BACK}
+    log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node_id, body=body))
+    return _undone_row(conn, node_id)
+
+
+def _undone_row(conn: Connection, node_id: str) -> dict[str, object]:
+    node = nodes.get(conn, node_id)
+    if node is None:
+        raise YaadError(Code.NOT_FOUND, f"Memory {called(node_id)} was erased; nothing was done.")
+    return json_views.attributed(conn, [json_views.changed_row(node)])[0]
+
 
 LISTED_MAX: Final = 100
 """Notes in one answer; the answer counts the rest."""
@@ -94,7 +172,7 @@ def decide(
     with shelves(home, call) as both:
         held = both.find(id)
         if verdict == UNDO:
-            done = undoing.undo(home, call, held) | {"undo": "yaadwatch review"}
+            done = undo(home, call, held) | {"undo": "yaadwatch review"}
         else:
             proposed = held.db.read(_require_waiting, held.id, expected_version, proposal)
             unseen = proposal is None and (proposed is not None or expected_version is None)
@@ -133,7 +211,7 @@ def _decide_note(
         return held.db.write(_approve, held.id, expected, now, call.origin)
     if verdict == DISMISS:
         return held.db.write(_dismiss, held.id, expected, now, call.origin)
-    why = undoing.IN_REVIEW
+    why = IN_REVIEW
     return mend.reword(
         home,
         call,

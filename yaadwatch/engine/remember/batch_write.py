@@ -4,28 +4,56 @@ What is written of a memory is the same for one and for ten thousand; a batch as
 that its memories share once, and gives each table its rows in one go.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Self
 
 from yaadwatch.core.ingest import likeness
 from yaadwatch.core.text import text_hash
 from yaadwatch.engine import node_changes
 from yaadwatch.engine.node_changes import NAMED
 from yaadwatch.engine.remember import relating
-from yaadwatch.engine.remember.existing_rows import Standing
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.claims import Claimed
 from yaadwatch.model.edges import Edge, free_from
 from yaadwatch.model.nodes import THINGS, Node, Version
-from yaadwatch.store import anchors, edges, flags, fulltext, nodes, sightings
+from yaadwatch.store import anchors, edges, flags, fulltext, nodes, provenance, sightings
 from yaadwatch.store import events as log
 from yaadwatch.store.codec import to_json
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import claims, versions
 from yaadwatch.store.whole.derived import NOT_INDEXED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExistingRows:
+    """What stands of some living memories before they are changed.
+
+    Args:
+        nums: the numbers that the index knows them by.
+        edges: see `edges.of_nodes`.
+        anchored: those that rest on something.
+        unsaid: those that a person's file said once, and does not say now.
+    """
+
+    nums: Mapping[str, int]
+    edges: Mapping[str, Sequence[Edge]]
+    anchored: Collection[str]
+    unsaid: Collection[str]
+
+    @classmethod
+    def read(cls, conn: Connection, ids: Collection[str]) -> Self:
+        """Return what stands of the memories `ids` inside a transaction."""
+        rests_on = anchors.of_nodes(conn, ids)
+        return cls(
+            nums=nodes.nums(conn, ids),
+            edges=edges.of_nodes(conn, ids),
+            anchored=frozenset(node for node, there in rests_on.items() if there),
+            unsaid=frozenset(provenance.unsaid(conn, ids)),
+        )
 
 
 @dataclass(slots=True)
@@ -116,7 +144,7 @@ class Making:
         self,
         node: Node,
         before: Node,
-        standing: Standing,
+        standing: ExistingRows,
         *,
         rests_on: Sequence[Anchor],
         names: Sequence[str],

@@ -14,14 +14,7 @@ from yaadwatch.core.text_cache import kept
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.verdict import BY_NAME, DEFINED, Span
 from yaadwatch.engine import budget
-from yaadwatch.engine.anchored import (
-    anchor_state,
-    anchoring,
-    assessing,
-    bases,
-    file_state,
-    uncommitted,
-)
+from yaadwatch.engine.anchored import anchor_state, anchoring, assessing, file_state, uncommitted
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import WorkTree, look_at
@@ -337,7 +330,7 @@ def _followed(
     What cannot be told just now stays as it was. At most 16.
     """
     both = {(anchor.path, anchor.symbol): anchor for anchor in found}
-    for anchor in bases.with_bases(old, head):
+    for anchor in uncommitted.with_bases(old, head):
         seen = anchor_state.see(anchor, tree, head)
         if seen.unknown:
             both.setdefault((anchor.path, anchor.symbol), anchor)

@@ -13,7 +13,7 @@ from yaadwatch.engine.agent_files import package_scope
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.remember import matching, relating
-from yaadwatch.engine.remember.batch_write import Making
+from yaadwatch.engine.remember.batch_write import ExistingRows, Making
 from yaadwatch.engine.remember.drafts import (
     NEW,
     REFINES,
@@ -25,7 +25,6 @@ from yaadwatch.engine.remember.drafts import (
     clean_attributes,
     merged,
 )
-from yaadwatch.engine.remember.existing_rows import Standing
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
@@ -127,7 +126,7 @@ def store_over(
         apart=twin is not None and twin.id != known.id,
         kept=is_kept_from(conn, item.draft.origin, known.id),
     )
-    standing = Standing.read(conn, [known.id])
+    standing = ExistingRows.read(conn, [known.id])
     touched, held = change(making, item, node, known, standing, reason=reason)
     making.write()
     succession.stated_anew(conn, node.id, now, actor=item.draft.origin)
@@ -173,7 +172,7 @@ def change(
     item: Ready,
     node: Node,
     known: Node,
-    standing: Standing,
+    standing: ExistingRows,
     *,
     reason: str = "",
 ) -> tuple[set[str], Sequence[Edge]]:

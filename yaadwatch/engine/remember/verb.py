@@ -4,28 +4,106 @@ Nothing else may use the ingest policies, so nothing enters a store unmasked.
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from typing import Final
 
+from yaadwatch.core.recall.brief import said_where
 from yaadwatch.core.truth.claiming.statements import HOLDS_IN
 from yaadwatch.engine import json_views
 from yaadwatch.engine.agent_files import package_scope
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts import overlapping
+from yaadwatch.engine.doubts.overlapping import Overlap
+from yaadwatch.engine.doubts.places import Said, said_in
 from yaadwatch.engine.learning import current
-from yaadwatch.engine.remember import matching, named_files, preparing, replacing, storing
+from yaadwatch.engine.remember import matching, named_files, preparing, storing
 from yaadwatch.engine.remember.drafts import NEW, Admitted, Draft, Ready, clean_key, clean_kind
 from yaadwatch.engine.store_lookup import Shelf, shelves
 from yaadwatch.engine.truth import contradicting
-from yaadwatch.engine.workspace import PERSON, Call, Home, Space, or_say
-from yaadwatch.model.authority import of_origin
+from yaadwatch.engine.workspace import AGENT, PERSON, Call, Home, Space, or_say
+from yaadwatch.model.authority import Authority, of_origin
+from yaadwatch.model.edges import SUPERSEDES
+from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import PROJECT, USER
+from yaadwatch.store import hot
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import supersession
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.truth import authority, contradictions
 from yaadwatch.store.truth.dismissals import Dismissal
 from yaadwatch.store.visibility import seen_from
+
+OFFERS_MAX: Final = 3
+"""Flagged memories, and alike ones, that one answer names."""
+
+
+def offers(shelf: Shelf, call: Call, admitted: Admitted) -> dict[str, object]:
+    """Return the part of an answer that names flagged and alike memories; mostly nothing.
+
+    Args:
+        shelf: the store of the statement.
+        call: who states it.
+        admitted: the statement.
+    """
+    if shelf.space is None or not (admitted.flagged or admitted.alike):
+        return {}
+    others = admitted.alike[:OFFERS_MAX]
+    said_by = shelf.db.read(authority.of_nodes, [one.id for one in others])
+    alike: dict[str, object] = {
+        "alike": [
+            {"id": one.id, "text": one.summary, **json_views.by_row(said_by.get(one.id))}
+            for one in others
+        ]
+        or None
+    }
+    if not admitted.flagged:
+        return alike
+    shown = admitted.flagged[:OFFERS_MAX]
+    ids = [one.node.id for one in shown]
+    persons = shelf.db.read(hot.persons, [admitted.node.id, *ids])
+    whose = shelf.db.read(authority.of_nodes, ids)
+    places = shelf.db.read(said_in, shelf.space.worktree.id, ids)
+    return alike | {
+        "flagged": [
+            _row(
+                one,
+                admitted,
+                call,
+                is_persons=one.node.id in persons,
+                whose=whose.get(one.node.id),
+                places=places,
+            )
+            for one in shown
+        ],
+        "flagged_more": len(admitted.flagged) - len(shown) or None,
+    }
+
+
+def _row(
+    one: Overlap,
+    admitted: Admitted,
+    call: Call,
+    *,
+    is_persons: bool,
+    whose: Authority | None,
+    places: Mapping[str, Sequence[Said]],
+) -> dict[str, object]:
+    said = places.get(one.node.id, ())
+    where = said_where(said)
+    link = f"yaadwatch link {called(admitted.node.id)} {SUPERSEDES} {called(one.node.id)}"
+    is_agents = call.origin.startswith(AGENT)
+    row: dict[str, object] = {
+        "id": one.node.id,
+        "text": one.node.summary,
+        "verdict": one.flag.verdict.value,
+        "reason": one.flag.reason,
+        "on": one.on,
+        "replace": f"edit the line {where}" if where else link,
+        "replaced_by": "person" if is_agents and is_persons else "you",
+        **json_views.by_row(whose),
+    }
+    return row | ({"said_in": [place._asdict() for place in said]} if said else {})
 
 
 def remember(
@@ -141,7 +219,7 @@ def _told(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[str,
             },
         }
     against = contradicting.told(home, shelf, admitted.node.id) if admitted.torn else {}
-    return told | against | replacing.offers(shelf, call, admitted)
+    return told | against | offers(shelf, call, admitted)
 
 
 def _whose(conn: Connection, node: str) -> dict[str, object]:

@@ -3,27 +3,126 @@
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
-from yaadwatch.core import text
+from yaadwatch.core import privacy, text
+from yaadwatch.core.recall import past
 from yaadwatch.engine.learning import current, lessons
-from yaadwatch.engine.sessions import evidence
-from yaadwatch.engine.sessions.evidence import Evidence
-from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import COLD, Node
-from yaadwatch.model.sessions import IDLE, LEARNED, SHOWN, USED, Ending, Facts, Session
-from yaadwatch.store import edges, nodes, projects
+from yaadwatch.model.sessions import (
+    IDLE,
+    LEARNED,
+    SHOWN,
+    USED,
+    Ending,
+    Facts,
+    Made,
+    Session,
+    Touched,
+)
+from yaadwatch.model.settings import FILE_BYTES_MAX
+from yaadwatch.store import anchors, edges, nodes, projects
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import doings, rows
+from yaadwatch.system import files
+from yaadwatch.system.git import recent_changes
 from yaadwatch.system.live_sessions import Live
+
+COMMITS_KEPT = 100
+FILES_KEPT = 200
+READ_MAX = 60
+"""Changed files that are read for what was put into them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What git says, masked; and, for us alone, the paths as they are and the names written."""
+
+    facts: Facts = field(default_factory=Facts)
+    paths: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
+
+
+def gather(space: Space, session: Session, until: datetime) -> Evidence:
+    """Return what was done in a work tree from the start of a session until a time."""
+    since = session.started_at
+    try:
+        return _gathered(space, session, since, until)
+    except YaadError as error:
+        reason = privacy.mask(f"git could not tell what was changed ({error.message})").text
+        return Evidence(facts=Facts(reason=reason))
+
+
+def used(
+    conn: Connection, shown: Iterable[str], evidence: Evidence, touched: Iterable[str]
+) -> list[str]:
+    """Return those of the nodes shown that were of use, by id."""
+    found = nodes.many(conn, shown)
+    places = anchors.of_nodes(conn, list(found))
+    paths = evidence.paths | frozenset(touched)
+    return [
+        node.id
+        for node in found.values()
+        if any(anchor.path in paths for anchor in places.get(node.id, ()))
+        or past.names(node.text) & evidence.written
+    ]
+
+
+def _gathered(space: Space, session: Session, since: datetime, until: datetime) -> Evidence:
+    repository = space.repository
+    git = repository.git
+    made = []
+    if repository.head().commit:
+        start = session.start_commit if repository.has_commit(session.start_commit) else ""
+        made = [one for one in recent_changes.commits(git, since, start) if one.at <= until]
+    committed = recent_changes.files_of(git, [one.id for one in made])
+    open_ones = recent_changes.uncommitted(repository, since, until)
+    changed = dict(committed)
+    for path, how in open_ones.items():
+        recent_changes.fold(changed, path, how)
+    told = [
+        Touched(path=privacy.mask(path).text, how=changed[path], committed=path not in open_ones)
+        for path in sorted(changed)
+    ]
+    return Evidence(
+        facts=Facts(
+            commits=tuple(
+                Made(id=one.id, subject=privacy.mask(one.subject).text)
+                for one in made[-COMMITS_KEPT:]
+            ),
+            files=tuple(told[:FILES_KEPT]),
+            more=max(0, len(told) - FILES_KEPT),
+        ),
+        paths=frozenset(changed),
+        written=_written(space, session, sorted(changed)),
+    )
+
+
+def _written(space: Space, session: Session, paths: Iterable[str]) -> frozenset[str]:
+    """Return the words that were put into files since the start of a session."""
+    found: set[str] = set()
+    for path in list(paths)[:READ_MAX]:
+        data = files.observe(space.root, path, bytes_max=FILE_BYTES_MAX, now_ns=0).data
+        if data is None or b"\0" in data:
+            continue
+        blob = space.repository.blob_at(session.start_commit, path)
+        before = space.repository.read_blob(blob) if blob is not None else b""
+        found |= past.new_names(_text(before or b""), _text(data))
+    return frozenset(found)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
 
 GIVEN_UP_AFTER: Final = timedelta(days=1)
 """A session whose store could not be written for so long, after it first could not, is lost."""
@@ -169,7 +268,7 @@ def _expire_stored(home: Home, project: str) -> None:
 def _evidence(home: Home, live: Live, until: datetime) -> Evidence:
     try:
         with home.tree(live.project, live.session.worktree or 0) as space:
-            return evidence.gather(space, live.session, until)
+            return gather(space, live.session, until)
     except YaadError:
         return Evidence(facts=Facts(reason="its work tree is not there any more"))
 
@@ -202,7 +301,7 @@ def _end(
     rows.put(conn, session)
     part = doings.of_session(conn, session.id)
     shown = [one.node for one in part if one.role == SHOWN]
-    use = evidence.used(conn, shown, found, doings.files(conn, session.id))
+    use = used(conn, shown, found, doings.files(conn, session.id))
     doings.forget_role(conn, session.id, USED)
     doings.note_nodes(conn, session.id, USED, use, now)
     told = lessons.retell(conn, session.id, now)

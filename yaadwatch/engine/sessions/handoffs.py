@@ -6,7 +6,7 @@ from yaadwatch.core.recall import handoff as composing
 from yaadwatch.core.recall.brief import Statement, source_of
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current, lessons
-from yaadwatch.engine.sessions import evidence
+from yaadwatch.engine.sessions import ending
 from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.limits import DOING, UNFINISHED
@@ -41,7 +41,7 @@ def handoff(
     with home.space(call) as space:
         found = current.find(space, session) if session else _which(home, call, space)
         if found is not None and found.ended_at is None:
-            facts = evidence.gather(space, found, home.clock.now()).facts
+            facts = ending.gather(space, found, home.clock.now()).facts
             found = replace(found, facts=facts)
         view = view_of(home, space)
         prompt = space.db.read(seen_from, view, _compose, found, space.worktree.id, tokens_max)

@@ -7,7 +7,7 @@ from yaadwatch.model.errors import YaadError
 from yaadwatch.model.recall import Model
 from yaadwatch.model.settings import QUESTION_WAIT_MS, STOCK_VECTORS_MAX
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.store.vectors import embeddings, models, scan
+from yaadwatch.store.vectors import embeddings, scan
 from yaadwatch.system.embedding.process import Near, Stock, Worker
 
 
@@ -70,7 +70,7 @@ def warm_up(home: Home, wait_s: float) -> bool:
 
 def active(home: Home) -> Model | None:
     """Return the model that questions are answered with, None without one."""
-    return home.user.read(models.in_state, "active")
+    return home.user.read(embeddings.in_state, "active")
 
 
 def worker_of(home: Home, model: Model) -> Worker | None:

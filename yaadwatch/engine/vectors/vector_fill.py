@@ -18,7 +18,7 @@ from yaadwatch.model.settings import FILL_BATCH, FILL_WAIT_S
 from yaadwatch.store import nodes, projects
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.store.vectors import embeddings, models
+from yaadwatch.store.vectors import embeddings
 
 USER: Final = ""
 """What the user store is called among the stores; the others by the id of their project."""
@@ -37,7 +37,7 @@ class Coverage:
 
 def wanted(home: Home) -> list[Model]:
     """Return the models that every living memory should have a vector of."""
-    return [model for model in home.user.read(models.everything) if model.state != "kept"]
+    return [model for model in home.user.read(embeddings.everything) if model.state != "kept"]
 
 
 def stores(home: Home) -> list[str]:
@@ -115,7 +115,7 @@ def take_over(home: Home, space: str) -> bool:
 
 def tidy(home: Home, store: str) -> int:
     """Remove the vectors of models that are known no more; return how many."""
-    known = {model.space for model in home.user.read(models.everything)}
+    known = {model.space for model in home.user.read(embeddings.everything)}
     unknown = [space for space in _look(home, store, embeddings.spaces) if space not in known]
     if not unknown:
         return 0
@@ -163,17 +163,17 @@ def _coverage(conn: Connection, space: str) -> Coverage:
 
 
 def _take_over(conn: Connection, space: str, now: datetime) -> bool:
-    filling = models.in_state(conn, "filling")
+    filling = embeddings.in_state(conn, "filling")
     if filling is None or filling.space != space:
         return False
-    before = models.in_state(conn, "active")
-    for model in models.everything(conn):
+    before = embeddings.in_state(conn, "active")
+    for model in embeddings.everything(conn):
         # One can go back one step: to the model that was active until now.
         if model.state == "kept":
-            models.drop(conn, model.space)
+            embeddings.drop_model(conn, model.space)
     if before is not None:
-        models.put(conn, replace(before, state="kept"))
-    models.put(conn, replace(filling, state="active", active_at=now))
+        embeddings.put_model(conn, replace(before, state="kept"))
+    embeddings.put_model(conn, replace(filling, state="active", active_at=now))
     return True
 
 

@@ -16,7 +16,7 @@ from yaadwatch.model.recall import Model
 from yaadwatch.model.settings import MODEL_WAIT_S
 from yaadwatch.store import projects
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.vectors import models, scan
+from yaadwatch.store.vectors import embeddings, scan
 from yaadwatch.system import processes
 from yaadwatch.system.embedding import sources
 
@@ -91,7 +91,7 @@ def embed_rollback(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
 def told(home: Home) -> dict[str, object]:
     """Return Embedding: how questions are answered and why, the models, and what is installed."""
     by, why = how(home)
-    known = home.user.read(models.everything)
+    known = home.user.read(embeddings.everything)
     return {
         "search": by,
         "why": why,
@@ -112,7 +112,7 @@ def told(home: Home) -> dict[str, object]:
 
 def how(home: Home) -> tuple[str, str]:
     """Return how questions are answered, `words` or `vectors` (with words), and why."""
-    model, coming = search.active(home), home.user.read(models.in_state, "filling")
+    model, coming = search.active(home), home.user.read(embeddings.in_state, "filling")
     progress = "" if coming is None else f"{coming.space} is {_percent(home, coming)} % filled"
     if model is None:
         return "words", progress or f"no model is enabled; see: {_ENABLE}"
@@ -132,14 +132,14 @@ def _installed() -> str:
 
 
 def _enable(conn: Connection, space: str, name: str, dimensions: int, now: datetime) -> None:
-    known = {model.space: model for model in models.everything(conn)}
+    known = {model.space: model for model in embeddings.everything(conn)}
     before = known.get(space)
     if before is not None and before.state == "active":
         # The same vectors, made by somebody else from now on.
-        models.put(conn, replace(before, name=name, enabled_at=now))
+        embeddings.put_model(conn, replace(before, name=name, enabled_at=now))
         return
     _give_up_filling(conn, but=space)
-    models.put(
+    embeddings.put_model(
         conn,
         Model(
             space=space,
@@ -153,17 +153,17 @@ def _enable(conn: Connection, space: str, name: str, dimensions: int, now: datet
 
 
 def _disable(conn: Connection, *, erase: bool) -> list[Model]:
-    known = models.everything(conn)
+    known = embeddings.everything(conn)
     for model in known:
         if erase or (model.state == "filling" and model.active_at is None):
-            models.drop(conn, model.space)
+            embeddings.drop_model(conn, model.space)
         else:
-            models.put(conn, replace(model, state="kept"))
+            embeddings.put_model(conn, replace(model, state="kept"))
     return known
 
 
 def _refill(conn: Connection) -> Model:
-    model = models.in_state(conn, "active") or models.in_state(conn, "filling")
+    model = embeddings.in_state(conn, "active") or embeddings.in_state(conn, "filling")
     if model is None:
         raise YaadError(
             Code.NOT_FOUND,
@@ -171,15 +171,18 @@ def _refill(conn: Connection) -> Model:
             f"Enable one: {_ENABLE}",
         )
     _give_up_filling(conn, but=model.space)
-    models.put(conn, replace(model, state="filling"))
+    embeddings.put_model(conn, replace(model, state="filling"))
     return model
 
 
 def _roll_back(conn: Connection, now: datetime) -> None:
-    if models.in_state(conn, "filling") is not None and models.in_state(conn, "active") is not None:
+    if (
+        embeddings.in_state(conn, "filling") is not None
+        and embeddings.in_state(conn, "active") is not None
+    ):
         _give_up_filling(conn)
         return
-    before = models.in_state(conn, "kept")
+    before = embeddings.in_state(conn, "kept")
     if before is None:
         raise YaadError(
             Code.NOT_FOUND,
@@ -187,21 +190,21 @@ def _roll_back(conn: Connection, now: datetime) -> None:
             "Do without one: yaadwatch embed disable",
         )
     _give_up_filling(conn)
-    model = models.in_state(conn, "active")
+    model = embeddings.in_state(conn, "active")
     if model is not None:
-        models.put(conn, replace(model, state="kept"))
-    models.put(conn, replace(before, state="active", active_at=now))
+        embeddings.put_model(conn, replace(model, state="kept"))
+    embeddings.put_model(conn, replace(before, state="active", active_at=now))
 
 
 def _give_up_filling(conn: Connection, but: str = "") -> None:
     """Forget the model that is being filled, unless one was active with it; or it is `but`."""
-    model = models.in_state(conn, "filling")
+    model = embeddings.in_state(conn, "filling")
     if model is None or model.space == but:
         return
     if model.active_at is None:
-        models.drop(conn, model.space)
+        embeddings.drop_model(conn, model.space)
     else:
-        models.put(conn, replace(model, state="kept"))
+        embeddings.put_model(conn, replace(model, state="kept"))
 
 
 def _drop_everywhere(home: Home, space: str) -> None:
