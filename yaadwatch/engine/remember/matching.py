@@ -15,7 +15,7 @@ SAME: Final = "same"
 KEYED: Final = "keyed"
 """The memory is kept under the key of the statement, and says something else."""
 
-CANDIDATES_MAX: Final = 64
+CANDIDATES_MAX: Final = 16
 """Memories that are compared with a statement, the newest."""
 FOLDED_AT_ONCE: Final = 2_000
 """Memories whose folded texts are numbered in one transaction: some 50 ms."""
