@@ -4,7 +4,7 @@ import pytest
 from engine_world import FIVE_TRIES, NET, RETRY
 
 from yaadwatch import offline
-from yaadwatch.engine.memories import feedback
+from yaadwatch.engine.memories import mend
 from yaadwatch.model.errors import Code, YaadError
 
 
@@ -73,7 +73,7 @@ def test_an_approval_is_refused_alike(site):
     memory = site.remember()
     remove(site)
 
-    error = refused(feedback.feedback, site.home, site.call, id=memory, verdict="approve")
+    error = refused(mend.feedback, site.home, site.call, id=memory, verdict="approve")
 
     assert "src/net.py is gone" in error.message
 

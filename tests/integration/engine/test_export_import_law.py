@@ -9,7 +9,7 @@ from in_process import ask
 from test_export_import import content
 
 from yaadwatch.engine.inout import verifying
-from yaadwatch.engine.memories import curate, feedback
+from yaadwatch.engine.memories import curate, mend
 from yaadwatch.engine.memories import inject as injecting
 from yaadwatch.engine.remember import verb
 from yaadwatch.engine.sessions import verbs as sessions
@@ -126,7 +126,7 @@ DO = {
     "tag": lambda repo, known, at, add, remove: curate.tag(
         repo.home, repo.call, id=_one(known, at), add=add, remove=remove
     ),
-    "feedback": lambda repo, known, at, verdict: feedback.feedback(
+    "feedback": lambda repo, known, at, verdict: mend.feedback(
         repo.home, repo.call, id=_one(known, at), verdict=verdict
     ),
     "wait": lambda repo, known, hours: repo.world.clock.advance(timedelta(hours=hours)),

@@ -2,7 +2,7 @@
 
 from engine_world import table
 
-from yaadwatch.engine.memories import feedback
+from yaadwatch.engine.memories import mend
 from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.workspace import Call
 
@@ -11,7 +11,7 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
 def judge(tree, id, verdict, **fields):
     agent = Call(folder=tree.path, origin="agent:claude")
-    return feedback.feedback(tree.home, agent, id=id, verdict=verdict, **fields)
+    return mend.feedback(tree.home, agent, id=id, verdict=verdict, **fields)
 
 
 def last(tree, id):

@@ -6,7 +6,7 @@ from datetime import timedelta
 from tests.bench import retrieval
 from tests.bench.retrieval import Query
 from yaadwatch.engine import report
-from yaadwatch.engine.memories import graph, inject
+from yaadwatch.engine.memories import inject, walks
 from yaadwatch.engine.recall import verb as recalling
 from yaadwatch.engine.sessions import verbs as sessions
 from yaadwatch.engine.workspace import Call
@@ -51,7 +51,7 @@ def test_ten_results_around_a_hub_stay_within_their_budget(repo):
     assert answer["budget"]["used"] <= 800
     assert len(json.dumps(answer, default=str)) < 16_000
     assert report.status(repo.home, repo.call)["projects"][0]["memories"] == 300
-    assert graph.graph_stats(repo.home, repo.call)["things"] == 0
+    assert walks.graph_stats(repo.home, repo.call)["things"] == 0
 
 
 def test_nothing_is_cut_at_a_thousand(repo):
@@ -60,7 +60,7 @@ def test_nothing_is_cut_at_a_thousand(repo):
     (project,) = report.status(repo.home, repo.call)["projects"]
 
     assert project["memories"] == MANY
-    assert graph.graph_stats(repo.home, repo.call)["memories"] == MANY
+    assert walks.graph_stats(repo.home, repo.call)["memories"] == MANY
 
 
 def test_a_session_that_starts_after_years_ages_nothing(repo):

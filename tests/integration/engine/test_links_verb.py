@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from engine_world import every_byte_below
 
-from yaadwatch.engine.memories import graph, links
+from yaadwatch.engine.memories import links, walks
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import EDGE_ATTRIBUTES_BYTES_MAX
 from yaadwatch.store import events, nodes
@@ -244,7 +244,7 @@ def test_the_graph_is_counted(repo, two):
     repo.unlink(two[0], "led_to", retry)
     repo.forget(two[1])
 
-    found = graph.graph_stats(repo.home, repo.call)
+    found = walks.graph_stats(repo.home, repo.call)
 
     learned = found["edges"]["kinds"]["learned_in"]
     assert "session" not in found["kinds"]

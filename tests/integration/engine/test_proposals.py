@@ -5,7 +5,7 @@ from in_process import command
 from test_review import RULE, agent, approve, brief, carried, dismiss, section, states, waiting
 
 from yaadwatch.engine.inout import erasing
-from yaadwatch.engine.memories import curate, deleting, feedback, history, inject, links, mend
+from yaadwatch.engine.memories import curate, deleting, history, inject, links, mend
 from yaadwatch.engine.memories.review import decide, review
 from yaadwatch.engine.recall import recall
 from yaadwatch.model.errors import Code, YaadError
@@ -119,7 +119,7 @@ def test_older_words_that_an_agent_restores_are_a_proposal(claude):
 ACTS = {
     "edit": lambda repo, note: proposes(repo, note, "Use npm"),
     "restore": lambda repo, note: history.restore(repo.home, agent(repo), id=note, version=1),
-    "feedback": lambda repo, note: feedback.feedback(
+    "feedback": lambda repo, note: mend.feedback(
         repo.home, agent(repo), id=note, verdict="edit", text="Use npm"
     ),
     "confirm": lambda repo, note: curate.confirm(repo.home, agent(repo), id=note),

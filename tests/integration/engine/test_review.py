@@ -11,7 +11,7 @@ from in_process import InProcess, ask, command
 from yaadwatch.cli.main import run
 from yaadwatch.cli.terminal import Terminal
 from yaadwatch.engine import context as contexts
-from yaadwatch.engine.memories import curate, deleting, feedback, history, inject, mend
+from yaadwatch.engine.memories import curate, deleting, history, inject, mend
 from yaadwatch.engine.memories.review import decide, review
 from yaadwatch.engine.recall import recall
 from yaadwatch.engine.remember import verb as remembering
@@ -106,7 +106,7 @@ def test_an_approved_rule_is_a_persons_with_its_author(claude):
     [
         lambda repo, note: curate.confirm(repo.home, agent(repo), id=note),
         lambda repo, note: curate.pin(repo.home, agent(repo), id=note),
-        lambda repo, note: feedback.feedback(repo.home, agent(repo), id=note, verdict="approve"),
+        lambda repo, note: mend.feedback(repo.home, agent(repo), id=note, verdict="approve"),
         lambda repo, note: states(repo),
         lambda repo, note: states(repo, name="codex"),
         lambda repo, note: states(repo, kind="convention", pin=True, tier=1),
@@ -722,7 +722,7 @@ def test_on_a_terminal_a_person_is_asked_about_each(claude, monkeypatch, keys, l
     "act",
     [
         lambda repo, note: curate.forget(repo.home, agent(repo), id=note),
-        lambda repo, note: feedback.feedback(repo.home, agent(repo), id=note, verdict="discard"),
+        lambda repo, note: mend.feedback(repo.home, agent(repo), id=note, verdict="discard"),
         lambda repo, note: deleting.delete_node(repo.home, agent(repo), id=note),
     ],
     ids=["forget", "feedback", "delete"],

@@ -14,8 +14,8 @@ from yaadwatch.api.operations import BY_NAME
 from yaadwatch.core import privacy
 from yaadwatch.daemon import logs
 from yaadwatch.engine.inout import lines
-from yaadwatch.engine.memories import feedback
 from yaadwatch.engine.memories import inject as injecting
+from yaadwatch.engine.memories import mend
 from yaadwatch.engine.sessions import verbs as sessions
 from yaadwatch.engine.workspace import Call
 from yaadwatch.store import nodes
@@ -42,7 +42,7 @@ def judged(repo, texts):
     one = repo.remember("Something to be judged")
     told = []
     for text in texts:
-        feedback.feedback(repo.home, repo.call, id=one, verdict="edit", text=text)
+        mend.feedback(repo.home, repo.call, id=one, verdict="edit", text=text)
         told.append(repo.show(one)["text"])
     return told
 

@@ -10,8 +10,8 @@ from yaadwatch.engine import context as contexts
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.inout import erasing
 from yaadwatch.engine.memories import curate, deleting, links, mend
-from yaadwatch.engine.memories import feedback as feedbacks
 from yaadwatch.engine.memories import inject as injecting
+from yaadwatch.engine.memories import mend as feedbacks
 from yaadwatch.engine.recall import verb as recalling
 from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.truth import claims, contradictions, resolving

@@ -14,7 +14,7 @@ from yaadwatch.engine import json_views, node_changes, stale
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import lessons
-from yaadwatch.engine.memories import proposing
+from yaadwatch.engine.memories import curate, proposing
 from yaadwatch.engine.node_changes import NOWHERE, Where
 from yaadwatch.engine.remember import named_files, preparing, relating
 from yaadwatch.engine.remember.drafts import clean
@@ -31,6 +31,32 @@ from yaadwatch.store import anchors, flags, nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority
 from yaadwatch.store.visibility import View, seen_from
+
+
+def feedback(
+    home: Home, call: Call, *, id: str, verdict: str, text: str | None = None, reason: str = ""
+) -> dict[str, object]:
+    """Act on a judgement; the answer is Changed, for an edit Updated, with the verdict.
+
+    Args:
+        home: what may be reached.
+        call: who judges.
+        id: of the memory.
+        verdict: `approve` confirms it, `edit` makes a version of new words, `discard` archives it.
+        text: the new words, for an edit; masked.
+        reason: why it is discarded; masked.
+
+    Raises:
+        YaadError: as for `confirm`, `update` and `forget`.
+    """
+    if verdict == "approve":
+        done = curate.confirm(home, call, id=id)
+    elif verdict == "edit":
+        done = update(home, call, id=id, text=text or "")
+    else:
+        done = curate.forget(home, call, id=id, reason=reason or "discarded")
+    return done | {"verdict": verdict}
+
 
 UNDO_CHARS_MAX = 300
 """A longer text is no command line; its version is shown by `yaadwatch show`."""

@@ -1,4 +1,4 @@
-"""Walks along the edges: what is around a memory or a question, before it, after it.
+"""Walks along the edges: what is around a memory or a question; and counts of the whole graph.
 
 What is archived, and what only another branch's files say, is neither told nor walked through.
 """
@@ -14,12 +14,62 @@ from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.edges import CURRENT, canonical_kind
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.nodes import Node
-from yaadwatch.model.settings import GRAPH_EDGES_MAX, GRAPH_SEEDS_MAX, GRAPH_STEP_EDGES_MAX
+from yaadwatch.model.nodes import THINGS, Node
+from yaadwatch.model.settings import (
+    GRAPH_EDGES_MAX,
+    GRAPH_HUBS_MAX,
+    GRAPH_SEEDS_MAX,
+    GRAPH_STEP_EDGES_MAX,
+)
 from yaadwatch.store import edges, nodes, provenance
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.graph import steps
+from yaadwatch.store.graph import census, steps
 from yaadwatch.store.truth import authority
+
+
+def graph_stats(home: Home, call: Call) -> dict[str, object]:
+    """Count the nodes and edges of a project; the answer is GraphStats.
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here.
+    """
+    with home.space(call) as space:
+        return space.db.read(_count)
+
+
+def _count(conn: Connection) -> dict[str, object]:
+    living = census.living(conn)
+    things = sum(living.pop(kind, 0) for kind in THINGS)
+    sessions = living.pop("session", 0)
+    current = census.current(conn)
+    hubs = census.hubs(conn, GRAPH_HUBS_MAX)
+    known = nodes.many(conn, [node for node, _ in hubs])
+    return {
+        "memories": sum(living.values()),
+        "archived": census.archived(conn),
+        "sessions": sessions,
+        "things": things,
+        "orphans": census.orphans(conn),
+        "kinds": living,
+        "edges": {
+            "current": sum(current.values()),
+            "historical": census.historical(conn),
+            "kinds": current,
+        },
+        "hubs": json_views.attributed(
+            conn,
+            [
+                {
+                    "id": node,
+                    "kind": known[node].kind,
+                    "text": known[node].summary,
+                    "edges": number,
+                }
+                for node, number in hubs
+            ],
+        ),
+    }
+
 
 BOTH, ANCESTORS, DESCENDANTS = "both", "ancestors", "descendants"
 _DIRECTIONS = {
