@@ -20,7 +20,6 @@ INDEX: Final = "index.md"
 GENERATED: Final = "<!-- yaadwatch: generated; what is written here is not read -->"
 PAGE_CHARS_MAX: Final = 128_000
 
-_STEM_CHARS: Final = 60
 _NOT_IN_STEM: Final = re.compile(r"[^\w]+")
 _RELATION: Final = re.compile(r"- (?P<kind>[a-z][a-z0-9_]{0,31}) \[\[(?P<stem>[^\[\]|#^]+)\]\]")
 _FIELD: Final = re.compile(r"(?P<key>[a-z_]+): (?P<value>.*)")
@@ -50,7 +49,7 @@ def stem(name: str, id: str) -> str:
 
     Letters, digits and '-' only: no file system and no link of Obsidian minds them.
     """
-    words = _NOT_IN_STEM.sub("-", name.lower()).strip("-_")[:_STEM_CHARS].strip("-_")
+    words = _NOT_IN_STEM.sub("-", name.lower()).strip("-_")[:60].strip("-_")
     mark = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{words}-{mark}" if words else mark
 

@@ -12,7 +12,6 @@ _HEADING_MARK = re.compile(r"#{1,6} ")
 _BLOCK_END = re.compile(r"\n[^\S\n]*\n|\n(?=[^\S\n]*(?:[-*+•]|#{1,6}|\d{1,3}[.)])\s)")
 _SENTENCE_END = re.compile(r"[.!?][\"'`)\]*_]*(?=\s)|[。！？]")
 _ABBREVIATION = re.compile(r"(?<![\w.])(?:e\.g|i\.e|etc|vs|cf|approx|no|[A-Z])\.$", re.IGNORECASE)
-_ABBREVIATION_CHARS = 8
 _SENTENCE_DOTS = (1, 4)
 
 _WORD = re.compile(r"[^\W_]+")
@@ -27,7 +26,6 @@ _INSIDE = re.compile(r"[^\W_][A-Z]|[A-Z][0-9]|[^\x00-\x7f]")
 _TOKENS = re.compile(
     r"(?P<word>[A-Za-z]+)|(?P<number>\d+)|(?P<other>[^\W\d_]+)|(?P<mark>[^\w\s]+|_+)|(?P<line>\n\s*)"
 )
-_TOKENS_MARGIN = 1.1
 
 
 def normalise(text: str) -> str:
@@ -74,7 +72,7 @@ def summarise(text: str) -> str:
     while marker := _LIST_MARKER.match(line) or _HEADING_MARK.match(line):
         line = line[marker.end() :]
     for end in _SENTENCE_END.finditer(line, 0, SUMMARY_CHARS_MAX + 1):
-        start = max(0, end.end() - _ABBREVIATION_CHARS)
+        start = max(0, end.end() - 8)
         if not _ABBREVIATION.search(line, start, end.end()):
             return line[: end.end()].strip()
     if len(line) <= SUMMARY_CHARS_MAX:
@@ -130,4 +128,4 @@ def estimate_tokens(text: str) -> int:
                 tokens += 1 + max(0, length - 2) * 0.3
             case _:
                 tokens += 1
-    return round(tokens * _TOKENS_MARGIN + 0.5) if tokens else 0
+    return round(tokens * 1.1 + 0.5) if tokens else 0

@@ -44,7 +44,6 @@ Ask = Callable[..., dict[str, Any]]
 
 PROJECTS_MAX: Final = 20
 """Projects whose agent files are looked at."""
-GIT_TIME_S: Final = 5.0
 LOG_BYTES: Final = 64 * 1024
 """What is read of the end of a log."""
 
@@ -207,7 +206,7 @@ def _git() -> tuple[str, str]:
     """Return what git says of itself, and where it is when it says nothing in time."""
     try:
         done = subprocess.run(
-            ["git", "--version"], capture_output=True, text=True, timeout=GIT_TIME_S, check=False
+            ["git", "--version"], capture_output=True, text=True, timeout=5.0, check=False
         )
     except subprocess.TimeoutExpired:
         return "", shutil.which("git") or "git"

@@ -49,7 +49,6 @@ TASKS_MAX = 100
 CLASHES_MAX = 20
 SUPERSEDED = "superseded"
 """What is told of a statement in place of a verdict: another memory stands where it stood."""
-GAPS_MAX = 20
 
 _UNCHECKED = "Files may have changed since the last check; more may be in doubt: yaadwatch stale"
 
@@ -199,7 +198,7 @@ def compose(
 def _gaps(home: Home, space: Space, now: datetime) -> Iterator[brief.Gap]:
     """Yield the questions that have found no answer to this day, those asked most often first."""
     there = Shelves(project=Shelf(db=space.db, space=space), own=Shelf(db=home.user, space=None))
-    for gap in gaps.open_gaps(space.db, GAPS_MAX):
+    for gap in gaps.open_gaps(space.db, 20):
         question = gap.text or ""
         if not recalling.is_answered(home, there, question, now):
             yield brief.Gap(question=question, times=gap.asked)

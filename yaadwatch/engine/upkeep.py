@@ -31,7 +31,6 @@ from yaadwatch.store.truth import authority
 
 OWN: Final = "user"
 """What the user's own store is called: where there would be the folder of a project."""
-HELD_SHOWN: Final = 10
 _FAULTS: Final = (ArithmeticError, LookupError, TypeError, ValueError)
 """What work with a value that we never wrote may raise."""
 _log: Final = logging.getLogger(__name__)
@@ -261,7 +260,7 @@ def _held(store: _Store, what: str, found: Sequence[Node], total: int) -> dict[s
         "of": total,
         "memories": store.db.read(
             json_views.attributed,
-            [{"id": node.id, "text": node.text} for node in found[:HELD_SHOWN]],
+            [{"id": node.id, "text": node.text} for node in found[:10]],
         ),
     }
 

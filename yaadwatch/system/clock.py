@@ -9,7 +9,6 @@ from typing import Final
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RANDOM_BITS: Final = 74
 """What a UUIDv7 holds beside its 48 bits of milliseconds, its version and its variant."""
-_STEP_BITS: Final = 32
 
 
 class Clock:
@@ -42,7 +41,7 @@ class Clock:
         """
         fresh = self.now_ns() // 1_000_000 << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS)
         with self._making:
-            self._last = max(fresh, self._last + 1 + secrets.randbits(_STEP_BITS))
+            self._last = max(fresh, self._last + 1 + secrets.randbits(32))
             return _as_uuid(self._last)
 
 

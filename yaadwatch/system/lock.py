@@ -12,11 +12,7 @@ from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.files import private_folder
 
-#: How long we wait out those who only ask. Each holds the lock for microseconds, so that hundreds
-#: of tries fit in; another daemon is recognised at the first.
-_WAIT_S: Final = 5.0
 _PAUSE_S: Final = 0.005
-_OTHER_PAUSE_S: Final = 0.05
 # A pipe in its place would let whoever opens it wait for ever.
 _FLAGS: Final = os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -50,7 +46,7 @@ class DaemonLock:
         while (descriptor := self._take() if self._descriptor is None else None) is None:
             if time.monotonic() >= until:
                 raise self._held()
-            time.sleep(_OTHER_PAUSE_S)
+            time.sleep(0.05)
         self._text = f"{os.getpid()}\n{socket}\n".encode()
         self._write(descriptor)
 
@@ -101,7 +97,8 @@ class DaemonLock:
 
     def _take(self) -> int | None:
         """Return the locked file; None when another process holds it for good."""
-        until = time.monotonic() + _WAIT_S
+        # Clients that only ask hold the lock for microseconds, so hundreds of tries fit in.
+        until = time.monotonic() + 5.0
         while time.monotonic() < until:
             descriptor = self._open()
             if _locks(descriptor, fcntl.LOCK_EX):

@@ -14,9 +14,6 @@ GROWTH_BYTES: Final = 8 * 1024 * 1024
 _once_given_back: list[int] = []
 """The least that this process took at a look since it gave back what was free; nothing before."""
 
-_STATM: Final = "/proc/self/statm"
-_STATM_BYTES: Final = 256
-
 
 def own_rss_bytes() -> int:
     """Return the resident memory of this process in bytes; cheap enough to ask all the time."""
@@ -24,9 +21,9 @@ def own_rss_bytes() -> int:
         return rss_bytes()
     import resource
 
-    descriptor = os.open(_STATM, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return int(os.read(descriptor, _STATM_BYTES).split()[1]) * resource.getpagesize()
+        return int(os.read(descriptor, 256).split()[1]) * resource.getpagesize()
     finally:
         os.close(descriptor)
 

@@ -14,7 +14,6 @@ from typing import Final
 from yaadwatch.model.errors import Code, YaadError
 
 _FIRST_DESCRIPTOR: Final = 3
-_SOCKETS_MAX: Final = 64
 _OURS: Final = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID", "WATCHDOG_USEC")
 
 
@@ -64,7 +63,7 @@ def take_over(environ: MutableMapping[str, str]) -> Manager:
     own = str(os.getpid())
     listening = None
     if said["LISTEN_PID"] == own:
-        listening = _listening(_whole(said["LISTEN_FDS"], _SOCKETS_MAX))
+        listening = _listening(_whole(said["LISTEN_FDS"], 64))
     watchdog_us = _whole(said["WATCHDOG_USEC"], None) if said["WATCHDOG_PID"] in {"", own} else 0
     return Manager(
         listening=listening,

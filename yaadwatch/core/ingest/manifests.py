@@ -16,7 +16,6 @@ CARGO: Final = "cargo"
 
 NAMES: Final = ("package.json", "pyproject.toml", "requirements.txt", "go.mod", "Cargo.toml")
 """What files that say so are called."""
-_PACKAGES_MAX: Final = 2_000
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]{0,100})")
 _MODULE = re.compile(r"^\s*(?:require\s+)?([\w.-]+\.[\w.-]+(?:/[\w.~-]+)+)\s+v\d", re.MULTILINE)
@@ -35,7 +34,7 @@ def packages(name: str, text: str) -> Mapping[str, str]:
     """
     try:
         sort, found = _READERS[name]
-        return {plain_name(one): sort for one in islice(found(text), _PACKAGES_MAX)}
+        return {plain_name(one): sort for one in islice(found(text), 2_000)}
     except (ValueError, RecursionError):
         return {}
 

@@ -23,13 +23,6 @@ PLACES_MAX: Final = 3
 SHORT_ID_CHARS: Final = 8
 """The end of an id, which commands take for the whole."""
 
-# Of the budget; what comes later keeps so much of it, if it needs it, from what comes before.
-_RULES_SHARE = 0.3
-_TASKS_SHARE = 0.15
-_NOTES_SHARE = 0.1
-_LAST_SHARE = 0.1
-_GAPS_SHARE = 0.05
-
 _DOUBTS = (
     "## May no longer be true",
     (
@@ -199,7 +192,9 @@ def compose(
     begin = [_INTRODUCTION + (_QUOTES if quotes else ""), *([note] if note else [])]
     whole = _Cost(tokens=tokens_max, chars=chars_max)
     # Contradictions are few and keep nothing: they come right after the doubts.
-    shares = (0.0, 0.0, _RULES_SHARE, _TASKS_SHARE, _NOTES_SHARE, _LAST_SHARE, _GAPS_SHARE)
+    # Parts of the budget that later sections (rules, tasks, notes, last session, gaps) keep from
+    # earlier ones, if they need them.
+    shares = (0.0, 0.0, 0.3, 0.15, 0.1, 0.1, 0.05)
     wants = [
         whole.share(share).least(section.cost())
         for share, section in zip(shares, sections, strict=True)

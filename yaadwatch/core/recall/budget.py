@@ -9,7 +9,6 @@ from yaadwatch.core.recall.closeness import coverage
 from yaadwatch.core.text import estimate_tokens
 from yaadwatch.model.recall import AUTO
 
-_BLOCKS_MAX: Final = 400
 _BLOCK_END = re.compile(r"\n[^\S\n]*\n|\n(?=[^\S\n]*(?:[-*+•]|#{1,6}|\d{1,3}[.)])\s)")
 
 
@@ -18,7 +17,7 @@ def section(question: str, text: str) -> str:
 
     Of equals the first. A text that has no parts is its only one.
     """
-    blocks = [block.strip() for block in _BLOCK_END.split(text) if block.strip()][:_BLOCKS_MAX]
+    blocks = [block.strip() for block in _BLOCK_END.split(text) if block.strip()][:400]
     if len(blocks) <= 1:
         return text.strip()
     return max(blocks, key=lambda block: coverage(question, block))

@@ -23,7 +23,6 @@ _SHORTER = 0.1
 _LENGTH_MIN = 7  # words; no text counts as shorter than a sentence
 _CHARS_READ_MAX = 20_000
 _PAIRS_MAX = 32
-_INFLECTED_CHARS_MAX = 3
 _STEM_CHARS_MIN = 4
 _LENGTHS_KNOWN = 512
 _ENDING = re.compile(r"(?:ing|ies|ied|ed|es|s|e|y)\Z")
@@ -53,7 +52,7 @@ def side_by_side(one: str, other: str, text: str) -> bool:
     at = text.find(one)
     while at >= 0:
         end = at + len(one)
-        last = min(end + _INFLECTED_CHARS_MAX, len(text))
+        last = min(end + 3, len(text))
         while end < last and text[end].isalnum():
             end += 1
         next_word = end

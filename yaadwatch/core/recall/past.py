@@ -16,7 +16,6 @@ from yaadwatch.model.authority import of_origin
 from yaadwatch.model.sessions import Facts, Session, Touched
 
 LEARNED_TOLD: Final = 8
-NOTES_TOLD: Final = 12
 COMMITS_TOLD: Final = 8
 FILES_TOLD: Final = 20
 LINE_CHARS_MAX: Final = 300
@@ -48,7 +47,7 @@ def tell(
 ) -> str:
     """Return what there is to tell of a session, a line for each sort; '' when nothing happened."""
     lines = [
-        *(f"Noted: {quoted(_line(note))}" for note in notes[-NOTES_TOLD:]),
+        *(f"Noted: {quoted(_line(note))}" for note in notes[-12:]),
         *_lessons(learned),
         *_commits(facts),
         *_files(facts),

@@ -35,7 +35,6 @@ _METHOD = re.compile(r"(?<![\w)\]\"'.])\.([A-Za-z_]\w{2,80})\(")
 """A method of something that the text leaves out: `.close()`."""
 _GLOB = re.compile(r"(?<![\w*{])[\w@.~/*{-](?:[\w@./*~+{}-]|,(?=[\w.]))*")
 _PATTERN_HAS = re.compile(r"\*.*[/.]|[/.].*\*|\{[\w@./*-]+,")
-_MEMBERS_MAX = 16
 _SPAN_WORDS_MAX = 5
 """A longer piece of code is a sentence, or has one in it: its plain words mean nothing."""
 _TICKS = re.compile(r"`+")
@@ -194,7 +193,7 @@ def _braced(pattern: str) -> list[str]:
     inside, closing, after = rest.partition("}")
     if not (opening and closing and "," in inside):
         return [pattern]
-    return [f"{before}{member.strip()}{after}" for member in inside.split(",")[:_MEMBERS_MAX]]
+    return [f"{before}{member.strip()}{after}" for member in inside.split(",")[:16]]
 
 
 def _code_of(text: str) -> tuple[list[str], str]:

@@ -114,7 +114,6 @@ _RETURNS = re.compile(rf"{_CALLED}{_RETURNED}{_NO_MORE}")
 _PART_OF_A_PATH = re.compile(r"[\w.-]")
 _PART_OF_A_NAME = re.compile(r"[\w-]")
 _END_OF_SENTENCE = re.compile(r"[.!?]`?\)?(?=\s)\s*|\n\s*\n")
-_TOLD_MAX = 24
 STATED_MAX = 64
 """Places at which one text may give one name a value; past that it is a table, and no claim."""
 _SENTENCE_MAX = 400
@@ -335,7 +334,7 @@ def _is_conditional(text: str, start: int, end: int, condition: re.Pattern[str])
 
 def _is_to_be_done(text: str, start: int) -> bool:
     """Return whether somebody is told to give the value to the name at `start`."""
-    return _TOLD.search(text[max(0, start - _TOLD_MAX) : start]) is not None
+    return _TOLD.search(text[max(0, start - 24) : start]) is not None
 
 
 def _counted(said: str) -> str:

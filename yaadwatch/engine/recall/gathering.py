@@ -37,9 +37,7 @@ RARE_TERMS_MAX = 64
 """Terms of a question that are looked at for that."""
 
 _BESIDE = 0.5  # what a synonym counts, against the word that was asked for
-_BESIDE_MAX = 12
 _EXPANDED = 50  # of those found, whose relations are looked at
-_EDGES_MAX = 2_000
 _TERMS_MIN = 2  # rare words that are searched for however many hold them
 _SHARED_MAX = 8  # a file that more of those found touch relates nothing
 _AROUND = "`'\". \t\r\n"  # what a question and what it names may differ in at their ends
@@ -209,7 +207,7 @@ def _sought(conn: Connection, question: str) -> tuple[list[str], list[str]]:
             beside |= dict.fromkeys(others)
         else:
             sought |= dict.fromkeys(others)
-    return list(sought), [term for term in beside if term not in sought][:_BESIDE_MAX]
+    return list(sought), [term for term in beside if term not in sought][:12]
 
 
 def _is_held(conn: Connection, term: str) -> bool:
@@ -326,7 +324,7 @@ def _worth(
 def _expanded(conn: Connection, question: str, scores: Mapping[int, float]) -> dict[int, float]:
     """Return the scores, raised a little where what was found is related."""
     nearest = fusion.best_first(scores)[:_EXPANDED]
-    ways = candidates.ways(conn, nearest, _EDGES_MAX)
+    ways = candidates.ways(conn, nearest, 2_000)
     if not ways:
         return dict(scores)
     links = [

@@ -17,7 +17,6 @@ from yaadwatch.model.anchors import Anchor
 
 FILE: Final = "file"
 DEFINITION: Final = "definition"
-MISSING_MAX: Final = 5
 FILES_MAX: Final = 200_000
 """Files of a work tree that are compared with a name that is not there."""
 NEAR: Final = 0.75
@@ -56,7 +55,7 @@ def missing(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> tuple[Miss
         nearest = nearest_definition(symbol, found, (), tree)
         if nearest:
             lost.append(Missing(name=symbol, kind=DEFINITION, nearest=nearest))
-    return tuple(lost[:MISSING_MAX])
+    return tuple(lost[:5])
 
 
 def nearest_file(path: str, tree: WorkTree) -> str:

@@ -24,7 +24,6 @@ RARE_MAX: Final = 4
 """A thing that more living memories touch says little of what they have in common."""
 RELATED_MAX: Final = 5
 """Other memories that one is related to for a thing they share, at most."""
-WEIGHT: Final = 0.5
 BY_WORDS: Final[Mapping[str, object]] = {"how": NAMED}
 """What an edge says that leads to what the words of a memory name."""
 
@@ -114,7 +113,7 @@ def relate_others(
         for other in sharing:
             if room and other not in related and other != node.id:
                 edge = _edge(node.id, "relates_to", one, now)
-                _begin(conn, replace(edge, to_node=other, weight=WEIGHT))
+                _begin(conn, replace(edge, to_node=other, weight=0.5))
                 related.add(other)
                 room -= 1
 

@@ -37,7 +37,6 @@ from yaadwatch.system import files
 from yaadwatch.system.git import recent_changes
 from yaadwatch.system.live_sessions import Live
 
-COMMITS_KEPT = 100
 FILES_KEPT = 200
 READ_MAX = 60
 """Changed files that are read for what was put into them."""
@@ -96,8 +95,7 @@ def _gathered(space: Space, session: Session, since: datetime, until: datetime) 
     return Evidence(
         facts=Facts(
             commits=tuple(
-                Made(id=one.id, subject=privacy.mask(one.subject).text)
-                for one in made[-COMMITS_KEPT:]
+                Made(id=one.id, subject=privacy.mask(one.subject).text) for one in made[-100:]
             ),
             files=tuple(told[:FILES_KEPT]),
             more=max(0, len(told) - FILES_KEPT),

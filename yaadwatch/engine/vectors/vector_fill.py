@@ -22,7 +22,6 @@ from yaadwatch.store.vectors import embeddings
 
 USER: Final = ""
 """What the user store is called among the stores; the others by the id of their project."""
-_DROP_ROWS: Final = 1_000
 
 R = TypeVar("R")
 
@@ -153,7 +152,7 @@ def _make(home: Home, db: Database, model: Model, found: Sequence[Unembedded]) -
 
 def _drop_all(db: Database, space: str) -> int:
     dropped = 0
-    while done := db.write(embeddings.drop, space, _DROP_ROWS):
+    while done := db.write(embeddings.drop, space, 1_000):
         dropped += done
     return dropped
 

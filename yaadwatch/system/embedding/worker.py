@@ -24,7 +24,6 @@ from yaadwatch.system.embedding.vector_cache import Stocks
 
 MEMORY_BYTES_MAX: Final = 3 * 1024 * 1024 * 1024
 """What it may allocate, where the system can say so; PyTorch needs about 1 GB."""
-NICE: Final = 5
 URGENT, CAN_WAIT = 0, 1
 _BROKEN: Final = 3
 """Its exit status when what it reads makes no sense."""
@@ -90,7 +89,7 @@ def quantised(vector: Any) -> bytes:
 
 def _be_modest() -> None:
     """Take less of the machine than others, and no more memory than agreed."""
-    os.nice(NICE)
+    os.nice(5)
     if sys.platform == "linux":
         import resource
 
