@@ -79,8 +79,11 @@ def _compare_next(home: Home, space: Space) -> None:
         YaadError: there is no git to ask, or no folder to ask about.
     """
     worktree = space.worktree.id
-    read_at, pending = next(iter(space.db.read(lookbacks.of_worktree, worktree).pending.items()))
-    ids = pending[: written.STATEMENTS_MAX]
+    pending = space.db.read(lookbacks.of_worktree, worktree).pending
+    if not pending:
+        return  # another thread was faster
+    read_at = next(iter(pending))
+    ids = pending[read_at][: written.STATEMENTS_MAX]
     wanted = space.db.read(lookbacks.untouched, ids)
     said = space.db.read(_said, wanted, worktree)
     # Asked of the commit in which they were read: by now another one may be checked out.
