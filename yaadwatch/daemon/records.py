@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from yaadwatch.daemon.follower import CURSOR, Journal
-from yaadwatch.daemon.scheduler import LastRun, Runs
+from yaadwatch.daemon.scheduler import Runs
 from yaadwatch.daemon.stream import Logs
 from yaadwatch.engine.stores.open_stores import is_there, why_missing
 from yaadwatch.engine.workspace import Home
@@ -106,7 +106,7 @@ def runs_of(home: Home, mask: Callable[[str], str]) -> Runs:
                 home.user.write(meta.put, _SINCE, now.isoformat())
         return begin
 
-    def last() -> Mapping[str, LastRun]:
+    def last() -> Mapping[str, jobs.JobRun]:
         return home.user.read(jobs.everything)
 
     def start(job: str, at: datetime) -> None:

@@ -9,11 +9,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal
 
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.supervisor import attempt, in_words, log_crash
 from yaadwatch.model.settings import Watch
+from yaadwatch.store.jobs import JobRun
+from yaadwatch.system.clock import Clock
 
 if TYPE_CHECKING:
     from apscheduler.schedulers.asyncio import AsyncIOScheduler
@@ -56,18 +58,6 @@ JOBS: Final = (
 )
 
 
-class LastRun(Protocol):
-    """When a job last ran; see `store.jobs.JobRun`."""
-
-    @property
-    def started_at(self) -> datetime:
-        """Return when it started."""
-
-    @property
-    def ended_at(self) -> datetime | None:
-        """Return when it ended; None when it was cut off."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runs:
     """The memory of the jobs that are kept; plain functions, run in threads.
@@ -80,24 +70,12 @@ class Runs:
     """
 
     since: Callable[[], datetime]
-    last: Callable[[], Mapping[str, LastRun]]
+    last: Callable[[], Mapping[str, JobRun]]
     start: Callable[[str, datetime], None]
     end: Callable[[str, datetime, str | None], None]
 
 
-class Clock(Protocol):
-    """See `system.clock.Clock`."""
-
-    def now(self) -> datetime:
-        """Return the time in UTC."""
-
-    def monotonic_s(self) -> float:
-        """Return seconds that never go back."""
-
-
-def first_run(
-    every: timedelta, last: LastRun | None, *, since: datetime, now: datetime
-) -> datetime:
+def first_run(every: timedelta, last: JobRun | None, *, since: datetime, now: datetime) -> datetime:
     """Return when a job should run first after a start: from `now` to `now + every`.
 
     A job that never ran is due one period after `since`; one that was cut off, at once. Clocks may

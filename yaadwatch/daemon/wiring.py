@@ -12,7 +12,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from yaadwatch import places
 from yaadwatch.client.hooks import log as hook_log
@@ -26,9 +26,8 @@ from yaadwatch.daemon.scheduler import Scheduler
 from yaadwatch.daemon.stream import Stream
 from yaadwatch.daemon.supervisor import Service, attempt, in_words
 from yaadwatch.daemon.vector_filler import Filler, Verbs
-from yaadwatch.daemon.watching.arming import WatchedTree
 from yaadwatch.daemon.watching.intake import Intake
-from yaadwatch.daemon.watching.trees import Checked, Engine
+from yaadwatch.daemon.watching.trees import Engine
 from yaadwatch.engine import watch_list
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.inout import own_store
@@ -50,6 +49,9 @@ from yaadwatch.system.distribution import Installation
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Layout, stands_at
 from yaadwatch.system.supervision import Manager
+
+if TYPE_CHECKING:
+    from yaadwatch.engine.doubts.flagging import Checked
 
 SOCKET_LOOK_S: Final = 5.0
 """Time between two looks at whether the socket's file is still there."""
@@ -289,14 +291,14 @@ def mask(text: str) -> str:
 
 
 def _intake(home: Home, bell: Bell, health: Health) -> Intake:
-    def trees(project: str | None) -> list[WatchedTree]:
+    def trees(project: str | None) -> list[watch_list.WatchedTree]:
         if not records.are_in_place(home, project):
             from yaadwatch.engine import moved
 
             moved.seek(home, project)
-        return list[WatchedTree](watch_list.watched(home, project))
+        return watch_list.watched(home, project)
 
-    def check(project: str, worktree: int, paths: frozenset[str] | None) -> Checked:
+    def check(project: str, worktree: int, paths: frozenset[str] | None) -> "Checked":
         from yaadwatch.engine import stale
 
         try:

@@ -14,8 +14,9 @@ from tiny_model import build
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.watching import arming
 from yaadwatch.daemon.watching.intake import Intake
-from yaadwatch.daemon.watching.trees import Checked, Engine
+from yaadwatch.daemon.watching.trees import Engine
 from yaadwatch.engine import recall, report
+from yaadwatch.engine.doubts.flagging import Checked
 from yaadwatch.engine.vectors import vector_fill, verbs
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError

@@ -12,10 +12,11 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.watching.bursts import Tree
+from yaadwatch.engine.watch_list import WatchedTree
 from yaadwatch.model.settings import Watch
 from yaadwatch.system.watch import NoWatcher, Watcher, watch_limit
 
@@ -30,38 +31,6 @@ ITSELF: Final = ""
 """Stands for the folder itself: it was deleted or moved."""
 BRANCH_FOLDERS_MAX: Final = 64
 """Folders of branches that are watched; the reflog and polling tell about the others."""
-
-
-class WatchedTree(Protocol):
-    """A work tree and the files in it whose changes matter; see `engine.watch_list.WatchedTree`."""
-
-    @property
-    def project(self) -> str:
-        """Return the project's id."""
-
-    @property
-    def worktree(self) -> int:
-        """Return the work tree's number in the project's store."""
-
-    @property
-    def root(self) -> Path:
-        """Return the folder that paths are relative to."""
-
-    @property
-    def git_dir(self) -> Path:
-        """Return git's own folder of this work tree."""
-
-    @property
-    def common_dir(self) -> Path:
-        """Return the folder that all work trees of the repository share."""
-
-    @property
-    def registered(self) -> Path:
-        """Return the git folder that the project is registered for; of a copy it is another."""
-
-    @property
-    def paths(self) -> frozenset[str]:
-        """Return the anchored files, relative, with '/'; 'folder/*' is whatever is in a folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from yaadwatch.daemon.watching.arming import WatchedTree, key_of
+from yaadwatch.daemon.watching.arming import key_of
 from yaadwatch.daemon.watching.bursts import Tree
+from yaadwatch.engine.watch_list import WatchedTree
 
 _HEAD_BYTES_MAX: Final = 4096
 _GIT_FILES: Final = ("logs/HEAD", "reftable/tables.list")

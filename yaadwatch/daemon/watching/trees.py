@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.watching.arming import (
@@ -17,7 +17,6 @@ from yaadwatch.daemon.watching.arming import (
     Meaning,
     Mode,
     Silent,
-    WatchedTree,
     budget,
     key_of,
     report,
@@ -25,9 +24,13 @@ from yaadwatch.daemon.watching.arming import (
 from yaadwatch.daemon.watching.bursts import Bursts, Tree
 from yaadwatch.daemon.watching.hint_set import Hearing
 from yaadwatch.daemon.watching.polling import NOTHING, Differences, Poller
+from yaadwatch.engine.watch_list import WatchedTree
 from yaadwatch.model.settings import Watch
 from yaadwatch.servers.workers import Workers
 from yaadwatch.system.watch import NoWatcher, Watcher, open_watcher
+
+if TYPE_CHECKING:
+    from yaadwatch.engine.doubts.flagging import Checked
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,18 +46,6 @@ TOLD_POLLED_MAX: Final = 50
 """Of the work trees that the system tells us about, in so many at a time it is looked whether an
 agent file came up where there was none, in turn: that is most of what polling costs.
 """
-
-
-class Checked(Protocol):
-    """What a check did; see `engine.stale.Checked`."""
-
-    @property
-    def raised(self) -> int:
-        """Return how many doubts were raised."""
-
-    @property
-    def cleared(self) -> int:
-        """Return how many doubts were cleared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +65,7 @@ class Engine:
 
     trees: Callable[[str | None], Iterable[WatchedTree]]
     projects: Callable[[], Mapping[str, Path]]
-    check: Callable[[str, int, frozenset[str] | None], Checked]
+    check: Callable[[str, int, frozenset[str] | None], "Checked"]
     sync: Callable[[str, int, frozenset[str] | None], bool]
     is_rule: Callable[[str], bool] = lambda _: False
     is_passed: Callable[[str], bool] = lambda _: False
