@@ -9,7 +9,7 @@ import pytest
 from living_daemon import required
 
 from yaadwatch import places
-from yaadwatch.cli.service.reading import Reader
+from yaadwatch.cli.reading import Reader
 from yaadwatch.client.connection import Client, Silent
 
 QUESTION = "which rate is applied"

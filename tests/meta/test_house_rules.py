@@ -4,7 +4,6 @@ import ast
 import re
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ MODULES = sorted(
 TEXTS = {path: path.read_text(encoding="utf-8") for path in MODULES}
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 LINES_MAX = 600
-MODULES_PER_FOLDER_MAX = 20
 TOP = {
     *(".ci", ".gitignore", ".pre-commit-hooks.yaml", "Makefile", "pyproject.toml"),
     *("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "docs", "service-units"),
@@ -88,11 +86,6 @@ def test_only_the_modules_that_run_others_catch_everything():
 def test_nothing_is_left_for_later():
     later = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|NotImplementedError")
     assert [_name(path) for path, text in TEXTS.items() if later.search(text)] == []
-
-
-def test_no_folder_is_a_drawer():
-    held = Counter(path.parent for path in MODULES if path.name != "__init__.py")
-    assert [_name(folder) for folder, n in held.items() if n > MODULES_PER_FOLDER_MAX] == []
 
 
 def test_nothing_lies_about_at_the_top():

@@ -4,8 +4,8 @@ from argparse import Namespace
 
 from yaadwatch.api.messages.memories import Confirm, Forget, Pin, Restore, Tag, Unpin
 from yaadwatch.cli.commands import asked, command, option
+from yaadwatch.cli.memories import tell_contradicted
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.truth import contradicted
 from yaadwatch.cli.words import count, folder, listed, place, short, worded
 from yaadwatch.model.errors import Code, YaadError
 
@@ -267,6 +267,6 @@ def _told(
     terminal.line(f"{said} ", styled(short(answer["id"]), "bold"), f"  {worded(answer)}", hang=10)
     for anchor in answer.get("anchors") or ():
         terminal.line(f"rests on {place(anchor)}", indent=2)
-    contradicted.tell(answer, terminal)
+    tell_contradicted(answer, terminal)
     if answer.get("undo"):
         terminal.command("Undo: ", str(answer["undo"]))

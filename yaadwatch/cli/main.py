@@ -147,7 +147,7 @@ def _client(args: "Namespace", terminal: "Terminal") -> "Client":
     agent = found[0] if found is not None else None
     if not args.starts_daemon:
         return Client(cwd=folder, agent=agent, on_wait=wait)
-    from yaadwatch.cli.service.reading import Reader
+    from yaadwatch.cli.reading import Reader
 
     alone = partial(_tell_alone, terminal)
     return Reader(cwd=folder, agent=agent, start=start, on_wait=wait, on_alone=alone)

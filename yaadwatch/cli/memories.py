@@ -1,14 +1,14 @@
-"""Commands that put memories in and show one: remember, show."""
+"""Commands that keep a memory or show one: remember, show, history."""
 
 from argparse import Namespace
 
-from yaadwatch.api.messages.memories import Remember, Show
+from yaadwatch.api.messages.memories import History, Remember, Show
 from yaadwatch.cli.commands import asked, command
 from yaadwatch.cli.terminal import Terminal, read_whole, styled
-from yaadwatch.cli.truth import contradicted
 from yaadwatch.cli.words import (
     ago,
     authored,
+    count,
     folder,
     listed,
     named,
@@ -16,6 +16,7 @@ from yaadwatch.cli.words import (
     place,
     proposed,
     short,
+    stated,
     tier,
     worded,
     worded_by,
@@ -28,6 +29,43 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yaadwatch.client.connection import Client
+
+
+def tell_contradicted(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 2) -> None:
+    """Print each contradiction with the memories against it, and how it is settled; what stands in
+    the place of the memory, and in whose place it stands. Mostly that is nothing.
+    """
+    found = answer.get("contradicts") or ()
+    for one in found:
+        about = stated(f"{one['subject']} {one['attribute']}", [answer, *one["against"]])
+        where = f" in {one['place']}/" if one.get("place") else ""
+        terminal.line(
+            styled(
+                f"contradicts what is remembered of {about}{where}: "
+                f"{stated(one['value'], [answer])} here, but",
+                "yellow",
+            ),
+            indent=indent,
+        )
+        for side in one["against"]:
+            terminal.line(
+                styled(stated(side["value"], [side]), "yellow"),
+                f" in {short(side['id'])}  {worded(side)}",
+                indent=indent + 2,
+                hang=4,
+            )
+        if one.get("more"):
+            terminal.line(f"and in {one['more']} more", indent=indent + 2)
+        terminal.line(f"Settle it: {one['settle']}", indent=indent)
+    if found:
+        terminal.line("All of them: yaadwatch contradictions", indent=indent)
+    for one in answer.get("superseded_by") or ():
+        terminal.line(
+            styled("superseded by", "yellow"), f" {short(one['id'])}  {worded(one)}", indent=indent
+        )
+    for one in answer.get("stands_for") or ():
+        terminal.line(f"supersedes {short(one['id'])}  {worded(one)}", indent=indent)
+
 
 _DONE = {
     "new": "Remembered ",
@@ -86,7 +124,7 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if answer["masked"]:
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
     _print_missing(answer, terminal)
-    contradicted.tell(answer, terminal)
+    tell_contradicted(answer, terminal)
     _print_flagged(answer, terminal)
     for one in answer.get("alike") or ():
         terminal.line(
@@ -160,7 +198,7 @@ def show(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if answer.get("stale"):
         stale = answer["stale"]
         terminal.line(styled(f"may be stale: {stale['verdict']}", "yellow"))
-    contradicted.tell(answer, terminal, indent=0)
+    tell_contradicted(answer, terminal, indent=0)
     terminal.gap()
     terminal.table(list(_facts(answer, now)), indent=0)
     _sections(answer, terminal, now, numbered=bool(args.view))
@@ -257,3 +295,46 @@ def _held(edge: "dict[str, Any]") -> str:
     """Return the number of an edge, and when it held: "12, since 2026-03-01"."""
     ended = f" until {str(edge['until'])[:10]}" if edge["until"] else ""
     return f"{edge['edge']}, since {str(edge['since'])[:10]}{ended}"
+
+
+@command(
+    "history",
+    "show every version of a memory, who made it, and why",
+    examples=[
+        ("yaadwatch history 5c01f2e4", "oldest first"),
+        ("yaadwatch restore 5c01f2e4 --version 2", "go back to what it said then"),
+        ("yaadwatch history 5c01f2e4 --json", "for scripts"),
+    ],
+    more="A forgotten memory keeps its history; an erased one has none.",
+    takes=History,
+)
+def history(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print every version of a memory, oldest first."""
+    answer = client.call("history", **asked(args, History))
+    if args.json:
+        terminal.json(answer)
+        return 0
+    now = client.now()
+    if answer.get("more"):
+        terminal.line(styled(f"{count(answer['more'], 'older version')}, not told here", "dim"))
+    before: tuple[object, ...] = ()
+    for past in answer["versions"]:
+        why = f": {worded_by(past['reason'], past['by'])}" if past.get("reason") else ""
+        terminal.line(
+            styled(f"{past['version']:>3}  ", "bold"),
+            f"{past['change']} {ago(past['at'], now)} by {authored(past['by'])}{why}",
+            hang=5,
+        )
+        # A version that only notes a pin or a confirmation says what the one before it says.
+        says = past["text"], past["kind"], past["tier"]
+        if says != before:
+            text = worded_by(past["text"], past["by"])
+            terminal.line(f"{text}  ({past['kind']}, {tier(past['tier'])})", indent=5)
+        before = says
+    if len(answer["versions"]) > 1:
+        terminal.line(
+            styled(
+                f"To have an older one: yaadwatch restore {short(answer['id'])} --version N", "dim"
+            )
+        )
+    return 0

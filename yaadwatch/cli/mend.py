@@ -6,8 +6,8 @@ from argparse import Namespace
 
 from yaadwatch.api.messages.memories import Reanchor, Update
 from yaadwatch.cli.commands import asked, command
+from yaadwatch.cli.memories import tell_contradicted
 from yaadwatch.cli.terminal import Terminal, read_whole, styled
-from yaadwatch.cli.truth import contradicted
 from yaadwatch.cli.words import count, listed, place, proposed, short, worded
 from yaadwatch.model.errors import Code, YaadError
 
@@ -167,7 +167,7 @@ def _tell_updated(answer: "dict[str, Any]", args: Namespace, terminal: Terminal)
         terminal.line("rests on no file, so no change will put it in doubt", indent=2)
     if answer["masked"]:
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
-    contradicted.tell(answer, terminal)
+    tell_contradicted(answer, terminal)
     if answer.get("undo"):
         terminal.command("Undo: ", str(answer["undo"]))
     return 0
@@ -182,6 +182,6 @@ def _tell_reanchored(one: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(f"rests on {place(anchor)}", indent=10)
     if still := one.get("still_flagged"):
         terminal.line(styled(f"still flagged: {still['reason']}", "yellow"), indent=10)
-    contradicted.tell(one, terminal, indent=10)
+    tell_contradicted(one, terminal, indent=10)
     if one.get("undo"):
         terminal.command("Undo: ", str(one["undo"]), indent=10)

@@ -1,8 +1,8 @@
-"""The command recall: ask a question, say which memories are meant, and how much is told."""
+"""Commands that ask: recall, context."""
 
 from argparse import Namespace
 
-from yaadwatch.api.messages.memories import Recall
+from yaadwatch.api.messages.memories import Context, Recall
 from yaadwatch.cli.commands import asked, command
 from yaadwatch.cli.terminal import Terminal, styled, tell_hidden
 from yaadwatch.cli.words import count, listed, noted, proposed, short, worded
@@ -78,3 +78,42 @@ def _print(found: "dict[str, Any]", terminal: Terminal) -> None:
     if later := found.get("superseded_by"):
         ids = listed([short(one["id"]) for one in later])
         terminal.line(styled(f"superseded by {ids}", "yellow"), indent=10)
+
+
+@command(
+    "context",
+    "show the brief that an agent gets when it starts",
+    examples=[
+        ("yaadwatch context", "doubts, rules, open tasks"),
+        ("yaadwatch context --tokens 500 --json", "a shorter one, for scripts"),
+    ],
+    more="Doubts come first, then rules, then open tasks. What your agent files say\n"
+    "already is left out, unless it is in doubt. Agents get it by themselves once\n"
+    "you run: yaadwatch connect",
+    takes=Context,
+)
+def context(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print the brief."""
+    tokens = args.tokens_max or int(str(Context.FIELDS["tokens_max"].default))
+    answer = client.call("context", **asked(args, Context), chars_max=8 * tokens)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    if not answer["brief"]:
+        terminal.line(
+            "Nothing to tell: no doubts, no rules but those in your agent files, no open tasks;"
+            f" or none of them fits into {count(tokens, 'token')}."
+        )
+        return 0
+    for line in str(answer["brief"]).splitlines():
+        indent = len(line) - len(line.lstrip())
+        terminal.line(styled(line, "bold" if line.startswith("#") else ""), hang=indent + 2)
+    terminal.line(
+        styled(
+            f"{count(answer['stale'], 'doubt')}, {count(answer['rules'], 'rule')},"
+            f" {count(answer['tasks'], 'task')}; {answer['budget']['used']} tokens used,"
+            f" {answer['budget']['left']} left",
+            "dim",
+        )
+    )
+    return 0

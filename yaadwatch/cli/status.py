@@ -41,7 +41,7 @@ WATCHES = {"full": "watched", "poll": "polled", "off": "not watched"}
 def status(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print the state of the daemon and of everything it watches; start nothing."""
     if args.watch:
-        from yaadwatch.cli.service.live import keep_showing
+        from yaadwatch.cli.live import keep_showing
 
         keep_showing(
             lambda: _ask(client),

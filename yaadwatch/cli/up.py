@@ -56,7 +56,7 @@ def up(args: Namespace, client: "Client", terminal: Terminal) -> int:
         )
     from functools import partial
 
-    from yaadwatch.cli.service.running import begin_again
+    from yaadwatch.cli.service import begin_again
     from yaadwatch.daemon.main import run
     from yaadwatch.daemon.renewal import AGAIN
 

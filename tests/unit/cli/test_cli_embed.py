@@ -109,7 +109,7 @@ def test_what_is_typed_is_what_is_asked(given, asked):
 
 
 def test_it_can_wait_until_every_memory_has_a_vector(monkeypatch):
-    monkeypatch.setattr("yaadwatch.cli.vectors.embed.WAIT_PAUSE_S", 0.0)
+    monkeypatch.setattr("yaadwatch.cli.store.WAIT_PAUSE_S", 0.0)
     filling = STATUS | {"models": [MODEL | {"state": "filling", "percent": 40}]}
 
     ran = command(

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recording import ID, RecordingClient, Screen
 
+from yaadwatch.cli import live
 from yaadwatch.cli.main import run
-from yaadwatch.cli.service import live
 from yaadwatch.cli.terminal import Terminal
 from yaadwatch.client.connection import Ended, NobodyListens
 

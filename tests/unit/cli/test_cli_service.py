@@ -218,7 +218,7 @@ class TestLogs:
         assert "daemon.log.1 cannot be read: it is no plain file" in " ".join(ran.err.split())
 
     def test_what_comes_is_followed_past_what_is_no_file(self):
-        from yaadwatch.cli.service import logs
+        from yaadwatch.cli import logs
 
         path = places.log_file()
         self.write(self.entry("first"))
@@ -268,7 +268,7 @@ class TestLogs:
         assert "long ago" not in command("logs").out
 
     def test_what_comes_is_told_also_when_the_log_begins_anew(self, monkeypatch):
-        from yaadwatch.cli.service import logs
+        from yaadwatch.cli import logs
 
         path = places.log_file()
         monkeypatch.setattr(logs, "_PAUSE_S", 0.01)
@@ -304,7 +304,7 @@ class TestLogs:
         assert found[-1] == "second"
 
     def test_nothing_is_missed_when_the_log_begins_anew_twice_between_two_looks(self, monkeypatch):
-        from yaadwatch.cli.service import logs
+        from yaadwatch.cli import logs
 
         path = places.log_file()
         looks = []

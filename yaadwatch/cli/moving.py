@@ -7,8 +7,8 @@ import os
 from argparse import Namespace
 
 from yaadwatch.api.messages.store import Export, Import
+from yaadwatch.cli import outside
 from yaadwatch.cli.commands import asked, command, file_name, option
-from yaadwatch.cli.inout import outside
 from yaadwatch.cli.terminal import Terminal, styled
 from yaadwatch.cli.words import count, folder, in_command, listed, short, size
 from yaadwatch.model.errors import Code, YaadError

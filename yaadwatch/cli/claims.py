@@ -11,8 +11,8 @@ from yaadwatch.api.messages.truth import (
     Resolve,
 )
 from yaadwatch.cli.commands import asked, command, option
+from yaadwatch.cli.memories import tell_contradicted
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.truth import contradicted
 from yaadwatch.cli.words import ago, authored, count, listed, short, stated, worded, worded_by
 from yaadwatch.model.errors import Code, YaadError
 
@@ -222,7 +222,7 @@ def feedback(args: Namespace, client: "Client", terminal: Terminal) -> int:
     terminal.line(f"{done} ", styled(short(answer["id"]), "bold"), f"  {worded(answer)}", hang=10)
     if answer.get("masked"):
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
-    contradicted.tell(answer, terminal)
+    tell_contradicted(answer, terminal)
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")
     return 0
@@ -246,7 +246,7 @@ def _add_claim(args: Namespace, client: "Client", terminal: Terminal) -> int:
     terminal.table([_claim(answer)], indent=0)
     if answer["masked"]:
         terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
-    contradicted.tell(answer, terminal)
+    tell_contradicted(answer, terminal)
     terminal.line(f"Undo: {answer['undo']}")
     return 0
 
