@@ -88,27 +88,6 @@ class Repo:
         return Repository(self.layout, runner)
 
 
-class Kept:
-    """The repositories that were opened and are not closed."""
-
-    def __init__(self, monkeypatch):
-        self.opened = 0
-        self.open = []
-        begin, close = Repository.__init__, Repository.close
-
-        def opens(repository, *given):
-            begin(repository, *given)
-            self.opened += 1
-            self.open.append(repository)
-
-        def closes(repository):
-            close(repository)
-            self.open.remove(repository)
-
-        monkeypatch.setattr(Repository, "__init__", opens)
-        monkeypatch.setattr(Repository, "close", closes)
-
-
 def attributes_asked_for(monkeypatch):
     """Return a set that is filled with the folders in which git's attributes are looked for."""
     asked = set()

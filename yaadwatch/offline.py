@@ -5,7 +5,6 @@ checkout, anchors what they say in the files of an older commit, and judges it b
 with the functions by which the daemon remembers and checks.
 """
 
-import contextlib
 import json
 import os
 from collections.abc import Collection, Iterator, Sequence
@@ -122,12 +121,12 @@ def check(
     layout = require_files(require_repository(folder))
     runner = GitRunner(TIMEOUT, passing=True)
     try:
-        with contextlib.closing(Repository(layout, runner)) as repository:
-            try:
-                repository.verify()
-            except NoGit:
-                raise NoGit("nothing was checked: what a change is, git says") from None
-            return _check(repository, layout.root or layout.common_dir, base, staged, index)
+        repository = Repository(layout, runner)
+        try:
+            repository.verify()
+        except NoGit:
+            raise NoGit("nothing was checked: what a change is, git says") from None
+        return _check(repository, layout.root or layout.common_dir, base, staged, index)
     finally:
         runner.close()
 

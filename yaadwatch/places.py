@@ -93,11 +93,6 @@ def project_store(project: str) -> "Path":
     return _path(_home(), "projects", project, "yaad.db")
 
 
-def words() -> "Path":
-    """Return the folder with the indexes of the words of repositories; they are caches."""
-    return _path(_home(), "words")
-
-
 def default_socket() -> "Path":
     """Return where the daemon listens: never in a folder that other users can write to."""
     return _path(_default_socket())

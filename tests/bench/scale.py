@@ -23,13 +23,10 @@ from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.worktree import expect, look_at
 from yaadwatch.engine.git_queries import History
-from yaadwatch.store.words import Words
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import Repository
-from yaadwatch.system.git.word_index import COST
-from yaadwatch.system.git.words.search_cache import Remembered
 
 STANDING = (
     "Retries go through `fetch_with_retry` in src/core/retry.py",
@@ -111,12 +108,12 @@ def memories(texts, commit):
     return [bench.Memory(id=text, text=text, base=commit, doc="NOTES.md") for text in texts]
 
 
-def judged(layout, head, texts, base, rests_on=None, words=None):
+def judged(layout, head, texts, base, rests_on=None):
     """Return what became of texts at a commit, in a process of its own, which nothing is known to.
 
     What they rest on may be known already.
     """
-    judge = bench.Judge(layout, head, frozenset(), words)
+    judge = bench.Judge(layout, head, frozenset())
     written = memories(texts, base)
     if rests_on is None:
         rests_on = judge.anchor(written)
@@ -136,20 +133,6 @@ def checked(folder, runner, texts, rests_on):
     ]
 
 
-def by_index(folder, runner, head, texts, base, rests_on=None):
-    """Return what became of texts at a commit, as a daemon finds it that has not searched there.
-
-    It knows which files are tracked, and has the index of words. What the texts rest on may be
-    known already.
-    """
-    runner.remembered = Remembered()
-    if rests_on is None:
-        history = History(Repository(layouts.find(folder), runner))
-        then = AtHead(history=history, head=Head(commit=base, branch=""), names={})
-        rests_on = anchoring.anchor([Source(text=text) for text in texts], then, base)
-    return asked_again(folder, runner, head, texts, rests_on)
-
-
 def asked_again(folder, runner, head, texts, rests_on):
     """Return what became of texts at a commit, as a later job of the same daemon finds it."""
     history = History(Repository(layouts.find(folder), runner))
@@ -167,17 +150,9 @@ def remembered(folder, runner, texts):
     return anchoring.anchor([Source(text=text) for text in texts], tree, head.head.commit)
 
 
-def measure(folder, base, head, rounds, words):
-    """Return the milliseconds that each step took for one memory, of every round.
-
-    `words` has an index of the repository once it was searched often enough.
-    """
-    indexing = 0.0
-    for _ in range(COST):
-        start = used()
-        judged(layouts.find(folder), base, STANDING, base, words=words)
-        indexing = 1000 * (used() - start)
-    layout, runner = layouts.find(folder), GitRunner(timedelta(seconds=60), words)
+def measure(folder, base, head, rounds):
+    """Return the milliseconds that each step took for one memory, of every round."""
+    layout, runner = layouts.find(folder), GitRunner(timedelta(seconds=60))
     judge = bench.Judge(layout, base, frozenset())
     lasting, lost = (judge.anchor(memories(texts, base)) for texts in (STANDING, LOST))
     judge.close()
@@ -187,18 +162,10 @@ def measure(folder, base, head, rounds, words):
             STANDING,
             lambda: judged(layout, head, STANDING, base),
         ),
-        "the same, with the index": (
-            STANDING,
-            lambda: by_index(folder, runner, head, STANDING, base),
-        ),
         "remembered in the work tree": (STANDING, lambda: remembered(folder, runner, STANDING)),
         "judged at a commit": (STANDING, lambda: judged(layout, head, STANDING, base, lasting)),
         "judged in the work tree": (STANDING, lambda: checked(folder, runner, STANDING, lasting)),
         "judged at a commit, name is gone": (LOST, lambda: judged(layout, head, LOST, base, lost)),
-        "the same, with the index ": (
-            LOST,
-            lambda: by_index(folder, runner, head, LOST, base, lost),
-        ),
         "the same, by a later job": (LOST, lambda: asked_again(folder, runner, head, LOST, lost)),
         "judged in the work tree, name is gone": (
             LOST,
@@ -215,7 +182,7 @@ def measure(folder, base, head, rounds, words):
             if texts is LOST:
                 assert all(answer.worst.verdict.value == "gone" for answer in answers), answers
     runner.close()
-    return found | {"making the index, in all": [indexing]}
+    return found
 
 
 def main(arguments=None):
@@ -230,9 +197,7 @@ def main(arguments=None):
         with tempfile.TemporaryDirectory(dir=args.folder) as folder:
             place = Path(folder) / "repo"
             base, head = build(place, count)
-            for name, times in measure(
-                place, base, head, args.rounds, Words(Path(folder) / "words")
-            ).items():
+            for name, times in measure(place, base, head, args.rounds).items():
                 table.setdefault(name, []).append(statistics.median(times))
     print("ms of processor time a memory, by files:", *args.files, "ratio")
     for name, row in table.items():

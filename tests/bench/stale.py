@@ -26,7 +26,6 @@ from bridges.registry import BRIDGES, for_path
 from tests.bench import verdicts as bench
 from yaadwatch.core.truth.doubt import weights
 from yaadwatch.model.errors import YaadError
-from yaadwatch.store.words import Words
 from yaadwatch.system.git import layout as layouts
 
 INSTRUCTIONS = re.compile(
@@ -56,7 +55,7 @@ def used():
     )
 
 
-def look(folder, head, memories, docs, words=None):
+def look(folder, head, memories, docs):
     """Return what the engine says of memories (rows with id, text, base, doc).
 
     And the processor time it took, in seconds: to anchor them, and to judge them.
@@ -67,7 +66,7 @@ def look(folder, head, memories, docs, words=None):
         bench.Memory(id=row["id"], text=row["text"], base=row["base"], doc=row["doc"])
         for row in memories
     ]
-    judge = bench.Judge(layouts.find(folder), head, hidden, words)
+    judge = bench.Judge(layouts.find(folder), head, hidden)
     start = used()
     rests_on = judge.anchor(wanted)
     anchored = used()
@@ -76,7 +75,7 @@ def look(folder, head, memories, docs, words=None):
     return answers, (anchored - start, used() - anchored)
 
 
-def features_of(repository, cases, folder, kept=None):
+def features_of(repository, cases, folder):
     """Return a row for each case of one repository: what is known, and what the engine found."""
     groups = defaultdict(list)
     for case in cases:
@@ -84,9 +83,7 @@ def features_of(repository, cases, folder, kept=None):
     rows = []
     for (_, head), group in sorted(groups.items()):
         try:
-            answers, seconds = look(
-                folder, head, group, {case["doc"] for case in group}, Words(kept) if kept else None
-            )
+            answers, seconds = look(folder, head, group, {case["doc"] for case in group})
         except YaadError as error:  # it cannot be sent from one process to another as it is
             raise RuntimeError(f"{repository} {head}: {error.message}") from None
         by_id = {case["id"]: case for case in group}
@@ -130,7 +127,6 @@ def features(args):
                 repo,
                 own,
                 Path(args.git_root.format(repo.replace("/", "+"))),
-                args.words,
             )
             for repo, own in sorted(by_repo.items(), key=lambda item: -len(item[1]))
         }
@@ -461,7 +457,6 @@ def main(arguments=None):
     one.add_argument("--cases", required=True)
     one.add_argument("--git-root", required=True, help="a git directory; {} is owner+name")
     one.add_argument("--out", required=True)
-    one.add_argument("--words", type=Path, help="a folder for the index of words; none by default")
     one.add_argument("--workers", type=int, default=1)
     one.set_defaults(run=features)
     two = commands.add_parser("fit", help="fit the weights and print what they are worth")

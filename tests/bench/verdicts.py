@@ -4,7 +4,7 @@
 
 Each memory (a line of JSON: id, text, base, doc) is anchored at its own commit, judged at --head.
 A line of JSON answers each: id, score, stale, reason, suggested_path. --mask names a file of paths
-that must not be read. The word index of a repository is kept in the data folder.
+that must not be read.
 """
 
 import argparse
@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from yaadwatch import places
 from yaadwatch.engine.anchored import anchoring, assessing
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.assessing import Assessed
@@ -23,7 +22,6 @@ from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.git_queries import History
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.store.words import Words
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import GitRunner
 from yaadwatch.system.git.layout import Head, Layout
@@ -57,13 +55,10 @@ class Judge:
         layout: of the repository.
         head: the commit.
         hidden: files whose content may not be read.
-        words: where the words of texts are kept, as the daemon keeps them; None: nowhere.
     """
 
-    def __init__(
-        self, layout: Layout, head: str, hidden: frozenset[str], words: Words | None = None
-    ) -> None:
-        self._runner = GitRunner(TIMEOUT, words, passing=True)
+    def __init__(self, layout: Layout, head: str, hidden: frozenset[str]) -> None:
+        self._runner = GitRunner(TIMEOUT, passing=True)
         self._history = History(Repository(layout, self._runner))
         self._hidden = hidden
         self._now = self._at(head)
@@ -129,7 +124,7 @@ def stale(
         )
     written = [_memory(line, base) for line in _lines(memories)]
     hidden = frozenset(_lines(mask)) if mask else frozenset()
-    judge = Judge(layout, head, hidden, Words(places.words()))
+    judge = Judge(layout, head, hidden)
     for answer in judge.judge(written, judge.anchor(written)):
         found = answer.assessed
         yield {

@@ -17,7 +17,7 @@ from yaadwatch.system.git import command
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.changes import Departure
 from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.commits.past import TOUCHED_COMMITS_MAX
+from yaadwatch.system.git.history import TOUCHED_COMMITS_MAX
 from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import Repository, blob_id
 

@@ -9,8 +9,7 @@ from yaadwatch.engine.anchored.commit_range import Window
 from yaadwatch.engine.git_queries import History
 from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git.command import GitFailed, GitRunner
-from yaadwatch.system.git.words.search_cache import Remembered
-from yaadwatch.system.git.words.texts import words_in
+from yaadwatch.system.git.words import words_in
 
 WORDS = ["retry", "retry_all", "--dry-run", "a.b", "b", "naïve", "two words", "C++", "x-retry"]
 TEXTS = [
@@ -82,7 +81,8 @@ def test_a_git_without_the_expressions_of_perl_finds_the_same(grown, runner, mon
     repo, first, last = grown
     words = ["retry", "name7", "nowhere"]
     expected = [repo.open(runner).files_with(words, at=at) for at in (first, last)]
-    runner.remembered = Remembered()
+    runner.found.clear()
+    runner.searched.clear()
     refused = []
     run = runner.run
 
@@ -142,19 +142,6 @@ def test_what_is_not_the_whole_of_a_commit_is_not_kept(grown, runner):
     after = repo.open(runner).files_with(["retry"], at=first, whole=False)["retry"]
 
     assert (len(before), len(after)) == (39, 40)
-
-
-def test_what_is_remembered_is_bounded_and_the_oldest_goes_first(tmp_path):
-    kept = Remembered(places_max=10)
-    for commit in "abc":
-        kept.keep(tmp_path, commit, {"word": ["1", "2", "3"]})
-
-    assert [bool(kept.known(tmp_path, commit, ["word"])) for commit in "abc"] == [0, 1, 1]
-    assert kept.near(tmp_path, ["word"]) == ["c", "b"]
-    assert kept.near(tmp_path, ["word", "other"]) == []
-    assert kept.near(tmp_path / "other", ["word"]) == []
-    kept.keep(tmp_path, "d", {"word": ["1"] * 20})
-    assert kept.near(tmp_path, ["word"]) == []
 
 
 @pytest.mark.parametrize("near", [True, False])
@@ -244,7 +231,8 @@ def test_a_commit_near_one_that_was_searched_is_not_searched_itself(grown, runne
     repo, first, last = grown
     words = ["retry", "retry_all", "name1", "name7", "nowhere"]
     expected = {at: repo.open(runner).files_with(words, at=at) for at in (first, last)}
-    runner.remembered = Remembered()
+    runner.found.clear()
+    runner.searched.clear()
     history = History(repo.open(runner))
     commands = counted(monkeypatch, runner)
 
@@ -310,7 +298,8 @@ def test_what_is_known_to_stand_nowhere_is_not_stirred_and_no_change_is_looked_a
     grown, runner, monkeypatch
 ):
     repo, first, last = grown
-    runner.remembered = Remembered()
+    runner.found.clear()
+    runner.searched.clear()
     for commit in (first, last):
         History(repo.open(runner)).standing(["nowhere", "name7"], at=commit)
     window = Window(History(repo.open(runner)), first, last)
@@ -354,3 +343,42 @@ def test_a_word_inside_a_longer_one_is_found_beside_a_letter_that_is_not_ascii(
         "ve": ["a.txt"],
         "naïve.retry": ["a.txt"],
     }
+
+
+@pytest.mark.parametrize("where", [".gitattributes", "in/.gitattributes", ".git/info/attributes"])
+@pytest.mark.parametrize("rule", ["*.py binary", "*.md text\n*.py -diff -text"])
+def test_a_file_that_attributes_call_no_text_is_not_found(new_repo, runner, where, rule):
+    repo = new_repo("repo")
+    repo.write("in/a.py", "retry\n")
+    repo.write("in/a.md", "retry\n")
+    repo.write(where, rule + "\n")
+    commit = repo.commit()
+
+    assert repo.open(runner).files_with(["retry"], at=commit) == {"retry": ["in/a.md"]}
+
+
+@pytest.mark.parametrize("name", ["uv.lock", "package-lock.json", "a.min.js", "a.snap", "a.svg"])
+def test_a_generated_file_is_no_use_of_a_word(new_repo, runner, name):
+    repo = new_repo("repo")
+    repo.write("in/a.py", "retry\n")
+    repo.write(f"in/{name}", "retry\n")
+    commit = repo.commit()
+
+    assert repo.open(runner).files_with(["retry"], at=commit) == {"retry": ["in/a.py"]}
+    assert repo.open(runner).files_with(["retry"]) == {"retry": ["in/a.py"]}
+
+
+def test_a_file_that_attributes_call_no_text_is_not_carried_from_a_near_commit(new_repo, runner):
+    repo = new_repo("repo")
+    repo.write(".gitattributes", "*.made.js -diff\n")
+    for number in range(9):
+        repo.write(f"src/a{number}.js", "retry\n")
+    first = repo.commit()
+    repo.write("b.made.js", "retry\n")
+    second = repo.add("b.js", "retry\n")
+    history = History(repo.open(runner))
+    history.standing(["retry"], at=first)
+
+    found = history.standing(["retry"], at=second)["retry"]
+
+    assert [path for path in found if path.startswith("b")] == ["b.js"]

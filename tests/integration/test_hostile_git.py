@@ -68,9 +68,7 @@ def victim(first_victim, tmp_path, environment):
     return repo
 
 
-QUIET = frozenset(
-    ("remember", "remembered", "searched", "named_at", "is_indexed", "knows_words", "root_commit")
-)
+QUIET = frozenset(("remember", "remembered", "searched", "root_commit"))
 """Calls that return nothing where a repository is refused."""
 
 
@@ -116,12 +114,6 @@ def ask_everything(repo, runner):
         "departures_like": lambda: opened.departures_like("*.py", first, last),
         "touched": lambda: opened.touched(first, last),
         "file_changes": lambda: opened.file_changes(first, last),
-        "files_at": lambda: opened.files_at(first),
-        "paths_below": lambda: list(opened.paths_below(last, "src")),
-        "named_at": lambda: opened.named_at(last),
-        "is_indexed": lambda: opened.is_indexed(last),
-        "knows_words": lambda: opened.knows_words(last),
-        "has_file": lambda: opened.has_file(last, "moved.py"),
         "differing": lambda: opened.differing(first, last),
         "differing_little": lambda: opened.differing_little(first, last, 9),
         "has_folder": lambda: opened.has_folder(last, "src"),
@@ -150,7 +142,6 @@ def ask_everything(repo, runner):
         "stashes": opened.stashes,
         "tips_above": lambda: opened.tips_above(first),
         "stray": lambda: opened.stray([first, last]),
-        "close": opened.close,
         "hunks": lambda: opened.hunks(b"def a():\n    b\n", b"def a():\n    c\n", "x.py"),
     }
     public = {name for name, _ in inspect.getmembers(Repository, inspect.isfunction)}
@@ -573,13 +564,9 @@ def test_trees_that_hold_one_another_over_and_over_are_not_unfolded(victim, runn
         held = "040000 tree " + victim.git("mktree", given=rows.encode())
     bomb = victim.git("commit-tree", held.rpartition(" ")[2], "-p", "HEAD", "-m", "bomb")
     repository = victim.open(runner)
-    for ask in (
-        lambda: repository.differing(victim.last, bomb),
-        lambda: list(repository.paths_below(bomb, "0")),
-    ):
-        with pytest.raises(YaadError, match=r"More than 300,000 files") as raised:
-            ask()
-        assert raised.value.code is Code.TOO_LARGE
+    with pytest.raises(YaadError, match=r"More than 300,000 files") as raised:
+        repository.differing(victim.last, bomb)
+    assert raised.value.code is Code.TOO_LARGE
     assert repository.differing_little(victim.last, bomb, 9) is None
 
 

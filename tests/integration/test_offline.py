@@ -6,7 +6,7 @@ import os
 import subprocess
 
 import pytest
-from repositories import Kept, Repo
+from repositories import Repo
 
 from yaadwatch.cli.main import run
 from yaadwatch.cli.terminal import Terminal
@@ -86,15 +86,6 @@ def test_what_a_commit_makes_false_is_named_with_its_place_reason_and_commit(rep
         f"    {commit[:10]}  {day}  five tries  (removed fetch_with_retry from src/net.py)",
     ]
     assert f"2 rules, 1 of them about code; since {base[:10]}, 1 rule may be false" in ran.out
-
-
-def test_no_repository_is_kept_open(repo, monkeypatch):
-    kept = Kept(monkeypatch)
-
-    check(repo)
-
-    assert kept.opened > 0
-    assert kept.open == []
 
 
 def test_where_nothing_could_be_judged_that_is_said(repo):

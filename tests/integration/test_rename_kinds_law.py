@@ -123,8 +123,7 @@ def first(tmp_path_factory):
 @contextlib.contextmanager
 def opened(repo):
     runner = GitRunner(timedelta(seconds=20))
-    with contextlib.closing(Repository(repo.layout, runner)) as repository:
-        yield repository
+    yield Repository(repo.layout, runner)
     runner.close()
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from repositories import attributes_asked_for
 
 from yaadwatch.system.git import grep
-from yaadwatch.system.git.words import worktree_words
+from yaadwatch.system.git import words as worktree_words
 
 WORDS = ["retry", "retry_all", "--dry-run", "a.b", "b", "naïve", "two words", "C++", "mod_1.py"]
 TEXTS = [

@@ -42,7 +42,6 @@ from yaadwatch.model.settings import LONG_REST, STORE_IDLE, Settings
 from yaadwatch.servers.dispatch import MEND, Dispatcher
 from yaadwatch.servers.local_socket import LocalSocket
 from yaadwatch.servers.workers import Disks, Workers
-from yaadwatch.store.words import Words
 from yaadwatch.system import mounts, processes
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.distribution import Installation
@@ -192,7 +191,7 @@ def build(
         stores=Stores(bell.ring, clock),
         clock=clock,
         settings=settings,
-        git=GitRunner(timedelta(milliseconds=settings.git.timeout_ms), Words(places.words())),
+        git=GitRunner(timedelta(milliseconds=settings.git.timeout_ms)),
     )
     stream = Stream(records.logs_of(home))
     intake = _intake(home, bell, health)

@@ -8,11 +8,11 @@ from yaadwatch.core.truth.doubt import successors
 from yaadwatch.core.truth.doubt.successors import Went
 from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.git.caches import LeftOut
 from yaadwatch.system.git.changes import Change, Departure
 from yaadwatch.system.git.grep import WORDS_PER_SCAN
-from yaadwatch.system.git.index_cache import LeftOut
 from yaadwatch.system.git.repository import Repository
-from yaadwatch.system.git.words.texts import may_be_text, words_in
+from yaadwatch.system.git.words import may_be_text, words_in
 
 _READ_COST = 2
 """To read a changed file costs as much as to search so many files of a tree."""
@@ -38,6 +38,7 @@ class History:
         self._slow: dict[str, YaadError] = {}
         self._expected: dict[str, None] = {}
         self._searched: dict[str, None] = {}
+        self._scanned: set[str | None] = set()
         self._listed: dict[str, None] = {}
 
     def worked_out(self, key: tuple[object, ...], work: Callable[..., R], *given: object) -> R:
@@ -93,9 +94,6 @@ class History:
 
     def listing(self, commit: str) -> Tree:
         """Return the files of a commit; none for ''."""
-        named = self._repository.named_at(commit) if commit else None
-        if named is not None:
-            return Tree(named)
         return Tree.of(self._paths_at(commit) if commit else ())
 
     def _paths_at(self, commit: str) -> Sequence[str]:
@@ -331,7 +329,7 @@ class History:
         A commit that differs little from one that was searched is not searched itself.
         """
         wanted = self._unknown(words, at)
-        if wanted and at is not None and not self._repository.knows_words(at):
+        if wanted and at is not None:
             if not self._carried(wanted, at):
                 wanted += self._unknown(self._expected, at)
             wanted = self._unknown(wanted, at)
@@ -405,8 +403,12 @@ class History:
         return self._repository.files_with(words, at=at, whole=False)
 
     def _scan(self, word: str, likely: Iterable[str], at: str | None) -> None:
-        news = (other for other in likely if ("holding", at, other) not in self._answers)
-        words = list(dict.fromkeys((word, *news)))[:WORDS_PER_SCAN]
+        # Whoever asks about a second word of a commit will ask about more: one scan for all.
+        more = (*likely, *self._expected) if at in self._scanned else likely
+        self._scanned.add(at)
+        news = (other for other in more if ("holding", at, other) not in self._answers)
+        words = list(dict.fromkeys((word, *news)))
+        words = words[:WORDS_PER_SCAN] if at is None else words
         new = self.untracked() if at is None else None
         try:
             found = self._repository.files_with(words, at=at, untracked=at is None, new=new)

@@ -135,8 +135,7 @@ def is_believed(home: Home, project: Project, layout: Layout) -> bool:
     if not project.root_commit:
         is_here = layout.common_dir == project.common_dir
         return not project.remote and (is_here or not is_there(project))
-    with contextlib.closing(home.repository(layout)) as repository:
-        return repository.commit_named(project.root_commit) is not None
+    return home.repository(layout).commit_named(project.root_commit) is not None
 
 
 def register_trees(home: Home, identity: Identity, layout: Layout) -> None:
@@ -436,8 +435,7 @@ def _is_tree_of(project: Project, root: Path) -> bool:
 
 
 def _root_commit(home: Home, layout: Layout) -> str:
-    with contextlib.closing(home.repository(layout)) as repository:
-        return repository.root_commit()
+    return home.repository(layout).root_commit()
 
 
 def _forget_lost(db: Database) -> None:

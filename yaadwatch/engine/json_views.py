@@ -1,6 +1,5 @@
 """How things are told: the JSON of anchors, doubts, changed memories and projects."""
 
-import contextlib
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -265,8 +264,7 @@ def _require_ours(home: Home, project: Project) -> None:
     """
     layout = layouts.find(project.root)
     if layout is not None and is_of(project, layout) and not layout.is_own():
-        with contextlib.closing(home.repository(layout)) as repository:
-            repository.require_ours()
+        home.repository(layout).require_ours()
 
 
 def _contents(

@@ -101,11 +101,7 @@ def _note_root_commit(home: Home, project: Project, layout: Layout | None) -> No
     head = layouts.read_head(layout) if layout is not None else None
     if layout is None or (head is not None and not head.commit):
         return  # there is no commit yet
-    repository = home.repository(layout)
-    try:
-        commit = repository.root_commit()
-    finally:
-        repository.close()
+    commit = home.repository(layout).root_commit()
     if commit:
         home.user.write(registry.set_root_commit, project.id, commit)
 

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,11 +52,10 @@ def add(
     """
     home.user.refuse_if_stands_in()
     layout = require_files(require_repository(call.folder))
-    with closing(home.repository(layout)) as repository:
-        try:
-            repository.verify()
-        except NoGit:
-            raise NoGit("nothing was added: git has to vouch for a repository once") from None
+    try:
+        home.repository(layout).verify()
+    except NoGit:
+        raise NoGit("nothing was added: git has to vouch for a repository once") from None
     with home.adding, ExitStack() as undo:
         if restore:
             found = identity.restore(home, layout)
@@ -135,8 +134,6 @@ def remove(home: Home, call: Call, *, erase: bool = False) -> dict[str, object]:
         releasing.take_out_everything(home, project)
     repositories = identity.repositories(home, project)
     home.stores.close_one(project.id)
-    if home.git.indexes is not None:
-        home.git.indexes.forget(project.common_dir)
     if erase:
         identity.delete_store(home, project.id)
         home.user.write(registry.drop, project.id)

@@ -315,8 +315,9 @@ class Home:
                 worktree = db.write(worktrees.add, root)
             if call.origin.startswith(AGENT):
                 self.at_work.seen(root, call.origin, call.session, self.clock.monotonic_s())
-            with contextlib.closing(self.repository(layout)) as repository:
-                yield Space(project=project, db=db, worktree=worktree, repository=repository)
+            yield Space(
+                project=project, db=db, worktree=worktree, repository=self.repository(layout)
+            )
 
     @contextlib.contextmanager
     def tree(self, project: str, worktree: int) -> Iterator[Space]:
@@ -336,8 +337,7 @@ class Home:
             layout = layouts.find(row.path) if row is not None else None
             if row is None or layout is None or not is_of(found, layout):
                 raise _not_there(row.path if row is not None else found.root)
-            with contextlib.closing(self.repository(layout)) as repository:
-                yield Space(project=found, db=db, worktree=row, repository=repository)
+            yield Space(project=found, db=db, worktree=row, repository=self.repository(layout))
 
 
 def _nobody_moved(layout: Layout) -> None:

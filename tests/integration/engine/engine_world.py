@@ -29,7 +29,6 @@ from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import Settings
 from yaadwatch.store import agent_files, nodes, worktrees
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.store.words import Words
 from yaadwatch.system import files
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git import layout as layouts
@@ -116,9 +115,7 @@ class World:
             stores=Stores(lambda project: None, self.clock),
             clock=self.clock,
             settings=self.settings,
-            git=GitRunner(
-                timedelta(milliseconds=self.settings.git.timeout_ms), Words(places.words())
-            ),
+            git=GitRunner(timedelta(milliseconds=self.settings.git.timeout_ms)),
         )
         home.follow = partial(moved.follow, home)
         return home

@@ -27,7 +27,6 @@ PASSED_BY = (type, types.ModuleType, types.FrameType, types.BuiltinFunctionType)
 
 KEPT_ELSEWHERE = {
     "api/codec.py": "classes of messages",
-    "core/plain_reading.py": "characters",
     "core/privacy.py": "patterns of secrets, by their places",
     "core/truth/language.py": "rules of languages",
     "core/truth/languages.py": "endings of file names",
@@ -45,7 +44,7 @@ KEPT_ELSEWHERE = {
     "store/whole/rows.py": "times, and statements by columns",
     "system/git/command.py": "whether git can be run",
     "system/git/layout.py": "paths of repositories, and how they are set up",
-    "system/git/words/texts.py": "endings of file names",
+    "system/git/words.py": "endings of file names",
     "system/mounts.py": "mounts",
 }
 """Modules with functions that keep answers in other ways, and what these are about: no words."""
@@ -147,7 +146,7 @@ def test_a_file_that_was_replaced_is_let_go_when_it_held_what_was_erased(repo, t
 
 def test_words_that_were_searched_in_commits_are_forgotten(repo):
     memory = repo.remember(SAID)
-    repo.home.git.remembered.keep(repo.path, "c0ffee", {f"{WORD}_hides": ["src/net.py"]})
+    repo.home.git.found.put(("repo", "c0ffee", f"{WORD}_hides"), ("src/net.py",))
     assert kept_of(repo.home) >= {"home"}
 
     erasing.erase(repo.home, repo.call, id=memory)

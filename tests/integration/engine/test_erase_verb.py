@@ -568,19 +568,6 @@ def test_what_is_on_its_way_in_or_out_goes(repo):
     assert gone.value.code is Code.NOT_FOUND
 
 
-def test_the_index_of_the_words_of_the_repository_goes(repo):
-    memory = repo.remember(SECRET)
-    common = repo.home.project_at(repo.path)[0].common_dir
-    blob = "a" * 40
-    with repo.home.git.indexes.use(common) as kept:
-        kept.add(blob, SECRET.encode())
-
-    erase(repo, memory)
-
-    with repo.home.git.indexes.use(common) as kept:
-        assert kept.lacks([blob]) == [blob]
-
-
 def test_a_first_sentence_that_others_begin_with_too_stays_theirs(repo):
     memory = repo.remember(f"Please note the following. {SECRET}")
     kept = repo.remember("Please note the following. Pagers are off at night")

@@ -13,7 +13,7 @@ from yaadwatch.engine.git_queries import History
 from yaadwatch.model.anchors import Method
 from yaadwatch.model.settings import WORD_FILES_MAX
 from yaadwatch.store import anchors
-from yaadwatch.system.git.words.worktree_words import SEARCHES_MIN
+from yaadwatch.system.git.words import SEARCHES_MIN
 
 TEXT = "Start with `node bin/tool.js`"
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from engine_world import FIVE_TRIES, NET, RETRY, Tree, World, dump
-from repositories import Kept
 
 from yaadwatch import places
 from yaadwatch.engine import moved, projects, report
@@ -92,15 +91,6 @@ class TestIdentity:
         assert everything_in(tree.path) - {Path(".git/config")} == before
         assert tree.git("status", "--porcelain", "--ignored") == ""
         assert tree.git("config", "--local", "yaad.project").strip() == added["id"]
-
-    def test_no_repository_is_kept_open(self, world, monkeypatch):
-        tree = world.repo()
-        kept = Kept(monkeypatch)
-
-        tree.add()
-
-        assert kept.opened > 0
-        assert kept.open == []
 
     def test_adding_again_makes_nothing_twice(self, world):
         tree = world.repo()

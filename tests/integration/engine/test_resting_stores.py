@@ -20,7 +20,7 @@ from yaadwatch.engine.syncing import lookback
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import LONG_REST, STORE_IDLE, STORES_OPEN_MAX
 from yaadwatch.store import anchors
-from yaadwatch.system.git.words import worktree_words
+from yaadwatch.system.git import words as worktree_words
 
 PATIENCE_S = 30.0
 ROOM_MAX = 12

@@ -13,8 +13,8 @@ from yaadwatch.engine.agent_files.written import COMMITS_MAX, STATEMENTS_MAX
 from yaadwatch.engine.syncing import lookback
 from yaadwatch.model.errors import YaadError
 from yaadwatch.system.git import layout as layouts
-from yaadwatch.system.git.blame import Wrote
 from yaadwatch.system.git.command import GitRunner
+from yaadwatch.system.git.hunks import Wrote
 from yaadwatch.system.git.repository import Repository
 
 RULES = """# Rules

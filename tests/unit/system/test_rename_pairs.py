@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.system.git.changes import Change
-from yaadwatch.system.git.commits.rename_pairs import rematched
+from yaadwatch.system.git.changes import Change, rematched
 
 SAME = "1" * 40
 

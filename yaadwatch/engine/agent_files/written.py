@@ -13,7 +13,7 @@ from yaadwatch.engine.agent_files.finding import Formats
 from yaadwatch.engine.agent_files.reading import parsed
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
-from yaadwatch.system.git.blame import Wrote
+from yaadwatch.system.git.hunks import Wrote
 from yaadwatch.system.git.repository import Repository
 
 COMMITS_MAX: Final = 8

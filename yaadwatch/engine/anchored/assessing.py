@@ -50,6 +50,8 @@ def sight_of(text: str, anchor: Anchor, view: View, head: AtHead) -> Sight:
 def expect(anchors: Iterable[Anchor], head: AtHead) -> None:
     """Tell which anchors the job will ask about, so that files are read once for all."""
     for anchor in anchors:
+        if anchor.symbol:
+            head.history.expect([last_part(anchor.symbol)])
         if anchor.commit and anchor.commit != head.head.commit:
             head.window(anchor.commit).expect([anchor_state.word_of(anchor)])
 

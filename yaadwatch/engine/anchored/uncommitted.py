@@ -16,7 +16,7 @@ from yaadwatch.engine.anchored.worktree import View, WorkTree
 from yaadwatch.model.anchors import Anchor, Method, Verdict
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.projects import Checkout, Settled
-from yaadwatch.system.git.commits.snapshots import ID
+from yaadwatch.system.git.objects import ID
 from yaadwatch.system.git.repository import blob_id
 
 

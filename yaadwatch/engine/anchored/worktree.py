@@ -23,7 +23,7 @@ from yaadwatch.model.settings import FILE_BYTES_MAX, MOVE_CANDIDATES_MAX
 from yaadwatch.system import files
 from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.repository import Repository, blob_id
-from yaadwatch.system.git.words.texts import may_be_text, words_in
+from yaadwatch.system.git.words import may_be_text, words_in
 
 NEW_FILES_MAX = 256
 """Untracked files in which a word is looked for that no tracked file holds."""

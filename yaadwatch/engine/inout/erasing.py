@@ -145,8 +145,6 @@ def erase(home: Home, call: Call, *, id: str) -> dict[str, object]:
         words = db.read(_words, *words.ids)
         hidden = db.read(_hidden, words.ids)
         done = _Done()
-        if held.shelf.space is not None and home.git.indexes is not None:
-            home.git.indexes.forget(held.shelf.space.project.common_dir)
         _copies(db, place, words, done)
         also = db.write(_erase, words, home.clock.now())
         _copies(db, place, words, done)  # those that were made meanwhile
@@ -424,7 +422,7 @@ def _forget(home: Home, words: _Words) -> None:
         for one in words.ids:
             home.live.leave(one)
     text_cache.forget()
-    home.git.remembered.forget()
+    home.git.found.clear()
     home.vectors.forget_all()
     home.formers.forget(lambda held: _says(held, words))
 

@@ -1,21 +1,23 @@
-"""Does a repository itself say which of its files are texts?
+"""What attributes say of files: which are texts, and how git converts them on checkout.
 
 A search of git's asks the attributes of the work tree, whichever commit it searches; those of the
 commit may count, too, which depends on git's version and settings. Where they only say of some
-files that these are no texts, git can be asked which of a few files those are.
+files that these are no texts, git can be asked which of a few files those are. No filter of a
+repository is ever run: it may be any program.
 """
 
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import Final, Protocol
 
 from yaadwatch.system import files
-from yaadwatch.system.git.commit_tree import Named
 from yaadwatch.system.git.layout import Layout
-from yaadwatch.system.git.words.texts import may_be_text
+from yaadwatch.system.git.question import Git
+from yaadwatch.system.git.words import may_be_text
 
 _NAME: Final = ".gitattributes"
 _BYTES_MAX: Final = 1024 * 1024
@@ -30,6 +32,11 @@ _BUILT_IN: Final = frozenset(
     )
 )
 _ENDING: Final = re.compile(r".*\.\w+")
+_NONE: Final = frozenset((b"unspecified", b"unset", b"set", b""))
+_IDENT: Final = re.compile(rb"\$Id:[^$\n]*\$")
+_NUMBERS: Final = re.compile(rb"(\w+): (\d+)(?::(\d+))?")
+_WORD: Final = 1 << 32
+"""The index holds sizes and numbers of files as 32 bits."""
 
 
 class Said(IntEnum):
@@ -52,25 +59,20 @@ class Asked(Protocol):
     def read_blob(self, blob: str, bytes_max: int = ...) -> bytes | None: ...  # noqa: D102
 
 
-def said(repository: Asked, commit: str, named: Named | None) -> Said:
-    """Return what attributes say of the files of a commit.
+def said(repository: Asked, commit: str) -> Said:
+    """Return what attributes say of the files of a commit: its own, and those tracked now.
 
-    Args:
-        repository: whose.
-        commit: of which files.
-        named: its files by name; None: files of attributes are those that are tracked now.
-            Those that are tracked count besides, as the work tree has them. New ones in other
-            folders do not: to look for them costs a look at each folder; see `said_above`.
+    New ones in other folders do not count: to look for them costs a look at each folder; see
+    `said_above`.
 
     Raises:
         YaadError: from git.
     """
     tracked = repository.tracked_attributes()
-    others = [] if named is None else named.perhaps(_NAME)
-    here = _said_of(repository.layout, _above((*tracked, *others)), tracked)
+    here = said_here(repository.layout, tracked)
     if here is Said.MORE:
         return here
-    paths = dict.fromkeys((_NAME, *tracked, *others))
+    paths = dict.fromkeys((_NAME, *tracked))
     blobs = {repository.blob_at(commit, path) for path in paths}
     return max(
         (here, *(_said(repository.read_blob(blob, _BYTES_MAX)) for blob in blobs if blob)),
@@ -170,3 +172,72 @@ def _above(paths: Iterable[str]) -> dict[str, None]:
             found[folder] = None
             folder = folder[: folder.rfind("/", 0, -1) + 1]
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversions:
+    """How git converts one file.
+
+    Args:
+        filter: the name of a filter that has a program; '' when there is none.
+        ident: whether git expands `$Id$`.
+        encoding: the encoding of the file in the work tree; '' for that of its blob.
+    """
+
+    filter: str = ""
+    ident: bool = False
+    encoding: str = ""
+
+    def cleaned(self, data: bytes) -> bytes:
+        """Return bytes of the work tree as the blob has them, as far as that needs no program."""
+        return _IDENT.sub(b"$Id$", data) if self.ident else data
+
+
+def conversions_of(git: Git, path: str) -> Conversions:
+    """Return how git converts a file.
+
+    Raises:
+        YaadError: from git.
+    """
+    told = git.ask(["check-attr", "-z", "filter", "ident", "working-tree-encoding", "--", path])
+    fields = told.split(b"\0")
+    values = dict(zip(fields[1::3], fields[2::3], strict=False))
+    name = values.get(b"filter", b"")
+    encoding = values.get(b"working-tree-encoding", b"")
+    return Conversions(
+        filter=_with_program(git, "" if name in _NONE else os.fsdecode(name)),
+        ident=values.get(b"ident") == b"set",
+        encoding="" if encoding in _NONE else encoding.decode("ascii", "replace"),
+    )
+
+
+def _with_program(git: Git, name: str) -> str:
+    """Return the name of a filter if the settings name a program for it, else ''."""
+    for key in ("clean", "smudge", "process") if name else ():
+        if git.ask(["config", "--get", f"filter.{name}.{key}"], allowed=(0, 1)).strip():
+            return name
+    return ""
+
+
+def is_as_staged(git: Git, root: Path, path: str) -> bool:
+    """Return whether a file is what git last wrote or staged, by the times and size in the index.
+
+    Raises:
+        YaadError: from git.
+    """
+    told = git.ask(["ls-files", "--debug", "-z", "--", path])
+    name, _, about = told.partition(b"\0")
+    if name != os.fsencode(path):
+        return False
+    known = {key: (int(first), int(rest or 0)) for key, first, rest in _NUMBERS.findall(about)}
+    try:
+        found = (root / path).lstat()
+    except OSError:
+        return False
+    second, nanosecond = known.get(b"mtime", (0, 0))
+    return (
+        second == found.st_mtime_ns // 1_000_000_000
+        and nanosecond in (0, found.st_mtime_ns % 1_000_000_000)
+        and known.get(b"size", (0, 0))[0] == found.st_size % _WORD
+        and known.get(b"ino", (0, 0))[0] in (0, found.st_ino % _WORD)
+    )

@@ -1,12 +1,29 @@
-"""What git prints about whole trees: the files of a commit, and those that differ between two."""
+"""Files that differ between two commits: what git prints of them, and which renames are meant.
+
+Git pairs a removed file with an added one by what they say. Of several that say the same it takes
+any, and of generated ones often the wrong one. Their paths tell it better.
+"""
 
 import re
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import product
 from typing import NamedTuple
 
 _ABOUT = re.compile(rb":(\d{6}) (\d{6}) ([0-9a-f]+) ([0-9a-f]+) ([A-Z])\d*")
-_REGULAR = (b"100644", b"100755", b"100664")
+REGULAR = frozenset((b"100644", b"100755", b"100664"))
+"""Modes of regular files."""
+_PAIRS_MAX = 4_096
+"""Of more pairs of equal files than these git's own are taken."""
+_CLEAR = 0.25
+"""By how much the best place of a file must be more like its path than the next best."""
+_SIMILAR = 0.6
+_COMMON_NAMES = frozenset(
+    ("__init__", "index", "main", "mod", "lib", "readme", "license", "dockerfile", "makefile")
+)
+"""Names that many files have: they do not say which file it is."""
 
 
 class Change(NamedTuple):
@@ -54,8 +71,8 @@ def parsed(output: bytes) -> list[Change]:
             Change(
                 old=None if status == b"A" else texts[0] or None,
                 new=None if status == b"D" else texts[-1] or None,
-                old_blob=old_blob.decode() if old_mode in _REGULAR else "",
-                new_blob=new_blob.decode() if new_mode in _REGULAR else "",
+                old_blob=old_blob.decode() if old_mode in REGULAR else "",
+                new_blob=new_blob.decode() if new_mode in REGULAR else "",
             )
         )
     return found
@@ -79,19 +96,6 @@ def paths_in(output: bytes) -> list[str]:
     except UnicodeDecodeError:
         pass  # one of them is not
     return [path for path in path_texts(output.split(b"\0")) if path]
-
-
-def files_in(output: bytes) -> list[tuple[str, str]]:
-    """Return path and blob of the files of `git ls-tree -r -z`; odd names are left out.
-
-    The blob is '' where there is no regular file.
-    """
-    found = []
-    for row in output.split(b"\0"):
-        about, _, name = row.partition(b"\t")
-        blob = about.split()[2].decode() if about[:6] in _REGULAR else ""
-        found += [(path, blob) for path in path_texts([name]) if path]
-    return found
 
 
 def renamed_pairs(output: bytes) -> dict[str, str]:
@@ -120,3 +124,159 @@ def by_commit(output: bytes) -> list[tuple[str, list[Change]]]:
             fields = []
         commit = field.strip().decode("ascii", "replace") or commit
     return found
+
+
+def rematched(changes: Sequence[Change]) -> list[Change]:
+    """Return the changes between two commits with renames that their paths agree with.
+
+    Where several equal files were renamed and their paths do not say which is which, they are
+    removed and added: it is not known.
+    """
+    if not any(_is_rename(one) for one in changes):
+        return list(changes)
+    return _by_name(_by_path(list(changes)))
+
+
+def _is_rename(change: Change) -> bool:
+    return bool(change.old and change.new and change.old != change.new)
+
+
+def _by_path(changes: list[Change]) -> list[Change]:
+    """Return the changes with equal files paired by their paths."""
+    equal: dict[str, list[Change]] = defaultdict(list)
+    for one in changes:
+        moved = _is_rename(one) and one.old_blob == one.new_blob
+        blob = one.new_blob if moved or one.old is None else one.old_blob
+        if blob and (moved or one.old is None or one.new is None):
+            equal[blob].append(one)
+    left_out: set[Change] = set()
+    put: list[Change] = []
+    for blob, group in equal.items():
+        olds = [one.old for one in group if one.old]
+        news = [one.new for one in group if one.new]
+        renamed = any(map(_is_rename, group))
+        if not renamed or len(olds) * len(news) in (0, 1) or len(olds) * len(news) > _PAIRS_MAX:
+            continue
+        git = {one.old: one.new for one in group if one.old and one.new}
+        left_out.update(group)
+        put += _repaired(blob, olds, news, git)
+    return [one for one in changes if one not in left_out] + put
+
+
+def _repaired(
+    blob: str, olds: Sequence[str], news: Sequence[str], git: Mapping[str, str]
+) -> list[Change]:
+    """Return the changes of equal files, by the pairs that their paths tell.
+
+    `git`: the pairs that git took, which stand where one file was copied to several places.
+    """
+    pairs = _assigned(olds, news) if len(olds) > 1 else {}
+    if len(olds) == 1:
+        pairs = _assigned(olds, news) or dict(git)
+    taken = set(pairs.values())
+    return [
+        *(Change(old, new, blob, blob) for old, new in pairs.items()),
+        *(Change(old, None, blob, "") for old in olds if old not in pairs),
+        *(Change(None, new, "", blob) for new in news if new not in taken),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The best partner of a file, and by how much it is better than the next best."""
+
+    margin: float
+    score: float
+    old: str
+    new: str
+
+
+def _assigned(olds: Sequence[str], news: Sequence[str]) -> dict[str, str]:
+    """Return old paths to new ones, the clearest pair first; what is not clear has none."""
+    likeness = {(old, new): _likeness(old, new) for old, new in product(olds, news)}
+    olds_left, news_left = list(olds), list(news)
+    pairs: dict[str, str] = {}
+    while olds_left and news_left:
+        choices = [
+            *(_choice([(likeness[old, new], old, new) for new in news_left]) for old in olds_left),
+            *(_choice([(likeness[old, new], old, new) for old in olds_left]) for new in news_left),
+        ]
+        best = max(choices, key=lambda one: (one.margin, one.score, one.old, one.new))
+        if best.margin < _CLEAR:
+            break
+        pairs[best.old] = best.new
+        olds_left.remove(best.old)
+        news_left.remove(best.new)
+    return pairs
+
+
+def _choice(rivals: list[tuple[float, str, str]]) -> _Choice:
+    first, *rest = sorted(rivals, reverse=True)
+    margin = first[0] - rest[0][0] if rest else 1.0
+    return _Choice(margin, first[0], first[1], first[2])
+
+
+def _likeness(old: str, new: str) -> float:
+    """Return how much two paths have in common: their parts, then how alike the others are."""
+    mine, theirs = Counter(old.split("/")), Counter(new.split("/"))
+    shared = mine & theirs
+    mine_left, theirs_left = ("/".join((one - shared).elements()) for one in (mine, theirs))
+    ratio = SequenceMatcher(None, mine_left, theirs_left, autojunk=False).ratio()
+    return shared.total() + (ratio if ratio >= _SIMILAR else 0.0)
+
+
+def _by_name(changes: list[Change]) -> list[Change]:
+    """Return the changes with files that changed as they moved paired by their names.
+
+    A file of the old name is where it went, unless that is where another one of that name went.
+    """
+    moved = [one for one in changes if _is_rename(one) and one.old_blob != one.new_blob]
+    odd = {one.old: one for one in moved if _name(one.old) != _name(one.new)}
+    if not odd:
+        return changes
+    free = {one.new: one for one in changes if one.old is None} | {
+        one.new: one for one in odd.values()
+    }
+    named: dict[str, list[str]] = defaultdict(list)
+    for new in filter(None, free):
+        named[_name(new)].append(new)
+    changed = list(changes)
+    for old, one in odd.items():
+        name = _name(old)
+        places = named.get(name, ())
+        place = places[0] if len(places) == 1 else None
+        if place is None or not old or _stem(name) in _COMMON_NAMES or one not in changed:
+            continue
+        if _shared(old, place) < _shared(old, one.new):
+            continue
+        other = free[place]
+        if other not in changed:
+            continue
+        changed.remove(one)
+        changed.remove(other)
+        changed.append(Change(old, place, one.old_blob, other.new_blob))
+        changed += _left_over(one, other)
+    return changed
+
+
+def _left_over(one: Change, other: Change) -> Iterable[Change]:
+    """Yield what is left of two changes when the old file of the first has the second's new one."""
+    if other.old is not None and _name(other.old) == _name(one.new):
+        yield Change(other.old, one.new, other.old_blob, one.new_blob)
+        return
+    yield Change(None, one.new, "", one.new_blob)
+    if other.old is not None:
+        yield Change(other.old, None, other.old_blob, "")
+
+
+def _name(path: str | None) -> str:
+    return (path or "").rpartition("/")[2]
+
+
+def _stem(name: str) -> str:
+    return name.partition(".")[0].lower()
+
+
+def _shared(one: str, other: str | None) -> int:
+    """Return how many folders two paths have in common."""
+    return len(set(one.split("/")[:-1]) & set((other or "").split("/")[:-1]))

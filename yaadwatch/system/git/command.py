@@ -26,14 +26,8 @@ from typing import IO
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system import processes, scratch
 from yaadwatch.system.clock import Clock
-from yaadwatch.system.git.batch_process import Conversation, timed_out
-from yaadwatch.system.git.diff_cache import Compared
-from yaadwatch.system.git.index_cache import LeftOut, Listed
-from yaadwatch.system.git.tree_cache import TreeCache
-from yaadwatch.system.git.words.protocol import Indexes
-from yaadwatch.system.git.words.search_cache import Remembered
-from yaadwatch.system.git.words.texts import NO_TEXT
-from yaadwatch.system.git.words.worktree_words import Standing
+from yaadwatch.system.git.caches import Cache, IndexKey, LeftOut
+from yaadwatch.system.git.words import NO_TEXT, Standing
 
 _SAFE = (
     "--no-pager",
@@ -53,6 +47,16 @@ _ONLY = {"grep": _NO_TEXT, "check-attr": _NO_TEXT}
 """What only some commands are told. A search need not unpack what can hold no text."""
 _PASSED_ON = ("HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "TMPDIR", "SystemRoot")
 AT_ONCE_MAX = 2
+WORDS_KEPT = 100_000
+"""Words and paths kept of searches of commits: some MiB until the daemon rests."""
+COMPARED_BYTES_KEPT = 1024 * 1024
+"""Packed: about a tenth of what git prints."""
+TREE_ENTRIES_KEPT = 8_000
+"""2 MiB."""
+INDEXES_KEPT = 4
+REPOSITORIES_KEPT = 64
+WORK_MIN = 0.25
+"""A command that works uses so much of its time at least; any other waits for somebody."""
 TIMEOUTS_KEPT = 1000
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 MEMORY_BYTES_MAX = 4 * 1024 * 1024 * 1024
@@ -76,6 +80,10 @@ class NoGit(YaadError):
     def __init__(self, effect: str = "") -> None:
         message = f"{NO_GIT}; {effect}." if effect else f"{NO_GIT}."
         super().__init__(Code.UNAVAILABLE, message, INSTALL_GIT)
+
+
+class GitHangs(YaadError):
+    """It took too long and did next to nothing all the while: the next command would, too."""
 
 
 class GitFailed(Exception):
@@ -104,23 +112,18 @@ class GitRunner:
     another one a command that ends after as much processor time as all cores had.
 
     `has_perl`: whether this git searches with the expressions of Perl; whoever learns otherwise
-    says so, for all that it runs later. `timed_out`: the last commands that took too long.
-    `remembered`: what searches of commits have found;
-    `compared`: what differs between commits;
-    `listed`, `attributes`, `left_out`: what is in indexes of git; `standing`: what files of work
-    trees may hold; `trees`: what is in trees of commits. `indexes`: which texts hold a word, where
-    that is kept.
+    says so. `timed_out`: the last commands that took too long. Caches of all jobs: `found` (which
+    files of a commit hold a word), `searched` (which commits were searched last), `compared` (what
+    differs between commits), `trees`; `listed`, `attributes`, `left_out` (what an index holds);
+    `standing` (which words files of work trees may hold).
 
     Args:
         timeout: a command is ended after this.
-        indexes: None: nothing is kept.
         passing: the process ends once it has its answer; no command is begun by way of another
             program that has it die with us, which costs as much as a short command.
     """
 
-    def __init__(
-        self, timeout: timedelta, indexes: Indexes | None = None, *, passing: bool = False
-    ) -> None:
+    def __init__(self, timeout: timedelta, *, passing: bool = False) -> None:
         self._timeout_s = timeout.total_seconds()
         self._passing = passing
         self._clock = Clock()
@@ -130,14 +133,22 @@ class GitRunner:
         self._closed = False
         self.timed_out: deque[TimedOut] = deque(maxlen=TIMEOUTS_KEPT)
         self.has_perl = True
-        self.remembered = Remembered()
-        self.compared = Compared()
-        self.listed: Listed[tuple[str, ...]] = Listed()
-        self.attributes: Listed[tuple[str, ...]] = Listed()
-        self.left_out: Listed[LeftOut] = Listed()
         self.standing = Standing()
-        self.trees = TreeCache()
-        self.indexes = indexes
+        self.found: Cache[tuple[str, str, str], tuple[str, ...]] = Cache(
+            WORDS_KEPT, lambda _, paths: 1 + len(paths)
+        )
+        self.searched: Cache[str, tuple[str, ...]] = Cache(REPOSITORIES_KEPT)
+        self.compared: Cache[tuple[str, ...], bytes] = Cache(
+            COMPARED_BYTES_KEPT,
+            lambda question, packed: len(packed) + sum(map(len, question)),
+            largest=COMPARED_BYTES_KEPT // 4,
+        )
+        self.trees: Cache[tuple[str, str], dict[bytes, tuple[bytes, str]]] = Cache(
+            TREE_ENTRIES_KEPT, lambda _, tree: 1 + len(tree), largest=TREE_ENTRIES_KEPT // 4
+        )
+        self.listed: Cache[IndexKey, tuple[str, ...]] = Cache(INDEXES_KEPT)
+        self.attributes: Cache[IndexKey, tuple[str, ...]] = Cache(INDEXES_KEPT)
+        self.left_out: Cache[IndexKey, LeftOut] = Cache(INDEXES_KEPT)
 
     def now_ns(self) -> int:
         """Return the time as Unix nanoseconds, to be held against those of files."""
@@ -185,8 +196,8 @@ class GitRunner:
                 process.wait(max(until - self._clock.monotonic_s(), 0.01))
             except (subprocess.TimeoutExpired, TimeoutError):
                 worked_s = processes.cpu_s(process.pid)
-                self._note_timeout(command, cwd)
-                raise timed_out(command, self._timeout_s, cwd, worked_s) from None
+                self.timed_out.append(TimedOut(command, cwd, self._clock.now()))
+                raise _timed_out_error(command, self._timeout_s, cwd, worked_s) from None
             except _TooMuch:
                 raise YaadError(
                     Code.TOO_LARGE,
@@ -194,7 +205,9 @@ class GitRunner:
                     "ended.",
                 ) from None
             finally:
-                self._over(process)
+                # Without the lock: a thread that is collecting garbage may hold it.
+                self._running.discard(process)
+                _end(process)
         if self._closed:
             raise _closed_error(command)
         told, complaints = _told(errors)
@@ -202,43 +215,13 @@ class GitRunner:
             raise GitFailed(command, process.returncode, told, complaints)
         return output
 
-    def converse(
-        self, arguments: Sequence[str], *, cwd: Path, work_tree: Path | None = None
-    ) -> Conversation:
-        """Begin a command that answers line by line, as guarded as all others, and return it.
-
-        It may use as much processor time in all as any other. What it complains of is not heard.
-
-        Raises:
-            YaadError: UNAVAILABLE when it cannot be started.
-        """
-        environment = _environment(cwd, isolated=False, work_tree=work_tree)
-        process = self._start(
-            arguments, cwd, environment, subprocess.PIPE, complaints=subprocess.DEVNULL
-        )
-        return Conversation(
-            process,
-            arguments[0],
-            cwd,
-            places=self._places,
-            timeout_s=self._timeout_s,
-            clock=self._clock,
-            end=self._over,
-            late=self._note_timeout,
-        )
-
-    def _note_timeout(self, command: str, cwd: Path) -> None:
-        self.timed_out.append(TimedOut(command, cwd, self._clock.now()))
-
-    def _over(self, process: subprocess.Popen[bytes]) -> None:
-        # Without the lock: what is collected as garbage ends so, maybe in a thread that holds it.
-        self._running.discard(process)
-        _end(process)
-
     def rest(self) -> None:
         """Forget what is quickly found again, and takes megabytes in a large repository."""
-        for kept in (self.standing, self.listed, self.attributes, self.left_out, self.trees):
-            kept.forget()
+        self.standing.forget()
+        self.trees.clear()
+        self.found.clear()
+        for kept in (self.listed, self.attributes, self.left_out):
+            kept.clear()
 
     def close(self) -> None:
         """End the running commands and start no more."""
@@ -253,8 +236,6 @@ class GitRunner:
         cwd: Path,
         environment: dict[str, str],
         stdin: int | IO[bytes],
-        *,
-        complaints: int = subprocess.PIPE,
     ) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._closed:
@@ -266,7 +247,7 @@ class GitRunner:
                     env=environment,
                     stdin=stdin,
                     stdout=subprocess.PIPE,
-                    stderr=complaints,
+                    stderr=subprocess.PIPE,
                     start_new_session=True,
                 )
             except FileNotFoundError as error:
@@ -337,6 +318,17 @@ class GitRunner:
                 if len(output) > OUTPUT_BYTES_MAX:
                     raise _TooMuch
         return bytes(output), bytes(errors)
+
+
+def _timed_out_error(command: str, timeout_s: float, cwd: Path, worked_s: float) -> YaadError:
+    """Return what is said of a command that took too long, after so much processor time."""
+    kind = GitHangs if worked_s < timeout_s * WORK_MIN else YaadError
+    return kind(
+        Code.TIMEOUT,
+        f"git {command} took longer than {timeout_s:g} s in {cwd} and was ended;"
+        " what needed its answer was not done.",
+        hint="If the repository is that slow by nature, raise git.timeout_ms.",
+    )
 
 
 class _TooMuch(Exception):

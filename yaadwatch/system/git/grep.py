@@ -7,7 +7,7 @@ from itertools import product
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.git.changes import path_texts
 from yaadwatch.system.git.question import Git
-from yaadwatch.system.git.words.texts import may_be_searched
+from yaadwatch.system.git.words import may_be_searched
 
 _GREP = (
     *("grep", "-I", "-o", "-z", "--full-name", "--no-color", "--no-line-number"),
@@ -74,11 +74,13 @@ def _scan(
     output = _told(git, [*scan, *([at] if at else []), "--"], words, strict=strict)
     only = words[0] if "-l" in scan else None
     hits = (_PATH if only else _PATH_AND_WORD).findall(output)
+    paths: dict[bytes, str] = {}  # one text of a path, however many words are in the file
     for name, said in dict.fromkeys((hit, b"") if only else hit for hit in hits):
         word = only or said.decode("utf-8", "replace")
-        for path in path_texts([name]):
-            if path and word in found:
-                found[word].add(path.removeprefix(f"{at}:") if at else path)
+        if name not in paths:
+            paths[name] = path_texts([name])[0].removeprefix(f"{at}:" if at else "")
+        if paths[name] and word in found:
+            found[word].add(paths[name])
     # Where one word stands inside another, git tells only of the longer one.
     for short, long in product(words, words):
         inside = short != long and short in long

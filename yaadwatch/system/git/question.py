@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.git.batch_process import Conversation, GitHangs
-from yaadwatch.system.git.command import GitFailed, GitRunner
+from yaadwatch.system.git.command import GitFailed, GitHangs, GitRunner
 from yaadwatch.system.git.layout import Layout
 
 _NOT_OURS = re.compile(r"dubious ownership|unsafe repository")
@@ -74,7 +73,7 @@ class Git:
                 index=index,
             )
         except GitHangs as error:
-            self.learn(error)
+            self._hangs = error
             raise
         except GitFailed as failure:
             if strict and failure.errors and all(map(_NO_TEXT.search, failure.errors)):
@@ -91,11 +90,6 @@ class Git:
                 Code.UNAVAILABLE, f"git could not answer for {self._cwd}: {failure}."
             ) from failure
 
-    def learn(self, error: YaadError) -> None:
-        """Take note of what a conversation ended with."""
-        if isinstance(error, GitHangs):
-            self._hangs = error
-
     def refuse_if_it_hangs(self) -> None:
         """Ask nothing more of a git that hung in this job.
 
@@ -104,15 +98,6 @@ class Git:
         """
         if self._hangs is not None:
             raise self._hangs
-
-    def converse(self, arguments: list[str]) -> Conversation:
-        """Begin a command that answers line by line; whoever has it ends it, and tells `learn`.
-
-        Raises:
-            YaadError: UNAVAILABLE when it cannot be started; TIMEOUT when it hung before.
-        """
-        self.refuse_if_it_hangs()
-        return self._runner.converse(arguments, cwd=self._cwd, work_tree=self._layout.root)
 
     def compare(self, arguments: list[str], *, given: bytes | None = None) -> bytes:
         """Return what `git diff-tree ARGUMENTS` prints of trees.

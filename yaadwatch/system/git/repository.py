@@ -1,42 +1,41 @@
-"""Ask a repository: which commit, which blobs, what was renamed, who removed it, where is a word.
+"""One work tree and its repository: HEAD, the index, branches, and where words are.
 
-What a commit holds, `snapshots` says; the git command answers what walks history or detects
-renames. Nothing here lets git read a work-tree file through a filter of the repository: no
-`status`, no `diff` against the work tree.
+Nothing here lets git read a work-tree file through a filter of the repository: no `status`, no
+`diff` against the work tree.
 """
 
 import hashlib
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import shutil
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
 from itertools import pairwise
 from pathlib import Path
+from typing import Final, TypeVar
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import HISTORY_COMMITS_MAX
-from yaadwatch.system.git import (
-    attributes,
-    blame,
-    conversions,
-    grep,
-    index_cache,
-    word_index,
-)
+from yaadwatch.system import scratch
+from yaadwatch.system.git import attributes, grep, hunks
 from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git import layout as layouts
-from yaadwatch.system.git import staged as staging
-from yaadwatch.system.git.attributes import Said
-from yaadwatch.system.git.blame import Wrote
+from yaadwatch.system.git import words as words_
+from yaadwatch.system.git.attributes import Conversions, Said
+from yaadwatch.system.git.caches import Cache, IndexKey, LeftOut, index_key
 from yaadwatch.system.git.changes import path_texts
 from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.commit_tree import Named
-from yaadwatch.system.git.commits.past import RENAMES, Past
-from yaadwatch.system.git.commits.snapshots import ID, NO_FILE, valid
-from yaadwatch.system.git.conversions import Conversions
-from yaadwatch.system.git.index_cache import LeftOut, Listed, T
+from yaadwatch.system.git.history import NO_FILE, RENAMES, CommitHistory, valid
+from yaadwatch.system.git.hunks import Wrote
 from yaadwatch.system.git.layout import Head, Layout
-from yaadwatch.system.git.words import worktree_words
+from yaadwatch.system.git.objects import ID
 
+T = TypeVar("T", bound=Sized)
+PATHS_KEPT: Final = 50_000
+"""A longer listing of an index is not kept: 5 MiB with paths of ordinary length."""
+NEAR_MAX: Final = 4
+"""Searched commits that are remembered as such, the last ones."""
+INDEX_BYTES_MAX: Final = 256 * 1024 * 1024
 _INDEX_ENTRY = re.compile(
     r"\d+ (?P<blob>[0-9a-f]+) 0\t[^\n]*\n"
     r"(?:  [^\n]*\n)*?  mtime: (?P<s>\d+):(?P<ns>\d+)\n(?:  [^\n]*\n)*?  size: (?P<size>\d+)"
@@ -51,7 +50,7 @@ def blob_id(data: bytes, object_format: str = "sha1") -> str:
     return digest.hexdigest()
 
 
-class Repository(Past):
+class Repository(CommitHistory):
     """One work tree (or bare repository) and its history. Open one for each job, not for ever.
 
     Every method may raise YaadError: TIMEOUT, REFUSED when the repository belongs to another user,
@@ -63,7 +62,6 @@ class Repository(Past):
         self._cwd = layout.root or layout.git_dir
         self._says: dict[str, Said] = {}
         self._is_text: dict[str, bool] = {}
-        self._covers: dict[str, bool] = {}
         self._refusal: tuple[YaadError, ...] | None = None
 
     def head(self) -> Head:
@@ -124,26 +122,24 @@ class Repository(Past):
             return []
         if folder:
             key = self._index()
-            known = self._runner.listed.known(key) if key is not None else None
-            return (
-                self._listed("--", folder) if known is None else index_cache.inside(known, folder)
-            )
+            known = self._runner.listed.get(key) if key is not None else None
+            return self._listed("--", folder) if known is None else inside(known, folder)
         return list(self._tracked())
 
-    def _tracked(self, index: index_cache.Key | None = None) -> tuple[str, ...]:
+    def _tracked(self, index: IndexKey | None = None) -> tuple[str, ...]:
         return self._of_index(self._runner.listed, lambda: tuple(self._listed()), index)
 
     def tracked_attributes(self) -> tuple[str, ...]:
         """Return the paths in the index that are files of attributes."""
         return self._tracked_attributes()
 
-    def _tracked_attributes(self, index: index_cache.Key | None = None) -> tuple[str, ...]:
+    def _tracked_attributes(self, index: IndexKey | None = None) -> tuple[str, ...]:
         return self._of_index(
             self._runner.attributes, lambda: attributes.among(self._tracked()), index
         )
 
     def _of_index(
-        self, kept: Listed[T], ask: Callable[[], T], index: index_cache.Key | None = None
+        self, kept: Cache[IndexKey, T], ask: Callable[[], T], index: IndexKey | None = None
     ) -> T:
         """Return what git says of the index, asked once for each that it is.
 
@@ -153,50 +149,22 @@ class Repository(Past):
             index: what it is known by, where that was asked just now.
         """
         before = index or self._index()
-        known = kept.known(before) if before is not None else None
+        known = kept.get(before) if before is not None else None
         if known is not None:
             return known
         found = ask()
         # One that was written meanwhile may have been asked before or after that.
-        if before is not None and self._index() == before:
-            kept.keep(before, found)
+        if before is not None and len(found) <= PATHS_KEPT and self._index() == before:
+            kept.put(before, found)
         return found
 
-    def _index(self) -> index_cache.Key | None:
+    def _index(self) -> IndexKey | None:
         """Return what the index is known by."""
-        return index_cache.key_of(self.layout.root or self._cwd, f"{self.layout.git_dir}/index")
+        return index_key(self.layout.root or self._cwd, f"{self.layout.git_dir}/index")
 
     def _listed(self, *within: str) -> list[str]:
         found = changing.paths_in(self._git.ask(["ls-files", "-z", *within]))
         return list(dict.fromkeys(found))
-
-    def named_at(self, commit: str) -> Named | None:
-        """Return the files of a commit by their names; None when no index has them."""
-        indexes = self._runner.indexes
-        if indexes is None or not self.is_indexed(commit):
-            return None
-        try:
-            names = indexes.names(self.layout.common_dir, commit)
-        except YaadError as error:
-            if error.code is not Code.UNAVAILABLE:
-                raise
-            return None
-        return Named(names, self, commit) if names is not None else None
-
-    def is_indexed(self, commit: str) -> bool:
-        """Return whether an index has all files and texts of a commit; made if that is cheap."""
-        indexes = self._runner.indexes
-        if indexes is None or not ID.fullmatch(commit) or self._open(commit) is None:
-            return False
-        if commit not in self._covers:
-            try:
-                with indexes.use(self.layout.common_dir) as kept:
-                    self._covers[commit] = word_index.cover(kept, self, commit)
-            except YaadError as error:
-                if error.code is not Code.UNAVAILABLE:
-                    raise
-                self._covers[commit] = False  # no index can be kept, or git lacks something
-        return self._covers[commit]
 
     def commit_named(self, name: str) -> str | None:
         """Return the id of the commit that a name (`HEAD~1`, a branch) stands for, or None."""
@@ -219,8 +187,8 @@ class Repository(Past):
         return found[-1] if found else ""
 
     def wrote(self, commit: str, path: str) -> list[Wrote]:
-        """Return for each line of a file in a commit which commit wrote it; see `blame.lines`."""
-        return blame.lines(self._git, valid(commit)[0], path)
+        """Return for each line of a file in a commit which commit wrote it."""
+        return hunks.lines_written(self._git, valid(commit)[0], path)
 
     def snapshot(self, index: Path | None = None) -> str:
         """Return a new commit on HEAD that holds what is staged; no branch leads to it.
@@ -234,7 +202,37 @@ class Repository(Past):
             YaadError: REFUSED when it holds conflicts, TOO_LARGE when it is.
         """
         staged = index or self.layout.git_dir / "index"
-        return staging.snapshot(self._git, staged, self.head().commit)
+        return self._staged_commit(staged, self.head().commit)
+
+    def _staged_commit(self, staged: Path, parent: str) -> str:
+        def fill(place: Path) -> None:
+            # Git writes the index anew when it makes a tree of it, and would ask the filters of
+            # the repository about files that it finds: it gets a copy, and finds none.
+            if staged.is_file():
+                shutil.copyfile(staged, place / "index")
+
+        if staged.is_file() and staged.stat().st_size > INDEX_BYTES_MAX:
+            raise YaadError(
+                Code.TOO_LARGE,
+                f"{staged} is larger than {INDEX_BYTES_MAX >> 20} MiB; what is staged was "
+                "not looked at.",
+            )
+        with scratch.folder(fill) as place:
+            index = place / "index"
+            unmerged = self._git.ask(["ls-files", "-z", "-u"], index=index, inside=True)
+            if unmerged:
+                path = os.fsdecode(unmerged.split(b"\0")[0].partition(b"\t")[2])
+                raise YaadError(
+                    Code.REFUSED,
+                    f"{path} has a conflict that is not settled, so what is staged is no commit "
+                    "yet; it was not looked at.",
+                    hint="Settle it, then stage the file: git add FILE",
+                )
+            tree = self._git.ask(["write-tree"], index=index, inside=True).decode().strip()
+            who = ["-c", "user.name=yaadwatch", "-c", "user.email=yaadwatch@localhost"]
+            parents = ["-p", parent] if parent else []
+            made = self._git.ask([*who, "commit-tree", tree, *parents, "-m", "what is staged"])
+            return made.decode().strip()
 
     def untracked(self) -> list[str]:
         """Return the files that git neither tracks nor ignores; none of repositories inside."""
@@ -390,12 +388,12 @@ class Repository(Past):
 
     def conversions(self, path: str) -> Conversions:
         """Return how git converts a file between a commit and the work tree."""
-        return conversions.of_file(self._git, path)
+        return attributes.conversions_of(self._git, path)
 
     def is_as_staged(self, path: str) -> bool:
         """Return whether a file is what git last wrote or staged, without looking into it."""
         root = self.layout.root
-        return root is not None and conversions.is_as_staged(self._git, root, path)
+        return root is not None and attributes.is_as_staged(self._git, root, path)
 
     def is_left_out(self, path: str) -> bool:
         """Return whether git itself has a file that is missing in the work tree not checked out.
@@ -451,7 +449,6 @@ class Repository(Past):
         if at is None:
             return self._here(words, untracked=untracked, new=new)
         known = self.remembered(words, at=at) if self._may_remember else {}
-        known |= self._indexed([word for word in words if word not in known], at, whole=whole)
         wanted = [word for word in words if word not in known]
         return known | self._search(wanted, at, whole=whole)
 
@@ -459,8 +456,8 @@ class Repository(Past):
         self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
     ) -> dict[str, list[str]]:
         """Return what `files_with` does for the work tree; what can be had without git, so."""
-        plain = [word for word in words if worktree_words.may_be_asked(word)]
-        odd = [word for word in words if not worktree_words.may_be_asked(word)]
+        plain = [word for word in words if words_.may_be_asked(word)]
+        odd = [word for word in words if not words_.may_be_asked(word)]
         found: dict[str, list[str]] = {}
         while plain:
             known = self._standing(plain, untracked=untracked, new=new)
@@ -484,7 +481,7 @@ class Repository(Past):
         paths = self._tracked(index)
         kept = self._runner.standing
         scans = -(-len(words) // grep.WORDS_PER_SCAN)
-        if len(paths) > worktree_words.PATHS_MAX or not kept.is_worth_it(root, scans):
+        if len(paths) > words_.PATHS_MAX or not kept.is_worth_it(root, scans):
             return None
         left_out = self._of_index(self._runner.left_out, self._left_out, index)
         if left_out.assumed or any(os.path.lexists(root / path) for path in left_out.sparse):
@@ -501,31 +498,6 @@ class Repository(Past):
             return None
         return self._texts_of(found) if said is Said.LESS else found
 
-    def _indexed(self, words: Sequence[str], at: str, *, whole: bool) -> dict[str, list[str]]:
-        """Return what `files_with` does for those words that an index can answer for."""
-        indexes = self._runner.indexes
-        if indexes is None or not words or self._open(at) is None:
-            return {}
-        try:
-            if not self.is_indexed(at):
-                if self._said(at) is not Said.MORE:
-                    with indexes.use(self.layout.common_dir) as kept:
-                        kept.searched()
-                    del self._covers[at]  # it may be worth it now
-                return {}
-            if self._said(at) is Said.MORE:
-                return {}  # the index goes by the bytes of a file
-            with indexes.use(self.layout.common_dir) as kept:
-                found = word_index.files_with(kept, self, words, at=at, whole=whole)
-            said = max(self._said(at), attributes.said_above(self.layout, _paths_in(found)))
-            if said is Said.MORE:
-                return {}
-            return self._texts_of(found) if said is Said.LESS else found
-        except YaadError as error:
-            if error.code is not Code.UNAVAILABLE:
-                raise
-            return {}  # no index can be kept, or git lacks something: a search says more
-
     def _search(self, words: Sequence[str], at: str, *, whole: bool) -> dict[str, list[str]]:
         if not self._may_remember:
             return grep.files_with(self._git, words, at=at, untracked=False, whole=whole)
@@ -537,10 +509,6 @@ class Repository(Past):
             return grep.files_with(self._git, words, at=at, untracked=False, whole=False)
         self.remember(found, at=at)
         return found
-
-    def knows_words(self, commit: str) -> bool:
-        """Return whether an index answers `files_with` for a commit without a search."""
-        return self.is_indexed(commit) and self._said(commit) is not Said.MORE
 
     def texts_only(
         self, found: Mapping[str, Sequence[str]], *, at: str
@@ -557,7 +525,7 @@ class Repository(Past):
     def _said(self, commit: str) -> Said:
         """Return what attributes say of which files of a commit are texts."""
         if commit not in self._says:
-            self._says[commit] = attributes.said(self, commit, self.named_at(commit))
+            self._says[commit] = attributes.said(self, commit)
         return self._says[commit]
 
     def _texts_of(self, found: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -572,17 +540,29 @@ class Repository(Past):
 
     def remembered(self, words: Sequence[str], *, at: str) -> dict[str, list[str]]:
         """Return what `files_with` said of a commit in this or another job; some words only."""
-        return self._runner.remembered.known(self.layout.common_dir, at, words)
+        known = {
+            word: self._runner.found.get((str(self.layout.common_dir), at, word)) for word in words
+        }
+        return {word: list(paths) for word, paths in known.items() if paths is not None}
 
     def remember(self, found: Mapping[str, Sequence[str]], *, at: str) -> None:
         """Keep for other jobs what `files_with` would say of a commit."""
-        if self._may_remember:
-            self._runner.remembered.keep(self.layout.common_dir, at, found)
+        if not self._may_remember:
+            return
+        folder = str(self.layout.common_dir)
+        for word, paths in found.items():
+            self._runner.found.put((folder, at, word), tuple(paths))
+        before = self._runner.searched.get(folder) or ()
+        self._runner.searched.put(folder, tuple(dict.fromkeys((at, *before)))[:NEAR_MAX])
 
     def searched(self, words: Sequence[str]) -> list[str]:
-        """Return commits for which all of the words are remembered."""
-        near = self._runner.remembered.near(self.layout.common_dir, words)
-        return [commit for commit in near if self.has_commit(commit)]
+        """Return commits for which all of the words are remembered, the last searched first."""
+        near = self._runner.searched.get(str(self.layout.common_dir)) or ()
+        return [
+            commit
+            for commit in near
+            if len(self.remembered(words, at=commit)) == len(set(words)) and self.has_commit(commit)
+        ]
 
 
 def _paths_in(found: Mapping[str, Iterable[str]]) -> dict[str, None]:
@@ -596,3 +576,13 @@ def _is_same(one: Path, other: Path) -> bool:
         return one.samefile(other)
     except OSError:
         return False
+
+
+def inside(paths: Sequence[str], folder: str) -> list[str]:
+    """Return those of the sorted paths of an index that are `folder`, or in it."""
+    found = list(paths[slice(*_range(paths, folder, folder + "\0"))])
+    return found + list(paths[slice(*_range(paths, folder + "/", folder + "0"))])
+
+
+def _range(paths: Sequence[str], start: str, end: str) -> tuple[int, int]:
+    return bisect_left(paths, start), bisect_left(paths, end)

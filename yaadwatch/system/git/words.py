@@ -1,4 +1,4 @@
-"""In which files of a work tree does a word stand, without a process of git's for each question?
+"""Which files are texts, which words a text holds, and which files of a work tree hold a word.
 
 Of a tree that is asked about often, a few bits tell for each file which words it may hold. Each
 question looks at the signatures of all tracked files, so that what is true is computed from how
@@ -6,20 +6,29 @@ they are now; files that changed are read again, and files that may hold a word 
 The answers are those of a search of git's.
 """
 
+import functools
 import os
 import re
 import stat
+import string
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
 from yaadwatch.system import files
-from yaadwatch.system.git.words.texts import may_be_searched, may_be_text, words_in
 
+NO_TEXT = Path(__file__).with_name("no_text.attributes")
+"""Names the formats in which no word is looked for, as git's attributes do."""
+_UNSEARCHABLE = re.compile("[\0\n\ud800-\udfff]")
+_OF_WORDS = frozenset(bytes([one]) for one in f"{string.ascii_letters}{string.digits}_".encode())
+_PARTS_MAX = 32
+"""Places inside of other words that are looked at one by one."""
+_HEAD_BYTES = 8000
+"""Where git looks for a zero, to tell a text from other bytes."""
 SEARCHES_MIN: Final = 4
 """Searches of a tree after which it is worth while to read it: that costs some ten of them."""
 PATHS_MAX: Final = 20_000
@@ -52,6 +61,51 @@ _SIGNS: Final = attrgetter("st_mtime_ns", "st_size", "st_ctime_ns", "st_ino", "s
 _Looks = tuple[int, ...] | None
 """How a file looks: times of writing and change, with its size between them, and more; None when
 there is none."""
+
+
+def may_be_searched(word: str) -> bool:
+    """Return whether a line of a text can hold a word; nothing does that is empty, or no text."""
+    return bool(word) and not _UNSEARCHABLE.search(word)
+
+
+def may_be_text(path: str) -> bool:
+    """Return whether a search reads a file: not one whose name says that it is none."""
+    return not path.endswith(_no_text())
+
+
+@functools.cache
+def _no_text() -> tuple[str, ...]:
+    lines = NO_TEXT.read_text("utf-8").splitlines()
+    return tuple(line.split()[0].removeprefix("*") for line in lines if line.startswith("*"))
+
+
+def words_in(words: Iterable[str], data: bytes) -> Iterator[str]:
+    """Yield those of `words` that a file's bytes hold, as `files_with` would say of that file."""
+    if b"\0" in data[:_HEAD_BYTES]:
+        return
+    for word in words:
+        if may_be_searched(word) and _holds(data, word.encode()):
+            yield word
+
+
+def _holds(data: bytes, word: bytes) -> bool:
+    """Return whether a text holds a word as a whole: no letter, digit or `_` is beside it.
+
+    To compile a pattern for each word takes longer than most searches. One that often stands inside
+    of others is searched for by a pattern nevertheless.
+    """
+    at = data.find(word)
+    for _ in range(_PARTS_MAX):
+        if at < 0:
+            return False
+        beside = (data[max(at - 1, 0) : at], data[at + len(word) : at + len(word) + 1])
+        if not any(one in _OF_WORDS for one in beside):
+            return True
+        at = data.find(word, at + 1)
+    only = re.escape(word)
+    # A pattern that begins with plain bytes is found many times as fast.
+    whole = re.compile(only + rb"(?<!\w" + only + rb")(?!\w)")
+    return at >= 0 and whole.search(data, at) is not None
 
 
 @dataclass(slots=True)

@@ -1,32 +1,35 @@
-"""What happened between two commits: what differs, what was renamed, which commits did it.
+"""What commits hold, what differs between two of them, and which commits made the difference.
 
-The git command answers: it walks history, and detects renames.
+Objects are read by `objects`; the git command walks history and finds renames.
 """
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain, islice
 
-from yaadwatch.model.anchors import Hunk
+from yaadwatch.model.anchors import Commit, Hunk
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, HISTORY_COMMITS_MAX
+from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, FILE_BYTES_MAX, HISTORY_COMMITS_MAX
 from yaadwatch.system.git import changes as changing
 from yaadwatch.system.git import layout as layouts
-from yaadwatch.system.git.changes import Change, Departure
+from yaadwatch.system.git.changes import Change, Departure, rematched
 from yaadwatch.system.git.command import GitFailed, GitRunner
-from yaadwatch.system.git.commits.diff import hunks_between
-from yaadwatch.system.git.commits.rename_pairs import rematched
-from yaadwatch.system.git.commits.snapshots import Snapshots, valid
+from yaadwatch.system.git.hunks import hunks_between
 from yaadwatch.system.git.layout import Layout
-from yaadwatch.system.git.words.search_cache import is_whole
+from yaadwatch.system.git.objects import BLOB, COMMIT, ID, Objects
+from yaadwatch.system.git.question import Git
 
 RENAMES = ("-z", "-M", "--diff-filter=R", "--name-status")
+NO_FILE = re.compile(r"\0|(?:\A|/)\.{0,2}(?:/|\Z)")
+"""What cannot be the path of a file in a tree."""
 TOUCHED_COMMITS_MAX = 200
-"""Commits whose files are told one by one; those of a longer stretch are soon sought anew."""
+"""Commits whose files are listed one by one; a longer stretch is searched anew."""
 
 
-class Past(Snapshots):
+class CommitHistory:
     """The commits of a repository and what lies between two of them.
 
     Every method may raise YaadError: TIMEOUT, REFUSED when the repository belongs to another user,
@@ -34,9 +37,94 @@ class Past(Snapshots):
     """
 
     def __init__(self, layout: Layout, runner: GitRunner) -> None:
-        super().__init__(layout, runner)
+        self.layout = layout
         self._runner = runner
+        self._git = Git(layout, runner)
+        self._objects = Objects(layout, self._git, runner.trees)
         self._renames: dict[tuple[str, str], dict[str, str]] = {}
+        self._begun: tuple[tuple[str, str], list[Change], Iterator[Change]] | None = None
+
+    @property
+    def git(self) -> Git:
+        """Return what this job asks git by, for questions of other sorts."""
+        return self._git
+
+    def blob_at(self, commit: str, path: str) -> str | None:
+        """Return the id of the file `path` in `commit`; None when either is not there."""
+        if not ID.fullmatch(commit) or NO_FILE.search(path):
+            return None
+        return self._objects.blob_at(commit, path)
+
+    def has_commit(self, commit: str) -> bool:
+        """Return whether the commit is (still) there: false in a shallow or rewritten history."""
+        if not ID.fullmatch(commit):
+            return False
+        return self._objects.kind(commit) == COMMIT
+
+    def read_blob(self, blob: str, bytes_max: int = FILE_BYTES_MAX) -> bytes | None:
+        """Return a blob's bytes; None when it is not in this repository, or larger than that."""
+        if not ID.fullmatch(blob):
+            return None
+        return self._objects.blob(blob, bytes_max)
+
+    def has_blob(self, blob: str) -> bool:
+        """Return whether a blob is there: false where a partial clone left it out."""
+        if not ID.fullmatch(blob):
+            return False
+        return self._objects.kind(blob) == BLOB
+
+    def commit(self, commit: str) -> Commit | None:
+        """Return a commit's author date and subject, or None when it is not there."""
+        if not ID.fullmatch(commit):
+            return None
+        return self._objects.commit(commit)
+
+    def has_folder(self, commit: str, path: str) -> bool:
+        """Return whether `commit` has a folder at `path`; false when either is not there."""
+        if not ID.fullmatch(commit) or NO_FILE.search(path):
+            return False
+        return self._objects.has_folder(commit, path)
+
+    def is_submodule(self, commit: str, path: str) -> bool:
+        """Return whether `commit` has a submodule at `path`; false when either is not there."""
+        if not ID.fullmatch(commit) or NO_FILE.search(path):
+            return False
+        return self._objects.is_submodule(commit, path)
+
+    def paths_at(self, commit: str) -> list[str]:
+        """Return the paths in a commit."""
+        listed = self._git.ask(
+            ["ls-tree", "-r", "-z", "--name-only", "--full-tree", *valid(commit)]
+        )
+        return changing.paths_in(listed)
+
+    def differing(self, old: str, new: str) -> list[Change]:
+        """Return the files that differ between two commits, renamed ones as gone and as new.
+
+        What it costs depends on what differs, not on what is the same.
+        """
+        found = self._found(old, new)
+        if found is not None:
+            return sorted(found, key=_path)
+        options = ["-r", "-z", "--raw", "--no-abbrev", "--no-renames", *valid(old, new)]
+        return changing.parsed(self._git.compare(options))
+
+    def differing_little(self, old: str, new: str, most: int) -> list[Change] | None:
+        """Return what `differing` does; None when more files than `most` differ."""
+        found = self._found(old, new)
+        few = self.differing(old, new) if found is None else list(islice(found, most + 1))
+        if len(few) <= most:
+            return sorted(few, key=_path)
+        if found is not None:  # all of them may be asked for next: what was read is not read again
+            self._begun = (old, new), few, found
+        return None
+
+    def _found(self, old: str, new: str) -> Iterator[Change] | None:
+        """Return the files that differ, as they are read in this process; None: git has to look."""
+        begun, self._begun = self._begun, None
+        if begun is not None and begun[0] == (old, new):
+            return chain(begun[1], begun[2])
+        return self._objects.differing(old, new)
 
     def file_changes(self, old: str, new: str) -> list[Change]:
         """Return the files that differ between two commits, renames found by git.
@@ -196,15 +284,16 @@ class Past(Snapshots):
             commits: those that may be gone since.
             given: what it reads.
         """
-        kept, folder = self._runner.compared, self.layout.common_dir
-        question = (*options, hashlib.sha256(given or b"").hexdigest())
-        known = kept.known(folder, question) if self._may_remember else None
+        kept = self._runner.compared
+        digest = hashlib.sha256(given or b"").hexdigest()
+        question = (str(self.layout.common_dir), *options, digest)
+        known = kept.get(question) if self._may_remember else None
         if known is not None and all(map(self.has_commit, commits)):
-            return known
+            return zlib.decompress(known)
         try:
             answer = self._git.compare(["-M", *options], given=given)
             if self._may_remember:
-                kept.keep(folder, question, answer)
+                kept.put(question, zlib.compress(answer, 1))
             return answer
         except YaadError as error:
             if error.code is not Code.UNAVAILABLE:
@@ -217,4 +306,21 @@ class Past(Snapshots):
 
     @cached_property
     def _may_remember(self) -> bool:
-        return is_whole(self.layout.common_dir)
+        """Return whether answers stay true: a partial clone may have later what it lacks now."""
+        return not any((self.layout.common_dir / "objects" / "pack").glob("*.promisor"))
+
+
+def _path(change: Change) -> str:
+    return change.old or change.new or ""
+
+
+def valid(*ids: str) -> tuple[str, ...]:
+    """Return the ids.
+
+    Raises:
+        YaadError: UNAVAILABLE when one of them is none.
+    """
+    for commit in ids:
+        if not ID.fullmatch(commit):
+            raise YaadError(Code.UNAVAILABLE, f"{commit!r} is no commit, so git was not asked.")
+    return ids

@@ -1,7 +1,6 @@
 """What differs between commits is asked once, kept in a bound, and given up with the commits."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -9,9 +8,8 @@ from hypothesis import strategies as st
 from repositories import Repo
 
 from yaadwatch.model.errors import YaadError
-from yaadwatch.system.git.diff_cache import Compared
-from yaadwatch.system.git.index_cache import inside
-from yaadwatch.system.git.repository import Repository
+from yaadwatch.system.git.caches import Cache
+from yaadwatch.system.git.repository import Repository, inside
 
 TEXT = "".join(f"line {number}\n" for number in range(30))
 
@@ -20,14 +18,27 @@ answers = st.lists(st.tuples(st.sampled_from("abcdef"), st.binary(max_size=60)),
 
 @given(answers)
 @example([("a", b""), ("a", bytes(range(60)))])
-def test_what_is_kept_is_what_was_said_last_and_never_more_than_there_is_room_for(told):
-    kept, last = Compared(bytes_max=200), {}
-    for question, answer in told:
-        kept.keep(Path("/repo"), (question,), answer)
-        last[question] = answer
-        known = {one: kept.known(Path("/repo"), (one,)) for one in last}
-        assert all(said in (None, last[one]) for one, said in known.items())
-        assert sum(len(said) > 40 for said in known.values() if said is not None) <= 5
+def test_a_cache_holds_what_was_put_last_and_never_more_than_there_is_room_for(puts):
+    cache, last = Cache(200, lambda key, value: len(value), largest=50), {}
+    for key, value in puts:
+        cache.put(key, value)
+        last[key] = value
+        kept = {one: cache.get(one) for one in last}
+        assert all(found in (None, last[one]) for one, found in kept.items())
+        assert sum(len(found) for found in kept.values() if found is not None) <= 200
+        assert (kept[key] is None) is (len(value) > 50)
+
+
+def test_the_entry_that_was_not_used_for_longest_is_dropped_first():
+    cache = Cache(3)
+    for key in "abc":
+        cache.put(key, key)
+    cache.get("a")
+    cache.put("d", "d")
+
+    assert [cache.get(key) for key in "abcd"] == ["a", None, "c", "d"]
+    cache.clear()
+    assert cache.get("a") is None
 
 
 @given(
@@ -38,17 +49,6 @@ def test_the_files_of_a_folder_are_those_that_begin_with_it(paths, folder):
     listed = sorted(paths)
     wanted = [path for path in listed if path == folder or path.startswith(f"{folder}/")]
     assert inside(listed, folder) == wanted
-
-
-def test_one_that_was_used_lately_stays():
-    kept = Compared(bytes_max=120)
-    noise = [bytes(range(at, at + 15)) for at in range(0, 150, 15)]
-    kept.keep(Path("/repo"), ("first",), noise[0])
-    for at, said in enumerate(noise[1:]):
-        assert kept.known(Path("/repo"), ("first",)) == noise[0]
-        kept.keep(Path("/repo"), (f"{at}",), said)
-    assert kept.known(Path("/repo"), ("0",)) is None
-    assert kept.known(Path("/elsewhere"), ("first",)) is None
 
 
 def renamed(new_repo):
