@@ -1,11 +1,18 @@
-"""Writes docs/reference.md from the declarations of the commands: `python -m tests.reference`."""
+"""Writes docs/reference.md, and the operations of docs/contracts.md, from the declarations of
+commands and requests: `python -m tests.reference`.
+"""
 
 import argparse
+import json
+import re
 from pathlib import Path
 
+from yaadwatch.api.operations import OPERATIONS
 from yaadwatch.cli.parsing import GROUPS, whole_parser
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
+CONTRACTS = PAGE.with_name("contracts.md")
+TABLE = re.compile(r"\| operation \| fields .*?\n\n", re.DOTALL)
 HEAD = """\
 # Command reference
 
@@ -43,6 +50,24 @@ def rendered():
         parts.append(f"\n## {group[0].upper()}{group[1:]}\n")
         parts += [_section(name, parsers[name]) for name in names]
     return "".join(parts)
+
+
+def operations():
+    """Return the table of operations: what each is asked with, and what it answers."""
+    rows = [
+        f"| `{row.name}` | {', '.join(map(_field, row.request.FIELDS.values()))} | {row.kind} |"
+        f" {row.request.ANSWER} |\n"
+        for row in OPERATIONS
+    ]
+    return "".join(
+        ["| operation | fields (default) | kind | answer |\n|---|---|---|---|\n", *rows, "\n"]
+    )
+
+
+def _field(one):
+    if one.is_needed:
+        return one.name
+    return f"{one.name}?" if one.default is None else f"{one.name} {json.dumps(one.default)}"
 
 
 def _section(name, parser):
@@ -88,3 +113,5 @@ def _cell(text):
 
 if __name__ == "__main__":
     PAGE.write_text(rendered(), encoding="utf-8")
+    contracts = CONTRACTS.read_text(encoding="utf-8")
+    CONTRACTS.write_text(TABLE.sub(lambda _: operations(), contracts, count=1), encoding="utf-8")

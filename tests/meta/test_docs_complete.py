@@ -24,6 +24,13 @@ def test_every_operation_is_in_the_contract(operation):
     assert f"`{operation.name}`" in CONTRACTS
 
 
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda row: row.name)
+def test_the_answer_of_every_operation_is_in_the_contract(operation):
+    assert re.findall(r"`[^`]+`$|[A-Z]\w+", operation.request.ANSWER)
+    for name in re.findall(r"[A-Z]\w+", operation.request.ANSWER):
+        assert re.search(rf"\b{name}\b", CONTRACTS.partition("## JSON")[2]), name
+
+
 @pytest.mark.parametrize("event", EVENTS)
 def test_every_event_is_in_the_contract(event):
     assert event in CONTRACTS

@@ -41,6 +41,7 @@ def lines():
 def test_the_reference_is_what_the_declarations_say():
     """Else: python -m tests.reference."""
     assert reference.PAGE.read_text(encoding="utf-8") == reference.rendered()
+    assert reference.operations() in reference.CONTRACTS.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

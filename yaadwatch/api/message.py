@@ -97,8 +97,11 @@ class Message:
 
     FIELDS: "ClassVar[Mapping[str, Field]]" = MappingProxyType({})
     """By name, in the order of declaration."""
+    ANSWER: "ClassVar[str]" = ""
+    """The name of the shape of its answer in docs/contracts.md."""
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, *, answer: str = "") -> None:
+        cls.ANSWER = answer
         own = {}
         for name, kind in cls.__annotations__.items():
             declared = cls.__dict__.get(name, MISSING)

@@ -9,7 +9,7 @@ HISTORY_ENTRIES_MAX = 1_000
 IDS_MAX = 1_000
 
 
-class Add(Message):
+class Add(Message, answer="Added"):
     """Watch a repository and read its agent files."""
 
     adopt: bool = field(
@@ -45,7 +45,7 @@ class Add(Message):
             raise ValueError("only one of adopt, separate and restore can be asked for")
 
 
-class Remove(Message):
+class Remove(Message, answer="Removed"):
     """Stop watching a repository; its memories are kept."""
 
     erase: bool = field(
@@ -55,23 +55,23 @@ class Remove(Message):
     )
 
 
-class Projects(Message):
+class Projects(Message, answer="Projects"):
     """Ask which repositories are watched."""
 
 
-class Status(Message):
+class Status(Message, answer="Status"):
     """Ask what runs, what is watched and what is wrong."""
 
 
-class Files(Message):
+class Files(Message, answer="Files"):
     """Ask which agent files there are, how they take part and how they are."""
 
 
-class FilesDiff(Message):
+class FilesDiff(Message, answer="Diffs"):
     """Ask what a sync of the agent files would change."""
 
 
-class FilesSync(Message):
+class FilesSync(Message, answer="FilesSynced"):
     """Bring agent files and memories together; deletions in the files named are meant."""
 
     accept_deletions: tuple[str, ...] = field(
@@ -82,7 +82,7 @@ class FilesSync(Message):
     )
 
 
-class FilesAdopt(Message):
+class FilesAdopt(Message, answer="FilesSynced"):
     """Have an agent file, or all of them, take part in another way."""
 
     path: str | None = field(default=None, limit=PATH)
@@ -94,13 +94,13 @@ class FilesAdopt(Message):
     )
 
 
-class Statements(Message):
+class Statements(Message, answer="Statements"):
     """Ask what agent files, or one of them, state, and which of it travels to other agents."""
 
     path: str | None = field(default=None, limit=PATH)
 
 
-class FilesShare(Message):
+class FilesShare(Message, answer="Shared"):
     """Send what a file states, or some of it, to the other agents; `undo` takes it back."""
 
     path: str | None = field(default=None, limit=PATH)
@@ -111,13 +111,13 @@ class FilesShare(Message):
     undo: bool = field(default=False, help="for share: take it back", option="--undo")
 
 
-class FilesRelease(Message):
+class FilesRelease(Message, answer="FilesSynced"):
     """Take our block out of an agent file, or of all of them; they are only read from then on."""
 
     path: str | None = field(default=None, limit=PATH)
 
 
-class FilesRestore(Message):
+class FilesRestore(Message, answer="FilesRestored"):
     """Bring a copy of an agent file back; the newest one unless another is named."""
 
     path: str = field(limit=PATH)
@@ -128,7 +128,7 @@ class FilesRestore(Message):
     )
 
 
-class FilesHistory(Message):
+class FilesHistory(Message, answer="FileHistory"):
     """Ask what happened to an agent file, newest first."""
 
     path: str = field(limit=PATH)

@@ -34,7 +34,7 @@ DIRECTIONS = ("both", "ancestors", "descendants")
 _TAGS = Each(TAGS_MAX, Text(TAG_CHARS_MAX))
 
 
-class Unlink(Message):
+class Unlink(Message, answer="Unlinked"):
     """End the relation of a kind between two memories."""
 
     id: str = field(
@@ -52,7 +52,7 @@ class Unlink(Message):
     to: str = field(limit=ID, help="id of the other memory", option="TO", tool="")
 
 
-class Link(Message):
+class Link(Message, answer="Linked"):
     """Say that the memory `id` relates to the memory `to`."""
 
     id: str = field(
@@ -87,7 +87,7 @@ class Link(Message):
     )
 
 
-class CloseLink(Message):
+class CloseLink(Message, answer="Unlinked"):
     """End one relation, by the number of its edge, now or at a time before."""
 
     edge: int = field(limit=NUMBER)
@@ -99,7 +99,7 @@ class CloseLink(Message):
     )
 
 
-class Traverse(Message):
+class Traverse(Message, answer="Walked"):
     """Walk from a memory along its edges; `kinds` and `view`: of the edges."""
 
     id: str = field(limit=ID, help=ONE, option="ID")
@@ -131,7 +131,7 @@ class Traverse(Message):
     tokens_max: int = field(default=8000, limit=TOKENS)
 
 
-class Subgraph(Message):
+class Subgraph(Message, answer="Walked"):
     """Ask what is around a memory, or around the answers to a question."""
 
     id: str | None = field(default=None, limit=ID, help=ONE, option="[ID]", tool="")
@@ -175,7 +175,7 @@ class Subgraph(Message):
     )
 
 
-class Inject(Message):
+class Inject(Message, answer="Injected"):
     """Take in many memories with ids of their own, and relations: all of them or none."""
 
     nodes: "tuple[GivenNode, ...]" = field(default=(), limit=Each(INJECT_NODES_MAX))
@@ -190,17 +190,17 @@ class Inject(Message):
             _TAGS.check(f"nodes[{place}].tags", node.tags)
 
 
-class GraphStats(Message):
+class GraphStats(Message, answer="GraphStats"):
     """Ask how many nodes and edges there are, and which nodes have most."""
 
 
-class DeleteNode(Message):
+class DeleteNode(Message, answer="DeletedNode"):
     """Delete a memory for good, with its history and its relations."""
 
     id: str = field(limit=ID)
 
 
-class DeleteEdge(Message):
+class DeleteEdge(Message, answer="DeletedEdge"):
     """Delete a relation for good: one interval by its number, or all between two memories."""
 
     edge: int | None = field(default=None, limit=NUMBER)

@@ -42,7 +42,7 @@ TAGS = Each(TAGS_MAX, Text(TAG_CHARS_MAX))
 _ANCHORS = Each(ANCHORS_PER_NODE_MAX, PATH)
 
 
-class Remember(Message):
+class Remember(Message, answer="Remembered"):
     """Keep a statement. The text itself is judged where it is kept, which has more to say of it."""
 
     text: str = field(
@@ -119,7 +119,7 @@ class Remember(Message):
             raise ValueError("expected_version needs the key of the memory that it is of")
 
 
-class Recall(Message):
+class Recall(Message, answer="Recalled"):
     """Ask a question; get the memories that answer it, best first.
 
     What is None is as the person set it.
@@ -241,7 +241,7 @@ class Recall(Message):
     )
 
 
-class Context(Message):
+class Context(Message, answer="Context"):
     """Ask for the brief."""
 
     tokens_max: int = field(
@@ -259,7 +259,7 @@ class Context(Message):
     )
 
 
-class Show(Message):
+class Show(Message, answer="Shown"):
     """Ask for everything about one memory."""
 
     id: str = field(limit=ID, help=ONE, option="ID")
@@ -271,7 +271,7 @@ class Show(Message):
     )
 
 
-class Forget(Message):
+class Forget(Message, answer="Changed"):
     """Archive one memory, for a reason."""
 
     id: str = field(limit=ID, help=ONE, option="ID...", tool="or its last 8 characters")
@@ -285,13 +285,13 @@ class Forget(Message):
     )
 
 
-class Erase(Message):
+class Erase(Message, answer="Erased"):
     """Erase a memory from everything of ours, backups too; it cannot be brought back."""
 
     id: str = field(limit=ID, help=ONE)
 
 
-class Restore(Message):
+class Restore(Message, answer="Changed, with `version` Updated"):
     """Bring an archived memory back, or a memory as it was in one version."""
 
     id: str = field(limit=ID, help=ONE, option="ID...")
@@ -303,13 +303,13 @@ class Restore(Message):
     )
 
 
-class History(Message):
+class History(Message, answer="History"):
     """Ask what became of a memory: every version, who made it, and why."""
 
     id: str = field(limit=ID, help=ONE, option="ID")
 
 
-class Confirm(Message):
+class Confirm(Message, answer="Changed"):
     """Say that a memory still holds."""
 
     id: str = field(limit=ID, help=ONE, option="ID...")
@@ -318,7 +318,7 @@ class Confirm(Message):
     )
 
 
-class Update(Message):
+class Update(Message, answer="Updated"):
     """Give a memory new words. The text is judged where it is kept."""
 
     id: str = field(limit=ID, help=ONE, option="ID")
@@ -331,7 +331,7 @@ class Update(Message):
     )
 
 
-class Reanchor(Message):
+class Reanchor(Message, answer="Reanchored"):
     """Accept what the flag of one memory proposes, or of all."""
 
     id: str | None = field(default=None, limit=ID, help=ONE, option="[ID]")
@@ -348,19 +348,19 @@ class Reanchor(Message):
     )
 
 
-class Pin(Message):
+class Pin(Message, answer="Changed"):
     """Keep a memory from ageing."""
 
     id: str = field(limit=ID, help=ONE, option="ID...")
 
 
-class Unpin(Message):
+class Unpin(Message, answer="Changed"):
     """Let a pinned memory age again."""
 
     id: str = field(limit=ID, help=ONE, option="ID...")
 
 
-class Tag(Message):
+class Tag(Message, answer="Tagged"):
     """Put tags on a memory and take others off."""
 
     id: str = field(limit=ID, help=ONE, option="ID")
@@ -386,7 +386,7 @@ class Tag(Message):
             raise ValueError(f"{both[0]!r} must not be in add and in remove")
 
 
-class Stale(Message):
+class Stale(Message, answer="Stale"):
     """Ask what may no longer be true."""
 
     all: bool = field(
@@ -405,7 +405,7 @@ class Stale(Message):
     )
 
 
-class Impact(Message):
+class Impact(Message, answer="Impact"):
     """Ask what rests on a file, a definition in it (FILE:SYMBOL), or a folder."""
 
     file: str = field(
@@ -422,11 +422,11 @@ class Impact(Message):
     )
 
 
-class Check(Message):
+class Check(Message, answer="Checked"):
     """Compare every memory of a project with its files now."""
 
 
-class Upkeep(Message):
+class Upkeep(Message, answer="Upkept"):
     """Archive and prune what has faded."""
 
     dry_run: bool = field(

@@ -25,7 +25,7 @@ def _skill_name(name: str, given: str) -> None:
         )
 
 
-class SessionStart(Message):
+class SessionStart(Message, answer="Started"):
     """Begin a session, or go on with the one of this name; the rest is as for `context`."""
 
     name: str = field(
@@ -39,7 +39,7 @@ class SessionStart(Message):
     wait_ms: int = field(default=1000, limit=Within(0, WAIT_MS_MAX))
 
 
-class SessionNote(Message):
+class SessionNote(Message, answer="Noted"):
     """Note something in a session that is no memory of its own."""
 
     text: str = field(limit=Text(NOTE_CHARS_MAX))
@@ -51,14 +51,14 @@ class SessionNote(Message):
     )
 
 
-class SessionEnd(Message):
+class SessionEnd(Message, answer="Ended"):
     """End a session: the one named, else the one of who asks."""
 
     session: str | None = field(default=None, limit=ID)
     name: str = field(default="", limit=_NAME)
 
 
-class Sessions(Message):
+class Sessions(Message, answer="Sessions"):
     """List the sessions, or those that a question finds; or one with its receipt."""
 
     id: str | None = field(default=None, limit=ID, tool="")
@@ -76,7 +76,7 @@ class Sessions(Message):
             raise ValueError("id and query cannot both be given")
 
 
-class Handoff(Message):
+class Handoff(Message, answer="Handoff"):
     """Ask for a prompt for whoever goes on."""
 
     session: str | None = field(
@@ -93,14 +93,14 @@ class Handoff(Message):
     )
 
 
-class SessionNews(Message):
+class SessionNews(Message, answer="News"):
     """Ask what is new since this session last asked."""
 
     name: str = field(default="", limit=_NAME)
     tokens_max: int = field(default=400, limit=TOKENS)
 
 
-class SessionTouched(Message):
+class SessionTouched(Message, answer="Blast"):
     """Say which files an agent touched; hear what rests on them."""
 
     paths: tuple[str, ...] = field(limit=Each(PATHS_MAX, PATH))
@@ -108,7 +108,7 @@ class SessionTouched(Message):
     tokens_max: int = field(default=200, limit=TOKENS)
 
 
-class Tasks(Message):
+class Tasks(Message, answer="Tasks"):
     """List the tasks in some states."""
 
     states: tuple[str, ...] = field(
@@ -125,7 +125,7 @@ class Tasks(Message):
     )
 
 
-class TaskUpdate(Message):
+class TaskUpdate(Message, answer="Task"):
     """Change a task; without an id, add one. The text is judged where it is kept."""
 
     id: str | None = field(default=None, limit=ID, tool="none: a new task")
@@ -141,13 +141,13 @@ class TaskUpdate(Message):
     session: str | None = field(default=None, limit=ID)
 
 
-class Skills(Message):
+class Skills(Message, answer="Skills"):
     """List the skills, or show one."""
 
     name: str | None = field(default=None, limit=Text(SESSION_NAME_CHARS_MAX))
 
 
-class SkillAdd(Message):
+class SkillAdd(Message, answer="Skill"):
     """Keep a skill under its name; `description` says when to use it."""
 
     name: str = field(limit=Form(_skill_name))

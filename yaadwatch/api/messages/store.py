@@ -8,7 +8,7 @@ IMPORTS = ("jsonl", "markdown", "agent-file", "yaad", "store")
 _OWN = "your own store instead of the project's"
 
 
-class Export(Message):
+class Export(Message, answer="Exported"):
     """Ask for a piece of what goes out: the first one, or, with `upload`, the one at `after`."""
 
     format: str = field(
@@ -19,7 +19,7 @@ class Export(Message):
     after: int = 0
 
 
-class Import(Message):
+class Import(Message, answer="Imported"):
     """Hand in a piece (base64) of what comes in; `last`: that was all, now take it."""
 
     format: str = field(
@@ -43,13 +43,13 @@ class Import(Message):
     )
 
 
-class Imports(Message):
+class Imports(Message, answer="Imports"):
     """Ask what was imported."""
 
     user: bool = False
 
 
-class Verify(Message):
+class Verify(Message, answer="StoreVerified"):
     """Look for what is wrong in a store."""
 
     user: bool = field(default=False, help=_OWN, option="--user")
@@ -60,23 +60,23 @@ class Verify(Message):
     )
 
 
-class Compact(Message):
+class Compact(Message, answer="Compacted"):
     """Write a store anew, without the room of what was deleted."""
 
     user: bool = field(default=False, help=_OWN, option="--user")
 
 
-class Backup(Message):
+class Backup(Message, answer="BackedUp"):
     """Make a dated copy of a store now."""
 
     user: bool = field(default=False, help=_OWN, option="--user")
 
 
-class EmbedStatus(Message):
+class EmbedStatus(Message, answer="Embedding"):
     """Ask which models there are, and how far each is."""
 
 
-class EmbedEnable(Message):
+class EmbedEnable(Message, answer="Embedding"):
     """Have a model make vectors: a known one, or one in a folder (absolute). Nothing is fetched."""
 
     model: str | None = field(
@@ -87,7 +87,7 @@ class EmbedEnable(Message):
     )
 
 
-class EmbedDisable(Message):
+class EmbedDisable(Message, answer="Embedding"):
     """Have words answer; the vectors stay, unless `erase`."""
 
     erase: bool = field(
@@ -95,9 +95,9 @@ class EmbedDisable(Message):
     )
 
 
-class EmbedRebuild(Message):
+class EmbedRebuild(Message, answer="Embedding"):
     """Have all vectors made anew."""
 
 
-class EmbedRollback(Message):
+class EmbedRollback(Message, answer="Embedding"):
     """Go back to the model before."""

@@ -10,7 +10,7 @@ DECISIONS = ("approve", "edit", "dismiss", "undo")
 _QUESTION = Text(QUERY_CHARS_MAX)
 
 
-class Claims(Message):
+class Claims(Message, answer="Claims"):
     """Ask what is claimed: by one memory, or of one subject."""
 
     id: str | None = field(default=None, limit=ID)
@@ -20,7 +20,7 @@ class Claims(Message):
     all: bool = field(default=False, help="also claims that no longer hold", option="--all")
 
 
-class AddClaim(Message):
+class AddClaim(Message, answer="Claim"):
     """Say what a memory claims besides its words."""
 
     id: str = field(limit=ID)
@@ -47,19 +47,19 @@ class AddClaim(Message):
     )
 
 
-class EndClaim(Message):
+class EndClaim(Message, answer="Claim"):
     """Say that a claim, by its number, no longer holds."""
 
     claim: int = field(limit=NUMBER)
 
 
-class Contradictions(Message):
+class Contradictions(Message, answer="Contradictions"):
     """Ask what cannot all be true."""
 
     settled: bool = field(default=False, help="also those that were settled", option="--settled")
 
 
-class Resolve(Message):
+class Resolve(Message, answer="Resolved"):
     """Settle a contradiction: keep one memory, both, or none."""
 
     id: str = field(limit=ID, help="the id of the contradiction, or its beginning", option="ID")
@@ -87,11 +87,11 @@ class Resolve(Message):
     )
 
 
-class Gaps(Message):
+class Gaps(Message, answer="Gaps"):
     """Ask which questions had no good answer."""
 
 
-class ApproveGap(Message):
+class ApproveGap(Message, answer="Gap"):
     """Have the words of a question kept that had no good answer: only who gives them can."""
 
     question: str = field(limit=_QUESTION)
@@ -103,13 +103,13 @@ class ApproveGap(Message):
     )
 
 
-class DropGap(Message):
+class DropGap(Message, answer="Gap"):
     """Forget a question that had no good answer, by the beginning of its hash."""
 
     gap: str = field(limit=WORDS)
 
 
-class Feedback(Message):
+class Feedback(Message, answer="Changed or Updated, with `verdict`"):
     """Judge a memory: `approve` it, `edit` it (with `text`), or `discard` it (with a reason)."""
 
     id: str = field(limit=ID, help=ONE, option="ID")
@@ -132,13 +132,13 @@ class Feedback(Message):
             raise ValueError("reason is for the verdict 'discard'")
 
 
-class Review(Message):
+class Review(Message, answer="Review"):
     """Ask which notes of agents and imports wait for a person."""
 
     limit: int = field(default=100, limit=Within(1, 1000))
 
 
-class Decide(Message):
+class Decide(Message, answer="Decided"):
     """Approve, edit or dismiss a note or a proposal, or undo that."""
 
     id: str = field(limit=ID)

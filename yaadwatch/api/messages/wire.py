@@ -31,19 +31,19 @@ class Hello(Message):
             raise ValueError(f"speaks must be 'rpc' or 'mcp', got {self.speaks!r}")
 
 
-class Subscribe(Message):
+class Subscribe(Message, answer="a stream of Event"):
     """Follow the events after a cursor; without one, those from now on."""
 
     after: str | None = field(default=None, limit=PATH)
 
 
-class Config(Message):
+class Config(Message, answer="Config"):
     """Ask which settings hold, and where each is from."""
 
 
-class Health(Message):
+class Health(Message, answer="Health"):
     """Ask whether all is well; answered from memory, however busy the disk is."""
 
 
-class Shutdown(Message):
+class Shutdown(Message, answer="`{stopping: true}`"):
     """End the daemon."""
