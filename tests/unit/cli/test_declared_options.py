@@ -1,0 +1,90 @@
+"""What the `option` of a field means on the command line, and what is sent of it."""
+
+from argparse import ArgumentError, ArgumentParser
+
+import pytest
+
+from yaadwatch.api.limits import Each, OneOf
+from yaadwatch.api.message import Message, field
+from yaadwatch.cli.commands import DECLARED, asked, command
+from yaadwatch.model.errors import YaadError
+
+
+class Paint(Message):
+    """A request with an option of each form."""
+
+    wall: str = field(help="which wall", option="WALL")
+    words: str | None = field(default=None, help="what to write", option="[WORDS...]")
+    coats: int = field(default=2, help="how many (default: {default})", option="--coats N")
+    shade: float | None = field(default=None, help="how dark", option="--shade S")
+    colours: tuple[str, ...] = field(
+        default=(), limit=Each(3, OneOf(("red", "blue"))), help="which", option="--colour"
+    )
+    notes: dict[str, object] | None = field(
+        default=None, help="notes", option="--note NAME=VALUE", one_of="notes"
+    )
+    plan: dict[str, object] | None = field(
+        default=None, help="a plan", option="--plan JSON", one_of="notes"
+    )
+    sand: bool = field(default=True, help="leave it rough", option="--no-sand")
+    wet: bool = field(default=False, help="on wet paint", option="--wet")
+    brush: str = field(default="wide", help="not on the command line")
+
+
+@pytest.fixture
+def parser(monkeypatch):
+    """A parser of the command that takes it."""
+    monkeypatch.setattr("yaadwatch.cli.commands.DECLARED", {})
+    command("paint", "paint a wall", examples=[], takes=Paint)(lambda *_: 0)
+    from yaadwatch.cli import commands
+
+    made = ArgumentParser(exit_on_error=False)
+    commands.DECLARED["paint"].add_options(made)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("line", "sent"),
+    [
+        ("north", {}),
+        ("north keep off", {"words": "keep off"}),
+        ("north --coats 3 --shade 0.5", {"coats": 3, "shade": 0.5}),
+        ("north --coats 2", {}),
+        ("north --colour red --colour blue", {"colours": ["red", "blue"]}),
+        ("north --note a=1 --note b=", {"notes": {"a": "1", "b": None}}),
+        ('north --plan {"a":1}', {"plan": {"a": 1}}),
+        ("north --no-sand --wet", {"sand": False, "wet": True}),
+    ],
+)
+def test_only_what_was_given_is_sent(parser, line, sent):
+    assert asked(parser.parse_args(line.split()), Paint) == {"wall": "north"} | sent
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "north --colour green",
+        "north --coats many",
+        "north --shade nan",
+        "north --note =1",
+        "north --plan [1]",
+        "north --note a=1 --plan {}",
+        "north --brush small",
+    ],
+)
+def test_what_the_declaration_does_not_allow_is_refused(parser, line):
+    with pytest.raises((ArgumentError, SystemExit, YaadError)):
+        parser.parse_args(line.split())
+
+
+def test_the_help_names_the_default(parser):
+    assert "how many (default: 2)" in parser.format_help()
+    assert "--brush" not in parser.format_help()
+
+
+def test_every_command_is_declared_under_its_name():
+    from yaadwatch.cli.parsing import COMMANDS, whole_parser
+
+    whole_parser()
+
+    assert DECLARED.keys() >= COMMANDS.keys()
