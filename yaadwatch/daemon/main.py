@@ -44,7 +44,6 @@ _IDLE_ENDS_S: Final = 0.1
 """A thread with nothing to do ends within this, once it is told to."""
 _M_ARENA_MAX: Final = -8
 """From malloc.h."""
-"""A store that was deleted, and has been copied, is put back if that takes no longer."""
 _TURN_AWAY_S: Final = 10.0
 """A daemon that cannot start tells clients why for so long, then the manager may try anew."""
 _LINE_S: Final = 0.2
