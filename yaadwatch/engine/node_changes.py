@@ -39,46 +39,9 @@ from yaadwatch.store.whole import derived
 
 _TELLING: Final = frozenset({"task", "session", "bug", "fix", "skill", *THINGS})
 """Kinds that report what happened, or what is to be done and how; none of them becomes a rule."""
-NAMED: Final = "named"
-"""`how` of edges to what the words of a memory name, and the memory does not rest on."""
 _VOUCHED: Final = "confirmed"
 _IN_PLACE: Final = "in the place of "
 """What the reason begins with of a change that `stand_in` makes."""
-
-
-def confirm(
-    conn: Connection,
-    home: Home,
-    node: Node,
-    rests_on: Sequence[Anchor],
-    now: datetime,
-    *,
-    actor: str,
-    reason: str = "",
-    change: str = "confirmed",
-    stated: bool = True,
-) -> list[Edge]:
-    """Write down that a memory is true as things are now: its anchors move here, its doubts go, and
-    what stands in its place does so no longer, but for what is hidden.
-
-    Not `stated`: only its anchors and words follow a move, and nobody says that it is true.
-
-    Returns:
-        The edges that begin or end in it and hold.
-    """
-    nodes.replace(conn, node, expected_version=node.version - 1)
-    dismissing.lift(conn, [node.text], actor=actor)
-    versions.add(conn, version_of(node, now, change, actor, reason))
-    if stated:
-        succession.stated_anew(conn, node.id, now, actor=actor)
-    known = rest_on(conn, home, node, rests_on, now)
-    flags.drop_node(conn, node.id)
-    unhide(conn, node)
-    log.append(
-        conn,
-        Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body={"change": change}),
-    )
-    return known
 
 
 def supersede(conn: Connection, node_id: str, old: Node, now: datetime, *, actor: str) -> None:
@@ -318,33 +281,6 @@ def version_of(node: Node, at: datetime, change: str, actor: str, reason: str = 
     )
 
 
-def rest_on(
-    conn: Connection,
-    home: Home,
-    node: Node,
-    rests_on: Sequence[Anchor],
-    now: datetime,
-) -> list[Edge]:
-    """Make `rests_on` what a memory rests on, and nothing else; its edges follow.
-
-    Returns:
-        The edges that begin or end in it and hold.
-    """
-    anchors.drop(conn, node.id)
-    anchors.insert(conn, rests_on)
-    look_again(conn, rests_on)
-    known = edges.of_node(conn, node.id)
-    touched = _touch(conn, home, node, rests_on, now, known=known)
-    hold = []
-    for edge in known:
-        ours = edge.kind == "touches" and edge.attributes.get("how") != NAMED
-        if ours and edge.from_node == node.id and edge.to_node not in touched:
-            edges.close(conn, edge, now)
-        else:
-            hold.append(edge)
-    return hold
-
-
 def look_again(conn: Connection, rests_on: Sequence[Anchor]) -> None:
     """Have the next check read these files again, in every work tree.
 
@@ -411,55 +347,9 @@ def words_of(said: str, *, tags: Sequence[str], key: str | None) -> tuple[str, s
     return said, text.subtokens(said), cjk.spaced(" ".join((*tags, key or "")))
 
 
-def _touch(
-    conn: Connection,
-    home: Home,
-    node: Node,
-    rests_on: Sequence[Anchor],
-    now: datetime,
-    *,
-    known: list[Edge],
-) -> set[str]:
-    """Relate a memory to the files and definitions it rests on; return the ids of their nodes.
-
-    What it is related to by one of the edges `known` stays so; a new edge is added to these.
-    """
-    before = {
-        edge.to_node for edge in known if edge.kind == "touches" and edge.from_node == node.id
-    }
-    touched: set[str] = set()
-    for anchor in rests_on:
-        name, kind = thing_of(anchor)
-        found = thing(conn, home, node, name, now, kind=kind)
-        touched.add(found.id)
-        if found.id in before:
-            continue
-        before.add(found.id)
-        edge = Edge(
-            from_node=node.id, to_node=found.id, kind="touches", created_at=now, valid_from=now
-        )
-        if edges.begin(conn, edge):
-            known.append(edge)
-            body: dict[str, object] = {"to": found.id, "kind": "touches"}
-            log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=node.id, body=body))
-    return touched
-
-
 def thing_of(anchor: Anchor) -> tuple[str, str]:
     """Return name and kind of the node that stands for what a memory rests on."""
     return (f"{anchor.name} ({anchor.path})", "entity") if anchor.symbol else (anchor.path, "file")
-
-
-def thing(
-    conn: Connection, home: Home, node: Node, name: str, now: datetime, *, kind: str = "entity"
-) -> Node:
-    """Return the node of a file or an entity that a memory touches; made when it is not there."""
-    found = nodes.by_hash(conn, node.scope, text.text_hash(name), thing=True)
-    if found is not None:
-        return found
-    made = new_thing(home, node, name, now, kind=kind)
-    nodes.insert(conn, made)
-    return made
 
 
 def new_thing(home: Home, node: Node, name: str, now: datetime, *, kind: str) -> Node:

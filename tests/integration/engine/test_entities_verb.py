@@ -3,7 +3,7 @@
 import pytest
 
 from yaadwatch.engine.memories import inject as injecting
-from yaadwatch.engine.remember.relating import RARE_MAX, RELATED_MAX
+from yaadwatch.engine.remember.write_batch import RARE_MAX, RELATED_MAX
 from yaadwatch.model.given import GivenNode
 from yaadwatch.store import nodes
 

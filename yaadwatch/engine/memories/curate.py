@@ -16,6 +16,7 @@ from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.memories import proposing
 from yaadwatch.engine.remember import preparing
+from yaadwatch.engine.remember.write_batch import change_one
 from yaadwatch.engine.store_lookup import Held, shelves
 from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.visibility import view_of
@@ -212,7 +213,16 @@ def confirm(home: Home, call: Call, *, id: str, anyway: bool = False) -> dict[st
         view = view_of(home, held.shelf)
 
         def change(conn: Connection) -> None:
-            node_changes.confirm(conn, home, confirmed, rests_on.anchors, now, actor=call.origin)
+            change_one(
+                conn,
+                home,
+                confirmed,
+                node,
+                rests_on=rests_on.anchors,
+                names=None,
+                actor=call.origin,
+                change="confirmed",
+            )
             node_changes.learn(conn, confirmed, rests_on.where, now)
 
         held.db.write(seen_from, view, change)

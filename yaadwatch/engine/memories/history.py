@@ -7,7 +7,8 @@ from yaadwatch.core import text
 from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.memories import curate, mend, proposing
-from yaadwatch.engine.remember import preparing, relating
+from yaadwatch.engine.remember import preparing
+from yaadwatch.engine.remember.write_batch import change_one
 from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.visibility import view_of
@@ -136,20 +137,18 @@ def bring_back(
             dismissing.refuse(conn, back.text, actor=call.origin, elsewhere=unwanted)
             node_changes.refuse_twin(conn, back)
             node_changes.refuse_said(conn, node, back.text)
-            node_changes.index(conn, back)
-            node_changes.claim_words(conn, back, now)
-            hold = node_changes.confirm(
+            change_one(
                 conn,
                 home,
                 back,
-                rests_on,
-                now,
+                node,
+                rests_on=rests_on,
+                names=named,
                 actor=call.origin,
                 reason=f"as in version {version}",
                 change=change,
             )
             node_changes.settle(conn, back, rested.where, now, reworded=True)
-            relating.relate(conn, home, back, named, now, known=hold, others=True)
             also(conn)
 
         held.db.write(seen_from, view, commit)

@@ -17,7 +17,6 @@ from yaadwatch.engine.memories import inject_edges
 from yaadwatch.engine.memories.inject_edges import CHANGED, NEW, SAME
 from yaadwatch.engine.memories.links import past
 from yaadwatch.engine.remember import preparing, storing
-from yaadwatch.engine.remember.batch_write import ExistingRows, Making
 from yaadwatch.engine.remember.drafts import (
     Draft,
     Ready,
@@ -27,6 +26,7 @@ from yaadwatch.engine.remember.drafts import (
     clean_kind,
     merged,
 )
+from yaadwatch.engine.remember.write_batch import ExistingRows, WriteBatch
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
@@ -81,23 +81,23 @@ class _There:
         said: hashes of what living memories say, as far as the batch says it, too.
         in_files: those of the batch that a person's own file says.
         kept: those that are kept from whoever brings the batch.
-        standing: what stands of those that are to be changed.
+        existing: the rows of those that are to be changed.
     """
 
     said: set[str]
     in_files: Collection[str]
     kept: Collection[str]
-    standing: ExistingRows
+    existing: ExistingRows
 
     @classmethod
     def read(cls, conn: Connection, batch: _Batch, changed: Collection[str]) -> Self:
-        """Return what is there, inside the transaction; `changed`: what stands of which ids."""
+        """Return what is there, inside the transaction; `changed`: the ids whose rows are read."""
         hashes = {item.text_hash for item in batch.ready.values()}
         return cls(
             said=nodes.said_of(conn, PROJECT, hashes),
             in_files=provenance.said(conn, changed),
             kept=storing.kept_from(conn, batch.actor, changed),
-            standing=ExistingRows.read(conn, changed),
+            existing=ExistingRows.read(conn, changed),
         )
 
 
@@ -288,7 +288,7 @@ def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
     done = _Done()
     known = nodes.many(conn, [one.id for one, _ in batch.nodes])
     there = _There.read(conn, batch, [one for one in known if one in batch.ready])
-    making = Making(conn, home, batch.now)
+    writes = WriteBatch(conn, home, batch.now)
     said: list[str] = []
     for one, created_at in batch.nodes:
         item, node = batch.ready.get(one.id), known.get(one.id)
@@ -306,18 +306,18 @@ def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
                 done.left_out.append({"id": one.id, "reason": dismissing.words_of(unwanted)})
                 continue
             said.append(item.text)
-            _refuse_key(making, item.draft.key, one.id)
+            _refuse_key(writes, item.draft.key, one.id)
             if node is None:
                 apart = item.text_hash in there.said
                 made = storing.store_as(
-                    making, item, batch.now, id=one.id, created_at=created_at, apart=apart
+                    writes, item, batch.now, id=one.id, created_at=created_at, apart=apart
                 )
                 there.said.add(made.text_hash)
                 done.nodes[NEW] += 1
             else:
-                _change(making, batch, item, node, there=there, done=done)
+                _change(writes, batch, item, node, there=there, done=done)
     dismissing.lift(conn, said, actor=batch.actor)
-    making.write()
+    writes.flush()
     inject_edges.store(
         conn,
         batch.edges,
@@ -351,7 +351,7 @@ def _refuse(one: GivenNode, item: Ready | None, node: Node | None) -> None:
 
 
 def _change(
-    making: Making, batch: _Batch, item: Ready, node: Node, *, there: _There, done: _Done
+    writes: WriteBatch, batch: _Batch, item: Ready, node: Node, *, there: _There, done: _Done
 ) -> None:
     """Give a memory that is there what the batch says of it."""
     if item.text != node.text and node.id in there.in_files:
@@ -368,19 +368,27 @@ def _change(
         return
     apart = item.text_hash != node.text_hash and item.text_hash in there.said
     changed = storing.made_of(item, node, batch.now, apart=apart, kept=kept)
-    storing.change(making, item, changed, node, there.standing)
+    writes.change(
+        changed,
+        node,
+        there.existing,
+        rests_on=item.anchors,
+        names=item.entities,
+        actor=item.draft.origin,
+        reason="",
+    )
     there.said.discard(node.text_hash)
     there.said.add(changed.text_hash)
     done.nodes[CHANGED] += 1
 
 
-def _refuse_key(making: Making, key: str | None, node_id: str) -> None:
+def _refuse_key(writes: WriteBatch, key: str | None, node_id: str) -> None:
     """Refuse a key that another living memory is kept under.
 
     Raises:
         YaadError: CONFLICT.
     """
-    holder = None if key is None else making.holder(PROJECT, key)
+    holder = None if key is None else writes.holder(PROJECT, key)
     if holder is not None and holder != node_id:
         raise YaadError(
             Code.CONFLICT,

@@ -16,8 +16,9 @@ from yaadwatch.engine.doubts.places import said_in
 from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.memories import curate, proposing
 from yaadwatch.engine.node_changes import NOWHERE, Where
-from yaadwatch.engine.remember import named_files, preparing, relating
+from yaadwatch.engine.remember import named_files, preparing
 from yaadwatch.engine.remember.drafts import clean
+from yaadwatch.engine.remember.write_batch import change_one
 from yaadwatch.engine.store_lookup import Shelf, shelves
 from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.visibility import view_of
@@ -402,15 +403,14 @@ def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) 
     node_changes.refuse_twin(conn, done.after)
     if done.after.text != done.before.text:
         node_changes.refuse_said(conn, done.before, done.after.text)
-    node_changes.index(conn, done.after)
     now = done.after.updated_at
-    node_changes.claim_words(conn, done.after, now)
-    hold = node_changes.confirm(
+    change_one(
         conn,
         home,
         done.after,
-        done.anchors,
-        now,
+        done.before,
+        rests_on=done.anchors,
+        names=done.entities,
         actor=actor,
         reason=done.reason,
         change=change,
@@ -419,7 +419,6 @@ def _write(conn: Connection, home: Home, done: Mended, change: str, actor: str) 
     reworded = done.after.text != done.before.text
     node_changes.settle(conn, done.after, done.where, now, reworded=reworded)
     lessons.around(conn, done.after.id, now)
-    relating.relate(conn, home, done.after, done.entities, now, known=hold, others=True)
 
 
 def updated(done: Mended) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """Statements written down, inside a transaction: a new memory, one said again, or new words."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -12,8 +12,7 @@ from yaadwatch.engine import node_changes, succession
 from yaadwatch.engine.agent_files import package_scope
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.learning import lessons
-from yaadwatch.engine.remember import matching, relating
-from yaadwatch.engine.remember.batch_write import ExistingRows, Making
+from yaadwatch.engine.remember import matching
 from yaadwatch.engine.remember.drafts import (
     NEW,
     REFINES,
@@ -25,8 +24,8 @@ from yaadwatch.engine.remember.drafts import (
     clean_attributes,
     merged,
 )
+from yaadwatch.engine.remember.write_batch import WriteBatch, change_one, relate_others
 from yaadwatch.engine.workspace import Home
-from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import HOT, Node
@@ -88,7 +87,7 @@ def store(
 
 
 def store_as(
-    making: Making,
+    writes: WriteBatch,
     item: Ready,
     now: datetime,
     *,
@@ -99,7 +98,7 @@ def store_as(
     """Gather a prepared draft under an id of its own, with others; return the memory it becomes.
 
     Args:
-        making: where memories of the transaction are gathered.
+        writes: where memories of the transaction are gathered.
         item: the draft.
         now: when it comes.
         id: of the memory, which is new.
@@ -109,7 +108,7 @@ def store_as(
     node = _made(item, now, id=id, created_at=created_at, tier=item.tier)
     if apart:
         node = replace(node, text_hash=_hash_apart(node))
-    _add(making, item, node)
+    _add(writes, item, node)
     return node
 
 
@@ -117,7 +116,6 @@ def store_over(
     conn: Connection, home: Home, item: Ready, known: Node, now: datetime, *, reason: str = ""
 ) -> Admitted:
     """Give a memory what a prepared draft says, inside a transaction; it is what it was else."""
-    making = Making(conn, home, now)
     twin = nodes.by_hash(conn, known.scope, item.text_hash, thing=False)
     node = made_of(
         item,
@@ -126,12 +124,17 @@ def store_over(
         apart=twin is not None and twin.id != known.id,
         kept=is_kept_from(conn, item.draft.origin, known.id),
     )
-    standing = ExistingRows.read(conn, [known.id])
-    touched, held = change(making, item, node, known, standing, reason=reason)
-    making.write()
-    succession.stated_anew(conn, node.id, now, actor=item.draft.origin)
-    if not item.draft.has_id:
-        relating.relate_others(conn, node, touched, held, now)
+    change_one(
+        conn,
+        home,
+        node,
+        known,
+        rests_on=item.anchors,
+        names=item.entities,
+        actor=item.draft.origin,
+        reason=reason,
+        related=not item.draft.has_id,
+    )
     node_changes.learn(conn, node, item.where, now, reworded=True)
     lessons.learned(conn, home, node, item.draft.session, now)
     return Admitted(
@@ -165,27 +168,6 @@ def made_of(item: Ready, known: Node, now: datetime, *, apart: bool, kept: bool)
         summary=text.summarise(item.text),
     )
     return replace(node, text_hash=_hash_apart(node)) if apart else node
-
-
-def change(
-    making: Making,
-    item: Ready,
-    node: Node,
-    known: Node,
-    standing: ExistingRows,
-    *,
-    reason: str = "",
-) -> tuple[set[str], Sequence[Edge]]:
-    """Gather that a memory becomes `node`, with others; return what `Making.change` does."""
-    return making.change(
-        node,
-        known,
-        standing,
-        rests_on=item.anchors,
-        names=item.entities,
-        actor=item.draft.origin,
-        reason=reason,
-    )
 
 
 def _reworded(conn: Connection, home: Home, item: Ready, holder: Node, now: datetime) -> Admitted:
@@ -348,11 +330,11 @@ def _given(item: Ready, known: Node, now: datetime, *, kept: bool) -> Node:
 
 
 def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) -> Admitted:
-    making = Making(conn, home, now)
-    shared = _add(making, item, node)
-    making.write()
+    writes = WriteBatch(conn, home, now)
+    shared = _add(writes, item, node)
+    writes.flush()
     if shared and not item.draft.has_id and not item.draft.baseline:
-        relating.relate_others(conn, node, shared, (), now)
+        relate_others(conn, node, shared, (), now)
     node_changes.learn(conn, node, item.where, now, fresh=True)
     lessons.learned(conn, home, node, item.draft.session, now, fresh=True)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
@@ -366,8 +348,8 @@ def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) 
     )
 
 
-def _add(making: Making, item: Ready, node: Node) -> set[str]:
-    return making.add(
+def _add(writes: WriteBatch, item: Ready, node: Node) -> set[str]:
+    return writes.add(
         node,
         rests_on=item.anchors,
         names=item.entities,
@@ -382,16 +364,21 @@ def _said_again(conn: Connection, home: Home, item: Ready, known: Node, now: dat
             node=known, anchors=rests_on, masked=item.masked, decision=SAME, why=item.why
         )
     node = _given(item, known, now, kept=is_kept_from(conn, item.draft.origin, known.id))
-    node_changes.index(conn, node)
-    node_changes.claim_words(conn, node, now)
     rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
-    origin = item.draft.origin
-    reason = f"said again, {FROM_GIT}" if item.draft.from_git else "said again"
-    hold = node_changes.confirm(conn, home, node, rests_on, now, actor=origin, reason=reason)
+    change_one(
+        conn,
+        home,
+        node,
+        known,
+        rests_on=rests_on,
+        names=item.entities,
+        actor=item.draft.origin,
+        reason=f"said again, {FROM_GIT}" if item.draft.from_git else "said again",
+        change="confirmed",
+    )
     agreements.offer(conn, [node.id])
     node_changes.learn(conn, node, item.where, now)
     lessons.learned(conn, home, node, item.draft.session, now)
-    relating.relate(conn, home, node, item.entities, now, known=hold, others=True)
     return Admitted(
         node=node,
         anchors=rests_on,

@@ -9,8 +9,9 @@ from yaadwatch.core import text
 from yaadwatch.core.sync.inventory import Place
 from yaadwatch.core.sync.plan import Plan, Superseded
 from yaadwatch.engine import node_changes, succession
-from yaadwatch.engine.remember import preparing, relating, storing
+from yaadwatch.engine.remember import preparing, storing
 from yaadwatch.engine.remember.drafts import NEW, Draft, Ready
+from yaadwatch.engine.remember.write_batch import change_one
 from yaadwatch.engine.syncing.deciding import Decided, as_stored
 from yaadwatch.engine.syncing.gathering import Gathered
 from yaadwatch.engine.workspace import Home, Space
@@ -233,15 +234,20 @@ class _Commit:
             updated_at=self._now,
             version=node.version + 1,
         )
-        self._changed(conn, edited, "edited", reason)
-        self._stated_anew(conn, node.id)
-        node_changes.index(conn, edited)
-        node_changes.claim_words(conn, edited, self._now)
-        resting = [replace(anchor, node=node.id) for anchor in item.anchors]
-        hold = node_changes.rest_on(conn, self._home, edited, resting, self._now)
+        seen_from(
+            conn,
+            self._view,
+            change_one,
+            self._home,
+            edited,
+            node,
+            rests_on=item.anchors,
+            names=item.entities,
+            actor=self._actor,
+            reason=reason + self._from_git,
+            keeps_places=True,
+        )
         node_changes.settle(conn, edited, item.where, self._now, reworded=True)
-        relating.relate(conn, self._home, edited, item.entities, self._now, known=hold, others=True)
-        flags.drop_node(conn, node.id)
 
     def _stored(self, conn: Connection, item: Ready) -> Node:
         node = seen_from(conn, item.view, storing.store, self._home, item, self._now).node

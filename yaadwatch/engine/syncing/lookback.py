@@ -13,11 +13,12 @@ from typing import Final, NamedTuple
 from bridges.rules import Statement
 from yaadwatch.core import privacy
 from yaadwatch.core.text import text_hash
-from yaadwatch.engine import node_changes, stale
+from yaadwatch.engine import stale
 from yaadwatch.engine.agent_files import reading, written
 from yaadwatch.engine.anchored import at_writing
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.worktree import look_at
+from yaadwatch.engine.remember.write_batch import rest_on
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import YaadError
@@ -199,4 +200,4 @@ def _rest(conn: Connection, home: Home, found: Mapping[str, _Found]) -> None:
     resting = anchors.of_nodes(conn, same)
     for node, before, after in found.values():
         if node.id in same and resting.get(node.id, []) == list(before) != list(after):
-            node_changes.rest_on(conn, home, node, after, home.clock.now())
+            rest_on(conn, home, node, after, home.clock.now())

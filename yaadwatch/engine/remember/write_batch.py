@@ -1,24 +1,24 @@
-"""Memories that are new or get other words, inside a transaction: gathered, then written.
+"""Write memories with what they rest on and name: one writer for one memory and for ten thousand.
 
-What is written of a memory is the same for one and for ten thousand; a batch asks for each thing
-that its memories share once, and gives each table its rows in one go.
+A batch looks up each thing that its memories share once, and inserts the rows of each table at
+once. What the words name is marked `named`, so that it is told from what the memory rests on.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Self
+from typing import Final, Self
 
 from yaadwatch.core.ingest import likeness
 from yaadwatch.core.text import text_hash
-from yaadwatch.engine import node_changes
-from yaadwatch.engine.node_changes import NAMED
-from yaadwatch.engine.remember import relating
+from yaadwatch.engine import node_changes, succession
+from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.claims import Claimed
 from yaadwatch.model.edges import Edge, free_from
+from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import THINGS, Node, Version
 from yaadwatch.store import anchors, edges, flags, fulltext, nodes, provenance, sightings
 from yaadwatch.store import events as log
@@ -27,16 +27,24 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import claims, versions
 from yaadwatch.store.whole.derived import NOT_INDEXED
 
+NAMED: Final = "named"
+"""`how` of edges to what the words of a memory name, and the memory does not rest on."""
+RARE_MAX: Final = 4
+"""A thing that more living memories touch says little of what they have in common."""
+RELATED_MAX: Final = 5
+"""Other memories that one is related to for a thing they share, at most."""
+_BY_WORDS: Final[Mapping[str, object]] = {"how": NAMED}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExistingRows:
-    """What stands of some living memories before they are changed.
+    """What the store holds of living memories before they are changed.
 
     Args:
         nums: the numbers that the index knows them by.
         edges: see `edges.of_nodes`.
         anchored: those that rest on something.
-        unsaid: those that a person's file said once, and does not say now.
+        unsaid: those that a person's file said before, and does not say now.
     """
 
     nums: Mapping[str, int]
@@ -46,7 +54,7 @@ class ExistingRows:
 
     @classmethod
     def read(cls, conn: Connection, ids: Collection[str]) -> Self:
-        """Return what stands of the memories `ids` inside a transaction."""
+        """Return the rows of the memories `ids`, inside a transaction."""
         rests_on = anchors.of_nodes(conn, ids)
         return cls(
             nums=nodes.nums(conn, ids),
@@ -68,12 +76,11 @@ class _Edges:
     known: list[Edge]
 
 
-class Making:
-    """Memories on their way into one store. Nothing that reads the store sees them before `write`.
+class WriteBatch:
+    """Collects the rows of memories and writes them on `flush`, inside one transaction.
 
-    What stands in the store before is written first where the order counts: rows keep the order in
-    which their memories were added or changed, so that a batch leaves what the same memories leave
-    that come one by one.
+    Rows keep the order in which their memories were added or changed, so that a batch leaves what
+    the same memories leave that come one by one.
     """
 
     def __init__(self, conn: Connection, home: Home, now: datetime) -> None:
@@ -130,65 +137,79 @@ class Making:
         self._folded[node.id] = likeness.number(node.text)
         if node.key is not None:
             self._keys[node.key] = node.id
-        self._tell(events.NODE_CREATED, node, ("kind", node.kind))
+        self._log(events.NODE_CREATED, node, ("kind", node.kind))
         touched: dict[str, None] = {}
         for anchor in rests_on:
             self._anchors.append((node.id, anchor))
             name, kind = node_changes.thing_of(anchor)
             self._touch(node, self._thing(node, name, kind), {}, touched)
         for name in names:
-            self._touch(node, self._thing(node, name, "entity"), relating.BY_WORDS, touched)
+            self._touch(node, self._thing(node, name, "entity"), _BY_WORDS, touched)
         return {one for one in touched if one in self._shared}
 
     def change(
         self,
         node: Node,
         before: Node,
-        standing: ExistingRows,
+        existing: ExistingRows,
         *,
         rests_on: Sequence[Anchor],
-        names: Sequence[str],
+        names: Sequence[str] | None,
         actor: str,
         reason: str,
+        change: str = "edited",
     ) -> tuple[set[str], Sequence[Edge]]:
-        """Gather what a living memory is made; its doubts go.
+        """Collect what a living memory becomes; its flags go.
 
         Args:
             node: the memory as it is to be: the version after `before`.
             before: as it is.
-            standing: what stands of it, and perhaps of others.
+            existing: its rows, and perhaps those of others.
             rests_on: its anchors, whatever node they name; it has no others any more.
-            names: packages, addresses and ports that its words name, and no others any more.
+            names: packages, addresses and ports that its words name, and no others any more; None
+                when its words stay.
             actor: who makes it so.
             reason: why, '' when that goes without saying.
+            change: what its history calls it.
 
         Returns:
             The ids of what it touches, and the edges that it had or has.
         """
         self._changed.append(node)
-        self._versions.append(node_changes.version_of(node, self._now, "edited", actor, reason))
+        self._versions.append(node_changes.version_of(node, self._now, change, actor, reason))
         if before.key is not None and before.key != node.key:
             self._keys.pop(before.key, None)
             self._let_go[before.key] = node.id
         if node.key is not None:
             self._keys[node.key] = node.id
         if node.kind in NOT_INDEXED:
-            self._wordless.append(standing.nums[node.id])
+            self._wordless.append(existing.nums[node.id])
         else:
             said = node_changes.words_of(node.text, tags=node.tags, key=node.key)
-            self._words.append((standing.nums[node.id], *said))
-        if node.id in standing.anchored:
+            self._words.append((existing.nums[node.id], *said))
+        if node.id in existing.unsaid:
+            self._unhidden.append(node)
+        mine = self.rest(node, existing, rests_on)
+        self._log(events.NODE_UPDATED, node, ("change", change))
+        known = list(mine.known)
+        if names is None:
+            return _rested_on(known), known
+        named = [self._thing(node, name, "entity") for name in names]
+        for thing in named:
+            self._begin(node, thing, _BY_WORDS, mine)
+        touched = {*named} | _rested_on(known)
+        for edge in _lost(node, known, named, touched):
+            self._close(edge, mine)
+            body = self._body(("to", edge.to_node), ("kind", edge.kind))
+            self._events.append((events.EDGE_CLOSED, edge.from_node, body))
+        return touched, known
+
+    def rest(self, node: Node, existing: ExistingRows, rests_on: Sequence[Anchor]) -> _Edges:
+        """Collect what a memory rests on, and nothing else any more; return its edges."""
+        if node.id in existing.anchored:
             self._loose.append((len(self._anchors), node.id))
         self._anchors += [(node.id, anchor) for anchor in rests_on]
-        if node.id in standing.unsaid:
-            self._unhidden.append(node)
-        return self._relate(node, standing.edges[node.id], rests_on, names)
-
-    def _relate(
-        self, node: Node, standing: Sequence[Edge], rests_on: Sequence[Anchor], names: Sequence[str]
-    ) -> tuple[set[str], Sequence[Edge]]:
-        """Gather the edges of a memory that rests on other things now, and names others."""
-        there = [self._closed.get(one.id, one) for one in standing]
+        there = [self._closed.get(one.id, one) for one in existing.edges[node.id]]
         mine = _Edges(
             touching=[one for one in there if one.kind == "touches" and one.from_node == node.id],
             known=[one for one in there if one.valid_until is None],
@@ -200,20 +221,10 @@ class Making:
             ours = edge.kind == "touches" and edge.attributes.get("how") != NAMED
             if ours and edge.from_node == node.id and edge.to_node not in rests:
                 self._close(edge, mine)
-        self._tell(events.NODE_UPDATED, node, ("change", "edited"))
-        known = list(mine.known)
-        named = [self._thing(node, name, "entity") for name in names]
-        for thing in named:
-            self._begin(node, thing, relating.BY_WORDS, mine)
-        touched = {*named} | relating.rested_on(known)
-        for edge in relating.lost(node, known, named, touched):
-            self._close(edge, mine)
-            body = self._body(("to", edge.to_node), ("kind", edge.kind))
-            self._events.append((events.EDGE_CLOSED, edge.from_node, body))
-        return touched, known
+        return mine
 
-    def write(self) -> None:
-        """Write what was gathered."""
+    def flush(self) -> None:
+        """Write what was collected."""
         conn, now = self._conn, self._now
         # What is changed first: its words and its key may have become free for what is new, and
         # never the other way round, because what is new has been gathered with both.
@@ -270,7 +281,7 @@ class Making:
             return
         touched[thing] = None
         self._edges.append(self._edge(node, thing, attributes))
-        self._tell(events.EDGE_CREATED, node, ("to", thing), ("kind", "touches"))
+        self._log(events.EDGE_CREATED, node, ("to", thing), ("kind", "touches"))
 
     def _begin(
         self, node: Node, thing: str, attributes: Mapping[str, object], mine: _Edges
@@ -285,7 +296,7 @@ class Making:
         mine.touching.append(edge)
         mine.known.append(edge)
         self._edges.append(edge)
-        self._tell(events.EDGE_CREATED, node, ("to", thing), ("kind", "touches"))
+        self._log(events.EDGE_CREATED, node, ("to", thing), ("kind", "touches"))
 
     def _close(self, edge: Edge, mine: _Edges) -> None:
         """End an edge that stands."""
@@ -321,7 +332,7 @@ class Making:
             self._things[name] = known
         return known
 
-    def _tell(self, kind: str, node: Node, *said: tuple[str, object]) -> None:
+    def _log(self, kind: str, node: Node, *said: tuple[str, object]) -> None:
         self._events.append((kind, node.id, self._body(*said)))
 
     def _body(self, *said: tuple[str, object]) -> str:
@@ -330,3 +341,137 @@ class Making:
         if known is None:
             known = self._bodies[said] = to_json(dict(said))
         return known
+
+
+def change_one(
+    conn: Connection,
+    home: Home,
+    node: Node,
+    before: Node,
+    *,
+    rests_on: Sequence[Anchor],
+    names: Sequence[str] | None,
+    actor: str,
+    reason: str = "",
+    change: str = "edited",
+    stated: bool = True,
+    related: bool = True,
+    keeps_places: bool = False,
+) -> None:
+    """Write one living memory as it is to be, inside a transaction; its flags go.
+
+    Args:
+        conn: the transaction.
+        home: what may be reached.
+        node: the memory as it is to be: the version after `before`.
+        before: as it is.
+        rests_on: its anchors.
+        names: what its words name; None when they stay.
+        actor: who changes it.
+        reason: why.
+        change: what its history calls it.
+        stated: somebody says that it is true, so what stands in its place does so no longer, but
+            for what is hidden; else it only follows a move.
+        related: memories that name the same rare things are related to it.
+        keeps_places: files that said its old words still bring these with another branch.
+    """
+    now = node.updated_at
+    existing = ExistingRows.read(conn, [node.id])
+    if keeps_places:
+        existing = replace(existing, unsaid=())
+    writes = WriteBatch(conn, home, now)
+    touched, known = writes.change(
+        node,
+        before,
+        existing,
+        rests_on=rests_on,
+        names=names,
+        actor=actor,
+        reason=reason,
+        change=change,
+    )
+    writes.flush()
+    dismissing.lift(conn, [node.text], actor=actor)
+    if stated:
+        succession.stated_anew(conn, node.id, now, actor=actor)
+    if names is not None and related:
+        relate_others(conn, node, touched, known, now)
+
+
+def rest_on(
+    conn: Connection, home: Home, node: Node, rests_on: Sequence[Anchor], now: datetime
+) -> None:
+    """Make `rests_on` what a memory rests on, and nothing else; it gets no new version."""
+    writes = WriteBatch(conn, home, now)
+    writes.rest(node, ExistingRows.read(conn, [node.id]), rests_on)
+    writes.flush()
+
+
+def relate_others(
+    conn: Connection, node: Node, touched: Iterable[str], known: Sequence[Edge], now: datetime
+) -> None:
+    """Relate a memory to those that touch the same rare things: no files, which many touch.
+
+    Args:
+        conn: the transaction.
+        node: the memory.
+        touched: the ids of what it touches.
+        known: the edges that it has to and from others.
+        now: the time.
+    """
+    related = {edge.from_node for edge in known} | {edge.to_node for edge in known}
+    room = RELATED_MAX
+    for thing in nodes.many(conn, touched).values():
+        sharing = edges.touching(conn, thing.id, RARE_MAX + 1) if thing.kind == "entity" else []
+        if len(sharing) > RARE_MAX:
+            continue
+        for other in sharing:
+            if not room or other in related or other == node.id:
+                continue
+            edge = Edge(
+                from_node=node.id,
+                to_node=other,
+                kind="relates_to",
+                weight=0.5,
+                attributes={"how": NAMED, "thing": thing.id, "shared": thing.text},
+                created_at=now,
+                valid_from=now,
+            )
+            if edges.begin(conn, edge):
+                body: dict[str, object] = {"to": other, "kind": edge.kind}
+                log.append(
+                    conn, Event(kind=events.EDGE_CREATED, at=now, subject=node.id, body=body)
+                )
+            related.add(other)
+            room -= 1
+
+
+def _rested_on(known: Iterable[Edge]) -> set[str]:
+    """Return the ids of what is touched by these edges, and is not only named."""
+    return {
+        edge.to_node
+        for edge in known
+        if edge.kind == "touches" and edge.attributes.get("how") != NAMED
+    }
+
+
+def _lost(
+    node: Node, known: Iterable[Edge], named: Collection[str], touched: Collection[str]
+) -> list[Edge]:
+    """Return the edges of a memory for words that it does not have any more.
+
+    Args:
+        node: the memory.
+        known: the edges that begin or end in it.
+        named: the ids of what its words name.
+        touched: the ids of that and of what it rests on.
+    """
+    return [
+        edge
+        for edge in known
+        if edge.attributes.get("how") == NAMED
+        and (
+            (edge.kind == "touches" and edge.from_node == node.id and edge.to_node not in named)
+            or (edge.kind == "relates_to" and edge.attributes.get("thing") not in touched)
+        )
+    ]
