@@ -2,41 +2,41 @@
 
 import json
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import apsw
 
 from yaadwatch.model.agent_files import AgentFileRow
-from yaadwatch.store.codec import from_ms, to_ms
+from yaadwatch.store.codec import Record, from_ms, to_ms
 
-_COLUMNS: Final = (
-    "worktree, path, mode, state, reason, digest, block, head, branch, written_ms, adopted, logged,"
-    " personal"
+_ROW: Final = Record(
+    AgentFileRow,
+    {"written": "written_ms"},
+    codecs={
+        "written": (
+            lambda times: json.dumps([to_ms(at) for at in times]),
+            lambda text: tuple(map(from_ms, json.loads(text))),
+        )
+    },
 )
 
 
 def get(conn: apsw.Connection, worktree: int, path: str) -> AgentFileRow | None:
     """Return the row of one file; None when there is none."""
     rows = conn.execute(
-        f"SELECT {_COLUMNS} FROM agent_files WHERE worktree = ? AND path = ?",  # noqa: S608
+        f"SELECT {_ROW.columns} FROM agent_files WHERE worktree = ? AND path = ?",  # noqa: S608
         (worktree, path),
     )
-    return next(map(_row, rows), None)
+    return next(map(_ROW.read, rows), None)
 
 
 def of_worktree(conn: apsw.Connection, worktree: int) -> dict[str, AgentFileRow]:
     """Return the rows of a work tree by path, in the order of the paths."""
     rows = conn.execute(
-        """
-        SELECT worktree, path, mode, state, reason, digest, block, head, branch, written_ms,
-               adopted, logged, personal
-          FROM agent_files
-         WHERE worktree = ?
-         ORDER BY path
-        """,
+        f"SELECT {_ROW.columns} FROM agent_files WHERE worktree = ? ORDER BY path",  # noqa: S608
         (worktree,),
     )
-    return {row.path: row for row in map(_row, rows)}
+    return {row.path: row for row in map(_ROW.read, rows)}
 
 
 def paths(conn: apsw.Connection, worktree: int) -> set[str]:
@@ -70,27 +70,8 @@ def note_personal(conn: apsw.Connection, worktree: int, paths: Iterable[str]) ->
 def put(conn: apsw.Connection, row: AgentFileRow) -> None:
     """Note how a file is now; what was known of it is replaced."""
     conn.execute(
-        """
-        INSERT OR REPLACE INTO agent_files
-            (worktree, path, mode, state, reason, digest, block, head, branch, written_ms, adopted,
-             logged, personal)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        (
-            row.worktree,
-            row.path,
-            row.mode,
-            row.state,
-            row.reason,
-            row.digest,
-            row.block,
-            row.head,
-            row.branch,
-            json.dumps([to_ms(at) for at in row.written]),
-            row.adopted,
-            row.logged,
-            row.personal,
-        ),
+        f"INSERT OR REPLACE INTO agent_files ({_ROW.columns}) VALUES ({_ROW.marks})",  # noqa: S608
+        _ROW.values(row),
     )
 
 
@@ -102,37 +83,4 @@ def drop(conn: apsw.Connection, worktree: int, paths: Iterable[str]) -> None:
          WHERE worktree = ? AND path IN (SELECT value FROM json_each(?))
         """,
         (worktree, json.dumps(sorted(paths))),
-    )
-
-
-def _row(row: tuple[Any, ...]) -> AgentFileRow:
-    (
-        worktree,
-        path,
-        mode,
-        state,
-        reason,
-        digest,
-        block,
-        head,
-        branch,
-        written,
-        adopted,
-        logged,
-        personal,
-    ) = row
-    return AgentFileRow(
-        worktree=worktree,
-        path=path,
-        mode=mode,
-        state=state,
-        reason=reason,
-        digest=digest,
-        block=block,
-        head=head,
-        branch=branch,
-        written=tuple(from_ms(ms) for ms in json.loads(written)),
-        adopted=adopted,
-        logged=logged,
-        personal=bool(personal),
     )

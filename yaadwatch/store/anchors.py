@@ -1,12 +1,15 @@
 """What the memories rest on, as it was when they were last confirmed."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import apsw
 
-from yaadwatch.model.anchors import HELD, Anchor, Method
-from yaadwatch.store.codec import json_list
+from yaadwatch.model.anchors import HELD, Anchor
+from yaadwatch.store.codec import Record, json_list
+
+_ROW: Final = Record(Anchor, {"commit": "commit_id"})
+_OWN: Final = Record(Anchor, {"commit": "commit_id"}, but=["node"])
 
 
 def insert(conn: apsw.Connection, anchors: Iterable[Anchor]) -> None:
@@ -25,16 +28,15 @@ def insert_of(conn: apsw.Connection, anchors: Iterable[tuple[str, Anchor]]) -> N
         apsw.ConstraintError: a node is not there.
     """
     conn.executemany(
-        """
-        INSERT INTO file_watch (node, path, symbol, commit_id, blob, method, fingerprint, line,
-                                trust, spread)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        f"""
+        INSERT INTO file_watch ({_ROW.columns})
+        VALUES ({_ROW.marks})
         ON CONFLICT (node, path, symbol) DO UPDATE
            SET commit_id = excluded.commit_id, blob = excluded.blob, method = excluded.method,
                fingerprint = excluded.fingerprint, line = excluded.line, trust = excluded.trust,
                spread = excluded.spread
-        """,
-        ((node, *_values(anchor)) for node, anchor in anchors),
+        """,  # noqa: S608
+        ((node, *_OWN.values(anchor)) for node, anchor in anchors),
     )
 
 
@@ -45,18 +47,17 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[Anchor
     """
     wanted = sorted(set(ids))
     rows = conn.execute(
-        """
-        SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust,
-               spread
+        f"""
+        SELECT {_ROW.columns}
           FROM file_watch
          WHERE node IN (SELECT value FROM json_each(?))
          ORDER BY node, id
-        """,
+        """,  # noqa: S608
         (json_list(wanted),),
     )
     found: dict[str, list[Anchor]] = {node: [] for node in wanted}
     for row in rows:
-        anchor = _anchor(row)
+        anchor = _ROW.read(row)
         found[anchor.node].append(anchor)
     return found
 
@@ -64,17 +65,16 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[Anchor
 def on_paths(conn: apsw.Connection, paths: Iterable[str]) -> list[Anchor]:
     """Return the anchors of living nodes on any of `paths`, by path, then node."""
     rows = conn.execute(
-        """
-        SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust,
-               spread
+        f"""
+        SELECT {_ROW.columns}
           FROM file_watch
          WHERE path IN (SELECT value FROM json_each(?))
            AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
          ORDER BY path, node, symbol
-        """,
+        """,  # noqa: S608
         (json_list(paths),),
     )
-    return [_anchor(row) for row in rows]
+    return list(map(_ROW.read, rows))
 
 
 def nodes_on(conn: apsw.Connection, path: str, symbol: str, limit: int) -> list[str]:
@@ -114,36 +114,34 @@ def unchanged(conn: apsw.Connection, known: Mapping[str, Sequence[Anchor]]) -> s
     They are compared as they stand in the table: to make an anchor of each takes twice as long.
     """
     rows = conn.execute(
-        """
-        SELECT n.id, w.path, w.symbol, w.commit_id, w.blob, w.method, w.fingerprint, w.line,
-               w.trust, w.spread
+        f"""
+        SELECT n.id, {_OWN.of("w")}
           FROM nodes AS n
           LEFT JOIN file_watch AS w ON w.node = n.id
          WHERE n.id IN (SELECT value FROM json_each(?)) AND n.archived_ms IS NULL
          ORDER BY n.id, w.id
-        """,
+        """,  # noqa: S608
         (json_list(known),),
     )
-    found: dict[str, list[tuple[Any, ...]]] = {}
+    found: dict[str, list[list[Any]]] = {}
     for node, *values in rows:
         own = found.setdefault(node, [])
         if values[0] is not None:
-            own.append(tuple(values))
-    return {node for node, own in found.items() if own == list(map(_values, known[node]))}
+            own.append(values)
+    return {node for node, own in found.items() if own == list(map(_OWN.values, known[node]))}
 
 
 def everything(conn: apsw.Connection) -> list[Anchor]:
     """Return the anchors of living nodes, by path, then node."""
     rows = conn.execute(
-        """
-        SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust,
-               spread
+        f"""
+        SELECT {_ROW.columns}
           FROM file_watch
          WHERE EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
          ORDER BY path, node, symbol
-        """
+        """  # noqa: S608
     )
-    return [_anchor(row) for row in rows]
+    return list(map(_ROW.read, rows))
 
 
 def census(conn: apsw.Connection) -> dict[str, int]:
@@ -167,16 +165,15 @@ def census(conn: apsw.Connection) -> dict[str, int]:
 def named_elsewhere(conn: apsw.Connection) -> list[Anchor]:
     """Return the anchors of living nodes on what other files may name, by path, then node."""
     rows = conn.execute(
-        """
-        SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust,
-               spread
+        f"""
+        SELECT {_ROW.columns}
           FROM file_watch
          WHERE method NOT IN ('glob', 'target', 'value')
            AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
          ORDER BY path, node, symbol
-        """
+        """  # noqa: S608
     )
-    return [_anchor(row) for row in rows]
+    return list(map(_ROW.read, rows))
 
 
 def paths(conn: apsw.Connection) -> list[str]:
@@ -198,18 +195,17 @@ def folders(conn: apsw.Connection) -> list[Anchor]:
     By path, then node.
     """
     rows = conn.execute(
-        """
-        SELECT node, path, symbol, commit_id, blob, method, fingerprint, line, trust,
-               spread
+        f"""
+        SELECT {_ROW.columns}
           FROM file_watch
          WHERE path IN (SELECT path FROM file_watch WHERE reference IN ('directory', 'glob')
                         EXCEPT
                         SELECT path FROM file_watch WHERE reference NOT IN ('directory', 'glob'))
            AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
          ORDER BY path, node, symbol
-        """
+        """  # noqa: S608
     )
-    return [_anchor(row) for row in rows]
+    return list(map(_ROW.read, rows))
 
 
 def above(conn: apsw.Connection, changed: Iterable[str]) -> list[str]:
@@ -237,34 +233,3 @@ def above(conn: apsw.Connection, changed: Iterable[str]) -> list[str]:
 def drop(conn: apsw.Connection, node: str) -> None:
     """Take every anchor of a node away."""
     conn.execute("DELETE FROM file_watch WHERE node = ?", (node,))
-
-
-def _values(anchor: Anchor) -> tuple[Any, ...]:
-    """Return what stands in the table of an anchor, behind its node."""
-    return (
-        anchor.path,
-        anchor.symbol,
-        anchor.commit,
-        anchor.blob,
-        anchor.method.value,
-        anchor.fingerprint,
-        anchor.line,
-        anchor.trust,
-        anchor.spread,
-    )
-
-
-def _anchor(row: tuple[Any, ...]) -> Anchor:
-    node, path, symbol, commit, blob, method, fingerprint, line, trust, spread = row
-    return Anchor(
-        node=node,
-        path=path,
-        symbol=symbol,
-        commit=commit,
-        blob=blob,
-        method=Method(method),
-        fingerprint=fingerprint,
-        line=line,
-        trust=trust,
-        spread=spread,
-    )

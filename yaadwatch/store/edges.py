@@ -1,23 +1,17 @@
 """How nodes relate: edges, and who has them."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Final
 
 import apsw
 
 from yaadwatch.model.edges import ACYCLIC, CURRENT, Edge, free_from
-from yaadwatch.store.codec import (
-    from_ms,
-    from_ms_or_null,
-    json_list,
-    to_json,
-    to_ms,
-    to_ms_or_null,
-)
+from yaadwatch.store.codec import Record, json_list, to_json, to_ms, to_ms_or_null
 from yaadwatch.store.graph import constraints
+
+_ROW: Final = Record(Edge)
 
 
 def insert(conn: apsw.Connection, edge: Edge) -> bool:
@@ -110,16 +104,15 @@ def get(conn: apsw.Connection, id: int) -> Edge | None:
 def many(conn: apsw.Connection, ids: Iterable[int]) -> list[Edge]:
     """Return those of the edges with these numbers that exist, in the order of the numbers."""
     rows = conn.execute(
-        """
-        SELECT id, from_node, to_node, kind, created_ms, updated_ms, valid_from_ms, valid_until_ms,
-               weight, attributes
+        f"""
+        SELECT {_ROW.columns}
           FROM edges
          WHERE id IN (SELECT value FROM json_each(?))
          ORDER BY id
-        """,
+        """,  # noqa: S608
         (to_json(sorted(set(ids))),),
     )
-    return [_edge(row) for row in rows]
+    return list(map(_ROW.read, rows))
 
 
 def touching(conn: apsw.Connection, thing: str, limit: int) -> list[str]:
@@ -146,16 +139,15 @@ def equal(conn: apsw.Connection, edge: Edge) -> list[Edge]:
     memories may touch one file, and none touches thousands.
     """
     rows = conn.execute(
-        """
-        SELECT id, from_node, to_node, kind, created_ms, updated_ms, valid_from_ms, valid_until_ms,
-               weight, attributes
+        f"""
+        SELECT {_ROW.columns}
           FROM edges
          WHERE from_node = ? AND kind = ? AND +to_node = ?
          ORDER BY valid_from_ms, id
-        """,
+        """,  # noqa: S608
         (edge.from_node, edge.kind, edge.to_node),
     )
-    return [_edge(row) for row in rows]
+    return list(map(_ROW.read, rows))
 
 
 def holds_within(
@@ -241,17 +233,16 @@ def weigh(conn: apsw.Connection, edge: Edge, at: datetime) -> bool:
 def of_node(conn: apsw.Connection, id: str, view: str = CURRENT) -> list[Edge]:
     """Return the edges that begin or end in a node, oldest first: the open ones, or a view."""
     rows = conn.execute(
-        """
-        SELECT id, from_node, to_node, kind, created_ms, updated_ms, valid_from_ms, valid_until_ms,
-               weight, attributes
+        f"""
+        SELECT {_ROW.columns}
           FROM edges
          WHERE (from_node = :id OR to_node = :id)
            AND (:view = 'all' OR (valid_until_ms IS NULL) = (:view = 'current'))
          ORDER BY id
-        """,
+        """,  # noqa: S608
         {"id": id, "view": view},
     )
-    return [_edge(row) for row in rows]
+    return list(map(_ROW.read, rows))
 
 
 def some_of_node(conn: apsw.Connection, id: str, view: str, limit: int) -> tuple[list[Edge], int]:
@@ -267,15 +258,14 @@ def some_of_node(conn: apsw.Connection, id: str, view: str, limit: int) -> tuple
     """
     rows = conn.execute(
         f"""
-        SELECT id, from_node, to_node, kind, created_ms, updated_ms, valid_from_ms, valid_until_ms,
-               weight, attributes
+        SELECT {_ROW.columns}
         {seen}
          ORDER BY from_node <> :id, id DESC
          LIMIT :limit
         """,
         given,
     )
-    found = sorted(map(_edge, rows), key=lambda edge: edge.id)
+    found = sorted(map(_ROW.read, rows), key=lambda edge: edge.id)
     if len(found) < limit:
         return found, 0
     count: int = conn.execute(f"SELECT count(*) {seen}", given).get
@@ -290,9 +280,8 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[Edge]]
     """
     wanted = sorted(set(ids))
     rows = conn.execute(
-        """
-        SELECT id, from_node, to_node, kind, created_ms, updated_ms, valid_from_ms, valid_until_ms,
-               weight, attributes
+        f"""
+        SELECT {_ROW.columns}
           FROM edges
          WHERE id IN (SELECT edges.id
                         FROM json_each(:ids) AS start
@@ -304,12 +293,12 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[Edge]]
                        CROSS JOIN edges ON edges.to_node = goal.value
                        WHERE edges.valid_until_ms IS NULL)
          ORDER BY id
-        """,
+        """,  # noqa: S608
         {"ids": json_list(wanted)},
     )
     found: dict[str, list[Edge]] = {node: [] for node in wanted}
     for row in rows:
-        edge = _edge(row)
+        edge = _ROW.read(row)
         for end in dict.fromkeys((edge.from_node, edge.to_node)):
             if end in found and (end == edge.from_node or edge.valid_until is None):
                 found[end].append(edge)
@@ -325,9 +314,8 @@ def between_memories(
     the oldest.
     """
     rows = conn.execute(
-        """
-        SELECT id, from_node, to_node, kind, created_ms, updated_ms, valid_from_ms, valid_until_ms,
-               weight, attributes
+        f"""
+        SELECT {_ROW.columns}
           FROM edges
          WHERE id IN (SELECT edges.id
                         FROM edges
@@ -342,10 +330,10 @@ def between_memories(
                             WHERE nodes.id = to_node AND nodes.kind IN ('file', 'entity'))
          ORDER BY weight DESC, id
          LIMIT :limit
-        """,
+        """,  # noqa: S608
         {"ids": json_list(ids), "kinds": json_list(kinds), "limit": limit},
     )
-    return [_edge(row) for row in rows]
+    return list(map(_ROW.read, rows))
 
 
 def degrees(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, int]:
@@ -402,19 +390,3 @@ def pointed_at(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
         (json_list(ids),),
     )
     return {node for (node,) in rows}
-
-
-def _edge(row: tuple[Any, ...]) -> Edge:
-    id, start, end, kind, created_ms, updated_ms, from_, until_ms, weight, attributes = row  # noqa: A001
-    return Edge(
-        id=id,
-        from_node=start,
-        to_node=end,
-        kind=kind,
-        created_at=from_ms(created_ms),
-        updated_at=from_ms(updated_ms),
-        valid_from=from_ms(from_),
-        valid_until=from_ms_or_null(until_ms),
-        weight=weight,
-        attributes=json.loads(attributes),
-    )

@@ -3,23 +3,21 @@
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import apsw
 
 from yaadwatch.model.projects import Project
-from yaadwatch.store.codec import from_ms, from_ms_or_null, json_list, to_ms, to_ms_or_null
+from yaadwatch.store.codec import Record, json_list, to_ms_or_null
+
+_ROW: Final = Record(Project)
 
 
 def put(conn: apsw.Connection, project: Project) -> None:
     """Write every field of a project; a new one is entered."""
     conn.execute(
-        """
-        INSERT OR REPLACE INTO projects (root, common_dir, remote, root_commit, by_path, added_ms,
-                                         gone_ms, removed_ms, id)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        _row(project),
+        f"INSERT OR REPLACE INTO projects ({_ROW.columns}) VALUES ({_ROW.marks})",  # noqa: S608
+        _ROW.values(project),
     )
 
 
@@ -91,51 +89,22 @@ def drop(conn: apsw.Connection, id: str) -> None:
     conn.execute("DELETE FROM projects WHERE id = ?", (id,))
 
 
-def _row(project: Project) -> tuple[str | int | None, ...]:
-    return (
-        str(project.root),
-        str(project.common_dir),
-        project.remote,
-        project.root_commit,
-        int(project.by_path),
-        to_ms(project.added_at),
-        to_ms_or_null(project.gone_at),
-        to_ms_or_null(project.removed_at),
-        project.id,
-    )
-
-
 def _watched(conn: apsw.Connection) -> list[str]:
     ids = conn.execute("SELECT id FROM projects WHERE removed_ms IS NULL ORDER BY id")
     return [project for (project,) in ids]
 
 
 def _many(conn: apsw.Connection, ids: Iterable[str]) -> list[Project]:
-    return list(map(_project, _rows(conn, ids)))
+    return list(map(_ROW.read, _rows(conn, ids)))
 
 
 def _rows(conn: apsw.Connection, ids: Iterable[str]) -> Iterable[tuple[Any, ...]]:
     return conn.execute(
-        """
-        SELECT id, root, common_dir, remote, root_commit, by_path, added_ms, gone_ms, removed_ms
+        f"""
+        SELECT {_ROW.columns}
           FROM projects
          WHERE id IN (SELECT value FROM json_each(?))
          ORDER BY root, id
-        """,
+        """,  # noqa: S608
         (json_list(ids),),
-    )
-
-
-def _project(row: tuple[Any, ...]) -> Project:
-    project, root, common_dir, remote, root_commit, by_path, added_ms, gone_ms, removed_ms = row
-    return Project(
-        id=project,
-        root=Path(root),
-        common_dir=Path(common_dir),
-        remote=remote,
-        root_commit=root_commit,
-        by_path=bool(by_path),
-        added_at=from_ms(added_ms),
-        gone_at=from_ms_or_null(gone_ms),
-        removed_at=from_ms_or_null(removed_ms),
     )

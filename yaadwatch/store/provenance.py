@@ -1,54 +1,56 @@
 """Which places in people's own files say a node."""
 
 from collections.abc import Collection, Iterable
-from typing import Any, Final
+from typing import Final
 
 import apsw
 
 from yaadwatch.model.nodes import Provenance
-from yaadwatch.store.codec import from_ms, json_list, to_ms
+from yaadwatch.store.codec import Record, json_list, to_ms
+
+_ROW: Final = Record(Provenance)
 
 
 def of_node(conn: apsw.Connection, id: str) -> list[Provenance]:
     """Return the places that say a node, by work tree, path and position."""
     rows = conn.execute(
-        """
-        SELECT node, worktree, path, position, line, since_ms
+        f"""
+        SELECT {_ROW.columns}
           FROM provenance
          WHERE node = ?
          ORDER BY worktree, path, position
-        """,
+        """,  # noqa: S608
         (id,),
     )
-    return [_place(row) for row in rows]
+    return list(map(_ROW.read, rows))
 
 
 def saying(conn: apsw.Connection, ids: Iterable[str]) -> list[Provenance]:
     """Return the places that say any of some nodes now, by work tree, path and position."""
     rows = conn.execute(
-        """
-        SELECT node, worktree, path, position, line, since_ms
+        f"""
+        SELECT {_ROW.columns}
           FROM provenance
          WHERE line IS NOT NULL AND node IN (SELECT value FROM json_each(?))
          ORDER BY worktree, path, position
-        """,
+        """,  # noqa: S608
         (json_list(ids),),
     )
-    return [_place(row) for row in rows]
+    return list(map(_ROW.read, rows))
 
 
 def on_path(conn: apsw.Connection, worktree: int, path: str) -> list[Provenance]:
     """Return what one file of a work tree says, from its top to its end."""
     rows = conn.execute(
-        """
-        SELECT node, worktree, path, position, line, since_ms
+        f"""
+        SELECT {_ROW.columns}
           FROM provenance
          WHERE worktree = ? AND path = ?
          ORDER BY position
-        """,
+        """,  # noqa: S608
         (worktree, path),
     )
-    return [_place(row) for row in rows]
+    return list(map(_ROW.read, rows))
 
 
 def put_path(conn: apsw.Connection, worktree: int, path: str, rows: Iterable[Provenance]) -> None:
@@ -154,15 +156,3 @@ def spoken(conn: apsw.Connection, worktree: int, paths: Collection[str] | None =
         (worktree, None if paths is None else json_list(paths)),
     )
     return {node for (node,) in rows}
-
-
-def _place(row: tuple[Any, ...]) -> Provenance:
-    node, worktree, path, position, line, since_ms = row
-    return Provenance(
-        node=node,
-        worktree=worktree,
-        path=path,
-        position=position,
-        line=line,
-        since=from_ms(since_ms),
-    )

@@ -3,50 +3,25 @@
 import json
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Final
 
 import apsw
 
 from yaadwatch.model.sessions import DAY, Facts, Made, Session, Touched
-from yaadwatch.store.codec import (
-    from_ms,
-    from_ms_or_null,
-    json_list,
-    to_json,
-    to_ms,
-    to_ms_or_null,
-)
+from yaadwatch.store.codec import Record, json_list, to_json, to_ms
 
 
 def put(conn: apsw.Connection, session: Session) -> None:
     """Write every field of a session, a new one or one that is there."""
+    # Not replaced: what it was shown and its notes would go with the old row.
     conn.execute(
-        """
-        INSERT INTO sessions (id, worktree, agent, name, start_ms, last_ms, end_ms, ended_by,
-                              branch, start_commit, told_seq, facts, summary)
-        VALUES (:id, :worktree, :agent, :name, :start_ms, :last_ms, :end_ms, :ended_by,
-                :branch, :start_commit, :told_seq, :facts, :summary)
+        f"""
+        INSERT INTO sessions ({_ROW.columns})
+        VALUES ({_ROW.marks})
         ON CONFLICT (id) DO UPDATE
-           SET worktree = :worktree, agent = :agent, name = :name, start_ms = :start_ms,
-               last_ms = :last_ms, end_ms = :end_ms, ended_by = :ended_by, branch = :branch,
-               start_commit = :start_commit, told_seq = :told_seq, facts = :facts,
-               summary = :summary
-        """,
-        {
-            "id": session.id,
-            "worktree": session.worktree,
-            "agent": session.agent,
-            "name": session.name,
-            "start_ms": to_ms(session.started_at),
-            "last_ms": to_ms(session.last_at),
-            "end_ms": to_ms_or_null(session.ended_at),
-            "ended_by": session.ended_by,
-            "branch": session.branch,
-            "start_commit": session.start_commit,
-            "told_seq": session.told_seq,
-            "facts": to_json(_facts_row(session.facts)),
-            "summary": session.summary,
-        },
+           SET {", ".join(f"{name} = excluded.{name}" for name in _ROW.names)}
+        """,  # noqa: S608
+        _ROW.values(session),
     )
 
 
@@ -82,16 +57,15 @@ def get(conn: apsw.Connection, id: str) -> Session | None:
 def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Session]:
     """Return those of `ids` that are there, by id."""
     rows = conn.execute(
-        """
-        SELECT id, worktree, agent, name, start_ms, last_ms, end_ms, ended_by, branch,
-               start_commit, told_seq, facts, summary
+        f"""
+        SELECT {_ROW.columns}
           FROM sessions
          WHERE id IN (SELECT value FROM json_each(?))
          ORDER BY id
-        """,
+        """,  # noqa: S608
         (json_list(ids),),
     )
-    return {session.id: session for session in map(_session, rows)}
+    return {session.id: session for session in map(_ROW.read, rows)}
 
 
 def find(conn: apsw.Connection, fragment: str, limit: int) -> list[str]:
@@ -276,34 +250,8 @@ def _facts(row: str) -> Facts:
     )
 
 
-def _session(row: tuple[Any, ...]) -> Session:
-    (
-        id,  # noqa: A001
-        worktree,
-        agent,
-        name,
-        start_ms,
-        last_ms,
-        end_ms,
-        ended_by,
-        branch,
-        start_commit,
-        told_seq,
-        facts,
-        summary,
-    ) = row
-    return Session(
-        id=id,
-        worktree=worktree,
-        agent=agent,
-        name=name,
-        started_at=from_ms(start_ms),
-        last_at=from_ms(last_ms),
-        ended_at=from_ms_or_null(end_ms),
-        ended_by=ended_by,
-        branch=branch,
-        start_commit=start_commit,
-        told_seq=told_seq,
-        facts=_facts(facts),
-        summary=summary,
-    )
+_ROW: Final = Record(
+    Session,
+    {"started_at": "start_ms", "ended_at": "end_ms"},
+    codecs={"facts": (lambda facts: to_json(_facts_row(facts)), _facts)},
+)

@@ -2,22 +2,20 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import apsw
 
 from yaadwatch.model.claims import Claimed
-from yaadwatch.store.codec import from_ms, from_ms_or_null, json_list, to_ms, to_ms_or_null
+from yaadwatch.store.codec import Record, json_list, to_ms
 from yaadwatch.store.graph.supersession import given_way
 
 TEXT: Final = "text"
 """The source of a claim that the words of its memory make."""
 
-_COLUMNS: Final = (
-    "claims.id, claims.node, claims.subject, claims.attribute, claims.value, claims.sense,"
-    " claims.place, claims.source, claims.evidence, claims.evidence_ms, claims.edge,"
-    " claims.supersedes, claims.valid_from_ms, claims.valid_until_ms"
-)
+_ROW: Final = Record(Claimed)
+_NEW: Final = Record(Claimed, but=["id"])
+_COLUMNS: Final = _ROW.of("claims")
 
 
 def insert(conn: apsw.Connection, claim: Claimed) -> int:
@@ -37,29 +35,8 @@ def insert_all(conn: apsw.Connection, new: Iterable[Claimed]) -> None:
         apsw.ConstraintError: as for `insert`, of any of them.
     """
     conn.executemany(
-        """
-        INSERT INTO claims (node, subject, attribute, value, sense, place, source, evidence,
-                            evidence_ms, edge, supersedes, valid_from_ms, valid_until_ms)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        (
-            (
-                claim.node,
-                claim.subject,
-                claim.attribute,
-                claim.value,
-                claim.sense,
-                claim.place,
-                claim.source,
-                claim.evidence,
-                to_ms_or_null(claim.evidence_at),
-                claim.edge,
-                claim.supersedes,
-                to_ms(claim.valid_from),
-                to_ms_or_null(claim.valid_until),
-            )
-            for claim in new
-        ),
+        f"INSERT INTO claims ({_NEW.columns}) VALUES ({_NEW.marks})",  # noqa: S608
+        map(_NEW.values, new),
     )
 
 
@@ -69,13 +46,13 @@ def many(conn: apsw.Connection, ids: Iterable[int]) -> dict[int, Claimed]:
         f"SELECT {_COLUMNS} FROM claims WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",  # noqa: S608
         (f"[{','.join(str(one) for one in sorted(set(ids)))}]",),
     )
-    return {claim.id: claim for claim in map(_claim, rows)}
+    return {claim.id: claim for claim in map(_ROW.read, rows)}
 
 
 def of_node(conn: apsw.Connection, node: str) -> list[Claimed]:
     """Return what a memory claims, ended claims too, in the order they were made."""
     rows = conn.execute(f"SELECT {_COLUMNS} FROM claims WHERE node = ? ORDER BY id", (node,))  # noqa: S608
-    return list(map(_claim, rows))
+    return list(map(_ROW.read, rows))
 
 
 def found(
@@ -121,7 +98,7 @@ def found(
             "limit": limit,
         },
     )
-    return list(map(_claim, rows))
+    return list(map(_ROW.read, rows))
 
 
 def end(conn: apsw.Connection, ids: Iterable[int], at: datetime) -> int:
@@ -153,38 +130,3 @@ def count(conn: apsw.Connection, nodes: Iterable[str]) -> int:
         (json_list(nodes),),
     )
     return int(rows.get)
-
-
-def _claim(row: tuple[Any, ...]) -> Claimed:
-    (
-        number,
-        node,
-        subject,
-        attribute,
-        value,
-        sense,
-        place,
-        source,
-        evidence,
-        evidence_ms,
-        edge,
-        supersedes,
-        valid_from_ms,
-        valid_until_ms,
-    ) = row
-    return Claimed(
-        id=number,
-        node=node,
-        subject=subject,
-        attribute=attribute,
-        value=value,
-        sense=sense,
-        place=place,
-        source=source,
-        evidence=evidence,
-        evidence_at=from_ms_or_null(evidence_ms),
-        edge=edge,
-        supersedes=supersedes,
-        valid_from=from_ms(valid_from_ms),
-        valid_until=from_ms_or_null(valid_until_ms),
-    )

@@ -7,14 +7,15 @@ contradiction.
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 import apsw
 
 from yaadwatch.model.claims import EVIDENCE, LINK, Clash, Settled, Stated, Thing
-from yaadwatch.store.codec import from_ms, to_json, to_ms
+from yaadwatch.store.codec import Record, from_ms, to_json, to_ms
 from yaadwatch.store.graph.supersession import given_way
 
+_SETTLED: Final = Record(Settled)
 _HOLDS: Final = "(claims.valid_until_ms IS NULL OR claims.valid_until_ms > :now_ms)"
 _ABOUT_THE_SAME: Final = """
     claims.valid_until_ms IS NULL
@@ -206,48 +207,20 @@ def settle(conn: apsw.Connection, settled: Settled) -> None:
         apsw.ConstraintError: a claim of it is not there.
     """
     conn.execute(
-        """
-        INSERT INTO contradictions (name, kind, claim, other, decision, kept, actor, reason, at_ms)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        (
-            settled.name,
-            settled.kind,
-            settled.claim,
-            settled.other,
-            settled.decision,
-            settled.kept,
-            settled.actor,
-            settled.reason,
-            to_ms(settled.at),
-        ),
+        f"INSERT INTO contradictions ({_SETTLED.columns}) VALUES ({_SETTLED.marks})",  # noqa: S608
+        _SETTLED.values(settled),
     )
 
 
 def decided(conn: apsw.Connection, limit: int) -> list[Settled]:
     """Return what was decided, the newest first, at most `limit`."""
     rows = conn.execute(
-        """
-        SELECT name, kind, claim, other, decision, kept, actor, reason, at_ms
+        f"""
+        SELECT {_SETTLED.columns}
           FROM contradictions
          ORDER BY at_ms DESC, id DESC
          LIMIT ?
-        """,
+        """,  # noqa: S608
         (limit,),
     )
-    return list(map(_settled, rows))
-
-
-def _settled(row: tuple[Any, ...]) -> Settled:
-    name, kind, claim, other, decision, kept, actor, reason, at_ms = row
-    return Settled(
-        name=name,
-        kind=kind,
-        claim=claim,
-        other=other,
-        decision=decision,
-        kept=kept,
-        actor=actor,
-        reason=reason,
-        at=from_ms(at_ms),
-    )
+    return list(map(_SETTLED.read, rows))

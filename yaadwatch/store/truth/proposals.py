@@ -5,35 +5,29 @@ undone. A proposal waits only while the memory has the words that it was made fo
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 import apsw
 
 from yaadwatch.model.authority import Proposal
-from yaadwatch.store.codec import from_ms, json_list, to_ms
+from yaadwatch.store.codec import Record, json_list
 from yaadwatch.store.graph.supersession import given_way
 
-_COLUMNS = "node, text, actor, at_ms, decision, version"
+_ROW: Final = Record(Proposal)
 
 
 def put(conn: apsw.Connection, proposal: Proposal) -> None:
     """Store a proposal, in place of any other for the same memory."""
     conn.execute(
-        f"INSERT OR REPLACE INTO proposals ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",  # noqa: S608
-        (
-            proposal.node,
-            proposal.text,
-            proposal.actor,
-            to_ms(proposal.at),
-            proposal.decision,
-            proposal.version,
-        ),
+        f"INSERT OR REPLACE INTO proposals ({_ROW.columns}) VALUES ({_ROW.marks})",  # noqa: S608
+        _ROW.values(proposal),
     )
 
 
 def get(conn: apsw.Connection, node: str) -> Proposal | None:
     """Return the proposal for a memory, waiting or decided; None without one."""
-    rows = conn.execute(f"SELECT {_COLUMNS} FROM proposals WHERE node = ?", (node,))  # noqa: S608
-    return next(map(_proposal, rows), None)
+    rows = conn.execute(f"SELECT {_ROW.columns} FROM proposals WHERE node = ?", (node,))  # noqa: S608
+    return next(map(_ROW.read, rows), None)
 
 
 def waiting(conn: apsw.Connection, ids: Iterable[str] | None = None) -> dict[str, Proposal]:
@@ -47,7 +41,7 @@ def waiting(conn: apsw.Connection, ids: Iterable[str] | None = None) -> dict[str
     """
     rows = conn.execute(
         f"""
-        SELECT {_COLUMNS}
+        SELECT {_ROW.columns}
           FROM proposals
          WHERE decision = '' AND (:ids IS NULL OR node IN (SELECT value FROM json_each(:ids)))
            AND EXISTS (
@@ -61,7 +55,7 @@ def waiting(conn: apsw.Connection, ids: Iterable[str] | None = None) -> dict[str
         """,  # noqa: S608
         {"ids": None if ids is None else json_list(ids)},
     )
-    return {proposal.node: proposal for proposal in map(_proposal, rows)}
+    return {proposal.node: proposal for proposal in map(_ROW.read, rows)}
 
 
 def drop_holding(conn: apsw.Connection, words: Iterable[str]) -> None:
@@ -72,16 +66,4 @@ def drop_holding(conn: apsw.Connection, words: Iterable[str]) -> None:
          WHERE EXISTS (SELECT 1 FROM json_each(?) AS gone WHERE instr(text, gone.value) > 0)
         """,
         (json_list(words),),
-    )
-
-
-def _proposal(row: tuple[str, str, str, int, str, int]) -> Proposal:
-    node, text, actor, at_ms, decision, version = row
-    return Proposal(
-        node=node,
-        text=text,
-        actor=actor,
-        at=from_ms(at_ms),
-        decision=decision,
-        version=version,
     )

@@ -2,12 +2,19 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Final
 
 import apsw
 
 from yaadwatch.model.nodes import Node, Version
-from yaadwatch.store.codec import from_ms, to_ms
+from yaadwatch.store.codec import Record, to_ms
+
+_ROW: Final = Record(Version)
+_READ: Final = f"""
+SELECT {Record(Version, but=["text"]).of("old")}, coalesce(old.text, nodes.text)
+  FROM node_versions AS old
+  JOIN nodes ON nodes.id = old.node
+"""  # noqa: S608
 
 
 def add(conn: apsw.Connection, version: Version) -> None:
@@ -26,25 +33,12 @@ def add_all(conn: apsw.Connection, new: Iterable[Version]) -> None:
         apsw.ConstraintError: as for `add`, of any of them.
     """
     conn.executemany(
-        """
-        INSERT INTO node_versions (node, version, at_ms, change, actor, reason, kind, tier, text)
+        f"""
+        INSERT INTO node_versions ({_ROW.columns})
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
                 nullif(?9, (SELECT nodes.text FROM nodes WHERE nodes.id = ?1)))
-        """,
-        (
-            (
-                version.node,
-                version.version,
-                to_ms(version.at),
-                version.change,
-                version.actor,
-                version.reason,
-                version.kind,
-                version.tier,
-                version.text,
-            )
-            for version in new
-        ),
+        """,  # noqa: S608
+        map(_ROW.values, new),
     )
 
 
@@ -75,17 +69,14 @@ def other_words(conn: apsw.Connection, id: str, said: str | None) -> str | None:
 def of_node(conn: apsw.Connection, id: str) -> list[Version]:
     """Return how a node read after each of its changes, oldest first."""
     rows = conn.execute(
-        """
-        SELECT old.node, old.version, old.at_ms, old.change, old.actor, old.reason, old.kind,
-               old.tier, coalesce(old.text, nodes.text)
-          FROM node_versions AS old
-          JOIN nodes ON nodes.id = old.node
+        f"""
+        {_READ}
          WHERE old.node = ?
          ORDER BY old.version
         """,
         (id,),
     )
-    return list(map(_version, rows))
+    return list(map(_ROW.read, rows))
 
 
 def latest(conn: apsw.Connection, id: str, *, limit: int, chars: int) -> tuple[list[Version], int]:
@@ -98,11 +89,8 @@ def latest(conn: apsw.Connection, id: str, *, limit: int, chars: int) -> tuple[l
         chars: of their texts, at most; the newest is told whatever it has.
     """
     rows = conn.execute(
-        """
-        SELECT old.node, old.version, old.at_ms, old.change, old.actor, old.reason, old.kind,
-               old.tier, coalesce(old.text, nodes.text)
-          FROM node_versions AS old
-          JOIN nodes ON nodes.id = old.node
+        f"""
+        {_READ}
          WHERE old.node = ?
          ORDER BY old.version DESC
          LIMIT ?
@@ -110,7 +98,7 @@ def latest(conn: apsw.Connection, id: str, *, limit: int, chars: int) -> tuple[l
         (id, limit),
     )
     found: list[Version] = []
-    for version in map(_version, rows):
+    for version in map(_ROW.read, rows):
         chars -= len(version.text)
         if found and chars < 0:
             break
@@ -122,30 +110,12 @@ def latest(conn: apsw.Connection, id: str, *, limit: int, chars: int) -> tuple[l
 def by_actor(conn: apsw.Connection, actor: str, limit: int) -> list[Version]:
     """Return the changes that somebody made, or a file brought, at most `limit`, newest first."""
     rows = conn.execute(
-        """
-        SELECT old.node, old.version, old.at_ms, old.change, old.actor, old.reason, old.kind,
-               old.tier, coalesce(old.text, nodes.text)
-          FROM node_versions AS old
-          JOIN nodes ON nodes.id = old.node
+        f"""
+        {_READ}
          WHERE old.actor = ?
          ORDER BY old.at_ms DESC, old.node, old.version DESC
          LIMIT ?
         """,
         (actor, limit),
     )
-    return list(map(_version, rows))
-
-
-def _version(row: tuple[Any, ...]) -> Version:
-    node, version, at_ms, change, actor, reason, kind, tier, text = row
-    return Version(
-        node=node,
-        version=version,
-        at=from_ms(at_ms),
-        change=change,
-        actor=actor,
-        reason=reason,
-        kind=kind,
-        tier=tier,
-        text=text,
-    )
+    return list(map(_ROW.read, rows))
