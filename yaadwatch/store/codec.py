@@ -132,7 +132,13 @@ def _codec(type_: Any) -> _Codec | None:
     if kind is UnionType and datetime in get_args(type_):
         return _MAYBE_INSTANT
     if kind is tuple:
-        return to_json, lambda text: tuple(json.loads(text))
+        return (
+            lambda found: to_json(found) if found else "[]",
+            lambda text: () if text == "[]" else tuple(json.loads(text)),
+        )
     if kind is Mapping:
-        return lambda found: to_json(dict(found)), json.loads
+        return (
+            lambda found: to_json(dict(found)) if found else "{}",
+            lambda text: {} if text == "{}" else json.loads(text),
+        )
     return None

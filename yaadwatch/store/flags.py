@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import asdict
+from typing import Any, Final
 
 import apsw
 
-from yaadwatch.model.anchors import Commit, Evidence, Flag, Suggestion, Verdict
-from yaadwatch.store.codec import from_ms, json_list, to_json, to_ms
+from yaadwatch.model.anchors import Commit, Evidence, Flag, Suggestion
+from yaadwatch.store.codec import Record, from_ms, json_list, to_json, to_ms
 
 
 def of_worktree(conn: apsw.Connection, worktree: int) -> list[Flag]:
@@ -21,16 +22,15 @@ def of_worktree(conn: apsw.Connection, worktree: int) -> list[Flag]:
 def of_nodes(conn: apsw.Connection, worktree: int, ids: Iterable[str]) -> dict[str, Flag]:
     """Return the flags that these nodes have in a work tree, by node."""
     rows = conn.execute(
-        """
-        SELECT node, worktree, verdict, score, level, reason, since_ms, branch, uncommitted,
-               evidence, suggestion
+        f"""
+        SELECT {_ROW.columns}
           FROM stale_flags
          WHERE worktree = ? AND node IN (SELECT value FROM json_each(?))
          ORDER BY node
-        """,
+        """,  # noqa: S608
         (worktree, json_list(ids)),
     )
-    return {flag.node: flag for flag in map(_flag, rows)}
+    return {flag.node: flag for flag in map(_ROW.read, rows)}
 
 
 def warned(conn: apsw.Connection, worktree: int) -> set[str]:
@@ -62,41 +62,9 @@ def put(conn: apsw.Connection, flag: Flag) -> None:
         apsw.ConstraintError: the verdict is none that puts a node in doubt, or node or work tree
             are not there.
     """
-    suggestion = flag.suggestion
     conn.execute(
-        """
-        INSERT INTO stale_flags (node, worktree, verdict, score, level, reason, since_ms, branch,
-                                 uncommitted, evidence, suggestion)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (worktree, node) DO UPDATE
-           SET verdict = excluded.verdict, score = excluded.score, level = excluded.level,
-               reason = excluded.reason, since_ms = excluded.since_ms, branch = excluded.branch,
-               uncommitted = excluded.uncommitted, evidence = excluded.evidence,
-               suggestion = excluded.suggestion
-        """,
-        (
-            flag.node,
-            flag.worktree,
-            flag.verdict.value,
-            flag.score,
-            flag.level,
-            flag.reason,
-            to_ms(flag.since),
-            flag.branch,
-            int(flag.uncommitted),
-            to_json([_evidence_as_json(evidence) for evidence in flag.evidence]),
-            None
-            if suggestion is None
-            else to_json(
-                {
-                    "path": suggestion.path,
-                    "text": suggestion.text,
-                    "places": suggestion.places,
-                    "also_changed": suggestion.also_changed,
-                    "placed_text": suggestion.placed_text,
-                }
-            ),
-        ),
+        f"INSERT OR REPLACE INTO stale_flags ({_ROW.columns}) VALUES ({_ROW.marks})",  # noqa: S608
+        _ROW.values(flag),
     )
 
 
@@ -148,41 +116,21 @@ def _evidence(found: dict[str, Any]) -> Evidence:
     )
 
 
-def _flag(row: tuple[Any, ...]) -> Flag:
-    (
-        node,
-        worktree,
-        verdict,
-        score,
-        level,
-        reason,
-        since_ms,
-        branch,
-        uncommitted,
-        evidence,
-        suggestion,
-    ) = row
-    return Flag(
-        node=node,
-        worktree=worktree,
-        verdict=Verdict(verdict),
-        score=score,
-        level=level,
-        reason=reason,
-        since=from_ms(since_ms),
-        branch=branch,
-        uncommitted=bool(uncommitted),
-        evidence=tuple(map(_evidence, json.loads(evidence))),
-        suggestion=None if suggestion is None else _suggestion(json.loads(suggestion)),
-    )
+def _suggestion(text: str | None) -> Suggestion | None:
+    if text is None:
+        return None
+    row = json.loads(text)
+    return Suggestion(**row | {"places": tuple(row["places"])})
 
 
-def _suggestion(row: dict[str, Any]) -> Suggestion:
-    """Return it from its JSON; an older version wrote fewer fields."""
-    return Suggestion(
-        path=row["path"],
-        text=row["text"],
-        places=tuple(row.get("places", ())),
-        also_changed=row.get("also_changed", False),
-        placed_text=row.get("placed_text"),
-    )
+_ROW: Final = Record(
+    Flag,
+    codecs={
+        "evidence": (
+            lambda found: to_json(list(map(_evidence_as_json, found))),
+            lambda text: tuple(map(_evidence, json.loads(text))),
+        ),
+        "suggestion": (lambda one: None if one is None else to_json(asdict(one)), _suggestion),
+    },
+    but=["via"],
+)

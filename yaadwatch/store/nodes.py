@@ -1,9 +1,8 @@
 """What is remembered: memories, and the files and symbols that memories touch."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import apsw
 
@@ -11,17 +10,17 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import ID_CHARS_MAX
-from yaadwatch.store.codec import (
-    from_ms,
-    from_ms_or_null,
-    json_list,
-    to_json,
-    to_ms,
-    to_ms_or_null,
-)
+from yaadwatch.store.codec import Record, json_list, to_json, to_ms
 from yaadwatch.store.graph import supersession
 
 _NONE: Final[Mapping[str, int]] = {}
+_ROW: Final = Record(Node)
+# Most texts are short, and are not kept twice.
+_READ: Final = _ROW.columns.replace("summary", "iif(summary = '', text, summary)")
+_WRITTEN: Final = ", ".join(
+    "iif(?7 = ?5, '', ?7)" if name == "summary" else f"?{place}"
+    for place, name in enumerate(_ROW.names, 1)
+)
 
 
 def insert(conn: apsw.Connection, node: Node) -> int:
@@ -49,14 +48,8 @@ def insert_all(
     """
     first = last_num(conn) + 1
     conn.executemany(
-        """
-        INSERT INTO nodes (num, id, kind, tier, scope, text, text_hash, summary, key, tags,
-                           attributes, origin, session, confidence, confirmed_ms, accessed_ms,
-                           pinned, version, created_ms, updated_ms, archived_ms, archive_reason,
-                           from_git, folded)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        ((num, *_values(node), folded.get(node.id)) for num, node in enumerate(new, first)),
+        f"INSERT INTO nodes ({_ROW.columns}, num, folded) VALUES ({_WRITTEN}, ?, ?)",  # noqa: S608
+        ((*_ROW.values(node), num, folded.get(node.id)) for num, node in enumerate(new, first)),
     )
     return first
 
@@ -64,16 +57,14 @@ def insert_all(
 def get(conn: apsw.Connection, id: str) -> Node | None:
     """Return the node, living or archived, or None."""
     rows = conn.execute(
-        """
-        SELECT id, kind, tier, scope, text, text_hash, summary, key, tags, attributes, origin,
-               session, confidence, confirmed_ms, accessed_ms, pinned, version,
-               created_ms, updated_ms, archived_ms, archive_reason, from_git
+        f"""
+        SELECT {_READ}
           FROM nodes
          WHERE id = ?
-        """,
+        """,  # noqa: S608
         (id,),
     )
-    return next(map(_node, rows), None)
+    return next(map(_ROW.read, rows), None)
 
 
 def has(conn: apsw.Connection, id: str) -> bool:
@@ -87,17 +78,15 @@ def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Node]:
     if wanted == "[]":
         return {}
     rows = conn.execute(
-        """
-        SELECT id, kind, tier, scope, text, text_hash, summary, key, tags, attributes, origin,
-               session, confidence, confirmed_ms, accessed_ms, pinned, version,
-               created_ms, updated_ms, archived_ms, archive_reason, from_git
+        f"""
+        SELECT {_READ}
           FROM nodes
          WHERE id IN (SELECT value FROM json_each(?))
          ORDER BY id
-        """,
+        """,  # noqa: S608
         (wanted,),
     )
-    return {node.id: node for node in map(_node, rows)}
+    return {node.id: node for node in map(_ROW.read, rows)}
 
 
 def texts(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, str]:
@@ -141,17 +130,15 @@ def find(conn: apsw.Connection, fragment: str, limit: int = 8) -> list[str]:
 def by_hash(conn: apsw.Connection, scope: str, text_hash: str, *, thing: bool) -> Node | None:
     """Return the living node of `scope` with this text: a file or entity if `thing`, else not."""
     found = conn.execute(
-        """
-        SELECT id, kind, tier, scope, text, text_hash, summary, key, tags, attributes, origin,
-               session, confidence, confirmed_ms, accessed_ms, pinned, version,
-               created_ms, updated_ms, archived_ms, archive_reason, from_git
+        f"""
+        SELECT {_READ}
           FROM nodes
          WHERE scope = ? AND text_hash = ? AND (kind IN ('file', 'entity')) = ?
            AND archived_ms IS NULL
-        """,
+        """,  # noqa: S608
         (scope, text_hash, int(thing)),
     ).fetchone()
-    return None if found is None else _node(found)
+    return None if found is None else _ROW.read(found)
 
 
 def thing(conn: apsw.Connection, scope: str, text_hash: str) -> tuple[str, str] | None:
@@ -261,16 +248,12 @@ def replace(conn: apsw.Connection, node: Node, *, expected_version: int) -> None
     if node.version != expected_version + 1:
         raise ValueError(f"version after {expected_version} must be the next, got {node.version}")
     conn.execute(
-        """
+        f"""
         UPDATE nodes
-           SET kind = ?2, tier = ?3, scope = ?4, text = ?5, text_hash = ?6, summary = ?7,
-               key = ?8, tags = ?9, attributes = ?10, origin = ?11, session = ?12,
-               confidence = ?13, confirmed_ms = ?14, accessed_ms = ?15, pinned = ?16,
-               version = ?17, created_ms = ?18, updated_ms = ?19, archived_ms = ?20,
-               archive_reason = ?21, from_git = ?22
-         WHERE id = ?1 AND version = ?17 - 1
-        """,
-        _values(node),
+           SET ({", ".join(_ROW.names[1:])}) = ({_WRITTEN.partition(", ")[2]})
+         WHERE id = ?1 AND version = ? - 1
+        """,  # noqa: S608
+        (*_ROW.values(node), node.version),
     )
     if conn.changes() == 0:
         raise _not_the_expected_version(conn, node.id, expected_version)
@@ -476,82 +459,3 @@ def _not_the_expected_version(conn: apsw.Connection, id: str, expected: int) -> 
 
 def _in_one_line(text: str) -> str:
     return " ".join(text.split()).replace('"', "'")
-
-
-def _values(node: Node) -> tuple[str | int | float | None, ...]:
-    """Return the columns of a node, but for its number, in their order."""
-    return (
-        node.id,
-        node.kind,
-        node.tier,
-        node.scope,
-        node.text,
-        node.text_hash,
-        "" if node.summary == node.text else node.summary,
-        node.key,
-        to_json(node.tags) if node.tags else "[]",
-        to_json(dict(node.attributes)) if node.attributes else "{}",
-        node.origin,
-        node.session,
-        node.confidence,
-        to_ms(node.confirmed_at),
-        to_ms_or_null(node.accessed_at),
-        int(node.pinned),
-        node.version,
-        to_ms(node.created_at),
-        to_ms(node.updated_at),
-        to_ms_or_null(node.archived_at),
-        node.archive_reason,
-        int(node.from_git),
-    )
-
-
-def _node(row: tuple[Any, ...]) -> Node:
-    (
-        id,  # noqa: A001
-        kind,
-        tier,
-        scope,
-        text,
-        text_hash,
-        summary,
-        key,
-        tags,
-        attributes,
-        origin,
-        session,
-        confidence,
-        confirmed_ms,
-        accessed_ms,
-        pinned,
-        version,
-        created_ms,
-        updated_ms,
-        archived_ms,
-        archive_reason,
-        from_git,
-    ) = row
-    return Node(
-        id=id,
-        kind=kind,
-        tier=tier,
-        scope=scope,
-        text=text,
-        text_hash=text_hash,
-        summary=summary or text,  # most texts are short, and not kept twice
-        key=key,
-        tags=() if tags == "[]" else tuple(json.loads(tags)),
-        attributes={} if attributes == "{}" else json.loads(attributes),
-        origin=origin,
-        session=session,
-        confidence=confidence,
-        confirmed_at=from_ms(confirmed_ms),
-        accessed_at=from_ms_or_null(accessed_ms),
-        pinned=bool(pinned),
-        version=version,
-        created_at=from_ms(created_ms),
-        updated_at=from_ms(updated_ms),
-        archived_at=from_ms_or_null(archived_ms),
-        archive_reason=archive_reason,
-        from_git=bool(from_git),
-    )

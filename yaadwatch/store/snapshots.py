@@ -2,17 +2,17 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import apsw
 
 from yaadwatch.model.agent_files import Snapshot
-from yaadwatch.store.codec import from_ms, json_list, to_ms
+from yaadwatch.store.codec import Record, json_list, to_ms
 
 KEPT_MAX: Final = 20
 """Copies kept of one file; the oldest goes first."""
 
-_COLUMNS: Final = "id, worktree, path, name, size, digest, at_ms"
+_ROW: Final = Record(Snapshot)
 
 
 def add(
@@ -65,20 +65,12 @@ def names(conn: apsw.Connection) -> set[str]:
 def of_path(conn: apsw.Connection, worktree: int, path: str) -> list[Snapshot]:
     """Return the copies of a file, the newest first."""
     rows = conn.execute(
-        f"SELECT {_COLUMNS} FROM file_snapshots WHERE worktree = ? AND path = ? ORDER BY id DESC",  # noqa: S608
+        f"""
+        SELECT {_ROW.columns}
+          FROM file_snapshots
+         WHERE worktree = ? AND path = ?
+         ORDER BY id DESC
+        """,  # noqa: S608
         (worktree, path),
     )
-    return [_snapshot(row) for row in rows]
-
-
-def _snapshot(row: tuple[Any, ...]) -> Snapshot:
-    number, worktree, path, name, size, digest, at_ms = row
-    return Snapshot(
-        id=number,
-        worktree=worktree,
-        path=path,
-        name=name,
-        size=size,
-        digest=digest,
-        at=from_ms(at_ms),
-    )
+    return list(map(_ROW.read, rows))

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Final
 
 import apsw
 
 from yaadwatch.model.recall import Filter
-from yaadwatch.store.codec import from_ms, from_ms_or_null, json_list, to_json, to_ms
+from yaadwatch.store.codec import Record, json_list, to_json, to_ms
 from yaadwatch.store.recall.filters import FITS, LIVES, bindings
 
 
@@ -59,19 +59,21 @@ class Sketch:
     pinned: bool
 
 
+_SKETCH: Final = Record(Sketch)
+
+
 def sketches(conn: apsw.Connection, nums: Iterable[int]) -> dict[int, Sketch]:
     """Return the living memories among `nums`, by number."""
     rows = conn.execute(
         f"""
-        SELECT num, id, kind, tier, scope, text, summary, key, confidence, confirmed_ms,
-               accessed_ms, pinned
+        SELECT {_SKETCH.columns}
           FROM nodes
          WHERE num IN (SELECT value FROM json_each(?)) AND {LIVES}
          ORDER BY num
         """,  # noqa: S608  (a constant of ours)
         (to_json(list(nums)),),
     )
-    return {row[0]: _sketch(row) for row in rows}
+    return {row[0]: _SKETCH.read(row) for row in rows}
 
 
 def fitting(conn: apsw.Connection, nums: Iterable[int], wanted: Filter) -> set[int]:
@@ -86,24 +88,6 @@ def fitting(conn: apsw.Connection, nums: Iterable[int], wanted: Filter) -> set[i
         bindings(wanted) | {"nums": to_json(list(nums))},
     )
     return {num for (num,) in rows}
-
-
-def _sketch(row: tuple[Any, ...]) -> Sketch:
-    (num, node, kind, tier, scope, text, summary, key, sure, confirmed, accessed, pinned) = row
-    return Sketch(
-        num=num,
-        id=node,
-        kind=kind,
-        tier=tier,
-        scope=scope,
-        text=text,
-        summary=summary,
-        key=key,
-        confidence=sure,
-        confirmed_at=from_ms(confirmed),
-        accessed_at=from_ms_or_null(accessed),
-        pinned=bool(pinned),
-    )
 
 
 def named(conn: apsw.Connection, *, key: str, text_hash: str, ids: Iterable[str] = ()) -> set[int]:
