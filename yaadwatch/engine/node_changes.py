@@ -52,8 +52,7 @@ def supersede(conn: Connection, node_id: str, old: Node, now: datetime, *, actor
     """
     edge = Edge(from_node=node_id, to_node=old.id, kind=SUPERSEDES, created_at=now, valid_from=now)
     if edges.begin(conn, edge):
-        body: dict[str, object] = {"to": old.id, "kind": SUPERSEDES}
-        log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=node_id, body=body))
+        log.append_edge(conn, events.EDGE_CREATED, edge, now)
     stand_in(conn, node_id, old, now, actor=actor)
 
 
@@ -89,12 +88,8 @@ def stand_in(
     if done == new:
         return
     done = replace(done, updated_at=now, version=new.version + 1)
-    nodes.replace(conn, done, expected_version=new.version)
     change = _VOUCHED if vouched else "promoted"
-    reason = f"{_IN_PLACE}{called(old.id)}"
-    versions.add(conn, version_of(done, now, change, actor, reason))
-    body: dict[str, object] = {"change": change}
-    log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=new.id, body=body))
+    save(conn, done, change, actor=actor, reason=f"{_IN_PLACE}{called(old.id)}")
 
 
 def stand_back(conn: Connection, node_id: str, now: datetime, *, actor: str) -> None:
@@ -116,11 +111,7 @@ def stand_back(conn: Connection, node_id: str, now: datetime, *, actor: str) -> 
     if not ours or stands or new.version != last.version:
         return
     done = replace(new, tier=before.tier, updated_at=now, version=new.version + 1)
-    nodes.replace(conn, done, expected_version=new.version)
-    reason = f"no longer {last.reason}"
-    versions.add(conn, version_of(done, now, TAKEN_BACK, actor, reason))
-    body: dict[str, object] = {"change": TAKEN_BACK}
-    log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=new.id, body=body))
+    save(conn, done, TAKEN_BACK, actor=actor, reason=f"no longer {last.reason}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,20 +163,47 @@ def settle(
         learn(conn, node, where, now, reworded=reworded)
 
 
+def save(
+    conn: Connection,
+    node: Node,
+    change: str,
+    *,
+    actor: str,
+    reason: str = "",
+    event: str = events.NODE_UPDATED,
+) -> None:
+    """Write the next version of a memory, what its history says of it, and the event.
+
+    Args:
+        conn: in a transaction.
+        node: the memory as it is to be, one version on.
+        change: what its history calls it.
+        actor: who changes it.
+        reason: why.
+        event: what happens by it.
+
+    Raises:
+        YaadError: CONFLICT; the memory is at another version than the one before.
+    """
+    at = node.updated_at
+    nodes.replace(conn, node, expected_version=node.version - 1)
+    versions.add(conn, version_of(node, at, change, actor, reason))
+    said: dict[str, dict[str, object]] = {
+        events.NODE_UPDATED: {"change": change},
+        events.NODE_ARCHIVED: {"reason": reason},
+    }
+    log.append(conn, Event(kind=event, at=at, subject=node.id, body=said.get(event, {})))
+
+
 def archive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str) -> Node:
     """Archive a living memory inside a transaction: out of the index, its doubts gone."""
     archived = replace(
         node, archived_at=now, archive_reason=reason, updated_at=now, version=node.version + 1
     )
-    nodes.replace(conn, archived, expected_version=node.version)
-    versions.add(conn, version_of(archived, now, "archived", actor, reason))
+    save(conn, archived, "archived", actor=actor, reason=reason, event=events.NODE_ARCHIVED)
     dismissing.note(conn, node, now, actor=actor, reason=reason)
     fulltext.remove(conn, nodes.num(conn, node.id))
     flags.drop_node(conn, node.id)
-    log.append(
-        conn,
-        Event(kind=events.NODE_ARCHIVED, at=now, subject=node.id, body={"reason": reason}),
-    )
     return archived
 
 
@@ -200,13 +218,11 @@ def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str, reason
         updated_at=now,
         version=node.version + 1,
     )
-    nodes.replace(conn, back, expected_version=node.version)
+    save(conn, back, "restored", actor=actor, reason=reason, event=events.NODE_RESTORED)
     dismissing.lift(conn, [back.text], actor=actor)
-    versions.add(conn, version_of(back, now, "restored", actor, reason))
     index(conn, back)
     unhide(conn, back)
     look_again(conn, anchors.of_nodes(conn, [node.id]).get(node.id, ()))
-    log.append(conn, Event(kind=events.NODE_RESTORED, at=now, subject=node.id))
     return back
 
 

@@ -14,7 +14,6 @@ from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import AGENT, Home
 from yaadwatch.model import events
 from yaadwatch.model.edges import SUPERSEDES
-from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import Node
 from yaadwatch.store import edges, hot, nodes, visibility
 from yaadwatch.store import events as log
@@ -52,10 +51,7 @@ def stated_anew(conn: Connection, node: str, now: datetime, *, actor: str) -> No
             if new in away and not supersession.successors(conn, [new]):
                 continue
             edges.close(conn, edge, now)
-            body: dict[str, object] = {"to": node, "kind": edge.kind}
-            log.append(
-                conn, Event(kind=events.EDGE_CLOSED, at=now, subject=edge.from_node, body=body)
-            )
+            log.append_edge(conn, events.EDGE_CLOSED, edge, now)
 
 
 def may_put_in_place(conn: Connection, new: str, old: str, *, actor: str) -> bool:

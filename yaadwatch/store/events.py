@@ -7,6 +7,7 @@ from datetime import datetime
 
 import apsw
 
+from yaadwatch.model.edges import Edge
 from yaadwatch.model.events import Event
 from yaadwatch.store.codec import from_ms, to_json, to_ms
 
@@ -69,6 +70,12 @@ def append(conn: apsw.Connection, event: Event) -> int:
         (event.kind, to_ms(event.at), event.subject, to_json(event.body)),
     )
     return conn.last_insert_rowid()
+
+
+def append_edge(conn: apsw.Connection, kind: str, edge: Edge, at: datetime, **more: object) -> None:
+    """Write down what happened to an edge: it was created, or closed."""
+    body = {"to": edge.to_node, "kind": edge.kind, **more}
+    append(conn, Event(kind=kind, at=at, subject=edge.from_node, body=body))
 
 
 def append_all(conn: apsw.Connection, new: Iterable[tuple[str, str, str]], at: datetime) -> None:

@@ -13,7 +13,6 @@ from yaadwatch.engine.learning import current
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model import events
 from yaadwatch.model.edges import Edge
-from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import COLD, Node
 from yaadwatch.model.sessions import LEARNED, Session
 from yaadwatch.store import edges, nodes
@@ -150,8 +149,7 @@ def learned(
     if fresh:
         edges.add(conn, edge)
     if fresh or edges.begin(conn, edge):
-        body: dict[str, object] = {"to": session, "kind": KIND}
-        log.append(conn, Event(kind=events.EDGE_CREATED, at=now, subject=node.id, body=body))
+        log.append_edge(conn, events.EDGE_CREATED, edge, now)
     if found.ended_at is not None:
         retell(conn, session, now)
 

@@ -21,11 +21,9 @@ from yaadwatch.engine.store_lookup import Held, shelves
 from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Call, Home
-from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.edges import CURRENT, Edge
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import HOT, Node
 from yaadwatch.model.settings import (
@@ -36,7 +34,6 @@ from yaadwatch.model.settings import (
     VERSIONS_SHOWN_MAX,
 )
 from yaadwatch.store import agreements, anchors, edges, nodes, provenance, worktrees
-from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority, versions
 from yaadwatch.store.visibility import View, seen_from
@@ -180,7 +177,9 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
             )
         return node_changes.unarchive(conn, node, now, actor=call.origin)
 
-    return _change(home, call, held.id, change, undo="forget", anew=_is_archived)
+    return _change(
+        home, call, held.id, change, undo="forget", anew=lambda node: node.archived_at is not None
+    )
 
 
 def confirm(home: Home, call: Call, *, id: str, anyway: bool = False) -> dict[str, object]:
@@ -201,8 +200,9 @@ def confirm(home: Home, call: Call, *, id: str, anyway: bool = False) -> dict[st
     """
     with shelves(home, call) as both:
         held = both.find(id)
-        node, old = held.db.read(_with_anchors, held.id)
+        node = held.db.read(_require, held.id)
         _refuse_archived(node)
+        old = held.db.read(anchors.of_nodes, [node.id])[node.id]
         held.db.read(proposing.require_shown, node, actor=call.origin)
         refuse_false(home, held, node, old, anyway=anyway)
         rests_on = preparing.anchor_again(home, held.shelf.space, node, old)
@@ -293,11 +293,8 @@ def tag(
                 hint="Take some off: yaadwatch tag ID --remove TAG",
             )
         done = replace(node, tags=kept, updated_at=now, version=node.version + 1)
-        nodes.replace(conn, done, expected_version=node.version)
-        versions.add(conn, node_changes.version_of(done, now, "tagged", call.origin))
+        node_changes.save(conn, done, "tagged", actor=call.origin)
         node_changes.index(conn, done)
-        body: dict[str, object] = {"change": "tagged"}
-        log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body=body))
         return done
 
     with shelves(home, call) as both:
@@ -334,15 +331,19 @@ def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str
         if not pinned:
             _refuse_unpin(conn, node, actor=call.origin)
         done = replace(node, pinned=pinned, updated_at=now, version=node.version + 1)
-        nodes.replace(conn, done, expected_version=node.version)
         word = "pinned" if pinned else "unpinned"
-        versions.add(conn, node_changes.version_of(done, now, word, call.origin))
-        body: dict[str, object] = {"change": word}
-        log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body=body))
+        node_changes.save(conn, done, word, actor=call.origin)
         return done
 
     undo = "unpin" if pinned else "pin"
-    return _change(home, call, fragment, change, undo=undo, anew=_is_living if pinned else None)
+    return _change(
+        home,
+        call,
+        fragment,
+        change,
+        undo=undo,
+        anew=(lambda node: node.archived_at is None) if pinned else None,
+    )
 
 
 def _refuse_unpin(conn: Connection, node: Node, *, actor: str) -> None:
@@ -480,23 +481,11 @@ def _other(edge: Edge, node_id: str) -> str:
     return edge.to_node if edge.from_node == node_id else edge.from_node
 
 
-def _with_anchors(conn: Connection, node_id: str) -> tuple[Node, Sequence[Anchor]]:
-    return _require(conn, node_id), anchors.of_nodes(conn, [node_id]).get(node_id, ())
-
-
 def _require(conn: Connection, node_id: str) -> Node:
     node = nodes.get(conn, node_id)
     if node is None:
         raise YaadError(Code.NOT_FOUND, f"Memory {called(node_id)} was erased meanwhile.")
     return node
-
-
-def _is_archived(node: Node) -> bool:
-    return node.archived_at is not None
-
-
-def _is_living(node: Node) -> bool:
-    return node.archived_at is None
 
 
 def _refuse_archived(node: Node) -> None:

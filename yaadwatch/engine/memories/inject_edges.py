@@ -12,7 +12,6 @@ from yaadwatch.engine.remember.drafts import clean_attributes
 from yaadwatch.model import events, times
 from yaadwatch.model.edges import ACYCLIC, SUPERSEDES, Edge, Interval, clash, free_from
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import Event
 from yaadwatch.model.given import GivenEdge
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import EDGE_ATTRIBUTES_BYTES_MAX
@@ -121,9 +120,7 @@ def store(
             continue
         same[edge.interval] = place
         counts[NEW] += 1
-        body: dict[str, object] = {"to": edge.to_node, "kind": edge.kind}
-        made = Event(kind=events.EDGE_CREATED, at=now, subject=edge.from_node, body=body)
-        log.append(conn, made)
+        log.append_edge(conn, events.EDGE_CREATED, edge, now)
         if edge.kind == SUPERSEDES and edge.valid_until is None:
             new, old = edge.from_node, known[edge.to_node]
             node_changes.stand_in(conn, new, old, now, actor=actor, keeps_tier=new in tiered)
@@ -165,9 +162,7 @@ def _there_already(
             return f"ended here at {times.told(other.valid_until)}"
         if dated and begun and other.valid_until is None and edge.valid_until is not None:
             edges.close(conn, other, edge.valid_until)
-            body: dict[str, object] = {"to": edge.to_node, "kind": edge.kind}
-            ended = Event(kind=events.EDGE_CLOSED, at=now, subject=edge.from_node, body=body)
-            log.append(conn, ended)
+            log.append_edge(conn, events.EDGE_CLOSED, edge, now)
             return CHANGED
         if other.valid_until is None and edge.valid_until is None:
             since = times.told(other.valid_from)

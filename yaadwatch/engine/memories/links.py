@@ -20,7 +20,6 @@ from yaadwatch.model import events, times
 from yaadwatch.model.authority import Authority
 from yaadwatch.model.edges import SUPERSEDES, Edge, canonical_kind
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import Node
 from yaadwatch.model.settings import EDGE_ATTRIBUTES_BYTES_MAX
@@ -187,18 +186,20 @@ def delete_edge(
         YaadError: BAD_REQUEST unless `edge`, or the three others, are given; CONFLICT when an id
             names several; REFUSED when its kind is not for callers.
     """
+    now = home.clock.now()
     with shelves(home, call) as both:
         if edge is not None and (id, kind, to) == (None, None, None):
-            gone = both.nearest.db.write(_delete_one, edge, home.clock.now(), actor=call.origin)
+            gone = both.nearest.db.write(_delete, edge, now, actor=call.origin)
         elif edge is None and id is not None and kind is not None and to is not None:
             wanted = given_kind(kind)
             ends = both.pair_there(id, to)
             if ends is None:
                 return {"deleted": 0, "edges": [], "undo": None}
             held, other = ends
-            gone = held.db.write(
-                _delete_all, (held.id, wanted, other.id), home.clock.now(), actor=call.origin
+            like = Edge(
+                from_node=held.id, to_node=other.id, kind=wanted, created_at=now, valid_from=now
             )
+            gone = held.db.write(_delete, like, now, actor=call.origin)
         else:
             raise YaadError(
                 Code.BAD_REQUEST,
@@ -277,7 +278,7 @@ def _link(
     made = edges.insert(conn, edge) if dated else edges.begin(conn, edge)
     changed = False
     if made:
-        log.append(conn, _event(events.EDGE_CREATED, edge, now))
+        log.append_edge(conn, events.EDGE_CREATED, edge, now)
         if edge.kind == SUPERSEDES:
             old = ends[edge.to_node]
             node_changes.stand_in(conn, edge.from_node, old, now, actor=actor)
@@ -335,11 +336,7 @@ def _unlink(
     there = _open(conn, edge)
     if there is None:
         return ends, None
-    _refuse_to_end(conn, there, ends, actor=actor)
-    edges.close(conn, there, now)
-    log.append(conn, _event(events.EDGE_CLOSED, there, now))
-    _stand_back(conn, there, now, actor=actor)
-    return ends, edges.get(conn, there.id)
+    return ends, _end(conn, there, ends, now, now, actor=actor)
 
 
 def _close(
@@ -372,32 +369,34 @@ def _close(
             "nothing was changed.",
             hint=f"If it never held: yaadwatch graph delete-link {number}",
         )
-    _refuse_to_end(conn, there, ends, actor=actor)
-    edges.close(conn, there, at)
-    log.append(conn, _event(events.EDGE_CLOSED, there, now))
-    _stand_back(conn, there, now, actor=actor)
-    return edges.get(conn, number) or there, ends, False
+    return _end(conn, there, ends, at, now, actor=actor), ends, False
 
 
-def _delete_one(conn: Connection, number: int, now: datetime, *, actor: str) -> list[Edge]:
-    there = edges.get(conn, number)
-    return _delete(conn, [there] if there is not None else [], now, actor=actor)
+def _end(
+    conn: Connection,
+    edge: Edge,
+    ends: dict[str, Node],
+    at: datetime,
+    now: datetime,
+    *,
+    actor: str,
+) -> Edge:
+    """End an open edge at a time; return it as it is then."""
+    _refuse_to_end(conn, edge, ends, actor=actor)
+    edges.close(conn, edge, at)
+    log.append_edge(conn, events.EDGE_CLOSED, edge, now)
+    _stand_back(conn, edge, now, actor=actor)
+    return edges.get(conn, edge.id) or edge
 
 
-def _delete_all(
-    conn: Connection, named: tuple[str, str, str], now: datetime, *, actor: str
-) -> list[Edge]:
-    start, kind, end = named
-    like = Edge(from_node=start, to_node=end, kind=kind, created_at=now, valid_from=now)
-    return _delete(conn, edges.equal(conn, like), now, actor=actor)
-
-
-def _delete(conn: Connection, gone: list[Edge], now: datetime, *, actor: str) -> list[Edge]:
+def _delete(conn: Connection, which: int | Edge, now: datetime, *, actor: str) -> list[Edge]:
+    """Delete one edge by its number, or all that are equal to another; return them."""
+    gone = edges.many(conn, [which]) if isinstance(which, int) else edges.equal(conn, which)
     for edge in gone:
         given_kind(edge.kind)
         if edge.valid_until is None:
             _refuse_to_end(conn, edge, _ends(conn, edge), actor=actor)
-        log.append(conn, _event(events.EDGE_CLOSED, edge, now, deleted=True))
+        log.append_edge(conn, events.EDGE_CLOSED, edge, now, deleted=True)
     edges.erase(conn, [edge.id for edge in gone])
     for edge in gone:
         if edge.valid_until is None:
@@ -408,11 +407,6 @@ def _delete(conn: Connection, gone: list[Edge], now: datetime, *, actor: str) ->
 def _stand_back(conn: Connection, edge: Edge, now: datetime, *, actor: str) -> None:
     if edge.kind == SUPERSEDES:
         node_changes.stand_back(conn, edge.from_node, now, actor=actor)
-
-
-def _event(kind: str, edge: Edge, now: datetime, **more: object) -> Event:
-    body: dict[str, object] = {"to": edge.to_node, "kind": edge.kind}
-    return Event(kind=kind, at=now, subject=edge.from_node, body=body | more)
 
 
 def _again(edge: Edge, *, since: datetime | None = None, whole: bool = False) -> str:

@@ -13,17 +13,14 @@ from yaadwatch.engine.memories import history, mend, proposing
 from yaadwatch.engine.store_lookup import Held, Shelf, shelves
 from yaadwatch.engine.syncing import branch_file
 from yaadwatch.engine.workspace import PERSON, Call, Home
-from yaadwatch.model import events
 from yaadwatch.model.agent_files import ABSENT, INLINE, PAUSED
 from yaadwatch.model.authority import Authority, Proposal
 from yaadwatch.model.edges import SUPERSEDES
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import HOT, PROJECT, Node, Version
 from yaadwatch.model.settings import BLOCK_BYTES_MAX
 from yaadwatch.store import agent_files, anchors, edges, nodes
-from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority, dismissals, proposals, versions
 from yaadwatch.store.truth.authority import APPROVED, TAKEN_BACK
@@ -92,10 +89,7 @@ def _take_approval_back(
     if node is None:
         raise YaadError(Code.NOT_FOUND, f"Memory {called(node_id)} was erased; nothing was done.")
     done = replace(node, updated_at=now, version=node.version + 1)
-    nodes.replace(conn, done, expected_version=node.version)
-    versions.add(conn, node_changes.version_of(done, now, TAKEN_BACK, actor))
-    body: dict[str, object] = {"change": TAKEN_BACK}
-    log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node_id, body=body))
+    node_changes.save(conn, done, TAKEN_BACK, actor=actor)
     return _undone_row(conn, node_id)
 
 
@@ -418,11 +412,8 @@ def _approve(
     node = _require_living(conn, node_id)
     proposing.require_no_secret(node_id, node.text)
     done = replace(node, confidence=1.0, confirmed_at=now, updated_at=now, version=node.version + 1)
-    nodes.replace(conn, done, expected_version=node.version)
-    versions.add(conn, node_changes.version_of(done, now, APPROVED, actor))
+    node_changes.save(conn, done, APPROVED, actor=actor)
     dismissing.lift(conn, [node.text], actor=actor)
-    body: dict[str, object] = {"change": APPROVED}
-    log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node_id, body=body))
     return json_views.attributed(conn, [json_views.changed_row(done)])[0]
 
 

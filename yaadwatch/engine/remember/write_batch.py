@@ -18,7 +18,6 @@ from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.claims import Claimed
 from yaadwatch.model.edges import Edge, free_from
-from yaadwatch.model.events import Event
 from yaadwatch.model.nodes import THINGS, Node, Version
 from yaadwatch.store import anchors, edges, flags, fulltext, nodes, provenance, sightings
 from yaadwatch.store import events as log
@@ -438,10 +437,7 @@ def relate_others(
                 valid_from=now,
             )
             if edges.begin(conn, edge):
-                body: dict[str, object] = {"to": other, "kind": edge.kind}
-                log.append(
-                    conn, Event(kind=events.EDGE_CREATED, at=now, subject=node.id, body=body)
-                )
+                log.append_edge(conn, events.EDGE_CREATED, edge, now)
             related.add(other)
             room -= 1
 

@@ -10,18 +10,15 @@ from yaadwatch.engine.memories import mend
 from yaadwatch.engine.remember import verb as remembering
 from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
-from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
 from yaadwatch.model.limits import OPEN, STATES, UNFINISHED
 from yaadwatch.model.nodes import Node
-from yaadwatch.store import events as log
 from yaadwatch.store import nodes, visibility
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.sessions import tasks as rows
 from yaadwatch.store.sessions.tasks import TaskRow
-from yaadwatch.store.truth import authority, versions
+from yaadwatch.store.truth import authority
 from yaadwatch.store.visibility import seen_from
 
 KIND = "task"
@@ -148,12 +145,9 @@ def _change(
     if after == before:
         return node, before
     node = replace(node, confidence=1.0, confirmed_at=now, updated_at=now, version=node.version + 1)
-    nodes.replace(conn, node, expected_version=node.version - 1)
-    rows.put(conn, node_id, state=after.state, priority=after.priority)
     word = after.state if after.state != before.state else f"{after.priority} priority"
-    versions.add(conn, node_changes.version_of(node, now, word, actor))
-    body: dict[str, object] = {"change": word}
-    log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node_id, body=body))
+    node_changes.save(conn, node, word, actor=actor)
+    rows.put(conn, node_id, state=after.state, priority=after.priority)
     return node, after
 
 

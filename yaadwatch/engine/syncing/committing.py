@@ -23,7 +23,7 @@ from yaadwatch.store import agreements, anchors, flags, nodes, provenance
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.recall import learned, provisional
-from yaadwatch.store.truth import lookbacks, versions
+from yaadwatch.store.truth import lookbacks
 from yaadwatch.store.truth.authority import FROM_GIT
 from yaadwatch.store.visibility import View, seen_from
 
@@ -314,12 +314,8 @@ class _Commit:
         self._changed(conn, demoted, "demoted", f"its line was deleted in {self._seen.path}")
 
     def _changed(self, conn: Connection, node: Node, change: str, reason: str) -> None:
-        nodes.replace(conn, node, expected_version=node.version - 1)
         reason += self._from_git
-        versions.add(conn, node_changes.version_of(node, self._now, change, self._actor, reason))
-        body: dict[str, object] = {"change": change}
-        event = Event(kind=events.NODE_UPDATED, at=self._now, subject=node.id, body=body)
-        log.append(conn, event)
+        node_changes.save(conn, node, change, actor=self._actor, reason=reason)
 
 
 def _key(place: Place) -> str:

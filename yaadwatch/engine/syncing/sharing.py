@@ -15,16 +15,13 @@ from yaadwatch.engine.agent_files.finding import Found
 from yaadwatch.engine.syncing import branch_file, tree, verbs
 from yaadwatch.engine.syncing.deciding import as_stored
 from yaadwatch.engine.workspace import Call, Home, Space
-from yaadwatch.model import events
 from yaadwatch.model.agent_files import INLINE, PRIVATE, SYNCED, AgentFileRow
 from yaadwatch.model.authority import Authority
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import Event
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import HOT, WARM, Node
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.store import agent_files, agreements, flags, hot, nodes, provenance
-from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority, versions
 from yaadwatch.store.truth.authority import SHARED, TAKEN_BACK
@@ -149,10 +146,7 @@ def _shared(
             tier = WARM if undo else HOT
             done = replace(node, tier=tier, updated_at=now, version=node.version + 1)
             word = TAKEN_BACK if undo else SHARED
-            nodes.replace(conn, done, expected_version=node.version)
-            versions.add(conn, node_changes.version_of(done, now, word, call.origin))
-            body: dict[str, object] = {"change": word}
-            log.append(conn, Event(kind=events.NODE_UPDATED, at=now, subject=node.id, body=body))
+            node_changes.save(conn, done, word, actor=call.origin)
             changed.append(done)
         if not undo:
             agreements.offer(conn, ids)
