@@ -1,8 +1,9 @@
 """The verb: a question to the project's store and the user's own, answered within a budget."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from yaadwatch.core.recall import budget, rank
 from yaadwatch.core.recall.budget import Fitted, Item
@@ -24,8 +25,6 @@ from yaadwatch.engine.store_lookup import Shelf, Shelves
 from yaadwatch.engine.vectors import search
 from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import AGENT, Call, Home, or_say
-from yaadwatch.model.anchors import Flag
-from yaadwatch.model.authority import Authority
 from yaadwatch.model.edges import CURRENT, Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import Node, canonical_kind
@@ -54,6 +53,7 @@ NEAR_MIN = 0.5
 """nor means nearly the same, by cosine."""
 
 WORDS = "words"
+_T = TypeVar("_T")
 _TICK = timedelta(milliseconds=1)
 
 
@@ -153,10 +153,22 @@ def recall(
         if path is None and not all_branches:
             found = _of_this_package(found, known, call)
         fitted = budget.fit(_items(query, found.best, known, depth), tokens_max, depth)
-        doubts = _doubts(found, fitted)
-        states = _states(found, fitted, known)
-        whose = _whose(found, fitted)
-        later = _superseding(home, found, fitted, everywhere=all_branches)
+        told = [each.id for each in fitted.items]
+        doubts = _of_stores(
+            found, told, lambda shelf, ids: shelf.db.read(doubting.of_nodes, shelf.worktree, ids)
+        )
+        whose = _of_stores(found, told, lambda shelf, ids: shelf.db.read(authority.of_nodes, ids))
+        later = _of_stores(
+            found,
+            told,
+            lambda shelf, ids: succession.here(home, shelf, ids, everywhere=all_branches),
+        )
+        # What is done reads as what is to be done.
+        states = _of_stores(
+            found,
+            [one for one in told if known[one].kind == "task"],
+            lambda shelf, ids: shelf.db.read(tasks.states, ids),
+        )
         related, left = _edges(found, fitted)
         elsewhere: list[visibility.Work] = []
         if there.project is not None and there.project.space is not None:
@@ -168,27 +180,32 @@ def recall(
             home.accessed(project, iter(own))
             if _is_poor(found) and question.wanted == EVERYTHING:
                 home.poorly_answered(project, query)
-            told = {each.id: each.tokens for each in fitted.items if each.id in own}
-            current.shown(home, call, there.project.space, told)
+            shown = {each.id: each.tokens for each in fitted.items if each.id in own}
+            current.shown(home, call, there.project.space, shown)
     scores = {each.candidate.id: each.score for each in found.best}
     return {
         "results": [
             {
-                "id": shown.id,
-                "text": shown.text,
-                "kind": known[shown.id].kind,
-                "tier": known[shown.id].tier,
-                "scope": known[shown.id].scope,
-                **json_views.by_row(whose.get(shown.id)),
-                "score": round(scores[shown.id], 4),
-                "depth": shown.depth,
-                "state": states.get(shown.id),
-                "stale": json_views.doubt_in_short(doubts.get(shown.id)),
-                "superseded_by": later.get(shown.id),
+                "id": item.id,
+                "text": item.text,
+                "kind": known[item.id].kind,
+                "tier": known[item.id].tier,
+                "scope": known[item.id].scope,
+                **json_views.by_row(whose.get(item.id)),
+                "score": round(scores[item.id], 4),
+                "depth": item.depth,
+                "state": states.get(item.id),
+                "stale": json_views.doubt_in_short(doubts.get(item.id)),
+                "superseded_by": [{"id": new} for new in later[item.id]]
+                if item.id in later
+                else None,
             }
-            for shown in fitted.items
+            for item in fitted.items
         ],
-        "edges": [_edge_row(edge) for edge in related],
+        "edges": [
+            {"kind": edge.kind, "from": edge.from_node, "to": edge.to_node, "weight": edge.weight}
+            for edge in related
+        ],
         "search": HYBRID if found.meant else WORDS,
         "hidden": len(found.hidden) - sum(count for *_, count in elsewhere),
         "uncommitted": visibility.uncommitted_rows(elsewhere),
@@ -388,40 +405,6 @@ def _items(query: str, best: Sequence[Ranked], known: Mapping[str, Node], depth:
     return items
 
 
-def _doubts(found: _Found, fitted: Fitted) -> dict[str, Flag]:
-    doubts: dict[str, Flag] = {}
-    for shelf, ids in _by_shelf(found, [each.id for each in fitted.items]):
-        doubts |= shelf.db.read(doubting.of_nodes, shelf.worktree, ids)
-    return doubts
-
-
-def _whose(found: _Found, fitted: Fitted) -> dict[str, Authority]:
-    """Return whose word each answer is."""
-    whose: dict[str, Authority] = {}
-    for shelf, ids in _by_shelf(found, [each.id for each in fitted.items]):
-        whose |= shelf.db.read(authority.of_nodes, ids)
-    return whose
-
-
-def _superseding(
-    home: Home, found: _Found, fitted: Fitted, *, everywhere: bool
-) -> dict[str, list[dict[str, str]]]:
-    """Return what stands in the place of what is told."""
-    later: dict[str, list[str]] = {}
-    for shelf, ids in _by_shelf(found, [each.id for each in fitted.items]):
-        later |= succession.here(home, shelf, ids, everywhere=everywhere)
-    return {old: [{"id": one} for one in new] for old, new in later.items()}
-
-
-def _states(found: _Found, fitted: Fitted, known: Mapping[str, Node]) -> dict[str, str]:
-    """Return how those are that are tasks: what is done reads as what is to be done."""
-    told = [each.id for each in fitted.items if known[each.id].kind == "task"]
-    states: dict[str, str] = {}
-    for shelf, ids in _by_shelf(found, told):
-        states |= shelf.db.read(tasks.states, ids)
-    return states
-
-
 def _edges(found: _Found, fitted: Fitted) -> tuple[list[Edge], int]:
     """Return the relations between what is told, as many as there is room for, and what is left."""
     related: list[Edge] = []
@@ -436,6 +419,16 @@ def _edges(found: _Found, fitted: Fitted) -> tuple[list[Edge], int]:
     return related, left
 
 
+def _of_stores(
+    found: _Found, ids: Sequence[str], look: Callable[[Shelf, list[str]], Mapping[str, _T]]
+) -> dict[str, _T]:
+    """Return what `look` finds in the store of each memory, by their ids."""
+    every: dict[str, _T] = {}
+    for shelf, own in _by_shelf(found, ids):
+        every |= look(shelf, own)
+    return every
+
+
 def _by_shelf(found: _Found, ids: Sequence[str]) -> Iterator[tuple[Shelf, list[str]]]:
     shelves_of: dict[int, tuple[Shelf, list[str]]] = {}
     for name in ids:
@@ -448,12 +441,3 @@ def _between(conn: Connection, ids: Sequence[str]) -> list[Edge]:
     numbers = steps.among(conn, ids, kinds=(), view=CURRENT, limit=EDGES_MAX)
     strength = {edge.id: edge for edge in edges.many(conn, numbers)}
     return [strength[number] for number in numbers]
-
-
-def _edge_row(edge: Edge) -> dict[str, object]:
-    return {
-        "kind": edge.kind,
-        "from": edge.from_node,
-        "to": edge.to_node,
-        "weight": edge.weight,
-    }
