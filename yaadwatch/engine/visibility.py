@@ -45,37 +45,41 @@ def view_of(
         return None
     if not all_branches:
         with contextlib.suppress(YaadError):  # what a read needs of git is not worth failing for
-            return _view(home, space, ask_again=ask_again)
+            return _view(home, space, ask_again=ask_again, unsure=False)
     return View(worktree=space.worktree.id)
 
 
 def require_view(home: Home, space: Space) -> View:
     """Return what `view_of` does, for a caller that must not take silence of git for an answer.
 
+    Commits that may be on a branch whose history cannot be read count as not merged.
+
     Raises:
         YaadError: git does not answer.
     """
-    return _view(home, space, ask_again=True)
+    return _view(home, space, ask_again=True, unsure=True)
 
 
-def _view(home: Home, space: Space, *, ask_again: bool) -> View:
+def _view(home: Home, space: Space, *, ask_again: bool, unsure: bool) -> View:
     head = space.repository.head()
     others = frozenset(space.db.known(learned.commits) - {head.commit})
     if others:
-        place, asked = (space.project.id, space.worktree.id), (head, others)
+        place, asked = (space.project.id, space.worktree.id), (head, others, unsure)
         known = home.unmerged_here.get(place)
         if ask_again or known is None or known[0] != asked:
-            known = asked, _unmerged(home, space, head, others)
+            known = asked, _unmerged(home, space, head, others, unsure=unsure)
             home.unmerged_here[place] = known
         others = known[1]
     checkout = checkout_of(space, head)
     return View(worktree=space.worktree.id, branch=checkout.branch, unmerged=others)
 
 
-def _unmerged(home: Home, space: Space, head: Head, commits: Set[str]) -> frozenset[str]:
+def _unmerged(
+    home: Home, space: Space, head: Head, commits: Set[str], *, unsure: bool
+) -> frozenset[str]:
     """Return those of `commits` that are on a branch only, and whose work is not here otherwise.
 
-    Those that may be on a branch whose history cannot be read are among them.
+    `unsure`: those that may be on a branch whose history cannot be read are among them.
 
     Raises:
         YaadError: git does not answer.
@@ -86,7 +90,7 @@ def _unmerged(home: Home, space: Space, head: Head, commits: Set[str]) -> frozen
     found = beside.commits.intersection(commits)
     if found:
         found -= home.landed.known(layout, git, head, found, now_s)
-    if not beside.whole:
+    if unsure and not beside.whole:
         others = frozenset(commits) - beside.commits
         found |= others - home.unmerged.held(layout, git, head, others, now_s)
     return found
