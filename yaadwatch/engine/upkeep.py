@@ -135,7 +135,7 @@ def flush(home: Home) -> None:
         gaps.write_down(home, store.id, store.db)
 
     def has_news(id: str) -> bool:
-        return home.has_accessed(id) or home.has_poorly_answered(id)
+        return home.recalled.has(id) or home.unanswered.has(id)
 
     _refuse(_each(home, write, only=has_news), "what was recalled there is not counted yet")
 
@@ -186,7 +186,7 @@ def _refuse(failed: Sequence[str], outcome: str) -> None:
 
 
 def _note_accessed(home: Home, store: _Store) -> None:
-    with home.accessed_pending(store.id) as ids:
+    with home.recalled.taken(store.id) as ids:
         if ids:
             store.db.write(_boost, home.settings_of(store.db.path), ids, home.clock.now())
 

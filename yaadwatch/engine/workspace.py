@@ -6,7 +6,7 @@ import os
 import shlex
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -110,6 +110,41 @@ class Space:
         return self.worktree.path
 
 
+class Pending:
+    """Counts what happened in each project until the next upkeep writes it down.
+
+    Args:
+        limit: things noted of one project, at most.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._counts: dict[str, Counter[str]] = {}
+
+    def note(self, project: str, what: Iterable[str]) -> None:
+        """Note that these things happened once more."""
+        with self._lock:
+            counts = self._counts.setdefault(project, Counter())
+            counts.update(one for one in what if one in counts or len(counts) < self._limit)
+
+    def has(self, project: str) -> bool:
+        """Return whether there is something to write down."""
+        with self._lock:
+            return bool(self._counts.get(project))
+
+    @contextlib.contextmanager
+    def taken(self, project: str) -> Iterator[Counter[str]]:
+        """Lend what was noted; it is forgotten once the block went well."""
+        with self._lock:
+            taken = self._counts.pop(project, Counter[str]())
+        try:
+            yield taken
+        except BaseException:
+            self.note(project, taken.elements())
+            raise
+
+
 class Home:
     """Everything a verb may reach. One per daemon.
 
@@ -144,15 +179,14 @@ class Home:
         self.follow: Callable[[Layout], Project | None] = _nobody_moved
         self.copies: set[tuple[str, Path]] = set()
         """Git folders that bear the id of a project which is at another place, too: copies."""
-        self._accessed: dict[str, set[str]] = {}
-        self._accessed_lock = threading.Lock()
+        self.recalled = Pending(SHOWN_NOTED_MAX)  # ids of memories
+        self.unanswered = Pending(GAPS_NOTED_MAX)  # hashes of questions without a good answer
         self.adding = threading.Lock()  # of those who have a repository watched, one at a time
         self.naming = threading.Lock()  # of those who give a skill its name, one at a time
         self.compared: Counter[tuple[str, int]] = Counter()
         """Memories of a work tree that the look back has compared and not written down yet."""
         self.unmerged_here: dict[tuple[str, int], tuple[object, frozenset[str]]] = {}
         """For each work tree the commits of other branches that git named last, and of which."""
-        self._poorly: dict[str, Counter[str]] = {}
 
     def settings_of(self, store: Path) -> Settings:
         """Return the settings that hold for a store: those of its project over the person's."""
@@ -182,70 +216,12 @@ class Home:
         """Note that the session of an agent that worked in the folder of `call` has ended."""
         self.at_work.left(call.folder.resolve(), call.origin, call.session)
 
-    def accessed(self, project: str, ids: Iterator[str]) -> None:
-        """Note that memories were recalled; the next upkeep writes it down, reading never does."""
-        with self._accessed_lock:
-            noted = self._accessed.setdefault(project, set())
-            for node in ids:
-                if len(noted) < SHOWN_NOTED_MAX:
-                    noted.add(node)
-
-    def has_accessed(self, project: str) -> bool:
-        """Tell whether anything was recalled that is not written down yet."""
-        with self._accessed_lock:
-            return bool(self._accessed.get(project))
-
-    @contextlib.contextmanager
-    def accessed_pending(self, project: str) -> Iterator[set[str]]:
-        """Lend what was recalled since the last time; it is forgotten once the block went well."""
-        with self._accessed_lock:
-            taken = self._accessed.pop(project, set())
-        written = False
-        try:
-            yield taken
-            written = True
-        finally:
-            if not written:
-                self.accessed(project, iter(taken))
-
     def poorly_answered(self, project: str, question: str) -> None:
-        """Note that a question had no good answer; the next upkeep writes it down.
-
-        Its words are not kept: a hash of them is, and how often it was asked.
-        """
+        """Note that a question had no good answer: a hash of its words, which are not kept."""
         words = query.question_form(privacy.mask(question).text)
-        if not words:
-            return
-        digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
-        self._note_poorly(project, {digest: 1})
-
-    def has_poorly_answered(self, project: str) -> bool:
-        """Tell whether there is something to write down."""
-        with self._accessed_lock:
-            return bool(self._poorly.get(project))
-
-    @contextlib.contextmanager
-    def poorly_pending(self, project: str) -> Iterator[dict[str, int]]:
-        """Lend what was answered poorly since the last time: hashes and counts.
-
-        It is forgotten once the block went well.
-        """
-        with self._accessed_lock:
-            taken = dict(self._poorly.pop(project, ()))
-        written = False
-        try:
-            yield taken
-            written = True
-        finally:
-            if not written:
-                self._note_poorly(project, taken)
-
-    def _note_poorly(self, project: str, digests: Mapping[str, int]) -> None:
-        with self._accessed_lock:
-            counts = self._poorly.setdefault(project, Counter())
-            for digest, times in digests.items():
-                if digest in counts or len(counts) < GAPS_NOTED_MAX:
-                    counts[digest] += times
+        if words:
+            digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+            self.unanswered.note(project, [digest])
 
     def close(self) -> None:
         """End git and the workers, close every store and file."""

@@ -778,7 +778,7 @@ def test_a_question_without_a_good_answer_is_noted(repo, question, poorly):
     asked(repo, question)
 
     with repo.home.space(repo.call) as space:
-        assert repo.home.has_poorly_answered(space.project.id) == poorly
+        assert repo.home.unanswered.has(space.project.id) == poorly
 
 
 def test_a_question_that_a_filter_leaves_without_an_answer_is_no_gap(repo):
@@ -787,4 +787,4 @@ def test_a_question_that_a_filter_leaves_without_an_answer_is_no_gap(repo):
     assert asked(repo, "rollback", kinds=["bug"])["results"] == []
 
     with repo.home.space(repo.call) as space:
-        assert not repo.home.has_poorly_answered(space.project.id)
+        assert not repo.home.unanswered.has(space.project.id)

@@ -185,7 +185,7 @@ def test_a_dry_run_says_what_a_run_would_do_and_changes_nothing(repo, world):
 
 def test_a_dry_run_does_not_write_down_what_was_recalled(repo, world):
     memory = repo.remember()
-    world.home.accessed(project(repo).id, iter([memory]))
+    world.home.recalled.note(project(repo).id, [memory])
 
     repo.upkeep(dry_run=True)
     assert accessed(repo, memory) is None
@@ -206,10 +206,10 @@ def test_a_recalled_memory_is_written_down_once_a_day(repo, world):
     seen = []
     for hours in (0, 1, 30):
         world.clock.advance(timedelta(hours=hours))
-        world.home.accessed(project(repo).id, iter([memory]))
+        world.home.recalled.note(project(repo).id, [memory])
         upkeep.flush(world.home)
         seen.append(accessed(repo, memory))
-        assert not world.home.has_accessed(project(repo).id)
+        assert not world.home.recalled.has(project(repo).id)
 
     assert seen[0] is not None
     assert seen[1] == seen[0]
@@ -476,7 +476,7 @@ def test_what_is_recalled_now_and_then_does_not_fade(repo, world):
     gone = []
     for _ in range(12):
         world.clock.advance(20 * DAY)
-        world.home.accessed(project(repo).id, iter([used]))
+        world.home.recalled.note(project(repo).id, [used])
         gone += [row["id"] for row in repo.upkeep()["archived"]]
 
     assert gone == [unused]
@@ -491,7 +491,7 @@ def test_a_recall_raises_what_is_left_by_a_fifth_once_a_utc_day(repo, world):
     seen = []
     for hours in (0, 1, 5, 30):
         world.clock.advance(timedelta(hours=hours))
-        world.home.accessed(project(repo).id, iter([memory]))
+        world.home.recalled.note(project(repo).id, [memory])
         upkeep.flush(world.home)
         seen.append(repo.show(memory)["confidence"])
 
@@ -504,12 +504,12 @@ def test_a_recall_raises_what_is_left_by_a_fifth_once_a_utc_day(repo, world):
 def test_a_clock_that_jumped_ahead_and_back_leaves_memories_as_they_were(repo, world):
     memory = repo.remember("The cache is in src/net.py", kind="spec")
     world.clock.advance(50 * YEAR)
-    world.home.accessed(project(repo).id, iter([memory]))
+    world.home.recalled.note(project(repo).id, [memory])
     upkeep.flush(world.home)
     world.clock.advance(-50 * YEAR)
 
     assert repo.upkeep()["archived"] == []
-    world.home.accessed(project(repo).id, iter([memory]))
+    world.home.recalled.note(project(repo).id, [memory])
     upkeep.flush(world.home)
     assert repo.show(memory)["confidence"] == pytest.approx(0.4)
     assert repo.upkeep()["archived"] == []
@@ -573,7 +573,7 @@ class TestOneStoreOutOfReach:
     def test_what_was_recalled_there_is_kept_and_the_others_are_written(self, repo, other, world):
         memories = {tree: tree.remember() for tree in (repo, other)}
         for tree, memory in memories.items():
-            world.home.accessed(project(tree).id, iter([memory]))
+            world.home.recalled.note(project(tree).id, [memory])
             world.home.poorly_answered(project(tree).id, "how do we deploy")
 
         with repo.without_store(), pytest.raises(YaadError) as caught:
@@ -589,7 +589,7 @@ class TestOneStoreOutOfReach:
 
     def test_an_upkeep_that_cannot_write_forgets_nothing_and_is_told(self, repo, world):
         memory = repo.remember()
-        world.home.accessed(project(repo).id, iter([memory]))
+        world.home.recalled.note(project(repo).id, [memory])
         world.home.poorly_answered(project(repo).id, "how do we deploy")
 
         with repo.without_store(), pytest.raises(YaadError) as caught:

@@ -177,7 +177,7 @@ def recall(
                 elsewhere = there.project.db.read(seen_from, view, by_work, found.hidden)
             project = there.project.space.project.id
             own = {each.id for each in fitted.items if found.shelf[each.id] is there.project}
-            home.accessed(project, iter(own))
+            home.recalled.note(project, own)
             if _is_poor(found) and question.wanted == EVERYTHING:
                 home.poorly_answered(project, query)
             shown = {each.id: each.tokens for each in fitted.items if each.id in own}

@@ -41,7 +41,7 @@ def write_down(home: Home, project: str, db: Database) -> None:
     Raises:
         YaadError: the key or the store cannot be had; what was noted is kept for the next time.
     """
-    with home.poorly_pending(project) as counts:
+    with home.unanswered.taken(project) as counts:
         if counts:
             key = keys.load(places.key_file())
             keyed = {_keyed(key, one): times for one, times in counts.items()}
