@@ -191,7 +191,8 @@ class History:
         if self.has_folder(until, path):
             return None
         came: list[str] = []
-        at_first = sum(1 for _ in self.listing(since).files.below(path))
+        inside = f"{path}/"
+        at_first = sum(one.startswith(inside) for one in self.listing(since).paths)
         for _ in range(_STOPS_MAX):
             is_there = self.has_folder(until, path)
             if is_there and self._most_stand(came, until):

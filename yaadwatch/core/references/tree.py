@@ -6,162 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Protocol
 
 PATTERN_STARS_MAX = 8
 """Stars of a pattern; one with more matches nothing, because each may be tried everywhere."""
 
 
-class Files(Protocol):
-    """Which files there are; whoever knows need not have a list of all of them."""
-
-    def has_file(self, path: str) -> bool:
-        """Return whether there is a file at `path`."""
-        ...
-
-    def has_folder(self, path: str) -> bool:
-        """Return whether a file is in the folder `path`; there is none of the name ''."""
-        ...
-
-    def named(self, name: str) -> Iterator[str]:
-        """Yield the files of a name, each once."""
-        ...
-
-    def folders_named(self, name: str) -> Iterator[str]:
-        """Yield the folders of a last name, each once."""
-        ...
-
-    def below(self, folder: str) -> Iterable[str]:
-        """Return the files in a folder and those below it; all of them for ''."""
-        ...
-
-    def is_name(self, word: str) -> bool:
-        """Return whether a file or folder has this name, with its suffix or without."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Tree:
     """The files of a repository, ready to be looked up by path, by end of path and by name."""
-
-    files: Files
-
-    @classmethod
-    def of(cls, paths: Iterable[str]) -> "Tree":
-        """Return the tree of `paths` (relative, '/' separators)."""
-        return cls(_Listed.of(paths))
-
-    def match(self, mention: str, *, folder: str = "") -> str | None:
-        """Return the one file that `mention` means, or None when there is none or more than one.
-
-        In this order: relative to `folder` (where the text stands), the exact path, the only path
-        that ends in the mention. A name alone must be the only file of that name.
-        """
-        found = self._match(mention, folder)
-        if found is not None or mention.isascii():
-            return found
-        spelled = self._composed()
-        alike = Tree.of(spelled)._match(_nfc(mention), _nfc(folder))
-        return spelled.get(alike or "")
-
-    def _match(self, mention: str, folder: str) -> str | None:
-        for candidate in (_join(folder, mention), _join("", mention)):
-            if candidate and self.files.has_file(candidate):
-                return candidate
-        tail = _tail(mention)
-        return _only(tail, self.files.named(_last(tail))) if tail else None
-
-    def _composed(self) -> dict[str, str]:
-        """Return the paths with letters beyond ASCII, by their composed form (NFC).
-
-        A Mac writes an accent behind its letter, keyboards write both as one. What looks the same
-        and is two files is left out.
-        """
-        found: dict[str, str] = {}
-        twice: set[str] = set()
-        for path in self.files.below(""):
-            if not path.isascii():
-                form = _nfc(path)
-                twice |= {form} & found.keys()
-                found[form] = path
-        return {form: path for form, path in found.items() if form not in twice}
-
-    def names_folder(self, mention: str) -> bool:
-        """Return whether a word without slashes is what a folder is called."""
-        return "/" not in mention and next(self.files.folders_named(mention), None) is not None
-
-    def match_folder(self, mention: str, *, folder: str = "") -> str | None:
-        """Return the one folder that `mention` means, found as a file is; None as for a file.
-
-        A name alone means a folder only with a slash behind it: any word may be one's name.
-        """
-        if "/" not in mention.strip():
-            return None
-        found = self._match_folder(mention, folder)
-        if found is not None or mention.isascii():
-            return found
-        spelled = self._composed()
-        alike = Tree.of(spelled)._match_folder(_nfc(mention), _nfc(folder))
-        inside = (path for form, path in spelled.items() if alike and form.startswith(f"{alike}/"))
-        depth = (alike or "").count("/") + 1
-        folders = {"/".join(path.split("/")[:depth]) for path in inside}
-        return folders.pop() if len(folders) == 1 else None
-
-    def _match_folder(self, mention: str, folder: str) -> str | None:
-        for candidate in (_join(folder, mention), _join("", mention)):
-            if candidate and self.files.has_folder(candidate):
-                return candidate
-        tail = _tail(mention)
-        return _only(tail, self.files.folders_named(_last(tail))) if tail else None
-
-    def has_file(self, path: str) -> bool:
-        """Return whether there is a file at `path`."""
-        return self.files.has_file(path)
-
-    def has_folder(self, path: str) -> bool:
-        """Return whether a file of the tree is in the folder `path`."""
-        return self.files.has_folder(path)
-
-    def named(self, name: str) -> list[str]:
-        """Return the files of a name, those in the fewest folders first, then by path."""
-        return self.named_any((name,))
-
-    def named_any(self, names: Iterable[str]) -> list[str]:
-        """Return the files that have one of the names, in the order of `named`."""
-        found = [path for name in names for path in self.files.named(name)]
-        found.sort(key=lambda path: (path.count("/"), path))
-        return found
-
-    def every(self) -> Iterable[str]:
-        """Return all files."""
-        return self.files.below("")
-
-    def matching(self, pattern: str) -> Iterator[str]:
-        """Yield the files that a pattern with stars means.
-
-        `*` stands for a part of a name, `**` for any folders; a pattern without a slash is one for
-        names.
-        """
-        if pattern.count("*") > PATTERN_STARS_MAX:
-            return
-        wanted = _compiled(pattern.strip("/"))
-        if "/" not in pattern:
-            yield from (path for path in self.files.below("") if wanted.fullmatch(_last(path)))
-            return
-        start = pattern.partition("*")[0]
-        folder = start.rpartition("/")[0]
-        for path in self.files.below(folder):
-            if path.startswith(start) and wanted.fullmatch(path):
-                yield path
-
-    def is_name(self, word: str) -> bool:
-        """Return whether a file or folder has this name, with its suffix or without."""
-        return self.files.is_name(word)
-
-
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """Files of which there is a list."""
 
     paths: frozenset[str]
     by_name: Mapping[str, Sequence[str]] = field(repr=False)
@@ -169,7 +21,8 @@ class _Listed:
     """The last name of each folder, to the folders of that name."""
 
     @classmethod
-    def of(cls, paths: Iterable[str]) -> "_Listed":
+    def of(cls, paths: Iterable[str]) -> "Tree":
+        """Return the tree of `paths` (relative, '/' separators)."""
         by_name: defaultdict[str, list[str]] = defaultdict(list)
         folders: defaultdict[str, list[str]] = defaultdict(list)
         known: set[str] = {""}
@@ -190,23 +43,110 @@ class _Listed:
             found.sort()
         return cls(frozenset(ordered), by_name, folders)
 
+    def match(self, mention: str, *, folder: str = "") -> str | None:
+        """Return the one file that `mention` means, or None when there is none or more than one.
+
+        In this order: relative to `folder` (where the text stands), the exact path, the only path
+        that ends in the mention. A name alone must be the only file of that name.
+        """
+        found = self._match(mention, folder)
+        if found is not None or mention.isascii():
+            return found
+        spelled = self._composed()
+        alike = Tree.of(spelled)._match(_nfc(mention), _nfc(folder))
+        return spelled.get(alike or "")
+
+    def _match(self, mention: str, folder: str) -> str | None:
+        for candidate in (_join(folder, mention), _join("", mention)):
+            if candidate and self.has_file(candidate):
+                return candidate
+        tail = _tail(mention)
+        return _only(tail, self.by_name.get(_last(tail), ())) if tail else None
+
+    def _composed(self) -> dict[str, str]:
+        """Return the paths with letters beyond ASCII, by their composed form (NFC).
+
+        A Mac writes an accent behind its letter, keyboards write both as one. What looks the same
+        and is two files is left out.
+        """
+        found: dict[str, str] = {}
+        twice: set[str] = set()
+        for path in self.paths:
+            if not path.isascii():
+                form = _nfc(path)
+                twice |= {form} & found.keys()
+                found[form] = path
+        return {form: path for form, path in found.items() if form not in twice}
+
+    def names_folder(self, mention: str) -> bool:
+        """Return whether a word without slashes is what a folder is called."""
+        return "/" not in mention and bool(self.folders.get(mention))
+
+    def match_folder(self, mention: str, *, folder: str = "") -> str | None:
+        """Return the one folder that `mention` means, found as a file is; None as for a file.
+
+        A name alone means a folder only with a slash behind it: any word may be one's name.
+        """
+        if "/" not in mention.strip():
+            return None
+        found = self._match_folder(mention, folder)
+        if found is not None or mention.isascii():
+            return found
+        spelled = self._composed()
+        alike = Tree.of(spelled)._match_folder(_nfc(mention), _nfc(folder))
+        inside = (path for form, path in spelled.items() if alike and form.startswith(f"{alike}/"))
+        depth = (alike or "").count("/") + 1
+        folders = {"/".join(path.split("/")[:depth]) for path in inside}
+        return folders.pop() if len(folders) == 1 else None
+
+    def _match_folder(self, mention: str, folder: str) -> str | None:
+        for candidate in (_join(folder, mention), _join("", mention)):
+            if candidate and self.has_folder(candidate):
+                return candidate
+        tail = _tail(mention)
+        return _only(tail, self.folders.get(_last(tail), ())) if tail else None
+
     def has_file(self, path: str) -> bool:
+        """Return whether there is a file at `path`."""
         return path in self.paths
 
     def has_folder(self, path: str) -> bool:
+        """Return whether a file of the tree is in the folder `path`."""
         return path in self.folders.get(_last(path), ())
 
-    def named(self, name: str) -> Iterator[str]:
-        return iter(self.by_name.get(name, ()))
+    def named(self, name: str) -> list[str]:
+        """Return the files of a name, those in the fewest folders first, then by path."""
+        return self.named_any((name,))
 
-    def folders_named(self, name: str) -> Iterator[str]:
-        return iter(self.folders.get(name, ()))
+    def named_any(self, names: Iterable[str]) -> list[str]:
+        """Return the files that have one of the names, in the order of `named`."""
+        found = [path for name in names for path in self.by_name.get(name, ())]
+        found.sort(key=lambda path: (path.count("/"), path))
+        return found
 
-    def below(self, folder: str) -> Iterable[str]:
-        inside = f"{folder}/"
-        return (path for path in self.paths if path.startswith(inside)) if folder else self.paths
+    def every(self) -> Iterable[str]:
+        """Return all files."""
+        return self.paths
+
+    def matching(self, pattern: str) -> Iterator[str]:
+        """Yield the files that a pattern with stars means.
+
+        `*` stands for a part of a name, `**` for any folders; a pattern without a slash is one for
+        names.
+        """
+        if pattern.count("*") > PATTERN_STARS_MAX:
+            return
+        wanted = _compiled(pattern.strip("/"))
+        if "/" not in pattern:
+            yield from (path for path in self.paths if wanted.fullmatch(_last(path)))
+            return
+        start = pattern.partition("*")[0]
+        yield from (
+            path for path in self.paths if path.startswith(start) and wanted.fullmatch(path)
+        )
 
     def is_name(self, word: str) -> bool:
+        """Return whether a file or folder has this name, with its suffix or without."""
         every = (self.by_name, self.folders)
         return any(is_called(name, word) for names in every for name in names)
 
@@ -283,7 +223,7 @@ def _tail(mention: str) -> str:
     return "/".join(part for part in mention.split("/") if part not in ("", "."))
 
 
-def _only(tail: str, same_name: Iterator[str]) -> str | None:
+def _only(tail: str, same_name: Iterable[str]) -> str | None:
     """Return the only path that ends in `tail`."""
     ending = (path for path in same_name if path == tail or path.endswith("/" + tail))
     found: Sequence[str] = list(islice(ending, 2))
