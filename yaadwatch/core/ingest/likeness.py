@@ -117,12 +117,15 @@ def number(text: str) -> int:
 
 def are_alike(one: str, other: str) -> bool:
     """Return whether two statements have at least nine of ten words in common."""
-    mine, theirs = set(_words(one)), set(_words(other))
+    # To fold a text takes 0.1 ms; most texts are unlike however they are folded.
+    if not _overlap(normalise(one).lower(), normalise(other).lower()):
+        return False
+    return _overlap(folded(one), folded(other))
+
+
+def _overlap(one: str, other: str) -> bool:
+    mine, theirs = ({word.strip("(),;:.!?…") for word in text.split()} for text in (one, other))
     return bool(mine) and len(mine & theirs) >= OVERLAP_MIN * len(mine | theirs)
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip("(),;:.!?…") for word in folded(text).split()]
 
 
 def _is_shouted(word: str) -> bool:
