@@ -20,7 +20,7 @@ from yaadwatch.model.events import Event
 from yaadwatch.store import events, meta
 from yaadwatch.store.sqlite import connections
 from yaadwatch.store.sqlite.database import Database
-from yaadwatch.store.whole import derived
+from yaadwatch.store.whole import rows
 
 DEADLINE_S = 20.0
 HAPPENED = Event(kind="node.created", at=datetime(2026, 11, 21, tzinfo=UTC), subject="n1")
@@ -108,7 +108,7 @@ def test_each_new_store_is_what_the_steps_of_the_schema_lead_to(tmp_path):
         names = ("user_version", "page_size", "encoding", "auto_vacuum", "integrity_check")
         return rows.fetchall(), [conn.pragma(name) for name in names]
 
-    with closing(derived.scratch()) as conn:
+    with closing(rows.scratch()) as conn:
         expected = shape(conn)
     for name in ("first", "second"):
         with closing(

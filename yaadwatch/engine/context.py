@@ -19,7 +19,7 @@ from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.loading import Loading, loading
 from yaadwatch.engine.agent_files.package_scope import in_package, other_packages
 from yaadwatch.engine.doubts import doubting, overlapping
-from yaadwatch.engine.doubts.places import said_in
+from yaadwatch.engine.doubts.flagging import said_in
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.recall import verb as recalling
 from yaadwatch.engine.remember import named_files

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from yaadwatch.core.text import summarise
 from yaadwatch.core.truth.claiming.statements import place_of
-from yaadwatch.engine.doubts import doubting, places
+from yaadwatch.engine.doubts import doubting, flagging
 from yaadwatch.engine.stores.open_stores import is_of, why_missing
 from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Home, Space
@@ -303,7 +303,7 @@ def _told_here(
 
 def _not_told(conn: Connection, worktree: int, ids: Sequence[str]) -> set[str]:
     """Return the memories of other branches, and those of `ids` that others supersede."""
-    return visibility.of_other_branches(conn) | places.superseded(conn, worktree, ids)
+    return visibility.of_other_branches(conn) | flagging.superseded(conn, worktree, ids)
 
 
 def counted(doubts: Sequence[Flag]) -> dict[str, object]:

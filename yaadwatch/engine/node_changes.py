@@ -35,7 +35,7 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph.supersession import TAKEN_BACK
 from yaadwatch.store.recall import learned, provisional
 from yaadwatch.store.truth import claims, versions
-from yaadwatch.store.whole import derived
+from yaadwatch.store.whole import rows
 
 _TELLING: Final = frozenset({"task", "session", "bug", "fix", "skill", *THINGS})
 """Kinds that report what happened, or what is to be done and how; none of them becomes a rule."""
@@ -313,7 +313,7 @@ def index(conn: Connection, node: Node) -> None:
     Things have none, and those of a session are in an index of their own.
     """
     num = nodes.num(conn, node.id)
-    if node.kind in derived.NOT_INDEXED:
+    if node.kind in rows.NOT_INDEXED:
         fulltext.remove(conn, num)
         return
     said, sub, tags = words_of(node.text, tags=node.tags, key=node.key)

@@ -16,8 +16,7 @@ from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.uncommitted import Settler, with_bases
 from yaadwatch.engine.anchored.worktree import WorkTree, expect, look_at
 from yaadwatch.engine.doubts import doubting, flagging
-from yaadwatch.engine.doubts.flagging import Checked, Gathered
-from yaadwatch.engine.doubts.places import said_in
+from yaadwatch.engine.doubts.flagging import Checked, Gathered, said_in
 from yaadwatch.engine.store_lookup import Shelf
 from yaadwatch.engine.visibility import checkout_of, uncommitted_rows, view_of
 from yaadwatch.engine.workspace import Call, Home, Space

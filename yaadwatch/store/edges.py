@@ -9,7 +9,7 @@ import apsw
 
 from yaadwatch.model.edges import ACYCLIC, CURRENT, Edge, free_from
 from yaadwatch.store.codec import Record, json_list, to_json, to_ms, to_ms_or_null
-from yaadwatch.store.graph import constraints
+from yaadwatch.store.graph import steps
 
 _ROW: Final = Record(Edge)
 
@@ -24,7 +24,7 @@ def insert(conn: apsw.Connection, edge: Edge) -> bool:
         apsw.ConstraintError: an end is not there, or its interval ends before it begins.
     """
     if edge.kind in ACYCLIC and edge.valid_until is None:
-        constraints.refuse_circles(conn, edge.kind, [(edge.from_node, edge.to_node)])
+        steps.refuse_circles(conn, edge.kind, [(edge.from_node, edge.to_node)])
     return put(conn, edge)
 
 
@@ -40,7 +40,7 @@ def begin(conn: apsw.Connection, edge: Edge) -> bool:
     start = free_from(edge.valid_from, [one.interval for one in others])
     edge = replace(edge, valid_from=start)
     if edge.kind in ACYCLIC and edge.valid_until is None:
-        constraints.refuse_circles(conn, edge.kind, [(edge.from_node, edge.to_node)])
+        steps.refuse_circles(conn, edge.kind, [(edge.from_node, edge.to_node)])
     return _put(conn, edge, others)
 
 
@@ -53,7 +53,7 @@ def _put(conn: apsw.Connection, edge: Edge, others: Sequence[Edge]) -> bool:
     if edge.valid_until is None and any(one.valid_until is None for one in others):
         return False
     if edge.valid_until is None or edge.valid_until >= edge.valid_from:
-        constraints.refuse_overlap(edge, others)
+        steps.refuse_overlap(edge, others)
     add(conn, edge)
     return True
 

@@ -7,8 +7,8 @@ import pytest
 
 from yaadwatch.engine.anchored import anchoring, assessing
 from yaadwatch.engine.anchored.anchoring import Source
-from yaadwatch.engine.anchored.at_writing import at_commit
 from yaadwatch.engine.anchored.commit_range import FILES_MAX
+from yaadwatch.engine.anchored.uncommitted import at_commit
 from yaadwatch.engine.git_queries import History
 from yaadwatch.model.anchors import Method
 from yaadwatch.model.settings import WORD_FILES_MAX

@@ -6,7 +6,7 @@ from store_samples import NOW, edge, empty_store, node
 
 from yaadwatch.model.errors import YaadError
 from yaadwatch.store import edges, nodes
-from yaadwatch.store.graph import census, steps
+from yaadwatch.store.graph import steps
 
 NAMES = "abcdef"
 names = st.sampled_from(NAMES)
@@ -72,8 +72,8 @@ def test_everything_is_counted_once(given_rows):
         for name in NAMES
         if any(name in row[:2] for row in open_)
     }
-    assert sum(census.current(conn).values()) == len(open_)
-    assert census.historical(conn) == len(kept) - len(open_)
-    assert dict(census.hubs(conn, 10)) == degrees
-    assert census.orphans(conn) == len(NAMES) - len(degrees)
-    assert (census.living(conn), census.archived(conn)) == ({"convention": len(NAMES)}, 0)
+    assert sum(steps.current(conn).values()) == len(open_)
+    assert steps.historical(conn) == len(kept) - len(open_)
+    assert dict(steps.hubs(conn, 10)) == degrees
+    assert steps.orphans(conn) == len(NAMES) - len(degrees)
+    assert (steps.living(conn), steps.archived(conn)) == ({"convention": len(NAMES)}, 0)

@@ -13,7 +13,7 @@ from store_samples import NOW, edge, empty_store, node
 from yaadwatch.model.edges import ACYCLIC, ALL, CURRENT, HISTORICAL, SUPERSEDES
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import edges, nodes
-from yaadwatch.store.graph import constraints, supersession
+from yaadwatch.store.graph import steps, supersession
 
 NAMES = "abcde"
 ends = st.sampled_from(NAMES)
@@ -383,7 +383,7 @@ def test_a_long_chain_is_walked_in_one_query_and_its_circle_told_in_short():
 
 
 def test_too_many_edges_ahead_are_not_judged(conn, monkeypatch):
-    monkeypatch.setattr(constraints, "CIRCLE_EDGES_MAX", 2)
+    monkeypatch.setattr(steps, "CIRCLE_EDGES_MAX", 2)
     for start, end in ("bc", "cd", "de"):
         edges.put(conn, edge(start, end, "part_of"))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from yaadwatch.core.references import values
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.engine.anchored import file_state
-from yaadwatch.engine.anchored.own_output import is_only_ours
+from yaadwatch.engine.anchored.commit_range import is_only_ours
 from yaadwatch.engine.anchored.worktree import View, WorkTree
 from yaadwatch.model.anchors import Anchor, Method
 from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX

@@ -27,7 +27,7 @@ from yaadwatch.core.truth.doubt.successors import Successor
 from yaadwatch.core.truth.doubt.uses import Uses
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.verdict import Seen, Span
-from yaadwatch.engine.anchored import absent_content, file_state, pattern_state
+from yaadwatch.engine.anchored import file_state, pattern_state
 from yaadwatch.engine.anchored.commit import AtHead
 from yaadwatch.engine.anchored.pattern_state import ELSEWHERE_MAX
 from yaadwatch.engine.anchored.worktree import View, WorkTree
@@ -61,7 +61,7 @@ def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
                 seen = _found_elsewhere(anchor, seen, view, head)
                 seen = replace(seen, rewritten=_is_rewritten(anchor, seen, view, head))
             seen = _with_age(anchor, seen, view, head)
-        seen = absent_content.of_ignored(anchor, seen, head)
+        seen = file_state.of_ignored(anchor, seen, head)
     except YaadError as error:
         return Seen(unknown=error.message.rstrip("."))
     return seen
@@ -342,7 +342,7 @@ def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:
         data = view.read(place.place)
         if data is None:
             return Seen(unknown=f"{as_name(place.place)} could not be read")
-        stored = absent_content.of_pointer(anchor, place.place, data, head)
+        stored = file_state.of_pointer(anchor, place.place, data, head)
         if stored is not None:
             return stored
         if _stands(anchor.symbol, data):
@@ -475,7 +475,7 @@ def _text(anchor: Anchor, view: View, head: AtHead) -> tuple[str | None, Seen]:
     data = view.read(seen.place)
     if data is None:
         return None, Seen(unknown=f"{as_name(seen.place)} could not be read")
-    stored = absent_content.of_pointer(anchor, seen.place, data, head)
+    stored = file_state.of_pointer(anchor, seen.place, data, head)
     if stored is not None:
         return None, stored
     return data.decode("utf-8", "replace"), seen

@@ -3,15 +3,17 @@
 Whatever is asked costs what changed between the two, not what the tree holds.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 
+from bridges import block
+from bridges.agents import CARRIERS
+from bridges.registry import for_path
 from yaadwatch.core.lfs_pointer import object_id
 from yaadwatch.core.truth.doubt import uses as using
 from yaadwatch.core.truth.doubt.uses import Uses
-from yaadwatch.engine.anchored.own_output import is_only_ours, is_ours, without_ours
 from yaadwatch.engine.git_queries import History
 from yaadwatch.system.git.changes import Change
 
@@ -253,3 +255,26 @@ class _Changes:
         return tuple(
             change.new for change in self.listed if change.new and change.new != change.old
         )
+
+
+def is_ours(path: str) -> bool:
+    """Return whether a file of this path is one that we write, as a whole, for agents."""
+    return path in CARRIERS
+
+
+def is_only_ours(word: str, path: str, read: Callable[[str], bytes | None]) -> bool:
+    """Return whether a word stands in a file only where we write: in all of it, or in our block."""
+    if is_ours(path):
+        return True
+    if for_path(path) is None:
+        return False
+    data = read(path)
+    return data is not None and b"yaad:begin" in data and word.encode() not in without_ours(data)
+
+
+def without_ours(data: bytes | None) -> bytes:
+    """Return what others wrote in a file: our block in it is blank; nothing for None."""
+    if not data or b"yaad:begin" not in data:
+        return data or b""
+    found = block.find(data)
+    return block.outside(data, found) if isinstance(found, block.Block) else data

@@ -5,17 +5,20 @@ tree and branch) that have that work. It is learned in the first commit that hol
 the work went there: committed, amended, squashed, rebased, or through a stash.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from yaadwatch.core.truth import verdict as judging
 from yaadwatch.engine.anchored import anchor_state, anchoring, file_state
-from yaadwatch.engine.anchored.at_writing import at_commit
+from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.commit import AtHead, Found
 from yaadwatch.engine.anchored.worktree import View, WorkTree
+from yaadwatch.engine.git_queries import History
 from yaadwatch.model.anchors import Anchor, Method, Verdict
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.projects import Checkout, Settled
+from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX
+from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.objects import ID
 from yaadwatch.system.git.repository import blob_id
 
@@ -331,3 +334,56 @@ def _has_other_line_ends(path: str, tree: WorkTree, committed: Found) -> bool:
     if b"\r\n" not in data:
         return False
     return blob_id(data.replace(b"\r\n", b"\n"), tree.object_format) == committed.blob
+
+
+Numbered = tuple[int, list[Anchor]]
+
+
+def as_written(written: Sequence[tuple[str, Source]], history: History) -> Iterator[Numbered]:
+    """Yield what statements rested on in the commits that gave them their words, with their places.
+
+    Args:
+        written: the commit of each, and the statement.
+        history: who knows the commits.
+
+    Raises:
+        YaadError: from git.
+    """
+    groups: dict[str, list[int]] = {}
+    for at, (commit, _) in enumerate(written):
+        groups.setdefault(commit, []).append(at)
+    begun = []
+    for commit, places in groups.items():
+        view = at_commit(history, commit)
+        begun.append((view, places, anchoring.begin([written[at][1] for at in places], view)))
+    history.expect(word for _, _, sought in begun for word in anchoring.words_of(sought))
+    for view, places, sought in begun:
+        yield from zip(places, anchoring.found(sought, view, view.head.commit), strict=True)
+
+
+def at_commit(history: History, commit: str) -> AtHead:
+    """Return the files as a commit has them, whatever is checked out."""
+    return AtHead(history=history, head=Head(commit=commit, branch=""), names={})
+
+
+def and_since(
+    then: Sequence[Anchor], now: Sequence[Anchor], view: View, head: AtHead
+) -> list[Anchor]:
+    """Return what a statement rested on when it was written, and what it speaks of that came later.
+
+    What it speaks of now in another place is not new: it went there.
+
+    Args:
+        then: what it rested on when it was written.
+        now: what it rested on when it was read.
+        view: the files as they were when it was read.
+        head: the commit that was checked out then.
+    """
+    later = {(one.path, one.symbol): one for one in now}
+    for anchor in then:
+        later.pop((anchor.path, anchor.symbol), None)
+    for anchor in then if later else ():
+        seen = anchor_state.see(anchor, view, head)
+        for place in (seen.place or anchor.path, *seen.elsewhere):
+            later.pop((place, anchor.symbol), None)
+    return [*then, *later.values()][:ANCHORS_PER_NODE_MAX]

@@ -4,8 +4,10 @@ All in one transaction. What was confirmed, forgotten or anchored anew while the
 files is left to that verb and to the next check.
 """
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.workspace import Home, Space
@@ -14,9 +16,10 @@ from yaadwatch.model.anchors import Anchor, Flag, Sighting, Verdict
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.projects import Settled, Worktree
-from yaadwatch.store import anchors, flags, nodes, sightings, worktrees
+from yaadwatch.store import anchors, flags, nodes, provenance, sightings, worktrees
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.graph import supersession
 from yaadwatch.store.recall import learned, provisional
 
 
@@ -194,3 +197,38 @@ def _shown(flag: Flag | None) -> bool:
 
 def _verdict(flag: Flag | None) -> Verdict | None:
     return flag.verdict if flag is not None else None
+
+
+class Said(NamedTuple):
+    """A place in a person's own file; the path is absolute where that is in another work tree."""
+
+    path: str
+    line: int
+
+
+def said_in(conn: Connection, worktree: int, ids: Iterable[str]) -> dict[str, list[Said]]:
+    """Return where memories are said now, by their ids; those that nobody's file says are left out.
+
+    What stands in the work tree that was asked about comes first.
+    """
+    trees = {row.id: row for row in worktrees.everything(conn)}
+    found: dict[str, list[Said]] = {}
+    saying = provenance.saying(conn, ids)
+    for row in sorted(saying, key=lambda row: row.worktree != worktree):
+        if row.line is not None:
+            path = row.path if row.worktree == worktree else _in_full(trees[row.worktree], row.path)
+            found.setdefault(row.node, []).append(Said(path, row.line))
+    return found
+
+
+def superseded(conn: Connection, worktree: int, ids: Collection[str]) -> frozenset[str]:
+    """Return those of `ids` that others supersede in a work tree: agents read those instead.
+
+    What a person's own file still says is none of them: agents load that file.
+    """
+    former = supersession.successors(conn, ids).keys() if ids else frozenset()
+    return frozenset(former - said_in(conn, worktree, former).keys()) if former else frozenset()
+
+
+def _in_full(tree: Worktree, path: str) -> str:
+    return str(tree.path / path)

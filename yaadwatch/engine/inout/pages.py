@@ -27,7 +27,7 @@ from yaadwatch.model.times import told
 from yaadwatch.store import edges, nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import versions
-from yaadwatch.store.whole.derived import NOT_INDEXED
+from yaadwatch.store.whole.rows import NOT_INDEXED
 
 ARCHIVE: Final = ".archive"
 BATCH: Final = 500

@@ -33,11 +33,10 @@ from yaadwatch.store import edges, fulltext, nodes, sightings
 from yaadwatch.store import events as log
 from yaadwatch.store.codec import to_json
 from yaadwatch.store.connection import Connection, ConstraintError
-from yaadwatch.store.graph import constraints
+from yaadwatch.store.graph import steps
 from yaadwatch.store.truth import versions
 from yaadwatch.store.whole import rows
-from yaadwatch.store.whole.derived import NOT_INDEXED
-from yaadwatch.store.whole.rows import Table, Unreadable
+from yaadwatch.store.whole.rows import NOT_INDEXED, Table, Unreadable
 
 TOLD_MAX: Final = 200
 """Conflicts and rows left out that are told one by one; all are counted."""
@@ -425,7 +424,7 @@ class _Taking:
 
     def _ask_for_circles(self, kind: str) -> None:
         added = self._links.pop(kind)
-        constraints.refuse_circles(self._conn, kind, added)
+        steps.refuse_circles(self._conn, kind, added)
 
     def _clashes(self, row: Mapping[str, Any]) -> bool:
         """Return whether an edge would hold at a time at which an equal one does."""

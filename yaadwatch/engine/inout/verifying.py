@@ -16,7 +16,7 @@ from yaadwatch.model.nodes import Node
 from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.vectors import embeddings
-from yaadwatch.store.whole import checks, derived
+from yaadwatch.store.whole import checks, rows
 
 BATCH: Final = 500
 
@@ -192,7 +192,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
 
 def _words_differ(conn: Connection) -> bool:
     """Return whether an index made anew would hold other words, or hold them more or less often."""
-    fresh = derived.scratch()
+    fresh = rows.scratch()
     try:
         for node in _living(conn):
             nodes.insert(fresh, node)
@@ -204,7 +204,7 @@ def _words_differ(conn: Connection) -> bool:
 
 def _index_anew(conn: Connection) -> int:
     """Make the full-text index anew; return how many memories are in it."""
-    derived.empty_index(conn)
+    rows.empty_index(conn)
     indexed = 0
     for node in _living(conn):
         node_changes.index(conn, node)
@@ -215,14 +215,14 @@ def _index_anew(conn: Connection) -> int:
 def _drop_vectors(conn: Connection) -> int:
     """Take vectors away that are of other words; they are made anew by the daemon."""
     outdated = embeddings.outdated(conn)
-    derived.drop_vectors(conn, outdated)
+    rows.drop_vectors(conn, outdated)
     return len(outdated)
 
 
 def _living(conn: Connection) -> Iterator[Node]:
     after = ""
     while batch := nodes.batch(conn, after=after, limit=BATCH, archived=False):
-        yield from (node for node in batch if node.kind not in derived.NOT_INDEXED)
+        yield from (node for node in batch if node.kind not in rows.NOT_INDEXED)
         after = batch[-1].id
 
 

@@ -12,7 +12,7 @@ from yaadwatch.engine.anchored import assessing
 from yaadwatch.engine.anchored.worktree import expect, look_at
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.doubts.places import said_in
+from yaadwatch.engine.doubts.flagging import said_in
 from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.memories import proposing
 from yaadwatch.engine.remember import preparing

@@ -18,7 +18,7 @@ from yaadwatch.model.settings import EDGE_ATTRIBUTES_BYTES_MAX
 from yaadwatch.store import edges, nodes
 from yaadwatch.store import events as log
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.graph import constraints
+from yaadwatch.store.graph import steps
 
 NEW, CHANGED, SAME = "new", "changed", "same"
 
@@ -110,7 +110,7 @@ def store(
             for _, edge in fresh
             if edge.kind == kind and edge.valid_until is None
         ]
-        constraints.refuse_circles(conn, kind, added)
+        steps.refuse_circles(conn, kind, added)
     before: dict[tuple[str, str, str], dict[Interval, int]] = {}
     for place, edge in fresh:
         same = before.setdefault((edge.from_node, edge.kind, edge.to_node), {})

@@ -12,7 +12,7 @@ from yaadwatch.core import text as texts
 from yaadwatch.core.recall.brief import said_where
 from yaadwatch.engine import json_views, node_changes, stale
 from yaadwatch.engine.authority import dismissing
-from yaadwatch.engine.doubts.places import said_in
+from yaadwatch.engine.doubts.flagging import said_in
 from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.memories import curate, proposing
 from yaadwatch.engine.node_changes import NOWHERE, Where

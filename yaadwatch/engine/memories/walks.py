@@ -23,7 +23,7 @@ from yaadwatch.model.settings import (
 )
 from yaadwatch.store import edges, nodes, provenance
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.graph import census, steps
+from yaadwatch.store.graph import steps
 from yaadwatch.store.truth import authority
 
 
@@ -38,22 +38,22 @@ def graph_stats(home: Home, call: Call) -> dict[str, object]:
 
 
 def _count(conn: Connection) -> dict[str, object]:
-    living = census.living(conn)
+    living = steps.living(conn)
     things = sum(living.pop(kind, 0) for kind in THINGS)
     sessions = living.pop("session", 0)
-    current = census.current(conn)
-    hubs = census.hubs(conn, GRAPH_HUBS_MAX)
+    current = steps.current(conn)
+    hubs = steps.hubs(conn, GRAPH_HUBS_MAX)
     known = nodes.many(conn, [node for node, _ in hubs])
     return {
         "memories": sum(living.values()),
-        "archived": census.archived(conn),
+        "archived": steps.archived(conn),
         "sessions": sessions,
         "things": things,
-        "orphans": census.orphans(conn),
+        "orphans": steps.orphans(conn),
         "kinds": living,
         "edges": {
             "current": sum(current.values()),
-            "historical": census.historical(conn),
+            "historical": steps.historical(conn),
             "kinds": current,
         },
         "hubs": json_views.attributed(

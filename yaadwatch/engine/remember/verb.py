@@ -14,8 +14,8 @@ from yaadwatch.engine import json_views
 from yaadwatch.engine.agent_files import package_scope
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts import overlapping
+from yaadwatch.engine.doubts.flagging import Said, said_in
 from yaadwatch.engine.doubts.overlapping import Overlap
-from yaadwatch.engine.doubts.places import Said, said_in
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.remember import matching, named_files, preparing, storing
 from yaadwatch.engine.remember.drafts import NEW, Admitted, Draft, Ready, clean_key, clean_kind

@@ -24,7 +24,7 @@ from yaadwatch.store import events as log
 from yaadwatch.store.codec import to_json
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import claims, versions
-from yaadwatch.store.whole.derived import NOT_INDEXED
+from yaadwatch.store.whole.rows import NOT_INDEXED
 
 NAMED: Final = "named"
 """`how` of edges to what the words of a memory name, and the memory does not rest on."""

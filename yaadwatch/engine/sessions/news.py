@@ -6,7 +6,7 @@ from yaadwatch.core import privacy
 from yaadwatch.core.recall import news
 from yaadwatch.core.recall.news import Backed, Item
 from yaadwatch.engine.doubts import doubting
-from yaadwatch.engine.doubts.places import said_in
+from yaadwatch.engine.doubts.flagging import said_in
 from yaadwatch.engine.learning import current
 from yaadwatch.engine.remember import named_files
 from yaadwatch.engine.visibility import view_of

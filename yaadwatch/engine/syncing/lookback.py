@@ -15,7 +15,7 @@ from yaadwatch.core import privacy
 from yaadwatch.core.text import text_hash
 from yaadwatch.engine import stale
 from yaadwatch.engine.agent_files import reading, written
-from yaadwatch.engine.anchored import at_writing
+from yaadwatch.engine.anchored import uncommitted
 from yaadwatch.engine.anchored.anchoring import Source
 from yaadwatch.engine.anchored.worktree import look_at
 from yaadwatch.engine.remember.write_batch import rest_on
@@ -161,13 +161,13 @@ def _looked_up(
         for node in some
     ]
     tree, head = look_at(space, (), home.clock.now_ns())
-    then = at_writing.at_commit(head.history, read_at)
+    then = uncommitted.at_commit(head.history, read_at)
     when_read = (tree, head) if head.head.commit == read_at else (then, then)
     found = {}
-    for at, before in at_writing.as_written(sources, head.history):
+    for at, before in uncommitted.as_written(sources, head.history):
         node = nodes[at]
         own = resting.get(node.id, [])
-        after = at_writing.and_since(before, own, *when_read)
+        after = uncommitted.and_since(before, own, *when_read)
         found[node.id] = _Found(node, own, [replace(one, node=node.id) for one in after])
         home.compared[space.project.id, space.worktree.id] += 1
     return found

@@ -8,7 +8,7 @@ from typing import Any
 from yaadwatch.core import privacy
 from yaadwatch.core.truth.claiming.parts import differ
 from yaadwatch.engine import json_views, node_changes, succession
-from yaadwatch.engine.doubts.places import said_in
+from yaadwatch.engine.doubts.flagging import said_in
 from yaadwatch.engine.store_lookup import Shelf, Shelves, shelves
 from yaadwatch.engine.truth.contradictions import Contradiction, Side, in_store, stores, whole
 from yaadwatch.engine.visibility import view_of

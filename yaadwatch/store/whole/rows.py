@@ -17,7 +17,8 @@ from typing import Any, Final, NamedTuple
 import apsw
 
 from yaadwatch.model.times import told
-from yaadwatch.store.codec import from_ms, to_json, to_ms
+from yaadwatch.store.codec import from_ms, json_list, to_json, to_ms
+from yaadwatch.store.sqlite import migrations
 
 STAYS: Final = {
     "meta": "which store it is",
@@ -373,3 +374,31 @@ def _names(conn: apsw.Connection) -> list[str]:
         """
     )
     return [name for (name,) in rows]
+
+
+NOT_INDEXED: Final = ("file", "entity", "session")
+"""Kinds of nodes whose words are not in the index: things, and sessions, which have their own."""
+
+
+def scratch() -> apsw.Connection:
+    """Return an empty store in memory, to make something anew in and compare."""
+    conn = apsw.Connection(":memory:")
+    migrations.run(conn, migrations.chain())
+    return conn
+
+
+def empty_index(conn: apsw.Connection) -> None:
+    """Take every word out of the full-text index, and forget the numbers of folded texts."""
+    conn.execute("DELETE FROM nodes_fts")
+    conn.execute("UPDATE nodes SET folded = NULL")
+
+
+def drop_vectors(conn: apsw.Connection, ids: Iterable[str]) -> None:
+    """Take away every vector of some nodes."""
+    conn.execute(
+        """
+        DELETE FROM embeddings
+         WHERE node IN (SELECT num FROM nodes WHERE id IN (SELECT value FROM json_each(?)))
+        """,
+        (json_list(ids),),
+    )
