@@ -66,13 +66,17 @@ def alike(conn: Connection, node: Node, rests_on: Sequence[Anchor]) -> list[Node
         return []
     mine = {(one.path, one.symbol) for one in rests_on}
     beside = anchors.nodes_on(conn, rests_on[-1].path, rests_on[-1].symbol, CANDIDATES_MAX)
+    # Most say something else, which takes least to find out.
+    said = nodes.texts(conn, set(beside) - {node.id})
+    near = [other for other, text in said.items() if likeness.are_alike(node.text, text)]
+    if not near:
+        return []
     same = [
         other
-        for other, theirs in anchors.of_nodes(conn, set(beside) - {node.id}).items()
+        for other, theirs in anchors.of_nodes(conn, near).items()
         if {(one.path, one.symbol) for one in theirs} == mine
     ]
-    known = nodes.many(conn, same).values()
-    return [one for one in known if likeness.are_alike(node.text, one.text)]
+    return list(nodes.many(conn, same).values())
 
 
 def has_unfolded(conn: Connection) -> bool:
