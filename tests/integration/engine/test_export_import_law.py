@@ -171,7 +171,7 @@ def histories(conn):
 
 @ROUNDS
 @given(st.lists(actions, min_size=3, max_size=14))
-def test_pages_that_come_into_an_empty_store_go_out_of_it_byte_for_byte(world, done):
+def test_pages_of_living_memories_that_are_imported_are_exported_alike(world, done):
     number = next(NUMBERS)
     repo, there = world.repo(f"from{number}"), world.repo(f"to{number}")
     repo.add()
@@ -185,15 +185,19 @@ def test_pages_that_come_into_an_empty_store_go_out_of_it_byte_for_byte(world, d
     answer = ask(there, "import", one, "--mine")
 
     ask(there, "export", two, "--format", "markdown")
-    assert bytes_below(two) == bytes_below(one)
-    assert answer["left_out"] == []
+    assert living_pages(two) == living_pages(one)
+    assert not [one for one in answer["left_out"] if not one["row"].startswith(".archive, ")]
     assert verifying.verify(there.home, there.call)["findings"] == []
 
 
-def bytes_below(folder):
-    """Return the content of each file, hidden ones too, by its path."""
+def living_pages(folder):
+    """Return the content of each page of a living memory but the fields of its history."""
     return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
+        path.relative_to(folder).as_posix(): [
+            line
+            for line in path.read_text().splitlines()
+            if not line.startswith(("version: ", "updated: "))
+        ]
+        for path in folder.rglob("*.md")
+        if ".archive" not in path.parts
     }
