@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from yaadwatch.store import meta
-from yaadwatch.store.sqlite import resting
+from yaadwatch.store.sqlite import database
 from yaadwatch.store.sqlite.database import Database
 
 
@@ -41,7 +41,7 @@ def _written(folder):
 def test_what_was_written_last_is_told_and_no_file_appears(path):
     before = _written(path.parent)
 
-    assert resting.look(path, "p1", asked) == "yes"
+    assert database.look_at_rest(path, "p1", asked) == "yes"
     assert _written(path.parent) == before
 
 
@@ -51,7 +51,7 @@ def test_what_is_still_in_a_log_is_not_passed_over(path):
         left = path.parent.parent / "left"
         shutil.copytree(path.parent, left)
 
-    assert resting.look(left / path.name, "p1", asked) is None
+    assert database.look_at_rest(left / path.name, "p1", asked) is None
     with closing(opened(left / path.name)) as db:
         assert db.read(asked) == "again"
 
@@ -63,13 +63,13 @@ def test_what_changed_while_it_was_looked_at_is_not_told(path):
             db.write(meta.put, "asked", "no")
         return found
 
-    assert resting.look(path, "p1", meanwhile) is None
-    assert resting.look(path, "p1", asked) == "no"
+    assert database.look_at_rest(path, "p1", meanwhile) is None
+    assert database.look_at_rest(path, "p1", asked) == "no"
 
 
 def test_nothing_can_be_written(path):
-    assert resting.look(path, "p1", lambda conn: meta.put(conn, "asked", "no")) is None
-    assert resting.look(path, "p1", asked) == "yes"
+    assert database.look_at_rest(path, "p1", lambda conn: meta.put(conn, "asked", "no")) is None
+    assert database.look_at_rest(path, "p1", asked) == "yes"
 
 
 def _header(at, value):
@@ -123,8 +123,8 @@ def _theirs(path):
 def test_whatever_is_not_as_a_store_at_rest_is_left_to_those_who_open_it(path, change):
     change(path)
 
-    assert resting.look(path, "p1", asked) is None
+    assert database.look_at_rest(path, "p1", asked) is None
 
 
 def test_the_store_of_another_project_is_not_read(path):
-    assert resting.look(path, "p2", asked) is None
+    assert database.look_at_rest(path, "p2", asked) is None

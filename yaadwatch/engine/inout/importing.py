@@ -25,8 +25,8 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite import copies
 from yaadwatch.store.sqlite.database import Database, Role
 from yaadwatch.store.sqlite.faults import is_damage
-from yaadwatch.store.whole import imported
-from yaadwatch.store.whole.imported import Import
+from yaadwatch.store.whole import rows
+from yaadwatch.store.whole.rows import Import
 
 LINES: Final = ("jsonl", "store")
 """Formats of our own: rows as they are, not memories to be judged."""
@@ -112,12 +112,12 @@ def take_in(
 def listed(home: Home, call: Call, *, user: bool = False) -> dict[str, object]:
     """Return what was imported, the newest first; the answer is Imports."""
     with meant(home, call, user=user) as store:
-        rows = store.db.read(imported.everything)
+        found = store.db.read(rows.imports)
     return {
         "imports": [
             {"id": one.id, "at": one.at, "format": one.format, "source": one.source}
             | {"counts": one.counts}
-            for one in rows
+            for one in found
         ]
     }
 
@@ -199,7 +199,7 @@ def _note(conn: Connection, told: Mapping[str, Any], job: _Job) -> None:
         source=privacy.mask(job.source).text[:200],
         counts=told["counts"],
     )
-    imported.add(conn, row)
+    rows.note_import(conn, row)
 
 
 def _row(told: Told) -> dict[str, object]:

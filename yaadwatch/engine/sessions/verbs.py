@@ -1,22 +1,119 @@
 """The verbs of sessions: start one, note something in it, end it, list them, find one again."""
 
 import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import query as questions
-from yaadwatch.engine import context
+from yaadwatch.engine import context, json_views
+from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import current, lessons
-from yaadwatch.engine.sessions import ending, prepared, session_views
-from yaadwatch.engine.truth.contradictions import open_contradictions
+from yaadwatch.engine.sessions import ending, prepared
+from yaadwatch.engine.truth.contradictions import Contradiction, open_contradictions
 from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import AGENT, Call, Home, Space
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.sessions import Session
+from yaadwatch.model.ids import called
+from yaadwatch.model.sessions import LEARNED, SHOWN, USED, Session
+from yaadwatch.store import nodes
 from yaadwatch.store.connection import Connection
+from yaadwatch.store.graph import supersession
 from yaadwatch.store.sessions import doings, rows
+from yaadwatch.store.truth import authority
 from yaadwatch.store.visibility import seen_from
 from yaadwatch.system.live_sessions import Live
+
+_NOTHING = {"shown": 0, "used": 0, "learned": 0, "tokens": 0}
+
+
+def session_row(conn: Connection, session: Session) -> dict[str, object]:
+    """Return the JSON of a session in a list."""
+    tally = doings.tallies(conn, [session.id]).get(session.id, _NOTHING)
+    return {
+        "id": session.id,
+        "agent": session.agent,
+        "name": session.name or None,
+        "branch": session.branch or None,
+        "started_at": session.started_at,
+        "last_at": session.last_at,
+        "ended_at": session.ended_at,
+        "ended_by": session.ended_by or None,
+        "summary": session.summary or lessons.told(conn, session),
+        "learned": tally["learned"],
+        "shown": tally["shown"],
+        "used": tally["used"],
+        "tokens": tally["tokens"],
+        "commits": len(session.facts.commits),
+        "files": len(session.facts.files) + session.facts.more,
+    }
+
+
+def receipt(
+    conn: Connection, id: str, worktree: int, clashes: Sequence[Contradiction]
+) -> dict[str, object]:
+    """Return the JSON of one session with what it was shown, learned, noted and changed.
+
+    Args:
+        conn: a snapshot.
+        id: of the session.
+        worktree: the one whose doubts are told.
+        clashes: what cannot all be true there.
+
+    Raises:
+        YaadError: NOT_FOUND when it is not there any more.
+    """
+    session = rows.get(conn, id)
+    if session is None:
+        raise YaadError(Code.NOT_FOUND, f"Session {called(id)} was taken away meanwhile.")
+    part = doings.of_session(conn, id)
+    found = nodes.many(conn, [one.node for one in part])
+    doubts = doubting.of_nodes(conn, worktree, list(found))
+    used = {one.node for one in part if one.role == USED}
+    against = _against(clashes)
+    superseded = supersession.successors(conn, found)
+    whose = authority.of_nodes(conn, found)
+
+    def told(node: str) -> dict[str, object]:
+        memory = found[node]
+        return {
+            "id": node,
+            "kind": memory.kind,
+            "text": memory.summary,
+            "archived": memory.archived_at is not None,
+            "stale": json_views.doubt_in_short(doubts.get(node)),
+            "contradicted": against.get(node, []),
+            "superseded": node in superseded,
+            **json_views.by_row(whose.get(node)),
+        }
+
+    return session_row(conn, session) | {
+        "shown_memories": [
+            told(one.node) | {"tokens": one.tokens, "used": one.node in used, "at": one.at}
+            for one in part
+            if one.role == SHOWN
+        ],
+        "learned_memories": [
+            told(one.node) | {"at": one.at} for one in part if one.role == LEARNED
+        ],
+        "notes": [{"at": note.at, "text": note.text} for note in doings.notes(conn, id)],
+        "made": [{"id": one.id, "subject": one.subject} for one in session.facts.commits],
+        "changed": [
+            {"path": one.path, "how": one.how, "committed": one.committed}
+            for one in session.facts.files
+        ],
+        "touched": list(doings.files(conn, id)),
+    }
+
+
+def _against(clashes: Sequence[Contradiction]) -> Mapping[str, list[dict[str, object]]]:
+    """Return what speaks against memories now, by node."""
+    found: dict[str, list[dict[str, object]]] = {}
+    for one in clashes:
+        for node in dict.fromkeys(side.node.id for side in one.sides):
+            found.setdefault(node, []).append({"id": one.name, "words": one.words})
+    return found
+
 
 NOTES_MAX = 200
 """Notes of one session."""
@@ -114,7 +211,7 @@ def session_end(
             return {"kept": False, "session": None}
         return {
             "kept": True,
-            "session": space.db.read(session_views.row, ended),
+            "session": space.db.read(session_row, ended),
         }
 
 
@@ -141,9 +238,7 @@ def sessions(
                 current.flush(home, live)
             view = view_of(home, space)
             clashes = open_contradictions(space.db, view, home.clock.now())
-            told = space.db.read(
-                seen_from, view, session_views.receipt, found.id, space.worktree.id, clashes
-            )
+            told = space.db.read(seen_from, view, receipt, found.id, space.worktree.id, clashes)
             return {"sessions": [told]}
         return {"sessions": space.db.read(_listed, query, limit)}
 
@@ -156,7 +251,7 @@ def _listed(conn: Connection, query: str | None, limit: int) -> list[dict[str, o
         order = [one for one, _ in rows.search(conn, expression, limit)] if expression else []
         known = rows.many(conn, order)
         found = [known[one] for one in order if one in known]
-    return [session_views.row(conn, session) for session in found]
+    return [session_row(conn, session) for session in found]
 
 
 def _begin(home: Home, call: Call, space: Space, name: str) -> tuple[Live, bool, list[Live]]:

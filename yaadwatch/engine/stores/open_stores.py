@@ -17,7 +17,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import STORE_CLOSING_S, STORES_OPEN_MAX
 from yaadwatch.store.connection import Connection
-from yaadwatch.store.sqlite import resting
+from yaadwatch.store.sqlite import database
 from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git import layout as layouts
@@ -166,7 +166,7 @@ class Stores:
         """
         if self._take_at_rest(project):
             try:
-                found = resting.look(self.path(project.id), project.id, ask)
+                found = database.look_at_rest(self.path(project.id), project.id, ask)
             finally:
                 self._closed(project.id)
             if found is not None:
