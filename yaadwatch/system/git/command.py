@@ -165,6 +165,7 @@ class GitRunner:
         isolated: bool = False,
         work_tree: Path | None = None,
         index: Path | None = None,
+        bytes_max: int = OUTPUT_BYTES_MAX,
     ) -> bytes:
         """Return what `git ARGUMENTS` prints, run in `cwd`; a repository is looked for only there.
 
@@ -177,12 +178,13 @@ class GitRunner:
             isolated: without any configuration of system, user or repository.
             work_tree: where the files are, whatever the repository's configuration says.
             index: another file than the repository's own that tells what is staged.
+            bytes_max: it is ended when it prints more.
 
         Raises:
             GitFailed: another exit status, or an error when `strict`.
             YaadError: TIMEOUT when it took too long (GitHangs when it did nothing meanwhile),
                 UNAVAILABLE when git is not installed or the runner is closed, TOO_LARGE when it
-                prints more than 64 MiB.
+                prints more than `bytes_max`.
         """
         command = arguments[0]
         environment = _environment(cwd, isolated=isolated, work_tree=work_tree)
@@ -192,7 +194,7 @@ class GitRunner:
             until = self._clock.monotonic_s() + self._timeout_s
             process = self._start(arguments, cwd, environment, stdin)
             try:
-                output, errors = self._listen(process, until)
+                output, errors = self._listen(process, until, bytes_max)
                 process.wait(max(until - self._clock.monotonic_s(), 0.01))
             except (subprocess.TimeoutExpired, TimeoutError):
                 worked_s = processes.cpu_s(process.pid)
@@ -201,8 +203,7 @@ class GitRunner:
             except _TooMuch:
                 raise YaadError(
                     Code.TOO_LARGE,
-                    f"git {command} in {cwd} printed more than {OUTPUT_BYTES_MAX} bytes and was "
-                    "ended.",
+                    f"git {command} in {cwd} printed more than {bytes_max} bytes and was ended.",
                 ) from None
             finally:
                 # Without the lock: a thread that is collecting garbage may hold it.
@@ -291,7 +292,9 @@ class GitRunner:
             raise FileNotFoundError(path)
         return [*(() if self._passing else _dying_with_us()), found, *_SAFE]
 
-    def _listen(self, process: subprocess.Popen[bytes], until: float) -> tuple[bytes, bytes]:
+    def _listen(
+        self, process: subprocess.Popen[bytes], until: float, bytes_max: int
+    ) -> tuple[bytes, bytes]:
         """Return what a process prints and its messages, until it has closed both.
 
         Raises:
@@ -315,7 +318,7 @@ class GitRunner:
                         output += chunk
                     elif len(errors) < _MESSAGE_BYTES_MAX:
                         errors += chunk
-                if len(output) > OUTPUT_BYTES_MAX:
+                if len(output) > bytes_max:
                     raise _TooMuch
         return bytes(output), bytes(errors)
 

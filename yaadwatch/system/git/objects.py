@@ -24,7 +24,8 @@ ENTRIES_MAX: Final = 300_000
 """Of trees that hold one another over and over, a few kilobytes are any number of files."""
 OBJECT_BYTES_MAX: Final = 64 * 1024 * 1024
 SUBJECT_CHARS_MAX: Final = 200
-_NAMES: Final = {COMMIT: "commit", TREE: "tree", BLOB: "blob"}
+_HEAD_BYTES_MAX: Final = 128
+"""What `git cat-file --batch` prints around an object: id, kind and size, two ends of lines."""
 _KINDS: Final = {b"commit": COMMIT, b"tree": TREE, b"blob": BLOB, b"tag": 4}
 _FOLDER: Final = b"40000"
 _SUBMODULE: Final = b"160000"
@@ -211,19 +212,27 @@ class Objects:
             return files.look(id)
         if not ID.fullmatch(id):
             return None, 0
-        told = self._git.ask(["cat-file", "--batch-check"], given=f"{id}\n".encode())
-        _, kind, size = [*told.split(), b"", b""][:3]
-        return (_KINDS.get(kind), int(size)) if size.isdigit() else (None, 0)
+        return _kind_and_size(
+            self._git.ask(["cat-file", "--batch-check"], given=f"{id}\n".encode())
+        )
 
     def _read(self, id: str, kind: int, bytes_max: int = OBJECT_BYTES_MAX) -> bytes | None:
         """Return an object; None when it is not there, of another kind, or larger than that."""
         files = self._files_for(id)
         if files is not None:
             return files.read(id, kind, bytes_max)
-        found, size = self._look(id)
-        if found != kind or size > bytes_max:
+        if not ID.fullmatch(id):
             return None
-        return self._git.ask(["cat-file", _NAMES[kind], id])
+        given, most = f"{id}\n".encode(), bytes_max + _HEAD_BYTES_MAX
+        try:
+            told = self._git.ask(["cat-file", "--batch"], given=given, bytes_max=most)
+        except YaadError as error:
+            if error.code is not Code.TOO_LARGE:
+                raise
+            return None
+        head, _, data = told.partition(b"\n")
+        found, size = _kind_and_size(head)
+        return data[:size] if found == kind and size <= bytes_max else None
 
     def _files_for(self, id: str) -> ObjectFiles | None:
         """Return what reads objects in this process, if it can read one of this id."""
@@ -233,6 +242,12 @@ class Objects:
             self._opened = True
             self._files = ObjectFiles.open(self._layout)
         return self._files
+
+
+def _kind_and_size(head: bytes) -> tuple[int | None, int]:
+    """Return what `git cat-file --batch` says of an object first; None and 0: it is not there."""
+    _, kind, size = [*head.split(), b"", b""][:3]
+    return (_KINDS.get(kind), int(size)) if size.isdigit() else (None, 0)
 
 
 def commit_of(id: str, data: bytes) -> Commit:
