@@ -135,7 +135,7 @@ def ask_everything(repo, runner):
         "logged": lambda: opened.logged("main"),
         "are_in_order": lambda: opened.are_in_order(first, last),
         "log_size": opened.log_size,
-        "parents": lambda: opened.parents(last),
+        "lineage": lambda: opened.lineage(last, ["a.py"], limit=9, days=9),
         "root_commit": opened.root_commit,
         "checked_out": lambda: opened.checked_out(0, 8),
         "commits_changing": lambda: opened.commits_changing("moved.py", first, last, 8),

@@ -9,6 +9,8 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import product
+from types import MappingProxyType
+from typing import TypeVar
 
 from bridges.escaping import bare
 from bridges.items import Item, items
@@ -16,6 +18,8 @@ from yaadwatch.core.sync.reconcile import Terms
 from yaadwatch.core.text import text_hash
 from yaadwatch.model.agent_files import Agreed
 from yaadwatch.model.settings import ALIKE_CHARS_MAX, ALIKE_MIN, ALIKE_PAIRS_MAX
+
+K = TypeVar("K", int, str)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +73,10 @@ def align(
     said: Sequence[Said],
     present: Mapping[str, str],
     *,
-    edits: bool = True,
+    changed: bool = True,
     others: Collection[str] = (),
+    became: Mapping[str, str] = MappingProxyType({}),
+    kept: Collection[str] = (),
 ) -> dict[int, int]:
     """Return where the agreed rules are now: index in `agreed` to index in `said`, each once.
 
@@ -78,8 +84,10 @@ def align(
         agreed: the rules of the agreement, in their order.
         said: the rules of the file.
         present: by node, the key of what the graph says now.
-        edits: whether other words may be the same rule.
+        changed: whether other words may be the same rule.
         others: keys of words that are a rule of their own, so no edit of another one.
+        became: by the key of former words, that of the words into which a commit changed them.
+        kept: keys of rules that another file has, so that no line here is an edit of one.
     """
     pairs: dict[int, int] = {}
     # First what the graph says now: where both sides have moved alike, as after an agreement that
@@ -91,7 +99,9 @@ def align(
     _pair_equal(pairs, now, said_words)
     _pair_equal(pairs, lines, said_lines)
     _pair_equal(pairs, words, said_words)
-    if edits:
+    if changed:
+        free = [line.key if line.key not in others else None for line in said]
+        _pair_equal(pairs, [became.get(key or "") for key in words], free)
         standing = [index for index, row in enumerate(agreed) if row.file]
         matcher = SequenceMatcher(
             None, [agreed[index].file for index in standing], said_lines, autojunk=False
@@ -99,14 +109,32 @@ def align(
         for tag, begin, end, first, last in matcher.get_opcodes():
             if tag == "replace":
                 taken = set(pairs.values())
-                rows = [index for index in standing[begin:end] if index not in pairs]
+                rows = [
+                    index
+                    for index in standing[begin:end]
+                    if index not in pairs and words[index] not in kept
+                ]
                 places = [
                     index
                     for index in range(first, last)
                     if index not in taken and said[index].key not in others
                 ]
-                pairs.update(_edited(agreed, said, rows, places))
+                old = {index: agreed[index].graph for index in rows}
+                pairs.update(_edited(old, {index: said[index].text for index in places}))
     return pairs
+
+
+def edits(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str]:
+    """Return which rules of a block were changed into which of a later one, by their keys."""
+    before, after = list(old), list(new)
+    found: dict[str, str] = {}
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    for tag, begin, end, first, last in matcher.get_opcodes():
+        if tag == "replace":
+            gone = {key: old[key] for key in before[begin:end] if key not in new}
+            came = {key: new[key] for key in after[first:last] if key not in old}
+            found.update(_edited(gone, came))
+    return found
 
 
 def _pair_equal(
@@ -123,27 +151,26 @@ def _pair_equal(
             pairs[index] = free[row].popleft()
 
 
-def _edited(
-    agreed: Sequence[Agreed], said: Sequence[Said], rows: Sequence[int], lines: Sequence[int]
-) -> Iterator[tuple[int, int]]:
+def _edited(old: Mapping[K, str], new: Mapping[K, str]) -> Iterator[tuple[K, K]]:
     """Yield the pairs that are alike, best first; where two are equally so, neither."""
-    if len(rows) * len(lines) > ALIKE_PAIRS_MAX:
+    if len(old) * len(new) > ALIKE_PAIRS_MAX:
         return
     found = {
-        (row, line): likeness
-        for row, line in product(rows, lines)
-        if (likeness := _likeness(agreed[row].graph, said[line].text)) >= ALIKE_MIN
+        (one, other): alike
+        for one, other in product(old, new)
+        if (alike := likeness(old[one], new[other])) >= ALIKE_MIN
     }
     while found:
         best = max(found.values())
-        row, line = min(pair for pair, likeness in found.items() if likeness == best)
-        rivals = [pair for pair in found if (pair[0] == row) != (pair[1] == line)]
+        one, other = min(pair for pair, alike in found.items() if alike == best)
+        rivals = [pair for pair in found if (pair[0] == one) != (pair[1] == other)]
         if all(found[pair] < best for pair in rivals):
-            yield row, line
-        found = {p: like for p, like in found.items() if p[0] != row and p[1] != line}
+            yield one, other
+        found = {p: alike for p, alike in found.items() if p[0] != one and p[1] != other}
 
 
-def _likeness(one: str, other: str) -> float:
+def likeness(one: str, other: str) -> float:
+    """Return how alike two texts are, from 0 to 1; 0 where that is less than any edit leaves."""
     matcher = SequenceMatcher(None, one[:ALIKE_CHARS_MAX], other[:ALIKE_CHARS_MAX], autojunk=False)
     if matcher.real_quick_ratio() < ALIKE_MIN or matcher.quick_ratio() < ALIKE_MIN:
         return 0.0

@@ -123,7 +123,15 @@ def plan(
         rest = orphans.rest_of_a_rule(rows, draft.said, draft.others())
         if rest is not None:
             return rest
-    pairs = align(rows, draft.said, draft.present(), edits=not union, others=draft.others())
+    pairs = align(
+        rows,
+        draft.said,
+        draft.present(),
+        changed=not union,
+        others=draft.others(),
+        became=file.became,
+        kept=file.kept,
+    )
     for number, index in sorted(pairs.items(), key=lambda pair: pair[1]):
         draft.settle(rows[number], index)
     fresh = set(range(len(draft.said))) - set(pairs.values())
@@ -131,7 +139,8 @@ def plan(
         draft.take_in(index)
     missing = [row for number, row in enumerate(rows) if number not in pairs]
     gone = [row for row in missing if draft.is_deleted(row)]
-    paused = guard.deletion(len(gone), len(rows), block_is_gone=file.lines is None)
+    here = [row for row in gone if file.stood is None or text_hash(row.graph) in file.stood]
+    paused = guard.deletion(len(here), len(rows), block_is_gone=file.lines is None)
     if paused is not None and not accept_deletions and not file.from_git:
         return paused
     for row in gone:
@@ -211,8 +220,6 @@ class _Draft:
                 if known is not None and self._is_apart(known):
                     self._admit(index)
                     self._stay_out(known)
-                elif known is not None and self._is_outdated(known, said):
-                    self._render(index, known)
                 elif known is not None and not self._is_changed(row, said):
                     self._restore(index, known)
                 else:
@@ -234,31 +241,37 @@ class _Draft:
         node = self._unplaced(said)
         is_gits = self._union or self._file.commits is not None
         former = self._graph.former.get(said.key) if is_gits else None
-        if said.key in self._spoken:
-            self._echo(index)
-        elif said.key in self._left:
+        if said.key in self._left - self._spoken:
             return  # a copy of a line that goes
-        elif said.key in self._file.outside:
+        if said.key in self._spoken or said.key in self._file.outside:
             self._echo(index)
         elif node is not None:
             self._keep(index, node, self._view[node].text)
+        elif self._is_of_head(said):
+            self._admit(index)
         elif {said.key, said.hash} & self._old:
             self._leave(index)  # the old words of a rule that has its line elsewhere
         elif said.key in self._graph.buried and self._file.unchanged:
             self._echo(index)  # words of a memory that is no more, as the branch has them
-        elif self._stays_away(said, former):
+        elif self._stays_away(said):
             self._leave(index)
         elif former is None:
             self._admit(index)
         elif former in self._view and former not in self._placed:
             row = self._rows.get(former)
-            is_newer = not self._is_outdated(self._view[former], said)
-            if is_newer and not self._union and row is not None and self._is_changed(row, said):
+            if not self._union and row is not None and self._is_changed(row, said):
                 self._follow(row, index, over=None)
             else:
                 self._restore(index, self._view[former])
         else:
             self._leave(index)
+
+    def _is_of_head(self, said: Said) -> bool:
+        """Return whether a commit has words beside those into which a rule was changed here."""
+        if self._file.commits is None or said.key not in (self._file.stood or ()):
+            return False
+        former = self._graph.former.get(said.key)
+        return former in self._placed and not self._stays_away(said)
 
     def is_deleted(self, row: Agreed) -> bool:
         """Return whether somebody deleted the line of an agreed rule, and did not move it out."""
@@ -267,16 +280,31 @@ class _Draft:
             return False
         if self._is_apart(known):
             return False
-        if text_hash(row.graph) in self._file.outside:
+        if text_hash(row.graph) in self._file.outside or self._is_kept(row, known):
             return False
         last = Last(graph=row.graph or None, file=row.file)
         decision = decide(last, known.text, None, self._terms)
         return decision in (Decision.DEMOTE, Decision.KEEP)
 
+    def _is_kept(self, row: Agreed, known: Known) -> bool:
+        """Return whether the committed blocks of all files together still have a rule."""
+        words = {text_hash(row.graph), text_hash(known.text)}
+        return not words.isdisjoint(self._file.kept) or self._follows(row)
+
+    def _follows(self, row: Agreed) -> bool:
+        """Return whether a commit changed a rule in another file, which is not read yet."""
+        new = self._file.became.get(text_hash(row.graph))
+        if new is None or any(said.key == new for said in self.said):
+            return False
+        return self._by_key.get(new, row.node) == row.node
+
     def leave_out(self, row: Agreed) -> None:
         """Agree that a rule without a line stays without one, unless it has to get one."""
         known = self._view.get(row.node)
         if known is None or row.node in self._placed:
+            return
+        if row.graph == known.text and self._follows(row):
+            self._placed.add(row.node)  # it comes with its new words
             return
         commits = self._file.commits
         rewound = commits is not None and commits.rewound(_words(row))
@@ -308,17 +336,11 @@ class _Draft:
         commits = self._file.commits
         return commits is None or commits.changed(_words(row), {said.key, said.hash})
 
-    def _is_outdated(self, known: Known, said: Said) -> bool:
-        """Return whether a commit gave the rule its words in another file after those of a line."""
-        return self._file.is_older(said.key, text_hash(known.text))
-
-    def _stays_away(self, said: Said, former: str | None) -> bool:
-        """Return whether somebody took out a line that came back with older bytes, or is left."""
+    def _stays_away(self, said: Said) -> bool:
+        """Return whether somebody took out a line that came back with older bytes."""
         commits = self._file.commits
         is_old = self._union or (commits is not None and commits.are_older({said.key}))
-        if said.key in self._graph.buried and is_old:
-            return True
-        return former is None and self._file.is_dropped(said.key)
+        return is_old and said.key in self._graph.buried
 
     def demote(self, row: Agreed) -> None:
         """Take a memory out of the hot tier; its words stay away from every block."""

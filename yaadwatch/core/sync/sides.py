@@ -1,6 +1,6 @@
 """What the two sides of a sync say: the graph, and one file."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -113,10 +113,11 @@ class File:
         unchanged: whether it holds what was agreed: no line is newly typed.
         committed: whether the branch has a block: it stays there, even without a rule.
         personal: whether git shares it with nobody.
-        is_older: whether words that its committed block has, by their key, are older than others
-            that another committed block has.
-        is_dropped: whether another committed block had words of this one, by their key, and lost
-            them since somebody brought them.
+        kept: keys of rules that its committed block lost, and that the committed blocks of all
+            files together still have.
+        stood: keys of rules that its committed block has and they together have, too; None when no
+            commit changed a block. What else is missing was not deleted in the file itself.
+        became: by the key of former words, that of the rule into which a commit changed them.
     """
 
     lines: tuple[str, ...] | None
@@ -128,5 +129,6 @@ class File:
     committed: bool = False
     unchanged: bool = False
     personal: bool = False
-    is_older: Callable[[str, str], bool] = lambda _words, _others: False
-    is_dropped: Callable[[str], bool] = lambda _words: False
+    kept: Set[str] = frozenset()
+    stood: Set[str] | None = None
+    became: Mapping[str, str] = field(default_factory=dict)

@@ -1,9 +1,10 @@
 """What has to be done about one agent file: the graph as it is, put to the pure merge."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bridges.block import Block
+from bridges.items import parts_lines
 from yaadwatch.core import privacy
 from yaadwatch.core.sync import guard, inventory, plan
 from yaadwatch.core.sync.budget import is_grave
@@ -96,7 +97,8 @@ def decide(
         personal: files that git does not share; what only they say reaches no other file.
         accept_deletions: a person said that what is missing was meant to go.
     """
-    lines = seen.block.lines if isinstance(seen.block, Block) else None
+    there = seen.block.lines if isinstance(seen.block, Block) else None
+    lines = _resolved(seen, there, terms)
     inside = {said.key for said in read(lines or (), terms)}
     outside = {text_hash(as_stored(one.text)) for one in seen.statements or ()}
     known = space.db.read(
@@ -139,13 +141,39 @@ def decide(
         committed=seen.branch.block is not None,
         unchanged=not seen.changed and bool(seen.row.block),
         personal=seen.path in personal,
-        is_older=seen.ages.is_older,
-        is_dropped=seen.ages.is_dropped,
+        kept=seen.kept,
+        stood=seen.stood,
+        became=seen.became,
     )
     done = plan.plan(known.agreement, known.graph, file, terms, accept_deletions=accept_deletions)
     if isinstance(done, Paused):
         return done
+    if lines != there:
+        done = replace(done, writes=done.lines != there, held=None)
     return Decided(inventory=stock, plan=done, archived=known.archived)
+
+
+def _resolved(
+    seen: Gathered, lines: tuple[str, ...] | None, terms: Terms
+) -> tuple[str, ...] | None:
+    """Return the lines of a block without what HEAD dropped, each changed line with its new words.
+
+    The blocks of HEAD may differ, where git merged each file by itself.
+    """
+    if lines is None or not seen.dropped:
+        return lines
+    rules = read(lines, terms)
+    there = {one.key for one in rules}
+    result = list(lines)
+    for one in reversed(rules):
+        if one.key in seen.dropped:
+            new = seen.became.get(one.key, "")
+            line = seen.new_lines.get(new) if new not in there else None
+            gap = [""] if parts_lines(lines, one.item) else []
+            put = line.split("\n") if line is not None else gap
+            result[one.item.first : one.item.last + 1] = put
+            there.add(new)
+    return tuple(result)
 
 
 def _replaced(known: _Store, inside: set[str], outside: set[str]) -> Paused | None:

@@ -3,7 +3,7 @@
 The first of the five beats. Nothing is changed here, and nothing that is only half written is read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -19,11 +19,10 @@ from yaadwatch.engine.agent_files.reading import ODD, parsed
 from yaadwatch.engine.anchored.worktree import head_of
 from yaadwatch.engine.syncing import branch_file
 from yaadwatch.engine.syncing.branch_file import BranchFile
-from yaadwatch.engine.syncing.word_ages import WordAges
+from yaadwatch.engine.syncing.head_rules import HeadRules
 from yaadwatch.engine.workspace import Home, Space
-from yaadwatch.model.agent_files import INLINE, AgentFileRow
+from yaadwatch.model.agent_files import AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
-from yaadwatch.store import agent_files
 from yaadwatch.store.agreements import BranchBlock
 from yaadwatch.system import files, keys
 from yaadwatch.system.git import layout as layouts
@@ -72,7 +71,9 @@ class Gathered:
         head: where HEAD is.
         base: the digest of the block that was last agreed on this branch; '' for none.
         everywhere: whether what it says holds for the whole project.
-        ages: when the words of the committed blocks came.
+        kept: see `File`; so are `stood` and `became`.
+        dropped: keys of rules that its committed block has, and all blocks together have not.
+        new_lines: by key, the lines of what others `became`.
     """
 
     path: str
@@ -86,7 +87,6 @@ class Gathered:
     from_git: bool
     problem: str
     head: Head
-    ages: WordAges
     everywhere: bool = True
     committed: bool = False
     branch: BranchFile = field(default_factory=BranchFile)
@@ -94,10 +94,15 @@ class Gathered:
     frozen: bool = False
     base: str = ""
     logged: int = 0
+    kept: frozenset[str] = frozenset()
+    stood: frozenset[str] | None = None
+    dropped: frozenset[str] = frozenset()
+    became: Mapping[str, str] = field(default_factory=dict)
+    new_lines: Mapping[str, str] = field(default_factory=dict)
 
 
 def gather(
-    home: Home, space: Space, found: Found, row: AgentFileRow, terms: Terms, *, first: bool
+    home: Home, space: Space, found: Found, row: AgentFileRow, rules: HeadRules, *, first: bool
 ) -> Gathered:
     """Look at one agent file.
 
@@ -126,7 +131,7 @@ def gather(
         branch = replace(branch, adopted=False)
     base, commits, frozen = None, None, False
     if (from_git or committed) and not (first and branch.adopted):
-        base, commits = _since(space, found, row, head, terms, first=first)
+        base, commits = _since(space, found, row, head, rules.terms, first=first)
         same = base is not None and base.branch == row.branch and base.block
         frozen = from_git and branch.block is not None and not (same and commits is not None)
     block: Absent | Block = Absent()
@@ -153,7 +158,7 @@ def gather(
     ):
         # A commit of other lines, or of others' work, leaves the block of the person uncommitted.
         branch = replace(branch, adopted=isinstance(block, Block))
-    return Gathered(
+    seen = Gathered(
         path=path,
         row=row,
         first=first,
@@ -172,16 +177,35 @@ def gather(
         frozen=frozen,
         base=base.block if base is not None and commits is not None else "",
         logged=logged,
-        ages=_ages(space, row, head, terms, counts=moved and branch.block is not None),
     )
+    counts = (
+        moved
+        and branch.block is not None
+        and not frozen
+        and rules.has_changed(row.head, head.commit)
+    )
+    return _resolved(seen, rules) if counts else seen
 
 
-def _ages(space: Space, row: AgentFileRow, head: Head, terms: Terms, *, counts: bool) -> WordAges:
-    """Return the ages of words; of none where HEAD is that of the agreement: a person typed."""
-    rows = space.db.read(agent_files.of_worktree, space.worktree.id).values()
-    others = [one.path for one in rows if one.mode == INLINE and one.path != row.path]
-    others = others if counts and row.head else []
-    return WordAges(space.repository, head.commit, row.path, others, terms)
+def _resolved(seen: Gathered, rules: HeadRules) -> Gathered:
+    """Return a file with what the committed blocks of all files together make of its own.
+
+    Raises:
+        YaadError: from git.
+    """
+    commit, path = seen.head.commit, seen.path
+    all_files, own = rules.resolved(commit), rules.said(commit, path).keys()
+    lines = {key: rules.line(commit, key) for key in set(all_files.became.values())}
+    moved = {key for place, key in all_files.moved if place == path}
+    typed = rules.typed(commit) if all_files.dropped else set()
+    return replace(
+        seen,
+        kept=frozenset(all_files.alive - own - moved),
+        stood=frozenset(own - all_files.dropped),
+        dropped=frozenset(all_files.dropped & own) - typed,
+        became=all_files.became,
+        new_lines={key: line for key, line in lines.items() if line is not None},
+    )
 
 
 def _since(

@@ -32,6 +32,7 @@ from yaadwatch.engine.syncing.gathering import (
     StashedError,
     gather,
 )
+from yaadwatch.engine.syncing.head_rules import HeadRules
 from yaadwatch.engine.syncing.recording import Recorder
 from yaadwatch.engine.syncing.saying import Saying
 from yaadwatch.engine.visibility import require_view
@@ -193,6 +194,7 @@ class _Work:
         self._saying = Saying(space, self._fleet)
         self._key = keys.load(places.key_file())
         self._terms: Terms = terms_of(self._key)
+        self._rules = HeadRules(space, {}, self._terms)
         self._recorder = Recorder(home, space, key=self._key, terms=self._terms)
         self._view = View(worktree=space.worktree.id)
         self._wrote: dict[str, None] = {}
@@ -208,6 +210,7 @@ class _Work:
         self._view = require_view(self._home, self._space)
         modes.note_missing(self._space, self._fleet)
         self._note_personal()
+        self._rules = HeadRules(self._space, self._fleet.files, self._terms)
         for found in self._fleet.files.values():
             changed = self._file(found) or changed
         for path in self._rows().keys() - self._fleet.files.keys() - CARRIERS:
@@ -291,7 +294,7 @@ class _Work:
         accept = self._accept is None or path in self._accept
         if not accept and self._is_as_agreed(row):
             return False
-        seen = gather(self._home, self._space, found, row, self._terms, first=first)
+        seen = gather(self._home, self._space, found, row, self._rules, first=first)
         if seen.problem:
             self._recorder.note(row, PAUSED, seen.problem)
             return False

@@ -19,6 +19,7 @@ from yaadwatch.engine.agent_files.finding import Found
 from yaadwatch.engine.syncing import acting, branch_file, carrier, modes, pauses, releasing, tree
 from yaadwatch.engine.syncing.deciding import decide, terms_of
 from yaadwatch.engine.syncing.gathering import MovingError, StashedError, gather, settled
+from yaadwatch.engine.syncing.head_rules import HeadRules
 from yaadwatch.engine.syncing.reading import by_agent
 from yaadwatch.engine.syncing.saying import Saying
 from yaadwatch.engine.visibility import require_view
@@ -71,9 +72,10 @@ def files_diff(home: Home, call: Call) -> dict[str, object]:
         modes.note_missing(space, fleet)
         known = _rows(space)
         saying = Saying(space, fleet)
+        rules = HeadRules(space, fleet.files, terms_of(keys.load(places.key_file())))
         view = require_view(home, space)
         rows = [
-            _diff(home, space, found, known[path], saying, view=view)
+            _diff(home, space, found, known[path], saying, rules=rules, view=view)
             for path, found in fleet.files.items()
             if path in known and not found.reason
         ]
@@ -325,12 +327,12 @@ def _diff(
     row: AgentFileRow,
     saying: Saying,
     *,
+    rules: HeadRules,
     view: View,
 ) -> dict[str, object] | None:
-    key = keys.load(places.key_file())
     path = found.path
     try:
-        seen = gather(home, space, found, row, terms_of(key), first=False)
+        seen = gather(home, space, found, row, rules, first=False)
     except StashedError:
         return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": tree.STASHED}
     except MovingError:
@@ -340,7 +342,7 @@ def _diff(
     if seen.problem:
         return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": seen.problem}
     beside = saying.beside(found) if row.mode == INLINE else frozenset()
-    done = decide(space, seen, terms_of(key), beside=beside, view=view, personal=saying.personal)
+    done = decide(space, seen, rules.terms, beside=beside, view=view, personal=saying.personal)
     if isinstance(done, Paused):
         return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": done.reason}
     old = new = seen.data or b""

@@ -222,10 +222,21 @@ class CommitHistory:
         found = [line.decode() for line in reversed(self._git.ask(arguments).split())]
         return [commit for commit in found if commit not in cut]
 
-    def parents(self, commit: str) -> list[str]:
-        """Return the commits that a commit was made on; none for the first one."""
-        asked = ["rev-list", "--parents", "--max-count=1", valid(commit)[0], "--"]
-        return self._git.ask(asked).decode("ascii", "replace").split()[1:]
+    def lineage(
+        self, commit: str, paths: Sequence[str], *, limit: int, days: int
+    ) -> list[tuple[str, tuple[str, ...], int]]:
+        """Return the commits that changed one of some files, and merges, back from one commit.
+
+        Each with the parents that it has in this history, and its time; newest first, at most
+        `limit`, and none that is more than so many days older than `commit`.
+        """
+        (top,) = valid(commit)
+        asked = ["rev-list", "--full-history", "--parents", "--timestamp"]
+        at_s = int(self._git.ask([*asked, "--max-count=1", top, "--"]).split()[0])
+        asked += [f"--max-count={limit}", f"--since={at_s - days * 86_400}"]
+        found = self._git.ask([*asked, top, "--", *paths]).decode("ascii", "replace")
+        rows = (line.split() for line in found.splitlines())
+        return [(one, tuple(parents), int(at)) for at, one, *parents in rows]
 
     def commits_of(self, path: str, until: str) -> list[str]:
         """Return the commits in the history of `until` that touched a path, newest first.

@@ -8,7 +8,7 @@ from bridges.block import NOTICE
 from yaadwatch.core.sync.guard import Paused
 from yaadwatch.core.sync.plan import New, Plan, Superseded, plan
 from yaadwatch.core.sync.reconcile import Terms
-from yaadwatch.core.sync.sides import File, Graph, Known
+from yaadwatch.core.sync.sides import Commits, File, Graph, Known, Words
 from yaadwatch.core.text import text_hash
 from yaadwatch.model.agent_files import Agreed, Agreement
 
@@ -512,3 +512,68 @@ def test_new_words_that_do_not_fit_take_the_old_ones_out():
     assert said(result) == [JOSE]
     assert result.unsayable == ("n0",)
     assert [row.node for row in result.agreement([], "").items] == ["n1"]
+
+
+def keys(*texts):
+    return frozenset(map(text_hash, texts))
+
+
+class TestBlocksThatDifferInHead:
+    """Git merged each file by itself: what HEAD's blocks have together is known."""
+
+    def test_rule_that_another_block_keeps_is_not_deleted(self):
+        file = block(JOSE, kept=keys(TABS))
+
+        result = made(agreed(TABS, JOSE), graph(TABS, JOSE), file)
+
+        assert result.demoted == ()
+        assert said(result) == [JOSE, TABS]
+
+    def test_rule_that_another_block_keeps_is_not_edited_into_the_line_in_its_place(self):
+        new = "Use tabs in C files"
+
+        result = made(agreed(TABS), graph(TABS), block(new, kept=keys(TABS)))
+
+        assert result.superseded == ()
+        assert result.new == (New(text=new),)
+        assert said(result) == [new, TABS]
+
+    def test_new_words_of_a_memory_that_another_block_has_are_not_deleted_with_the_old_ones(self):
+        file = block(JOSE, kept=keys(TEST))
+
+        result = made(agreed(TABS, JOSE), graph(TEST, JOSE), file)
+
+        assert result.demoted == ()
+        assert said(result) == [JOSE, TEST]
+
+    def test_rule_that_another_block_changed_waits_for_its_new_words(self):
+        became = {text_hash(TABS): text_hash(TEST)}
+
+        result = made(agreed(TABS, JOSE), graph(TABS, JOSE), block(JOSE, became=became))
+
+        assert result.demoted == ()
+        assert said(result) == [JOSE]
+
+    def test_line_with_the_words_that_a_commit_gave_a_rule_is_that_rule(self):
+        became = {text_hash(TABS): text_hash(TEST)}
+
+        result = made(agreed(TABS, JOSE), graph(TABS, JOSE), block(JOSE, TEST, became=became))
+
+        assert result.superseded == (Superseded(node="n0", text=TEST),)
+
+    def test_rules_that_commits_took_out_are_no_accident(self):
+        texts = [f"Rule {number}" for number in range(6)]
+
+        result = made(agreed(*texts), graph(*texts), block(texts[0], stood=keys(texts[0])))
+
+        assert len(result.demoted) == 5
+
+    def test_former_words_that_a_commit_has_beside_the_new_ones_are_a_rule(self):
+        known = graph(TEST, former={text_hash(TABS): "n0"})
+        commits = Commits(kept=Words(some=keys(TEST, TABS)))
+        file = block(TEST, TABS, stood=keys(TEST, TABS), from_git=True, commits=commits)
+
+        result = made(agreed(TEST), known, file)
+
+        assert result.new == (New(text=TABS),)
+        assert said(result) == [TEST, TABS]
