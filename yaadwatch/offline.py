@@ -204,8 +204,8 @@ def _base(repository: Repository, given: str | None) -> str:
         return ""
     for name in DEFAULT_BRANCHES:
         other = repository.commit_named(name)
-        parted = repository.merge_base(other, here) if other is not None else None
-        if parted is not None and parted != here:
+        parted = repository.merge_base(other, here) if other is not None else ""
+        if parted and parted != here:
             return parted
     before = repository.commit_named("HEAD~1")
     if before is not None:

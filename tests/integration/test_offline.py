@@ -339,6 +339,35 @@ class TestBase:
         clone.git("fetch", "-q", "--unshallow")
         assert false(clone) == [("CLAUDE.md:4", "gone")]
 
+    def test_branches_that_are_cut_before_they_meet_are_no_pass(self, repo, tmp_path):
+        repo.git("branch", "topic")
+        repo.add("notes.md", "x\n", "meanwhile")
+        repo.git("switch", "-q", "topic")
+        repo.add("src/net.py", RENAMED, "five")
+        clone = Repo(tmp_path / "clone")
+        url = f"file://{repo.path}"
+        options = ["--depth=1", "--no-single-branch", "--branch=topic"]
+        subprocess.run(["git", "clone", "-q", *options, url, clone.path], check=True)
+
+        ran = check(clone)
+
+        assert ran.status == 5
+        assert "fetch-depth: 0" in ran.err
+        clone.git("fetch", "-q", "--unshallow")
+        assert false(clone, "--base", "origin/main") == [("CLAUDE.md:4", "gone")]
+
+    def test_a_branch_that_shares_no_commit_with_main_is_judged_from_its_last_one(
+        self, repo, tmp_path
+    ):
+        clone = Repo(tmp_path / "clone")
+        subprocess.run(["git", "clone", "-q", repo.path, clone.path], check=True)
+        clone.git("switch", "-q", "--orphan", "apart")
+        clone.add("CLAUDE.md", RULES)
+        clone.add("src/net.py", NET)
+        clone.add("src/net.py", RENAMED, "five")
+
+        assert false(clone) == [("CLAUDE.md:4", "gone")]
+
     def test_before_the_first_commit_there_is_nothing_to_compare_with(self, new_repo):
         young = new_repo("young")
         young.write("CLAUDE.md", RULES)

@@ -264,11 +264,6 @@ class CommitHistory:
         names = ["--name-only", "--no-renames"]
         return frozenset(changing.paths_in(self._git.compare([*options, *names], given=commits)))
 
-    def merge_base(self, one: str, other: str) -> str | None:
-        """Return the commit at which two parted; None when they have nothing in common."""
-        found = self._git.ask(["merge-base", *valid(one, other)], allowed=(0, 1))
-        return found.decode().strip() or None
-
     def hunks(self, old: bytes, new: bytes, name: str) -> list[Hunk]:
         """Return git's hunks between two texts, white space ignored; `name` gives the language.
 
