@@ -450,7 +450,7 @@ CREATE TABLE sizes (
     memories INTEGER NOT NULL
 ) STRICT;
 
--- An import. Imported files are kept unchanged in the file 'imports/ID.files' beside the store.
+-- An import. What it was made of stays where it was, and is not copied.
 CREATE TABLE imports (
     id      TEXT PRIMARY KEY,
     at_ms   INTEGER NOT NULL,
