@@ -18,7 +18,6 @@ RELATIONS: Final = "<!-- yaadwatch: relations -->"
 """Stands between a memory's words and its relations; the last one in a page counts."""
 INDEX: Final = "index.md"
 GENERATED: Final = "<!-- yaadwatch: generated; what is written here is not read -->"
-PAGE_CHARS_MAX: Final = 128_000
 
 _NOT_IN_STEM: Final = re.compile(r"[^\w]+")
 _RELATION: Final = re.compile(r"- (?P<kind>[a-z][a-z0-9_]{0,31}) \[\[(?P<stem>[^\[\]|#^]+)\]\]")

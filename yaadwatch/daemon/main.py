@@ -32,10 +32,8 @@ OTHER_ENDS_S: Final = 10.0
 BEATS: Final = 3
 """Signs of life within the time after which the service manager takes us for dead."""
 
-STOP_S: Final = 2.0
-"""From the request to end until the process is gone, at most."""
 _CUT_S: Final = 1.8
-"""What has not ended by itself after so long is cut off."""
+"""What has not ended by itself after so long is cut off: the process is gone after 2 s."""
 _TELL_S: Final = 0.1
 """To write down what was cut off may take so long."""
 _ANSWER_S: Final = 1.0

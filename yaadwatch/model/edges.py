@@ -17,8 +17,6 @@ SUPERSEDES: Final = "supersedes"
 """From a memory to the one in whose place it stands."""
 ACYCLIC = frozenset({"caused_by", "led_to", SUPERSEDES, "learned_in", "part_of"})
 """Kinds that must stay acyclic. Order in time is a column, never an edge."""
-FREE = frozenset({"relates_to", "depends_on", "touches"})
-"""Kinds we know that may run in a circle, as those of callers may."""
 
 _KIND_FORM = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _SHOWN: Final = 12

@@ -91,11 +91,6 @@ def included(path: str, text: str) -> list[str]:
     return [rest for one in words if (rest := _VARIABLE.sub("*", one).lstrip("*./"))]
 
 
-def targets_of(path: str, text: str) -> frozenset[str]:
-    """Return the targets that a build file defines; none when it is of no known sort."""
-    return frozenset(_defined(path, text))
-
-
 def tools_of(path: str) -> frozenset[str]:
     """Return the tools whose targets a build file at `path` defines."""
     name = path.rpartition("/")[2]

@@ -83,14 +83,10 @@ def these(home: Home, store: str, model: Model, ids: Iterable[str]) -> None:
             _make(home, db, model, found[begin : begin + FILL_BATCH])
 
 
-def complete(home: Home, *, told: Callable[[int], None] | None = None) -> None:
+def complete(home: Home) -> None:
     """Make every vector that is missing, and have the model that is being filled take over.
 
     For those who can wait: benchmarks, and tests. The daemon does the same in small steps.
-
-    Args:
-        home: what may be reached.
-        told: called with how many more memories were looked at, after each batch.
 
     Raises:
         YaadError: as for `batch`.
@@ -99,8 +95,7 @@ def complete(home: Home, *, told: Callable[[int], None] | None = None) -> None:
         for store in stores(home):
             after = 0
             while after := batch(home, store, model, after):
-                if told is not None:
-                    told(FILL_BATCH)
+                pass
         take_over(home, model.space)
 
 

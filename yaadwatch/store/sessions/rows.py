@@ -129,20 +129,9 @@ def idle(conn: apsw.Connection, before: datetime) -> list[Session]:
     return [found[session] for session in order]
 
 
-def latest(
-    conn: apsw.Connection, limit: int, *, worktree: int | None = None, agent: str = ""
-) -> list[Session]:
-    """Return at most `limit` sessions, newest first; those of a work tree, or of an agent."""
-    rows = conn.execute(
-        """
-        SELECT id
-          FROM sessions
-         WHERE (?1 IS NULL OR worktree = ?1) AND (?2 = '' OR agent = ?2)
-         ORDER BY start_ms DESC, id DESC
-         LIMIT ?3
-        """,
-        (worktree, agent, limit),
-    )
+def latest(conn: apsw.Connection, limit: int) -> list[Session]:
+    """Return at most `limit` sessions, newest first."""
+    rows = conn.execute("SELECT id FROM sessions ORDER BY start_ms DESC, id DESC LIMIT ?", (limit,))
     order = [session for (session,) in rows]
     found = many(conn, order)
     return [found[session] for session in order]

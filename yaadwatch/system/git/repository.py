@@ -202,9 +202,8 @@ class Repository(CommitHistory):
             YaadError: REFUSED when it holds conflicts, TOO_LARGE when it is.
         """
         staged = index or self.layout.git_dir / "index"
-        return self._staged_commit(staged, self.head().commit)
+        parent = self.head().commit
 
-    def _staged_commit(self, staged: Path, parent: str) -> str:
         def fill(place: Path) -> None:
             # Git writes the index anew when it makes a tree of it, and would ask the filters of
             # the repository about files that it finds: it gets a copy, and finds none.
