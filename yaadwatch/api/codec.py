@@ -7,7 +7,7 @@ a wrong type are each refused by name.
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, Field, fields
 from functools import cache
-from math import isfinite
+from sys import float_info
 from typing import Final, NamedTuple, TypeVar, cast
 
 from yaadwatch.api.frames import kind_of
@@ -234,8 +234,10 @@ def _number(name: str, value: object) -> int:
 
 
 def _real(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise _wrong(name, "a number", value)
+    if not abs(value) <= float_info.max:  # infinite, or more than a float holds
+        raise ValueError(f"{name} is out of range")
     return float(value)
 
 

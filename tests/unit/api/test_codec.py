@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yaadwatch.api import codec, frames, limits
-from yaadwatch.api.messages import files, memories, wire
+from yaadwatch.api.messages import files, graph, memories, store, wire
 from yaadwatch.api.operations import OPERATIONS
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import ID_CHARS_MAX, QUERY_CHARS_MAX, TAGS_MAX, TOP_K_MAX
@@ -227,6 +227,15 @@ def test_what_is_wrong_with_a_line_is_said(line, told):
         (memories.Recall, {"query": "a", "merge": "sum"}, "merge must be one of blend, rrf"),
         (memories.Recall, {"query": "a", "min_score": 1.5}, "min_score must be within 0 and 1"),
         (memories.Recall, {"query": "a", "semantic_weight": -1}, "semantic_weight must be within"),
+        (memories.Recall, {"query": "a", "min_score": 10**400}, "min_score is out of range"),
+        (memories.Recall, {"query": "a", "semantic_weight": 1e999}, "is out of range"),
+        (
+            graph.Inject,
+            {"nodes": [], "edges": [{"from": "a", "kind": "led_to", "to": "b", "weight": 10**400}]},
+            "is out of range",
+        ),
+        (files.FilesRestore, {"path": "a", "snapshot": 2**63}, "snapshot must be within 1 and"),
+        (store.Export, {"after": 10**400}, "after must be within 0 and"),
         (memories.Show, {"id": "x" * (ID_CHARS_MAX + 1)}, "id must have at most 128 characters"),
         (memories.Show, {"id": None}, "id must be text, got null"),
         (memories.Check, {"deep": True}, "there is no field 'deep'; it takes no fields"),

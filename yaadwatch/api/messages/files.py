@@ -1,6 +1,6 @@
 """What is asked about the repositories that are watched, and their agent files."""
 
-from yaadwatch.api.limits import PATH, Each, OneOf, Within
+from yaadwatch.api.limits import NUMBER, PATH, Each, OneOf, Within
 from yaadwatch.api.message import Message, field
 from yaadwatch.model.limits import INLINE, MODES
 
@@ -123,6 +123,7 @@ class FilesRestore(Message, answer="FilesRestored"):
     path: str = field(limit=PATH)
     snapshot: int | None = field(
         default=None,
+        limit=NUMBER,
         help="for restore: which copy (default: the newest; `yaadwatch files` lists them)",
         option="--snapshot N",
     )

@@ -1,6 +1,6 @@
 """What is asked about a store as a whole: what goes in and out, its health, its vectors."""
 
-from yaadwatch.api.limits import NAME_CHARS_MAX, PATH, OneOf, Text
+from yaadwatch.api.limits import NAME_CHARS_MAX, NUMBER_MAX, PATH, OneOf, Text, Within
 from yaadwatch.api.message import Message, field
 
 EXPORTS = ("jsonl", "markdown", "store")
@@ -16,7 +16,7 @@ class Export(Message, answer="Exported"):
     )
     user: bool = field(default=False, help=_OWN, option="--user")
     upload: str | None = None
-    after: int = 0
+    after: int = field(default=0, limit=Within(0, NUMBER_MAX))
 
 
 class Import(Message, answer="Imported"):
