@@ -386,7 +386,8 @@ async def _serve(parts: "Parts", manager: "Manager", on_ready: Callable[[], None
     logging.getLogger(__name__).info("daemon.ready", extra=fields)
     if on_ready is not None:
         on_ready()
-    await asyncio.to_thread(wiring.load)
+    for module in wiring.LATER:  # one by one, so that a daemon that stops waits for one at most
+        await asyncio.to_thread(import_module, module)
     await supervise(parts.services, health=parts.health, monotonic_s=parts.home.clock.monotonic_s)
 
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 SOCKET_LOOK_S: Final = 5.0
 """Time between two looks at whether the socket's file is still there."""
 _SOCKET: Final = "socket"
-_LATER: Final = (
+LATER: Final = (
     "yaadwatch.engine.visibility",
     "yaadwatch.engine.syncing.lookback",
     "yaadwatch.engine.moved",
@@ -65,6 +65,9 @@ _LATER: Final = (
     "yaadwatch.engine.sessions.ending",
     "yaadwatch.engine.sessions.prepared",
 )
+"""What the first check and the end need, but neither an answer nor watching. It is imported before
+it is needed: once an upgrade has replaced our modules, the new ones would not fit.
+"""
 
 
 class Bell:
@@ -454,15 +457,6 @@ def rest(home: Home) -> None:
         processes.give_back()
     else:
         processes.give_back_growth()
-
-
-def load() -> None:
-    """Import what is not needed to answer and to watch, but by the first check and by the end.
-
-    Before it is needed: once an upgrade has replaced our modules, the new ones would not fit.
-    """
-    for module in _LATER:
-        import_module(module)
 
 
 def _keeping() -> ModuleType:
