@@ -31,7 +31,7 @@ _STATES = {
         ("yaadwatch doctor", "when something does not work"),
         ("yaadwatch doctor --json", "for scripts"),
     ],
-    more="Looks at the home folder, disk space, settings, git, stores, daemon, service,\n"
+    more="Looks at the data folder, disk space, settings, git, stores, daemon, service,\n"
     "hooks, logs and agents. Works without a daemon and with a damaged store; starts\n"
     "nothing, writes nothing.\n"
     "\n"
