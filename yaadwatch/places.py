@@ -98,12 +98,6 @@ def default_socket() -> "Path":
     return _path(_default_socket())
 
 
-def announced_socket() -> "Path | None":
-    """Return the socket path in the lock file, or None. Nobody may be listening on it any more."""
-    announced = _announced()
-    return None if announced is None else _path(announced[1])
-
-
 def announced_pid() -> int | None:
     """Return the pid in the lock file, or None. It means something only while the lock is held."""
     announced = _announced()

@@ -78,7 +78,7 @@ def ask_everything(repo, runner):
     if layout is None:
         return {"find": None}
     layouts.worktrees(layout)
-    layouts.busy(layout)
+    layouts.at_work(layout)
     layouts.cut_at(layout)
     opened = Repository(layout, runner)
     first, last = repo.first, repo.last

@@ -50,7 +50,7 @@ def test_the_socket_that_is_handed_over_is_served_and_stays_when_the_daemon_ends
     with Handing() as manager:
         before = places.default_socket().stat().st_ino
         assert pid() > 0
-        assert places.announced_socket() == places.default_socket()
+        assert places.sockets() == (str(places.default_socket()),)
         manager.stop()
 
         assert manager.statuses == [0]

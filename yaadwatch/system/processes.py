@@ -68,13 +68,6 @@ def give_back_growth() -> bool:
     return False
 
 
-def children() -> list[int]:
-    """Return the pids of the processes that this one has started and that still run, sorted."""
-    import psutil
-
-    return sorted(child.pid for child in psutil.Process().children(recursive=True))
-
-
 def is_running_below(name: str, folders: Sequence[Path]) -> bool | None:
     """Return whether a process whose name begins so runs in one of some folders or below it.
 

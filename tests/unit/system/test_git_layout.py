@@ -383,8 +383,8 @@ def test_a_huge_file_is_not_read(layout, git_dir, name):
 
 
 def test_git_at_work_is_noticed(layout, git_dir):
-    assert not layouts.busy(layout)
+    assert layouts.at_work(layout) is None
 
     (git_dir / "index.lock").touch()
 
-    assert layouts.busy(layout)
+    assert layouts.at_work(layout) == "index.lock"

@@ -64,7 +64,7 @@ def test_it_is_the_file_that_clients_look_for(tmp_path, monkeypatch):
     with closing(DaemonLock()) as lock:
         lock.acquire(SOCKET)
 
-        assert places.announced_socket() == SOCKET
+        assert places.sockets()[0] == str(SOCKET)
 
 
 def test_a_shorter_text_leaves_nothing_of_a_longer_one(path):

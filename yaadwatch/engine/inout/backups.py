@@ -12,7 +12,6 @@ from yaadwatch.engine.inout import spool
 from yaadwatch.engine.inout.stores import Meant, meant, of_user, projects
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import BACKUPS_KEPT, BACKUPS_KEPT_A_DAY, TRIM_BATCH
 from yaadwatch.store import events, fulltext
 from yaadwatch.store.sqlite import copies
@@ -49,16 +48,6 @@ def compact(home: Home, call: Call, *, user: bool = False) -> dict[str, object]:
         store.db.write(fulltext.compact)
         store.db.scrub()
         return {"path": str(store.db.path), "before": before, "after": _on_disk(store.db.path)}
-
-
-def back_up(home: Home, project: Project) -> None:
-    """Make a copy of a project's store, unless the newest one holds the same.
-
-    Raises:
-        YaadError: as `backup`.
-    """
-    with home.stores.use(project, in_passing=True) as db:
-        _copy(Meant(id=project.id, role="project", project=project, db=db), home.clock.now())
 
 
 def back_up_all(home: Home) -> None:

@@ -1,7 +1,6 @@
 """The stores of projects that are open: lent to whoever asks, closed when nobody does."""
 
 import contextlib
-import logging
 import os
 import shlex
 import threading
@@ -10,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError
@@ -94,8 +93,6 @@ def day(at: datetime) -> str:
     """Return a day as messages show it."""
     return f"{at.astimezone():%Y-%m-%d}"
 
-
-_log: Final = logging.getLogger(__name__)
 
 R = TypeVar("R")
 

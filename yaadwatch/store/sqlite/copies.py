@@ -1,6 +1,6 @@
 """Is a copy of a store whole? Looked at without a trace: no lock, and no file beside it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -78,23 +78,6 @@ def check(path: Path, *, role: str, project: str = "") -> None:
             meta = dict(iter(conn.execute("SELECT key, value FROM meta")))
     if meta.get("role") != role or project not in {"", meta.get("project")}:
         raise refused(f"{path} is of another store; {outcome}.", "Take it away.")
-
-
-def ask(path: Path, question: Callable[[Connection], T]) -> T:
-    """Return what `question` finds in a copy, which is not checked first.
-
-    Args:
-        path: a single file, to which nobody writes.
-        question: reads with the connection it is given.
-
-    Raises:
-        YaadError: UNAVAILABLE when it cannot be read.
-    """
-    with told(path, "nothing was read from it"), _opened(path) as conn:
-        try:
-            return question(conn)
-        except apsw.SQLError as error:  # of an older version, or no store
-            raise damaged(path, str(error), "nothing was read from it") from error
 
 
 @contextmanager

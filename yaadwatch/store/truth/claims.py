@@ -7,7 +7,7 @@ from typing import Final
 import apsw
 
 from yaadwatch.model.claims import Claimed
-from yaadwatch.store.codec import Record, json_list, to_ms
+from yaadwatch.store.codec import Record, to_ms
 from yaadwatch.store.graph.supersession import given_way
 
 TEXT: Final = "text"
@@ -121,12 +121,3 @@ def end(conn: apsw.Connection, ids: Iterable[int], at: datetime) -> int:
 def let_go(conn: apsw.Connection, claim: int) -> None:
     """Have a claim rest on no relation any more: it stands by itself."""
     conn.execute("UPDATE claims SET edge = NULL WHERE id = ?", (claim,))
-
-
-def count(conn: apsw.Connection, nodes: Iterable[str]) -> int:
-    """Return how many claims, ended ones too, some memories make."""
-    rows = conn.execute(
-        "SELECT count(*) FROM claims WHERE node IN (SELECT value FROM json_each(?))",
-        (json_list(nodes),),
-    )
-    return int(rows.get)

@@ -149,15 +149,6 @@ def tables(conn: apsw.Connection) -> list[Table]:
     return done
 
 
-def unknown(conn: apsw.Connection) -> set[str]:
-    """Return the tables that are neither exported nor known to stay: there are none."""
-    exported = {table.name for table in tables(conn)}
-    rows = conn.execute(
-        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'virtual'"
-    )
-    return {name for (name,) in rows} - STAYS.keys() - exported
-
-
 def everything(conn: apsw.Connection, table: Table) -> Iterator[dict[str, Any]]:
     """Yield every row of a table as it is in SQL, column by column, in a stable order."""
     order = ", ".join(table.key or table.columns)

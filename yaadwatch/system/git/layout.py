@@ -216,11 +216,6 @@ def read_head(layout: Layout) -> Head | None:
     return Head(commit=commit.decode(), branch=branch) if commit is not None else None
 
 
-def busy(layout: Layout) -> bool:
-    """Return whether a git command is at work on the index right now."""
-    return _is_there(f"{layout.git_dir}/index.lock")
-
-
 _AT_WORK = frozenset(
     {
         *("index.lock", "HEAD.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"),

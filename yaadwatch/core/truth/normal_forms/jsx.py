@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 _WORDS = frozenset(("jsx_text", "html_character_reference"))
 _SPACES = re.compile(rb"\s+")
-_LINE_END = re.compile(rb"[ \t]*\n\s*")
 _BLANK = re.compile(rb"\{\s*(?:\"\s+\"|'\s+')\s*\}")
 _CLASSES = frozenset((b"class", b"className"))
 
