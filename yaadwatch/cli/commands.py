@@ -220,14 +220,14 @@ def json_value(text: str) -> object:
     """Return what a text says as JSON; a mark of its encoding may stand before it.
 
     Raises:
-        ValueError: it is none, or holds half a character, which would be lost.
+        ValueError: it is none, or holds half a character or a number that is not finite.
         RecursionError: it is nested too deep.
     """
     import json
 
     found: object = json.loads(text.removeprefix("\ufeff"))
     try:
-        json.dumps(found, ensure_ascii=False).encode()
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:
         raise ValueError("half a character stands in it") from None
     return found

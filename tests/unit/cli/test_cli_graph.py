@@ -166,7 +166,7 @@ def test_a_link_can_begin_earlier_and_say_more_of_itself():
     assert ran.calls == [("link", fields | more)]
 
 
-@pytest.mark.parametrize("given", ["[1]", "{", "words"])
+@pytest.mark.parametrize("given", ["[1]", "{", "words", '{"a": NaN}', '{"a": 1e999}'])
 def test_attributes_that_are_no_object_are_refused_before_anything_is_asked(given):
     ran = command("link", "a", "b", "c", "--attributes", given)
 

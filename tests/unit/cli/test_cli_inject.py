@@ -65,6 +65,16 @@ def test_a_file_that_is_not_there_is_said(tmp_path):
     assert "cannot be read" in " ".join(ran.err.split())  # wherever the line is broken
 
 
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_a_number_that_is_not_finite_is_refused_before_anything_is_asked(number):
+    node = f'{{"id": "a", "text": "b", "attributes": {{"x": [{number}]}}}}'
+
+    ran = command("inject", "-", given=f'{{"nodes": [{node}]}}')
+
+    assert (ran.status, ran.calls) == (2, [])
+    assert "Nothing was stored." in " ".join(ran.err.split())
+
+
 def test_half_a_character_is_refused_and_not_stored_as_something_else():
     ran = command("inject", "-", given='{"nodes": [{"id": "a", "text": "caf\\ud800"}]}')
 
