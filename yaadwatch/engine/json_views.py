@@ -109,10 +109,15 @@ def _comparing(
     return {"done": lookback.total - lookback.left + running, "total": lookback.total}
 
 
-def not_compared(conn: Connection, worktree: int) -> tuple[int, str]:
-    """Return how many statements git could not compare with the code of their day, and why."""
+def not_compared(conn: Connection, worktree: int, *, is_whole: bool = False) -> tuple[int, str]:
+    """Return how many statements git could not compare with the code of their day, and why.
+
+    `is_whole`: all of the history is there now, so that those count for which it was too short.
+    """
     lookback = lookbacks.of_worktree(conn, worktree)
-    return len(lookbacks.untouched(conn, lookback.failed)), lookback.why
+    cut = lookback.cut if is_whole else []
+    why = lookback.why or ("the clone was shallow then." if cut else "")
+    return len(lookbacks.untouched(conn, [*lookback.failed, *cut])), why
 
 
 def proposal_row(proposal: Suggestion) -> dict[str, object]:

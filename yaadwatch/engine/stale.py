@@ -75,7 +75,9 @@ def stale(
         looking = space.db.read(lookbacks.of_worktree, space.worktree.id).left
         comparing = json_views.comparing_row(home, space)
         shallow = json_views.shallow_row(space)
-        not_looked, why = space.db.read(json_views.not_compared, space.worktree.id)
+        not_looked, why = space.db.read(
+            json_views.not_compared, space.worktree.id, is_whole=shallow is None
+        )
         view = view_of(home, space, all_branches=all_branches, ask_again=check)
         away = space.db.read(seen_from, view, of_other_branches)
         elsewhere = space.db.read(seen_from, view, by_work)

@@ -183,11 +183,15 @@ class TestAdd:
         shallow = world.tree("shallow")
         shallow.git("clone", "-q", "--depth=1", f"file://{tree.path}", ".")
         added(shallow)
+        assert shallow.stale()["not_looked"] is None
         shallow.git("fetch", "-q", "--unshallow")
+        missed = {"memories": 3, "why": "the clone was shallow then."}
+        assert shallow.stale()["not_looked"] == missed
         assert shallow.add()["looking"] == 3
         shallow.look_back()
         assert doubted(shallow) == {"Tokens": "gone"}
-        assert shallow.stale()["shallow"] is None
+        answer = shallow.stale()
+        assert answer["shallow"] is answer["not_looked"] is None
 
     def test_a_whole_history_is_not_shallow(self, tree):
         assert added(tree)["shallow"] is None

@@ -44,7 +44,7 @@ class Candidate:
     """A memory that was found.
 
     `relevance`: positive, more is better; 0 for what was found by its name only. `confidence`: what
-    is left of it, 0.0 to 1.0. `exact`: see `is_exact`. `used`: see `usefulness.factor`.
+    is left of it, 0.0 to 1.0. `exact`: see `is_exact`. `used`: in how many sessions.
     """
 
     id: str

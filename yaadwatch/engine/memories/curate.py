@@ -195,7 +195,7 @@ def confirm(home: Home, call: Call, *, id: str, anyway: bool = False) -> dict[st
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when it is archived, and
-            as for `provable.refuse_false`; CONFLICT when somebody else changed it meanwhile, or an
+            as for `refuse_false`; CONFLICT when somebody else changed it meanwhile, or an
             agent gave a note of its own other words since it was stated.
     """
     with shelves(home, call) as both:
