@@ -117,7 +117,7 @@ def former_of(home: Home, layout: Layout) -> Project | None:
         return project.common_dir == layout.common_dir
 
     for project in home.user.read(registry.known):
-        left = project.removed_at is not None or not _may_be_there(project)
+        left = project.removed_at is not None or not may_be_there(project)
         if left and is_same(project) and os.path.lexists(home.stores.path(project.id)):
             return project
     return None
@@ -424,7 +424,7 @@ def _is_believed(project: Project, remote: str, root_commit: str) -> bool:
     return remote == project.remote or root_commit == project.root_commit
 
 
-def _may_be_there(project: Project) -> bool:
+def may_be_there(project: Project) -> bool:
     """Return whether a repository is at its place; one on a network disk is not asked."""
     return not mounts.near([project.common_dir]) or is_there(project)
 

@@ -49,7 +49,7 @@ def follow(home: Home, layout: Layout) -> Project | None:
         # Where one was deleted, something else may bear its id by now.
         if (is_gone or not is_here) and not identity.is_believed(home, project, layout):
             return None
-        if home.user.stands_in or (not is_here and _stays(project)):
+        if home.user.stands_in or (not is_here and identity.may_be_there(project)):
             home.copies.add((project.id, layout.common_dir))
             return project
         return _move(home, project, layout)
@@ -104,11 +104,6 @@ def _note_root_commit(home: Home, project: Project, layout: Layout | None) -> No
     commit = home.repository(layout).root_commit()
     if commit:
         home.user.write(registry.set_root_commit, project.id, commit)
-
-
-def _stays(project: Project) -> bool:
-    """Return whether a project is at its registered place; a network disk is not asked."""
-    return not mounts.near([project.common_dir]) or is_there(project)
 
 
 def _place_of(home: Home, project: Project, parents: set[Path]) -> Layout | None:
