@@ -228,7 +228,8 @@ def tell_hidden(answer: "dict[str, Any]", terminal: Terminal) -> None:
     """Print how many memories belong to other branches, or to uncommitted work elsewhere."""
     for work in answer.get("uncommitted") or ():
         where = work["worktree"] or "no work tree now"
-        said = f"{work['memories']} more about uncommitted work in {where} ({work['branch']})"
+        where += f" ({work['branch']})" if work["branch"] else ""  # else its commit is on none
+        said = f"{work['memories']} more about uncommitted work in {where}"
         terminal.line(styled(f"{said}; see: --all-branches", "dim"))
     if hidden := answer.get("hidden", 0):
         terminal.line(

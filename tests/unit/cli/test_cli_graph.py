@@ -260,6 +260,21 @@ def test_how_many_rules_were_not_held_against_their_day_is_said_with_the_reason(
     assert len(command("stale", answers={"stale": answer | {"not_looked": None}}).lines) == 1
 
 
+@pytest.mark.parametrize(
+    ("worktree", "branch", "where"),
+    [
+        ("/work/side", "side", "/work/side (side)"),
+        (None, "side", "no work tree now (side)"),
+        (None, "", "no work tree now"),
+    ],
+)
+def test_where_uncommitted_work_is_that_is_not_told_of_is_said(worktree, branch, where):
+    answer = {"stale": [], "unknown": [], "checked_at": None, "looking": 0}
+    work = [{"worktree": worktree, "branch": branch, "memories": 1}]
+    ran = command("stale", answers={"stale": answer | {"uncommitted": work}})
+    assert f"1 more about uncommitted work in {where}; see: --all-branches" in " ".join(ran.lines)
+
+
 EDGE = {
     "edge": 12,
     "kind": "depends_on",
