@@ -9,8 +9,8 @@ FRAME_HEADER, LOG_HEADER = 24, 32
 
 WORDS = {"nodes_fts_data", "nodes_fts_docsize", "nodes_fts_idx"}
 MEMORY = {
-    *("nodes", "sqlite_autoindex_nodes_1", "nodes_by_text", "nodes_by_beginning"),
-    *("node_versions", "learned", "events"),
+    *("nodes", "sqlite_autoindex_nodes_1", "nodes_by_text", "nodes_by_folded"),
+    *("node_versions", "learned", "learned_by_commit", "events"),
 }
 WHERE_LEARNED = {
     *("sessions", "session_nodes", "session_nodes_by_node"),

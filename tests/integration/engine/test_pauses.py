@@ -15,6 +15,7 @@ from yaadwatch.engine import projects, report
 from yaadwatch.engine.syncing import lookback
 from yaadwatch.engine.syncing import verbs as syncing
 from yaadwatch.engine.workspace import AGENT, Call
+from yaadwatch.system.git.command import TimedOut
 
 HOUR_S = 3600
 
@@ -86,7 +87,7 @@ class TestLocks:
 
 def test_git_commands_that_took_too_long_are_reported_for_an_hour(repo):
     for command in ("grep", "grep", "diff-tree"):
-        repo.home.git._note_timeout(command, repo.path)
+        repo.home.git.timed_out.append(TimedOut(command, repo.path, repo.world.clock.now()))
     problems = report.status(repo.home, repo.call)["problems"]
     (late,) = [one["what"] for one in problems if one["what"].startswith("git took longer")]
     assert f"in {repo.path} and was ended, 3 times since" in late

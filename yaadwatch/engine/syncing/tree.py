@@ -54,6 +54,7 @@ from yaadwatch.store import agent_files, nodes, worktrees
 from yaadwatch.store.visibility import View
 from yaadwatch.system import files, keys
 from yaadwatch.system.git import layout as layouts
+from yaadwatch.system.git.command import NoGit
 from yaadwatch.system.safe_write import replacing
 
 ROUNDS_MAX: Final = 5
@@ -227,7 +228,10 @@ class _Work:
 
     def _note_personal(self) -> None:
         """Note which files git does not share: whatever answers with their memories says so."""
-        personal = self._saying.personal
+        try:
+            personal = self._saying.personal
+        except NoGit:
+            return  # what was noted with git still counts
         if personal != {path for path, row in self._rows().items() if row.personal}:
             self._space.db.write(agent_files.note_personal, self._space.worktree.id, personal)
 
