@@ -9,7 +9,6 @@ from yaadwatch.engine.syncing import verbs
 from yaadwatch.engine.syncing.announcing import announced
 from yaadwatch.engine.workspace import Call
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.store import meta
 
 CLAUDE = "# Rules\n\n- Use tabs in Go files\n"
 AGENTS = "# For agents\n\nRun `make test` first.\n"
@@ -305,29 +304,6 @@ def test_what_looks_like_our_block_stays_when_a_file_is_taken_in_no_more(world):
 
     assert tree.read("docs/page.md") == page
     assert "docs/page.md" not in tree.rows()
-
-
-def test_what_the_one_carrier_of_old_left_is_taken_out_too(world):
-    """Its line in the exclude file and its folders were noted under other names."""
-    tree = world.repo()
-    exclude = tree.path / ".git/info/exclude"
-    before = exclude.read_bytes()
-    tree.add(mode="private")
-    tree.remember("Always use jose for tokens", kind="convention")
-    tree.sync()
-    with tree.home.space(tree.call) as space:
-        project, root = space.project.id, space.root
-    for old, new in (
-        (f"excluded_carrier {project}", f"excluded_carrier {project} {CARRIER}"),
-        (f"carrier_folders {project} {root}", f"carrier_folders {project} {root} {CARRIER}"),
-    ):
-        world.home.user.write(meta.put, old, world.home.user.read(meta.get, new))
-        world.home.user.write(meta.drop, new)
-
-    tree.remove()
-
-    assert exclude.read_bytes() == before
-    assert not (tree.path / ".claude").exists()
 
 
 class TestAnnounced:

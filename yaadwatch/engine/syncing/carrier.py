@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from bridges.agents import CARRIERS, FIRST
 from bridges.items import line_of
 from bridges.registry import for_path
 from yaadwatch.core.quoting import as_line
@@ -52,14 +51,6 @@ def excluded_key(project: str, path: str) -> str:
     It is not in the project's own store, because it is needed when that is lost.
     """
     return f"excluded_carrier {project} {path}"
-
-
-def excluded_keys(project: str) -> tuple[str, ...]:
-    """Return every such key; the last one is from when there was one carrier only."""
-    return (
-        *(excluded_key(project, path) for path in sorted(CARRIERS)),
-        f"excluded_carrier {project}",
-    )
 
 
 def _folders_key(project: str, root: Path, path: str) -> str:
@@ -184,13 +175,9 @@ def remove(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
 
 def take_away(home: Home, project: str, root: Path, path: str) -> None:
     """Remove the file, and the folders that we made for it."""
-    noted = [_folders_key(project, root, path)]
-    if path == FIRST:
-        noted.append(f"carrier_folders {project} {root}")  # from when it was the only one
-    made = [one for key in noted for one in json.loads(home.user.read(meta.get, key) or "[]")]
-    acting.remove_made(root, path, made)
-    for key in noted:
-        home.user.write(meta.drop, key)
+    key = _folders_key(project, root, path)
+    acting.remove_made(root, path, json.loads(home.user.read(meta.get, key) or "[]"))
+    home.user.write(meta.drop, key)
 
 
 def _rules(conn: Connection, worktree: int, *, agents: bool) -> tuple[list[Node], dict[str, Flag]]:

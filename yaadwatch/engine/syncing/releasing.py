@@ -149,7 +149,7 @@ def take_out_everything(home: Home, project: Project) -> None:
         except YaadError as error:
             if error.code is not Code.NOT_FOUND:
                 raise
-    for key in carrier.excluded_keys(project.id):
+    for key in (carrier.excluded_key(project.id, path) for path in sorted(CARRIERS)):
         appended = home.user.read(meta.get, key)
         if appended:
             for common_dir in identity.repositories(home, project):
