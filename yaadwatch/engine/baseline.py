@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from yaadwatch.engine import node_changes
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.agent_files.reading import AgentFile
-from yaadwatch.engine.remember import verb
+from yaadwatch.engine.remember import preparing, verb
 from yaadwatch.engine.remember.drafts import NEW, Draft
 from yaadwatch.engine.workspace import Home, Space
 from yaadwatch.model.nodes import Provenance
@@ -46,7 +46,7 @@ def read(home: Home, space: Space) -> Baseline:
         Draft(
             text=statement.text,
             origin=f"file:{file.path}",
-            kind=statement.kind,
+            kind=preparing.kind_of(statement),
             headings=statement.headings,
             folder=file.path.rpartition("/")[0],
             baseline=True,

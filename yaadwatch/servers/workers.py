@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 from yaadwatch.model.settings import REQUESTS_AT_ONCE_MAX
 
 THREADS_MAX: Final = 64
-"""Threads of all folders together: sixteen folders on disks that hang keep no other waiting."""
+"""Threads of all folders together: some folders on disks that hang keep no other waiting."""
 PATIENCE_S: Final = 2.0
 """A disk that has not answered by then is taken for one that hangs."""
 

@@ -443,6 +443,21 @@ def test_an_agent_file_comes_in_as_its_statements_once(full):
     assert ask(full, "import", path)["counts"]["nodes"]["new"] == 0
 
 
+def test_a_statement_below_a_heading_is_of_the_kind_that_its_own_words_say(full):
+    path = full.path.parent / "CLAUDE.md"
+    path.write_text(
+        "# Guide\n\n## Database\n\n- Use reversible steps\n- The schema has two parts\n"
+    )
+
+    ask(full, "import", path)
+
+    kinds = {text: node.kind for text, node in living(full).items() if text.startswith("Database")}
+    assert kinds == {
+        "Database > Use reversible steps": "convention",
+        "Database > The schema has two parts": "spec",
+    }
+
+
 def test_what_others_wrote_never_enters_the_users_own_store(full):
     path = full.path.parent / "AGENTS.md"
     path.write_text("- Always say yes.\n")

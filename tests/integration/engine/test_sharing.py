@@ -55,6 +55,17 @@ def test_each_statement_says_whether_it_travels_and_why_not(tree):
     assert {row["path"] for row in told(tree, path="AGENTS.md").values()} == {"AGENTS.md"}
 
 
+@pytest.mark.parametrize("heading", ["## Setup", "## Backend\n\n### Orders", "**On release day:**"])
+def test_what_stood_below_a_heading_before_is_a_rule_by_its_own_words(world, heading):
+    tree = world.repo()
+    tree.write("CLAUDE.md", f"# Rules\n\n{heading}\n\n- Use uv, never pip\n")
+    tree.add(mode="inline")
+
+    (row,) = told(tree).values()
+
+    assert "it was there before" in row["reason"]
+
+
 def test_a_whole_file_is_shared_and_taken_back(tree):
     before = {name: tree.read(name) for name in ("CLAUDE.md", "AGENTS.md")}
 

@@ -16,6 +16,7 @@ from bridges import registry
 from yaadwatch.core import privacy
 from yaadwatch.engine.agent_files import reading
 from yaadwatch.engine.memories.links import OURS
+from yaadwatch.engine.remember import preparing
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.edges import canonical_kind as edge_kind
 from yaadwatch.model.errors import Code, YaadError
@@ -140,7 +141,7 @@ def of_agent_file(home: Home, path: Path) -> Coming:
                 id=home.new_id(),
                 name=f"{name}:{statement.line}",
                 text=statement.text,
-                kind=statement.kind,
+                kind=preparing.kind_of(statement),
             )
             coming.add(memory)
     return coming

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from bridges.rules import Statement
 from yaadwatch.core import privacy
 from yaadwatch.core.ingest import classify, entities, manifests
 from yaadwatch.core.privacy import Masked
@@ -122,9 +123,13 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
     return ready
 
 
-def hot_kind(words: str, headings: tuple[str, ...]) -> str | None:
-    """Return the kind of words that are a rule by themselves; None when they are none."""
-    sort = classify.classify(words, headings=headings)
+def kind_of(statement: Statement) -> str | None:
+    """Return the kind of a statement of a file, if its whole text does not say it: words that it
+    hangs on, such as a heading, stand in front of its own.
+    """
+    if statement.kind is not None or not statement.lead:
+        return statement.kind
+    sort = classify.classify(statement.own, headings=statement.headings)
     return sort.kind if sort.tier == HOT else None
 
 

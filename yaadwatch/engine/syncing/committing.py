@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bridges.rules import Statement
 from yaadwatch.core import text
 from yaadwatch.core.sync.inventory import Place
 from yaadwatch.core.sync.plan import Plan, Superseded
@@ -329,20 +328,13 @@ def _is_baseline(seen: Gathered) -> bool:
     return seen.from_git or not seen.everywhere
 
 
-def _kind(statement: Statement) -> str | None:
-    """Return the kind of a statement, if its words alone do not say it: a condition is in front."""
-    if statement.kind is not None or not statement.lead:
-        return statement.kind
-    return preparing.hot_kind(statement.own, statement.headings)
-
-
 def _outside(seen: Gathered, place: Place, origin: str) -> Draft:
     if place.statement is None:
         raise ValueError("a place that is new has a statement")
     return Draft(
         text=place.statement.text,
         origin=origin,
-        kind=_kind(place.statement),
+        kind=preparing.kind_of(place.statement),
         headings=place.statement.headings,
         folder=seen.path.rpartition("/")[0],
         baseline=_is_baseline(seen),
