@@ -36,7 +36,7 @@ _NEUTRAL: Final = re.compile(
         |commands?|context|conventions?|details|expectations|guidance|guide|guidelines?|info
         |information|instructions?|introduction|notes?|overview|policies|policy|practices?
         |preferences?|principles?|process|quality|reminders?|requirements?|rules?|styles?|summary
-        |testing|tests?|tips?|workflows?
+        |tips?|workflows?
         )\b)*\W*""",
     re.IGNORECASE | re.VERBOSE,
 )
