@@ -159,14 +159,12 @@ class _History:
             rules, now = before.rules[path], after.rules[path]
             changed = edits(rules, now)
             for one, other in changed.items():
-                self._join(one, other)
+                if _is_same(rules[one], now[other]):
+                    self._join(one, other)
             for key, text in rules.items():
-                if after.says(path, key):
+                if after.says(path, key) or key not in state.alive:
                     continue
-                if key not in state.alive:
-                    if key not in changed and path not in after.full:
-                        self._drop_new_words(state, (key, text), path, before, after)
-                elif key in gained:
+                if key in gained:
                     state.moved.add((path, key))
                 elif key in changed or path not in after.full:
                     came = state.alive.pop(key)
@@ -174,16 +172,6 @@ class _History:
                     if same and state.alive.keys().isdisjoint(same):
                         state.alive[same[0]] = came  # another file lost this wording
         return state
-
-    def _drop_new_words(
-        self, state: _State, old: tuple[str, str], path: str, before: Version, after: Version
-    ) -> None:
-        """Drop the words into which another file changed a rule whose former words are deleted."""
-        words = before.words()
-        for key in [one for one in state.alive if self._root(one) == self._root(old[0])]:
-            is_there = before.says(path, key) or after.says(path, key)
-            if key in words and not is_there and _is_same(old[1], words[key]):
-                del state.alive[key]
 
     def _are_same(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
         """Return whether two rules, each by key and words, are wordings of one."""
@@ -232,12 +220,16 @@ class _History:
         return [self._states[one] for one in sorted(common - older)]
 
     def _choose(self, state: _State, version: Version) -> None:
-        """Of two wordings of one rule, each in a file of its own, leave the newer one."""
+        """Of two wordings of one rule, each in a file of its own, leave the newer one.
+
+        Those of one commit both stay: its author may have meant two rules.
+        """
         words = version.words()
         kept: list[str] = []
         for key in sorted(state.alive, key=lambda key: (-state.alive[key], key)):
             if any(
-                self._root(key) == self._root(newer)
+                state.alive[key] < state.alive[newer]
+                and self._root(key) == self._root(newer)
                 and _is_same(words[key], words[newer])
                 and not any(
                     version.says(path, key) and version.says(path, newer) for path in version.rules

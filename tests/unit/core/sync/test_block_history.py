@@ -85,12 +85,12 @@ def test_changed_rule_takes_the_place_of_its_former_words(repo):
     assert repo.resolved().became == {TABS: FOUR}
 
 
-def test_rule_whose_former_words_the_other_file_lost_is_dropped(repo):
+def test_changed_rule_stays_where_another_file_loses_its_former_words(repo):
     repo.commit([TABS, TESTS], [TABS, TESTS])
     repo.commit([FOUR, TESTS], [TABS, TESTS])
     repo.commit([FOUR, TESTS], [TESTS])
 
-    assert repo.alive == {TESTS}
+    assert repo.alive == {FOUR, TESTS}
 
 
 def test_rule_that_took_the_place_of_a_deleted_one_stays(repo):
