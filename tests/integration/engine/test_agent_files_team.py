@@ -13,6 +13,7 @@ from bridges.block import Block, find
 
 SOAK = os.environ.get("YAAD_SOAK") == "1"
 ROUNDS = 200 if SOAK else 10
+BACK_MAX = 0.05
 SEED = int(os.environ.get("YAAD_SEED", "7"))
 FILES = ("CLAUDE.md", "AGENTS.md")
 PART = re.compile(r"part (\d+)\b")
@@ -500,6 +501,7 @@ def test_two_homes_with_committed_blocks_come_to_rest(tmp_path, monkeypatch, mai
 def test_several_steps_of_git_between_two_looks_lose_nothing(tmp_path, monkeypatch, mails):
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     team = UnseenTeam(tmp_path, SEED + len(set(mails)), mails=mails)
+    back = set()
     try:
         for number in range(ROUNDS):
             for person in (team.ann, team.bob):
@@ -511,8 +513,9 @@ def test_several_steps_of_git_between_two_looks_lose_nothing(tmp_path, monkeypat
                 there = team.check()
                 lost = team.made - team.deleted - there
                 assert not lost, (number, "lost", lost)
-                back = there & (team.deleted - team.contested)
-                assert not back, (number, "came back", back)
+                back |= there & (team.deleted - team.contested)
+        # Where the commits cannot tell, a deleted rule stays: seldom, and never the other way.
+        assert len(back) <= len(team.deleted) * BACK_MAX, back
     finally:
         team.close()
 

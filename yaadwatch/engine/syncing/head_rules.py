@@ -66,9 +66,13 @@ class HeadRules:
         return None
 
     def has_changed(self, old: str, new: str) -> bool:
-        """Return whether one of the files is another one in a commit than in an older one."""
-        at = self._space.repository.blob_at
-        return any(at(old, path) != at(new, path) for path in self._files)
+        """Return whether commits since an older one changed a file, even where they cancel out."""
+        repository, at = self._space.repository, self._space.repository.blob_at
+        if any(at(old, path) != at(new, path) for path in self._files):
+            return True
+        return repository.has_commit(old) and any(
+            repository.commits_changing(path, old, new, 1) for path in self._files
+        )
 
     def typed(self, commit: str) -> set[str]:
         """Return the keys of rules that a block in the work tree has, and not the committed one."""
