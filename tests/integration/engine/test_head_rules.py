@@ -102,3 +102,15 @@ def test_line_of_a_rule_is_the_one_that_a_block_has(tree):
     with rules(tree) as (repository, found):
         assert found.line(repository.head().commit, text_hash(ANN)) == f"- {ANN}"
         assert found.line(repository.head().commit, text_hash(BOB)) is None
+
+
+def test_rule_stays_where_commits_took_its_new_words_back(tree):
+    commit(tree, A, ANN)
+    tree.sync()
+    tree.commit("both files")
+    tree.git("checkout", "-q", "HEAD~1", "--", A, C)
+    tree.commit("as before")
+
+    tree.sync()
+
+    assert sum(OLD in tree.read(path) for path in (A, C)) == 2

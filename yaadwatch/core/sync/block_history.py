@@ -14,6 +14,8 @@ from yaadwatch.core.sync.match import edits, likeness
 
 SAME_RULE_MIN: Final = 0.88
 """Two texts so alike are wordings of one rule, if one block has this and another block that."""
+EDIT_MIN: Final = 0.8
+"""A line that a commit changed and that stays so alike is the same rule; else it is a new one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +161,7 @@ class _History:
             rules, now = before.rules[path], after.rules[path]
             changed = edits(rules, now)
             for one, other in changed.items():
-                if _is_same(rules[one], now[other]):
+                if likeness(*sorted((rules[one], now[other]))) >= EDIT_MIN:
                     self._join(one, other)
             for key, text in rules.items():
                 if after.says(path, key) or key not in state.alive:
