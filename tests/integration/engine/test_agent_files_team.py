@@ -255,7 +255,7 @@ class Team:
 
     def rest(self):
         """Have both share all they have, then look whether anything is left to do."""
-        for name in ("ann", "bob", "ann", "bob", "ann", "bob"):
+        for name in ("ann", "bob") * 4:
             self.people[name].sync()
             self.share(self.people[name])
             self.people[name].sync()
