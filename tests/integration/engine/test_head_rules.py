@@ -114,3 +114,19 @@ def test_rule_stays_where_commits_took_its_new_words_back(tree):
     tree.sync()
 
     assert sum(OLD in tree.read(path) for path in (A, C)) == 2
+
+
+def test_line_typed_in_the_place_of_a_reverted_rule_is_a_rule_of_its_own(tree):
+    other = "Use spaces for indents"
+    for path in (A, C):
+        write(tree, path, OLD, other)
+    tree.commit("one more")
+    tree.sync()
+    tree.git("revert", "--no-edit", "HEAD")
+    write(tree, C, OLD, "Use spaces for tables")
+
+    tree.sync()
+
+    for path in (A, C):
+        assert "Use spaces for tables" in tree.read(path)
+        assert other not in tree.read(path)

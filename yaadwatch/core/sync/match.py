@@ -77,6 +77,7 @@ def align(
     others: Collection[str] = (),
     became: Mapping[str, str] = MappingProxyType({}),
     kept: Collection[str] = (),
+    committed: Collection[str] | None = None,
 ) -> dict[int, int]:
     """Return where the agreed rules are now: index in `agreed` to index in `said`, each once.
 
@@ -88,7 +89,13 @@ def align(
         others: keys of words that are a rule of their own, so no edit of another one.
         became: by the key of former words, that of the words into which a commit changed them.
         kept: keys of rules that another file has, so that no line here is an edit of one.
+        committed: keys of rules that HEAD has, where a commit changed a block; else None. A line
+            that HEAD lacks, like the rule in whose place it stands, is no edit of that one.
     """
+
+    def is_there(key: str | None) -> bool:
+        return committed is None or key in committed
+
     pairs: dict[int, int] = {}
     # First what the graph says now: where both sides have moved alike, as after an agreement that
     # was never written down, the words that were agreed may be those of another rule by now.
@@ -119,8 +126,17 @@ def align(
                     for index in range(first, last)
                     if index not in taken and said[index].key not in others
                 ]
-                old = {index: agreed[index].graph for index in rows}
-                pairs.update(_edited(old, {index: said[index].text for index in places}))
+                new = {index: said[index].text for index in places}
+                old = {index: agreed[index].graph for index in rows if is_there(words[index])}
+                pairs.update(_edited(old, new))
+                old = {index: agreed[index].graph for index in rows if index not in old}
+                taken = set(pairs.values())
+                new = {
+                    index: text
+                    for index, text in new.items()
+                    if index not in taken and is_there(said[index].key)
+                }
+                pairs.update(_edited(old, new))
     return pairs
 
 

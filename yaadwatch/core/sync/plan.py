@@ -131,6 +131,7 @@ def plan(
         others=draft.others(),
         became=file.became,
         kept=file.kept,
+        committed=file.stood,
     )
     for number, index in sorted(pairs.items(), key=lambda pair: pair[1]):
         draft.settle(rows[number], index)
