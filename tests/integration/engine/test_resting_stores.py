@@ -170,6 +170,7 @@ def test_a_store_that_could_not_be_opened_all_the_way_keeps_nothing_open(world):
     tree.add()
     project = project_of(tree)
     rest(world)
+    gc.collect()  # what earlier tests left open is no part of this
     before, refused = sorted(os.listdir("/proc/self/fd")), 0
 
     for room in range(ROOM_MAX):

@@ -165,7 +165,7 @@ class GitRunner:
         isolated: bool = False,
         work_tree: Path | None = None,
         index: Path | None = None,
-        bytes_max: int = OUTPUT_BYTES_MAX,
+        bytes_max: int | None = None,
     ) -> bytes:
         """Return what `git ARGUMENTS` prints, run in `cwd`; a repository is looked for only there.
 
@@ -178,7 +178,7 @@ class GitRunner:
             isolated: without any configuration of system, user or repository.
             work_tree: where the files are, whatever the repository's configuration says.
             index: another file than the repository's own that tells what is staged.
-            bytes_max: it is ended when it prints more.
+            bytes_max: it is ended when it prints more; OUTPUT_BYTES_MAX where none is given.
 
         Raises:
             GitFailed: another exit status, or an error when `strict`.
@@ -187,6 +187,7 @@ class GitRunner:
                 prints more than `bytes_max`.
         """
         command = arguments[0]
+        bytes_max = OUTPUT_BYTES_MAX if bytes_max is None else bytes_max
         environment = _environment(cwd, isolated=isolated, work_tree=work_tree)
         if index is not None:
             environment["GIT_INDEX_FILE"] = str(index)

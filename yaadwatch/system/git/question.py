@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.git.command import OUTPUT_BYTES_MAX, GitFailed, GitHangs, GitRunner
+from yaadwatch.system.git.command import GitFailed, GitHangs, GitRunner
 from yaadwatch.system.git.layout import Layout
 
 _NOT_OURS = re.compile(r"dubious ownership|unsafe repository")
@@ -55,7 +55,7 @@ class Git:
         strict: bool = False,
         index: Path | None = None,
         inside: bool = False,
-        bytes_max: int = OUTPUT_BYTES_MAX,
+        bytes_max: int | None = None,
     ) -> bytes:
         """Return what git prints; `inside`: where it sees no file of the work tree.
 
