@@ -263,7 +263,7 @@ def test_how_many_rules_were_not_held_against_their_day_is_said_with_the_reason(
 @pytest.mark.parametrize(
     ("worktree", "branch", "where"),
     [
-        ("/work/side", "side", "/work/side (side)"),
+        ("/srv/side", "side", "/srv/side (side)"),
         (None, "side", "no work tree now (side)"),
         (None, "", "no work tree now"),
     ],
