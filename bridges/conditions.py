@@ -1,6 +1,6 @@
 """Which headings and labels a rule needs in front of it, so that it says the same elsewhere.
 
-Nobody can list what headings mean: "Never", "Alice", "On release day", "Windows". So every heading
+No list holds what headings mean: "Never", "Alice", "On release day", "Windows". So every heading
 of a section is needed, but those made of a few neutral words.
 """
 

@@ -305,9 +305,9 @@ def trips():
     """Yield what the smallest requests take, beside echoes of asyncio: all of the same bytes, over
     a line without a client, in rounds one after the other.
 
-    `health` is told from memory; `projects` reads a store, in a thread. Where the system can say
-    which processors a process may use, what is told from memory is asked three times: as the
-    scheduler places us and the daemon, with both on one processor, and each on its own.
+    `health` is answered from memory; `projects` reads a store, in a thread. Where the system
+    can say which processors a process may use, what is answered from memory is asked three times:
+    as the scheduler places us and the daemon, with both on one processor, and each on its own.
     """
     with living() as daemon, contextlib.ExitStack() as stack:
         daemon.settled()

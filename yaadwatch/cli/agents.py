@@ -80,7 +80,7 @@ def connect(args: Namespace, client: "Client", terminal: Terminal) -> int:  # no
         ("yaadwatch disconnect", "every agent"),
         ("yaadwatch disconnect codex --dry-run", "show what would be removed, as a diff"),
     ],
-    more="Removes what `connect` wrote and nothing else. A file that nobody has edited in\n"
+    more="Removes what `connect` wrote and nothing else. A file that was not edited in\n"
     "the meantime is then byte for byte what it was before.",
     options=_OPTIONS,
     starts_daemon=False,

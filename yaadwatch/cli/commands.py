@@ -26,7 +26,7 @@ _SHOWN_CHARS_MAX = 200
 
 
 class Option:
-    """An argument or option, with what argparse is told of it."""
+    """An argument or option, with its arguments for argparse."""
 
     __slots__ = ("group", "how", "names", "one_of")
 

@@ -186,7 +186,7 @@ def _ask_about_all(notes: "list[Note]", cause: str, args: Namespace, terminal: T
     """List the notes that would be approved, and go on only if the person says so.
 
     Raises:
-        YaadError: refused, where nobody can be asked, or the person did not say yes.
+        YaadError: refused: there is no terminal to ask on, or the person did not say yes.
     """
     if not args.json:
         for note in notes:

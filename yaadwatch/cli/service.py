@@ -97,7 +97,7 @@ def start(args: Namespace, client: "Client", terminal: Terminal) -> int:
     starts_daemon=False,
 )
 def restart(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Start the daemon anew and say that it answers."""
+    """Restart the daemon and report that it answers."""
     from yaadwatch.installing import verbs
 
     answer = verbs.restart(verbs.this_machine(client))
@@ -129,7 +129,7 @@ def _stop(args: Namespace, client: "Client", terminal: Terminal, process: int | 
     if manager() is not None:
         from yaadwatch.installing import verbs
 
-        # Also when nobody holds the lock: what cannot start is started again and again.
+        # Also when no process holds the lock: what cannot start is started again and again.
         told = verbs.stop(verbs.this_machine(client)) is not None
         if told and pid is not None and wait_until_gone(STOP_TIME_S, process):
             return _ended(args, terminal, pid)

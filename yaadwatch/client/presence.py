@@ -200,7 +200,7 @@ class Patience:
         Args:
             waited_s: for how long it has been waited for.
             idle_s: the least time in which one that works would have done something.
-            start_s: one that is younger than this may wait for something before it can answer.
+            start_s: a daemon that is younger than this may wait for something before it can answer.
         """
         is_still = self._ran is not None and waited_s - self._ran_at_s >= idle_s
         return is_still and self._age_s >= start_s

@@ -54,7 +54,7 @@ REACTIONS: Final = (
     Reaction(event=events.NODE_ARCHIVED, verb="watch"),
     Reaction(event=events.NODE_RESTORED, verb="watch"),
     Reaction(event=events.NODE_ERASED, verb="watch"),
-    # What stands in the place of a rule is told instead of it.
+    # What supersedes a rule is announced instead of it.
     Reaction(event=events.EDGE_CREATED, verb="carry", of=SUPERSEDES),
     Reaction(event=events.EDGE_CLOSED, verb="carry", of=SUPERSEDES),
     # The private carrier has the doubts beside the rules.

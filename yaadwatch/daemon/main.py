@@ -43,7 +43,7 @@ _IDLE_ENDS_S: Final = 0.1
 _M_ARENA_MAX: Final = -8
 """From malloc.h."""
 _TURN_AWAY_S: Final = 10.0
-"""A daemon that cannot start tells clients why for so long, then the manager may try anew."""
+"""A daemon that cannot start tells clients why for so long, then the manager may start it again."""
 _LINE_S: Final = 0.2
 """A client has so long to send its first line; one that closes unread may lose the answer."""
 _LINE_BYTES_MAX: Final = 65_536

@@ -80,7 +80,7 @@ class Bell:
         self._hear: Callable[[str], None] = _nobody
 
     def ring(self, store: str) -> None:
-        """Tell that a store was written; nobody hears it once the daemon ends."""
+        """Report that a store was written; does nothing once the daemon ends."""
         with self._lock:
             if self._open:
                 self._loop.call_soon_threadsafe(self._hear, store)
@@ -90,7 +90,7 @@ class Bell:
         self._hear = hear
 
     def close(self) -> None:
-        """Call nobody any more."""
+        """Stop calling listeners."""
         with self._lock:
             self._open = False
 
@@ -217,7 +217,7 @@ def build(
             loop.call_soon_threadsafe(intake.quiet, call.folder.resolve())
             ending.left(home, call)
 
-        # Nobody waits for it: git takes its time, and a disk that hangs keeps it for ever.
+        # No client waits for it: git takes its time, and a disk that hangs keeps it for ever.
         ending_now = asyncio.ensure_future(workers.run((str(call.folder), "left"), end))
         leaving.add(ending_now)
         ending_now.add_done_callback(leaving.discard)

@@ -57,7 +57,7 @@ def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
         environ: the environment of this process.
 
     Raises:
-        RuntimeError: nobody knows where our home is.
+        RuntimeError: the data folder is unknown.
     """
     stores, odd = _stores()
     agents, odd_agents = _agents()
@@ -340,7 +340,7 @@ def examine(ask: Ask) -> dict[str, Any]:
         ask: asks the daemon for an operation; raises as `Client.call`.
 
     Raises:
-        RuntimeError: nobody knows where our home is.
+        RuntimeError: the data folder is unknown.
     """
     facts = gather(ask, Clock().now(), os.environ)
     found = diagnosis.judge(facts)

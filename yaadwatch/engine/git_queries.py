@@ -404,7 +404,7 @@ class History:
         return self._repository.files_with(words, at=at, whole=False)
 
     def _scan(self, word: str, likely: Iterable[str], at: str | None) -> None:
-        # Whoever asks about a second word of a commit will ask about more: one scan for all.
+        # A caller that asks about a second word of a commit will ask about more: one scan for all.
         more = (*likely, *self._expected) if at in self._scanned else likely
         self._scanned.add(at)
         news = (other for other in more if ("holding", at, other) not in self._answers)

@@ -29,7 +29,7 @@ def stated_anew(conn: Connection, node: str, now: datetime, *, actor: str) -> No
     """End, inside a transaction, that others stand in the place of a memory that is said anew.
 
     Where a hidden memory stands in its place (see `store.visibility`), and nothing of this branch
-    by it, that stays so: on its own branch nobody said it anew.
+    by it, that stays so: on its own branch it was not stated again.
 
     Args:
         conn: the transaction.

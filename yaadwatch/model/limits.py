@@ -38,7 +38,7 @@ BLEND, RRF, SET_UNION = MERGES = ("blend", "rrf", "set-union")
 """How what the words found and what the meaning found become one list."""
 SUMMARY, SECTION, FULL = "summary", "section", "full"
 DEPTHS = (SUMMARY, SECTION, FULL, AUTO)
-"""How much of a memory is told; `auto`: as much as there is room for."""
+"""How much of a memory is shown; `auto`: as much as there is room for."""
 
 OPEN = "open"
 DOING = "doing"
@@ -47,7 +47,7 @@ DROPPED = "dropped"
 
 STATES = (OPEN, DOING, DONE, DROPPED)
 UNFINISHED = (OPEN, DOING)
-"""The states in which a task is told of when work begins."""
+"""The states in which a task is listed when work begins."""
 
 NORMAL = "normal"
 PRIORITIES = ("urgent", "high", NORMAL, "low")

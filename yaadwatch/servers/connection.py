@@ -125,7 +125,7 @@ class Connection:
             await asyncio.wait(self._tasks, timeout=grace.total_seconds())
         is_asking = self._hello is not None and self._session is None and not self._streams
         if is_asking and not self._tasks and not self._is_left:
-            # Whatever else the client sent was not begun. With a request unanswered nobody knows.
+            # Whatever else the client sent was not begun.
             self._writer.write(frames.encode(frames.failure(None, frames.Stopping())))
         self._leave()
         self._writer.close()

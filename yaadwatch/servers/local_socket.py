@@ -1,7 +1,7 @@
 """The daemon's Unix socket: who may connect, how many, how long, and how it ends.
 
 One client's connection is `servers/connection.py`. The caller of `start` holds the daemon's lock: a
-socket file on which nobody answers is therefore left over from a daemon that is gone, and is
+socket file on which no daemon answers is therefore left over from a daemon that is gone, and is
 removed.
 """
 

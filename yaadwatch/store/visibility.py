@@ -1,7 +1,7 @@
 """Hide the memories that a work tree does not show: one query, into a temporary table.
 
 Each connection has the table `hidden`, empty but for the time of `seen_from`. SQL asks it with
-`id NOT IN (SELECT id FROM hidden)`, so nobody passes ids on.
+`id NOT IN (SELECT id FROM hidden)`, so no caller passes ids on.
 """
 
 from collections.abc import Callable, Collection

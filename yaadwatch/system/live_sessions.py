@@ -14,7 +14,7 @@ from yaadwatch.model.sessions import Session
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Who:
-    """An agent in a work tree; `session` '' where nobody says when it ends, as in a hook."""
+    """An agent in a work tree; `session` '' where its end is not reported, as in a hook."""
 
     root: Path
     agent: str
@@ -34,7 +34,7 @@ class AtWork:
             self._lasts[_Who(root=root, agent=agent, session=session)] = now_s
 
     def stirred(self, root: Path, now_s: float, idle_s: float) -> None:
-        """Note that files of a work tree changed: whoever is at work there may have done it."""
+        """Note that files of a work tree changed: any agent at work there may have done it."""
         with self._lock:
             for who, last_s in self._lasts.items():
                 if who.root == root and now_s - last_s < idle_s:

@@ -176,7 +176,7 @@ class TestOtherSorts:
 
 
 class TestOtherWords:
-    """Other words are another memory; one that is nearly the same is named."""
+    """Other words are another memory; a memory with nearly the same words is named."""
 
     def test_a_statement_that_goes_on_with_another_is_new(self, repo):
         old = repo.remember(JOSE)

@@ -50,7 +50,7 @@ class Remove(Message, answer="Removed"):
 
     erase: bool = field(
         default=False,
-        help="delete its memories, copies and backups, too; also of one that was removed before",
+        help="delete its memories, copies and backups, too; works on a removed project as well",
         option="--erase",
     )
 

@@ -61,7 +61,7 @@ class Verify(Message, answer="StoreVerified"):
 
 
 class Compact(Message, answer="Compacted"):
-    """Write a store anew, without the room of what was deleted."""
+    """Rewrite a store without the space of deleted rows."""
 
     user: bool = field(default=False, help=_OWN, option="--user")
 
@@ -96,7 +96,7 @@ class EmbedDisable(Message, answer="Embedding"):
 
 
 class EmbedRebuild(Message, answer="Embedding"):
-    """Have all vectors made anew."""
+    """Compute all vectors again."""
 
 
 class EmbedRollback(Message, answer="Embedding"):

@@ -2,7 +2,7 @@
 
 Git merges each file by itself, so that the blocks of a commit may differ: a rule was deleted,
 changed or typed in one of them only. Every clone has to resolve them alike. Where the commits
-cannot tell, a rule stays: one that comes back is an annoyance, one that is lost is a breach.
+cannot tell, a rule stays: a rule that comes back is an annoyance, a lost rule is a breach.
 """
 
 import heapq
@@ -24,7 +24,7 @@ class Version:
 
     Args:
         commit: its id.
-        parents: their ids; one that is not among the versions is unknown.
+        parents: their ids; a parent that is not among the versions is unknown.
         at_s: its time.
         rules: by path, the rules of each block, in order: key of the words to the words.
         outside: by path, the keys of what the file says outside its block.

@@ -24,7 +24,7 @@ from yaadwatch.store.graph import supersession
 
 
 class Ageing(Protocol):
-    """What the age of a memory is told by; a node has it."""
+    """What the age of a memory is computed from; a node has it."""
 
     @property
     def id(self) -> str:

@@ -207,7 +207,7 @@ class Said(NamedTuple):
 
 
 def said_in(conn: Connection, worktree: int, ids: Iterable[str]) -> dict[str, list[Said]]:
-    """Return where memories are said now, by their ids; those that nobody's file says are left out.
+    """Return where memories are said now, by their ids; those that no file says are left out.
 
     What stands in the work tree that was asked about comes first.
     """

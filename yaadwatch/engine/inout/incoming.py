@@ -165,7 +165,7 @@ def of_yaad(path: Path, root: Path) -> Coming:
             if isinstance(old, str):
                 coming.leave("a node", old)
             elif (kind := usable_kind(old.kind)) in THINGS:
-                continue  # files and entities are found anew in the texts
+                continue  # files and entities are read from the texts
             elif old.archived or old.project in others:
                 reason = "it was forgotten there" if old.archived else f"it is of {old.project}"
                 coming.leave(old.id, privacy.mask(reason).text[:_NAME_CHARS_MAX])

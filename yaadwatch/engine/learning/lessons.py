@@ -75,7 +75,7 @@ def index(conn: Connection, session: str, summary: str) -> None:
 
 
 def around(conn: Connection, node: str, now: datetime) -> None:
-    """Make anew the words of the ended sessions that learned a memory, inside a transaction.
+    """Rewrite the summaries of the ended sessions that learned a memory, inside a transaction.
 
     Call it when the memory was changed, archived or brought back.
     """
@@ -89,7 +89,7 @@ def around(conn: Connection, node: str, now: datetime) -> None:
 
 
 def drop_note(conn: Connection, said: str, now: datetime) -> None:
-    """Make anew the words of the ended sessions with a note that a person just dismissed.
+    """Rewrite the summaries of the ended sessions with a note that a person just dismissed.
 
     Args:
         conn: inside the transaction of the dismissal, after it.

@@ -67,8 +67,8 @@ UNDO_CHARS_MAX = 300
 class Mended:
     """A memory before, and as it reads and what it rests on after.
 
-    `view`: from where it is seen. Not `stated`: it only follows a move, and nobody says that it is
-    true.
+    `view`: from where it is seen. Not `stated`: it only follows a move, and no person says that
+    it is true.
     """
 
     before: Node

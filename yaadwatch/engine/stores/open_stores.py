@@ -85,7 +85,7 @@ def is_deinited(project: Project) -> bool:
 
 
 def exclude_file(common_dir: Path) -> Path:
-    """Return the file that tells git, and nobody else, what to leave alone."""
+    """Return the repository's own exclude file, which git does not share."""
     return common_dir / "info" / "exclude"
 
 

@@ -145,7 +145,7 @@ class _Commit:
     def _reheaded(self, conn: Connection, place: Place, ready: Mapping[int, Ready]) -> str | None:
         """Give a memory the headings that its words have now; None where it is another memory.
 
-        Its words were not said anew: it stays in its tier, with its anchors and flags.
+        Its words were not stated again: it stays in its tier, with its anchors and flags.
         """
         item = ready.get(place.position)
         node = nodes.get(conn, place.was) if place.was is not None else None

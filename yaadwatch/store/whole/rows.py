@@ -403,7 +403,7 @@ NOT_INDEXED: Final = ("file", "entity", "session")
 
 
 def scratch() -> apsw.Connection:
-    """Return an empty store in memory, to make something anew in and compare."""
+    """Return an empty store in memory, to rebuild rows in and compare."""
     conn = apsw.Connection(":memory:")
     migrations.run(conn, migrations.chain())
     return conn

@@ -456,7 +456,7 @@ class Workers:
     """Finds the worker of a model by its name. Any thread.
 
     Args:
-        idle_s: a worker's process ends when nobody asked it for so long.
+        idle_s: a worker's process ends when it had no request for so long.
         clock: tells how long one waits.
     """
 

@@ -26,7 +26,7 @@ RENAMES = ("-z", "-M", "--diff-filter=R", "--name-status")
 NO_FILE = re.compile(r"\0|(?:\A|/)\.{0,2}(?:/|\Z)")
 """What cannot be the path of a file in a tree."""
 TOUCHED_COMMITS_MAX = 200
-"""Commits whose files are listed one by one; a longer stretch is searched anew."""
+"""Commits whose files are listed one by one; a longer stretch is searched again."""
 
 
 class CommitHistory:

@@ -1,4 +1,4 @@
-"""The commits, trees and blobs of one repository, whoever reads them.
+"""The commits, trees and blobs of one repository.
 
 They are read in this process where that is safe, see `object_files`. Where it is not, each question
 is a git command.
@@ -99,7 +99,7 @@ class Objects:
     def differing(self, old: str, new: str) -> Iterator[Change] | None:
         """Return the files that differ between two commits, in any order; None: git has to look.
 
-        A renamed file is one that is gone and one that is new. Folders that are the same are not
+        A renamed file counts as a deleted and an added file. Folders that are the same are not
         looked into, and no other before it is its turn.
 
         Raises:

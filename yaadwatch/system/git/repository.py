@@ -205,7 +205,7 @@ class Repository(CommitHistory):
         parent = self.head().commit
 
         def fill(place: Path) -> None:
-            # Git writes the index anew when it makes a tree of it, and would ask the filters of
+            # Git rewrites the index when it makes a tree of it, and would ask the filters of
             # the repository about files that it finds: it gets a copy, and finds none.
             if staged.is_file():
                 shutil.copyfile(staged, place / "index")
