@@ -87,6 +87,10 @@ class Served:
             limits=limits or Limits(),
         )
 
+    def break_workers(self):
+        """Let no verb run any more, as after an error that nothing foresees."""
+        self._dispatcher.close()
+
     def do(self, act, *arguments):
         """Run a coroutine function on the server's loop; return what it returns."""
         return asyncio.run_coroutine_threadsafe(act(*arguments), self._loop).result(PATIENCE_S)

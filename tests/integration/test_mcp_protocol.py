@@ -452,6 +452,32 @@ def test_a_line_that_is_no_message_is_refused_and_the_talk_goes_on(opened, line,
     assert ask(opened, 5, "ping")["result"] == {}
 
 
+@pytest.mark.parametrize(
+    ("line", "identity"),
+    [
+        (b'{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"limit": NaN}}\n', 7),
+        (b'{"jsonrpc": "2.0", "id": "a", "method": "ping", "params": {"x": -Infinity}}\n', "a"),
+        (b'{"jsonrpc": "2.0", "id": 8, "method": "ping", "method": "ping"}\n', 8),
+        (b'{"id": 9, "method": "ping"}\n', 9),
+    ],
+)
+def test_a_refused_line_is_answered_under_its_id(opened, line, identity):
+    opened.send(line)
+
+    answer = opened.hear()
+    assert (answer["id"], "error" in answer) == (identity, True)
+
+
+def test_a_request_that_fails_unexpectedly_is_answered_under_its_id(served, opened):
+    served.break_workers()
+
+    answer = ask(opened, 6, "tools/call", name="yaad_recall", arguments={"query": "x"})
+
+    assert answer["error"]["code"] == -32603
+    assert "bug in yaadwatch" in answer["error"]["message"]
+    assert ask(opened, 7, "ping")["result"] == {}
+
+
 def test_params_must_be_an_object(opened):
     opened.say({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": [1]})
 

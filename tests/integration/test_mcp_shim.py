@@ -130,6 +130,17 @@ def test_lines_go_through_both_ways(served, verbs, tmp_path):
     assert verbs.asked == [("agent:codex", str(tmp_path), "jose")]
 
 
+def test_a_line_with_a_number_that_json_does_not_have_is_answered_at_once(served):
+    with Agent() as agent:
+        agent.shake_hands()
+        agent.call(4, float("nan"))
+        answer = agent.hear()
+
+        assert (answer["id"], answer["error"]["code"]) == (4, -32700)
+        assert "NaN is not JSON" in answer["error"]["message"]
+        assert agent.answer(5, "ping")["result"] == {}
+
+
 def test_the_folder_and_the_agent_can_be_given(served, verbs):
     with Agent("--project", "/srv/shop", "--agent", "claude", "--speed", "high") as agent:
         agent.shake_hands()

@@ -250,6 +250,17 @@ def test_a_wrong_request_is_told_under_its_id_and_the_connection_lives(path):
         assert wire.hear()["id"] == 8
 
 
+def test_a_request_that_fails_unexpectedly_is_answered_under_its_id(path, caplog):
+    with Served(path, {"status": told}) as served, Wire(path) as wire:
+        wire.greet()
+        served.break_workers()
+        wire.ask(7, "status")
+        answer = wire.hear()
+
+    assert (answer["id"], answer["error"]["code"]) == (7, "internal")
+    assert "operation.crashed" in caplog.messages
+
+
 def test_another_protocol_is_refused(path):
     with Served(path, {}), Wire(path) as wire:
         said = wire.greet(protocol=2)

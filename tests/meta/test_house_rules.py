@@ -23,7 +23,9 @@ TOP = {
 ASYNC_HOMES = ("yaadwatch/daemon/", "yaadwatch/servers/", "yaadwatch/client/")
 CATCH_ALL_HOMES = {
     "bridges/registry.py",
+    "yaadwatch/servers/connection.py",
     "yaadwatch/servers/dispatch.py",
+    "yaadwatch/servers/mcp.py",
     "yaadwatch/cli/main.py",
     "yaadwatch/daemon/supervisor.py",
 }

@@ -66,6 +66,15 @@ def decode(line: bytes) -> dict[str, object]:
     return found
 
 
+def lenient_id(line: bytes) -> object:
+    """Return the id of a message that `decode` refuses, such as one with NaN; None if unknown."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found.get("id") if isinstance(found, dict) else None
+
+
 def kind_of(value: object) -> str:
     """Return what JSON calls the kind of `value`, for a message."""
     if value is None:

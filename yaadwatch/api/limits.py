@@ -112,7 +112,7 @@ class Each(Limit):
             raise ValueError(f"{name} must have at most {self.count_max} entries, got {len(value)}")
         if self.limit is not None:
             for one in value:
-                self.limit.check(self.singular or f"each of {name}", one)
+                self.limit.check(self.singular or f"a value of {name}", one)
 
 
 def _kind(_name: str, given: str) -> None:

@@ -84,11 +84,11 @@ def _print(found: "dict[str, Any]", terminal: Terminal) -> None:
     "context",
     "show the brief that an agent gets when it starts",
     examples=[
-        ("yaadwatch context", "doubts, rules, open tasks"),
+        ("yaadwatch context", "flags, rules, open tasks"),
         ("yaadwatch context --tokens 500 --json", "a shorter one, for scripts"),
     ],
-    more="Doubts come first, then rules, then open tasks. What your agent files say\n"
-    "already is left out, unless it is in doubt. Agents get it by themselves once\n"
+    more="Flags come first, then rules, then open tasks. What your agent files say\n"
+    "already is left out, unless it is flagged. Agents get it by themselves once\n"
     "you run: yaadwatch connect",
     takes=Context,
 )
@@ -101,7 +101,7 @@ def context(args: Namespace, client: "Client", terminal: Terminal) -> int:
         return 0
     if not answer["brief"]:
         terminal.line(
-            "Nothing to tell: no doubts, no rules but those in your agent files, no open tasks;"
+            "Nothing to tell: no flags, no rules but those in your agent files, no open tasks;"
             f" or none of them fits into {count(tokens, 'token')}."
         )
         return 0

@@ -44,7 +44,8 @@ def impact(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.json:
         terminal.json(answer)
         return 0
-    about = place(answer)
+    symbol = answer["symbol"]
+    about = f"{answer['path']}:{symbol}" if symbol else answer["path"]
     if not answer["there"]:
         terminal.line(styled(f"{answer['path']} no longer exists.", "yellow"))
     memories = answer["memories"]

@@ -83,9 +83,7 @@ _TOO_LONG = "too long for a rules file (4 kB); agents get it by recall only, unl
 )
 def review(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Review notes: as the options say, else one after the other, else list them."""
-    chosen = (args.edit, args.approve, args.dismiss, args.undo)
-    if any((*chosen, args.approve_from, args.dismiss_from)):
-        _refuse_agent()
+    _check(args)
     if args.edit:
         if len(args.edit) < 2:
             raise YaadError(
@@ -140,14 +138,22 @@ def _seen_as(note: "Note") -> str:
     return f"{short(note['id'])}@{seen}" if seen else short(note["id"])
 
 
-def _refuse_agent() -> None:
-    """Refuse to decide where an agent runs this command.
+def _check(args: Namespace) -> None:
+    """Refuse options that do not go together, and to decide where an agent runs this command.
 
     Raises:
-        YaadError: refused, with the variable that says so.
+        YaadError: bad_request; refused, with the variable that names the agent.
     """
+    if args.yes and not args.approve_from:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "--yes goes with --approve-from only; nothing was decided.",
+            hint="yaadwatch review --approve-from CAUSE --yes",
+        )
+    chosen = (args.edit, args.approve, args.dismiss, args.undo)
+    decides = any((*chosen, args.approve_from, args.dismiss_from))
     found = agent_of(os.environ)
-    if found is not None:
+    if decides and found is not None:
         name, variable = found
         raise YaadError(
             Code.REFUSED,

@@ -50,7 +50,7 @@ CLASHES_MAX = 20
 SUPERSEDED = "superseded"
 """What is told of a statement in place of a verdict: another memory stands where it stood."""
 
-_UNCHECKED = "Files may have changed since the last check; more may be in doubt: yaadwatch stale"
+_UNCHECKED = "Files may have changed since the last check; more may be flagged: yaadwatch stale"
 
 _COMPARING = "Comparing the rules of agent files with the code they were written for"
 

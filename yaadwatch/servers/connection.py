@@ -216,8 +216,8 @@ class Connection:
             if self._ending:
                 raise frames.Stopping
             request = codec.request(frame)
-        except YaadError as error:
-            await self._send(frames.encode(frames.failure(codec.request_id(frame), error)))
+        except Exception as error:  # noqa: BLE001  (the client waits for an answer)
+            await self._send(self._failed(codec.request_id(frame), str(frame.get("method")), error))
             return
         match request.message:
             case Subscribe(after=after):
@@ -233,15 +233,22 @@ class Connection:
                     self._start(self._answer(hello, request))
 
     async def _answer(self, hello: Hello, request: codec.Request) -> None:
-        line = await self._service.dispatcher.answer(hello, request)
+        try:
+            line = await self._service.dispatcher.answer(hello, request)
+        except Exception as error:  # noqa: BLE001  (the client waits for an answer)
+            line = self._failed(request.id, request.operation.name, error)
         if len(line) > self._limits.frame_bytes_max:
-            error = YaadError(
+            too_large = YaadError(
                 Code.TOO_LARGE,
                 f"The answer has {len(line)} bytes; {self._limits.frame_bytes_max} is the limit.",
                 hint="Ask for less at a time.",
             )
-            line = frames.encode(frames.failure(request.id, error))
+            line = frames.encode(frames.failure(request.id, too_large))
         await self._send(line)
+
+    def _failed(self, identity: int | str | None, operation: str, error: Exception) -> bytes:
+        failure = self._service.dispatcher.failure_of(operation, error)
+        return frames.encode(frames.failure(identity, failure))
 
     async def _stream(self, identity: int | str, after: str | None) -> None:
         """Send events until the client ends its side or the stream breaks; then leave.

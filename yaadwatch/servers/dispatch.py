@@ -240,7 +240,7 @@ class Dispatcher:
             reason = self._mask(what)
             _log.warning("request.given_up", extra={"operation": name, "reason": reason})
             error = YaadError(Code.UNAVAILABLE, what, hint=MEND)
-            return line(request.id, self._said(name, error))
+            return line(request.id, self.failure_of(name, error))
 
         if place := self._disks.hanging_at(folder):
             return unanswered(place)
@@ -302,7 +302,7 @@ class Dispatcher:
                 else:
                     yield encode({"jsonrpc": "2.0", "method": "event", "params": event})
         except Exception as error:  # noqa: BLE001  (whoever listens must hear why it ended)
-            yield encode(failure(asked, self._said("subscribe", error)))
+            yield encode(failure(asked, self.failure_of("subscribe", error)))
         finally:
             if isinstance(stream, AsyncGenerator):
                 await stream.aclose()
@@ -329,9 +329,9 @@ class Dispatcher:
                 do = partial(_announcing, do)
             return line(request.id, do(self._home, call, **fields_of(request.message)))
         except BaseException as error:  # noqa: BLE001  (the thread goes on, and whoever asked hears)
-            return line(request.id, self._said(name, error))
+            return line(request.id, self.failure_of(name, error))
 
-    def _said(self, operation: str, error: BaseException) -> YaadError:
+    def failure_of(self, operation: str, error: BaseException) -> YaadError:
         """Return what may be said of `error`; log it unless it is one that we expect."""
         if isinstance(error, YaadError):
             said = YaadError(error.code, self._mask(error.message), self._mask(error.hint))

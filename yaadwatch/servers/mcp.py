@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Final
 
 from yaadwatch.api import codec
+from yaadwatch.api.frames import lenient_id
 from yaadwatch.api.messages.wire import Hello
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.model.errors import Code, YaadError
@@ -125,7 +126,8 @@ class Session:
         try:
             frame = decoded(line)
         except Refused as error:
-            self._start(self._refuse(None, error))
+            identity = codec.request_id({"id": lenient_id(line)})
+            self._start(self._refuse(identity, error))
             return
         identity = codec.request_id(frame)
         if "method" not in frame and ("result" in frame or "error" in frame):
@@ -174,6 +176,9 @@ class Session:
             line = await self._reply(identity, method, params_of(params))
         except Refused as error:
             line = error.line(identity)
+        except Exception as error:  # noqa: BLE001  (the client waits for an answer)
+            failed = self._dispatcher.failure_of(method, error)
+            line = Refused(INTERNAL_ERROR, f"{failed.message} {failed.hint}").line(identity)
         if line is not None:
             await self._send(line)
 

@@ -106,7 +106,7 @@ PROMPTS: Final = (
     Prompt(
         name="session_handoff",
         operation="handoff",
-        about="What was done, what is open and in doubt, which files: for whoever goes on.",
+        about="What was done, what is open and flagged, which files: for whoever goes on.",
         arguments={"session": "its id; the last one by default"},
         text="prompt",
     ),
@@ -132,7 +132,7 @@ RESOURCES: Final = (
     ),
     Resource(
         uri="yaad://stale",
-        name="Doubts",
+        name="Flags",
         operation="stale",
         about="What is remembered and may no longer be true, with the evidence.",
         changes=("stale.", "node.updated", "node.archived", "node.erased"),

@@ -155,7 +155,7 @@ TOOLS: Final = (
     Tool(
         operation="remember",
         about="Keep one statement that will matter later: a decision with its reason, a convention,"
-        " a fix. It is in doubt once the code it names changes.",
+        " a fix. It is flagged once the code it names changes.",
         answer=_object(id=_TEXT, kind=_TEXT, decision=_TEXT),
     ),
     Tool(
@@ -166,7 +166,7 @@ TOOLS: Final = (
         operation="context",
         about="The brief: what may no longer be true, rules, open tasks.",
         text="brief",
-        nothing="There is nothing to tell: no doubts, no rules that are not in your files, no open"
+        nothing="There is nothing to tell: no flags, no rules that are not in your files, no open"
         " tasks; or tokens_max leaves no room for any.",
     ),
     Tool(
@@ -181,7 +181,7 @@ TOOLS: Final = (
     ),
     Tool(
         operation="link",
-        about="Relate two memories: doubt about `to` reaches `id`.",
+        about="Relate two memories: a flag on `to` reaches `id`.",
     ),
     Tool(
         operation="unlink",

@@ -183,7 +183,7 @@ def test_what_is_wrong_with_a_line_is_said(line, told):
         (memories.Remember, {"text": "a", "tags": "x"}, "tags must be a list of texts, got text"),
         (memories.Remember, {"text": "a", "tags": ["x"] * (TAGS_MAX + 1)}, "at most 32 entries"),
         (memories.Remember, {"text": "a", "tags": ["x", 2]}, "tags[1] must be text, got a number"),
-        (memories.Remember, {"text": "a", "files": [""]}, "each of files must not be empty"),
+        (memories.Remember, {"text": "a", "files": [""]}, "a value of files must not be empty"),
         (memories.Remember, {"text": "a", "pin": 1}, "pin must be true or false, got a number"),
         (
             memories.Remember,

@@ -109,7 +109,7 @@ def test_a_file_that_nobody_speaks_of_is_said_in_a_line():
     assert (ran.status, ran.lines) == (
         0,
         [
-            "No memory rests on src/net.py verify.",
+            "No memory rests on src/net.py:verify.",
             "In src/net.py, memories rest on: fetch",
         ],
     )
