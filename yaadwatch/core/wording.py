@@ -3,9 +3,14 @@
 import hashlib
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Final
 
+from yaadwatch.core.quoting import as_name
 from yaadwatch.core.text import normalise
+
+PLACES_MAX: Final = 3
+"""Places that a line names, the first."""
 
 _LEADING: Final = re.compile(r"(?m)^\s*(?:(?:[-*+>]|#{1,6}|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?)+")
 """Marks of list items, headings, quotations and tasks."""
@@ -65,3 +70,10 @@ def addresses_agents(text: str) -> bool:
     plain = " ".join(unicodedata.normalize("NFKC", text).split())
     hidden = any(unicodedata.category(one) == "Cf" for one in text)
     return hidden or bool(_ADDRESSES.search(plain)) or bool(_BLOB.search(plain))
+
+
+def said_where(places: Sequence[tuple[str, int]]) -> str:
+    """Return where a person's own files say something, three places at most; '' for nowhere."""
+    named = [f"in {as_name(path)}, line {line}" for path, line in places[:PLACES_MAX]]
+    more = [f"in {len(places) - PLACES_MAX} more"] if len(places) > PLACES_MAX else []
+    return " and ".join([*named, *more])

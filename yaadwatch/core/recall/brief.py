@@ -12,14 +12,13 @@ from typing import Final
 
 from yaadwatch.core.quoting import as_item, as_line, as_name, author, day, quoted
 from yaadwatch.core.text import estimate_tokens
+from yaadwatch.core.wording import said_where
 from yaadwatch.model.authority import Authority
 
 LINE_CHARS_MAX: Final = 400
 """A text that is longer is told by its summary."""
 EVIDENCE_MAX: Final = 3
 """Pieces of evidence told for one doubt, the newest."""
-PLACES_MAX: Final = 3
-"""Places named that say one doubt, the first."""
 SHORT_ID_CHARS: Final = 8
 """The end of an id, which commands take for the whole."""
 
@@ -391,13 +390,6 @@ def _proposed(doubt: Doubt) -> list[str]:
     if place:
         return place
     return [f"  - would be true: {quoted(doubt.instead)}"] if doubt.instead else []
-
-
-def said_where(places: Sequence[tuple[str, int]]) -> str:
-    """Return where a person's own files say something, three places at most; '' for nowhere."""
-    named = [f"in {as_name(path)}, line {line}" for path, line in places[:PLACES_MAX]]
-    more = [f"in {len(places) - PLACES_MAX} more"] if len(places) > PLACES_MAX else []
-    return " and ".join([*named, *more])
 
 
 def _clash(clash: Clash) -> list[str]:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from yaadwatch.core.quoting import as_kind, as_line, as_name, quoted
-from yaadwatch.core.recall.brief import SHORT_ID_CHARS, said_where
+from yaadwatch.core.recall.brief import SHORT_ID_CHARS
 from yaadwatch.core.text import estimate_tokens
+from yaadwatch.core.wording import said_where
 
 NAMED_MAX: Final = 3
 """Memories named for one file."""

@@ -1,15 +1,20 @@
 """The agent files of a work tree: which are there, what they say, and why one is left alone."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from bridges.rules import Bridge, Document, Statement
 from yaadwatch.core.text_cache import kept
 from yaadwatch.engine.agent_files import finding
 from yaadwatch.engine.agent_files.finding import Fleet, Formats, Found
 from yaadwatch.engine.workspace import Home, Space
+from yaadwatch.model.agent_files import INLINE, AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.store import agent_files as known
 from yaadwatch.system import files
+
+NO_BLOCK: Final = "no block of ours is committed on this branch, so none is written"
+FILTERED: Final = "git filters it, so no block is written"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,3 +113,8 @@ def _read(home: Home, space: Space, found: Found) -> AgentFile | None:
         statements=document.statements,
         own=not paused,
     )
+
+
+def is_refused(row: AgentFileRow) -> bool:
+    """Return whether a file takes part by a block, and has none on this branch."""
+    return row.mode == INLINE and row.reason.startswith((NO_BLOCK, FILTERED))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from yaadwatch.core import text as texts
-from yaadwatch.core.recall.brief import said_where
+from yaadwatch.core.wording import said_where
 from yaadwatch.engine import json_views, node_changes, stale
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts.flagging import said_in

@@ -6,12 +6,12 @@ from typing import Final
 
 from bridges.agents import CARRIERS
 from yaadwatch.engine import json_views, node_changes
+from yaadwatch.engine.agent_files.reading import is_refused
 from yaadwatch.engine.authority import dismissing
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.learning import lessons
 from yaadwatch.engine.memories import history, mend, proposing
 from yaadwatch.engine.store_lookup import Held, Shelf, shelves
-from yaadwatch.engine.syncing import branch_file
 from yaadwatch.engine.workspace import PERSON, Call, Home
 from yaadwatch.model.agent_files import ABSENT, INLINE, PAUSED
 from yaadwatch.model.authority import Authority, Proposal
@@ -348,11 +348,7 @@ def _files(conn: Connection, shelf: Shelf, node_id: str, said: str = "") -> list
     rows = agent_files.of_worktree(conn, shelf.worktree)
     there = {path for path, row in rows.items() if row.state not in (PAUSED, ABSENT)}
     # A tracked file gets no block on a branch that has none.
-    blocks = {
-        path
-        for path in there
-        if rows[path].mode == INLINE and not branch_file.is_refused(rows[path])
-    }
+    blocks = {path for path in there if rows[path].mode == INLINE and not is_refused(rows[path])}
     ours = {path for path, row in rows.items() if path in CARRIERS and row.state != PAUSED}
     # Without a block the first file of ours is written where there is none yet.
     return sorted(blocks | (ours & there if blocks else ours))

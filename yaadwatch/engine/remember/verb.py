@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Final
 
-from yaadwatch.core.recall.brief import said_where
 from yaadwatch.core.truth.claiming.statements import HOLDS_IN
+from yaadwatch.core.wording import said_where
 from yaadwatch.engine import json_views
 from yaadwatch.engine.agent_files import package_scope
 from yaadwatch.engine.authority import dismissing

@@ -5,7 +5,8 @@ Without that, the daemon would write them a moment later, and the command could 
 
 from datetime import datetime
 
-from yaadwatch.engine.syncing import branch_file, tree
+from yaadwatch.engine.agent_files.reading import is_refused
+from yaadwatch.engine.syncing import tree
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import events
 from yaadwatch.model.agent_files import INLINE
@@ -23,10 +24,7 @@ def announced(home: Home, call: Call, since: datetime) -> dict[str, object]:
     try:
         with home.space(call) as space:
             rows = space.db.read(agent_files.of_worktree, space.worktree.id).values()
-            if not any(
-                row.mode == INLINE and row.digest and not branch_file.is_refused(row)
-                for row in rows
-            ):
+            if not any(row.mode == INLINE and row.digest and not is_refused(row) for row in rows):
                 return {}
             tree.sync_space(home, space, patient=True)
             # The daemon may have been faster, so its writes count, too.

@@ -15,7 +15,7 @@ from yaadwatch.core.sync.match import read
 from yaadwatch.core.sync.reconcile import Terms
 from yaadwatch.core.sync.sides import Commits, Words
 from yaadwatch.core.text import text_hash
-from yaadwatch.engine.agent_files.reading import parsed
+from yaadwatch.engine.agent_files.reading import FILTERED, NO_BLOCK, parsed
 from yaadwatch.engine.anchored.worktree import head_of
 from yaadwatch.engine.workspace import Space
 from yaadwatch.model.agent_files import INLINE, PRIVATE, AgentFileRow
@@ -25,7 +25,6 @@ from yaadwatch.store.agreements import BranchBlock
 from yaadwatch.system.git.layout import Head
 from yaadwatch.system.git.repository import Repository
 
-NO_BLOCK: Final = "no block of ours is committed on this branch, so none is written"
 UNTRACKED: Final = "untracked"
 """Stands for the adopted version of a file that got its block while git did not track it."""
 TRACKED_SINCE: Final = (
@@ -41,7 +40,6 @@ UNCOMMITTED: Final = (
 )
 STEPS_MAX: Final = 64
 """Commits looked at of those that changed a file, or were checked out, since the last agreement."""
-FILTERED: Final = "git filters it, so no block is written"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +100,6 @@ def version_of(space: Space, path: str) -> str:
         YaadError: from git.
     """
     return space.repository.blob_at(head_of(space).commit, path) or ""
-
-
-def is_refused(row: AgentFileRow) -> bool:
-    """Return whether a file takes part by a block, and has none on this branch."""
-    return row.mode == INLINE and row.reason.startswith((NO_BLOCK, FILTERED))
 
 
 def reason_of(branch: BranchFile, row: AgentFileRow, data: bytes) -> str:

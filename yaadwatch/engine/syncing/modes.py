@@ -10,7 +10,7 @@ from bridges.agents import AGENTS, FIRST, Agent
 from bridges.block import Absent, find
 from yaadwatch.engine.agent_files import finding
 from yaadwatch.engine.agent_files.finding import FILES_MAX, IMPORTED, Fleet, Found
-from yaadwatch.engine.syncing import branch_file
+from yaadwatch.engine.agent_files.reading import is_refused
 from yaadwatch.engine.workspace import Space
 from yaadwatch.model.agent_files import (
     ABSENT,
@@ -125,7 +125,7 @@ def carriers(
     for agent in here or [agent for agent in able if agent.carrier == FIRST]:
         read = agents.read_by(agent, formats)
         modes = {
-            PRIVATE if branch_file.is_refused(rows[path]) else rows[path].mode
+            PRIVATE if is_refused(rows[path]) else rows[path].mode
             for path in read
             if path in rows and fleet.files[path].may_have_block
         }

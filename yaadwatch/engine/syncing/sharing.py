@@ -12,7 +12,8 @@ from yaadwatch.core.text import text_hash
 from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.agent_files.finding import Found
-from yaadwatch.engine.syncing import branch_file, tree, verbs
+from yaadwatch.engine.agent_files.reading import is_refused
+from yaadwatch.engine.syncing import tree, verbs
 from yaadwatch.engine.syncing.deciding import as_stored
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model.agent_files import INLINE, PRIVATE, SYNCED, AgentFileRow
@@ -310,7 +311,7 @@ def _targets(space: Space, told: Told, rows: Mapping[str, AgentFileRow]) -> list
     blocks = [
         path
         for path, row in rows.items()
-        if path in standing and row.mode == INLINE and not branch_file.is_refused(row)
+        if path in standing and row.mode == INLINE and not is_refused(row)
     ]
     own = [
         path

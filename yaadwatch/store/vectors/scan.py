@@ -6,7 +6,6 @@ Python give the same scores to the last bit.
 """
 
 import heapq
-import importlib
 import importlib.util
 import math
 import operator
