@@ -16,21 +16,18 @@ import statistics
 import subprocess
 import tempfile
 import time
-from datetime import timedelta
 from pathlib import Path
 
 from yaadwatch import places
 from yaadwatch.engine import projects, recall
+from yaadwatch.engine.compose import open_home
 from yaadwatch.engine.inout import importing
 from yaadwatch.engine.remember import verb
-from yaadwatch.engine.stores.open_stores import Stores
-from yaadwatch.engine.workspace import Call, Home
+from yaadwatch.engine.workspace import Call
 from yaadwatch.model.settings import Settings
 from yaadwatch.store.sqlite import migrations
-from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system import files
 from yaadwatch.system.clock import Clock
-from yaadwatch.system.git.command import GitRunner
 
 ROUNDS = 60
 WORDS = 14
@@ -101,13 +98,7 @@ def measure(count):
         os.environ["YAAD_HOME"] = f"{folder}/home"
         files.private_folder(places.home())
         clock = Clock()
-        home = Home(
-            user=Database.open(places.user_store(), role="user", create=True),
-            stores=Stores(lambda project: None),
-            clock=clock,
-            settings=Settings(),
-            git=GitRunner(timedelta(seconds=60)),
-        )
+        home = open_home(Settings(), clock=clock)
         repo = Path(folder) / "repo"
         subprocess.run(["git", "init", "-q", str(repo)], check=True)
         call = Call(folder=repo, origin="cli")

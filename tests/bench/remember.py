@@ -8,22 +8,18 @@ import random
 import resource
 import tempfile
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 
 from tests.machine import Checkout, Machine
 from yaadwatch import places
 from yaadwatch.engine import projects
+from yaadwatch.engine.compose import open_home
 from yaadwatch.engine.memories import inject as injecting
 from yaadwatch.engine.remember import verb
-from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.given import GivenNode
 from yaadwatch.model.settings import Settings
-from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system import files
-from yaadwatch.system.clock import Clock
-from yaadwatch.system.git.command import GitRunner
 
 MEMORIES = 10_000
 ROUNDS = 200
@@ -68,13 +64,7 @@ def main() -> None:
 
 def _home() -> Home:
     files.private_folder(places.home())
-    return Home(
-        user=Database.open(places.user_store(), role="user", create=True),
-        stores=Stores(lambda project: None),
-        clock=Clock(),
-        settings=Settings(),
-        git=GitRunner(timedelta(seconds=10)),
-    )
+    return open_home(Settings())
 
 
 def _module(number: int) -> str:

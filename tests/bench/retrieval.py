@@ -26,19 +26,16 @@ from pathlib import Path
 from tests.bench.kept_vectors import KeptVectors
 from yaadwatch import places
 from yaadwatch.engine import projects, recall
+from yaadwatch.engine.compose import open_home
 from yaadwatch.engine.memories import inject
-from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.vectors import search, vector_fill
 from yaadwatch.engine.workspace import PERSON, Call, Home
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.given import GivenNode
 from yaadwatch.model.recall import HYBRID, Model
 from yaadwatch.model.settings import FILL_BATCH, Settings
-from yaadwatch.store.sqlite.database import Database
 from yaadwatch.store.vectors import embeddings
 from yaadwatch.system import files, processes
-from yaadwatch.system.clock import Clock
-from yaadwatch.system.git.command import GitRunner
 
 TOP = 10
 """Answers to each question that count."""
@@ -273,13 +270,7 @@ def world() -> Iterator[tuple[Home, Call]]:
             capture_output=True,
         )
         files.private_folder(places.home())
-        home = Home(
-            user=Database.open(places.user_store(), role="user", create=True),
-            stores=Stores(lambda _: None),
-            clock=Clock(),
-            settings=Settings(),
-            git=GitRunner(_TIMEOUT, passing=True),
-        )
+        home = open_home(Settings())
         try:
             call = Call(folder=repository, origin=PERSON)
             projects.add(home, call)

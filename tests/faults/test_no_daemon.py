@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import time
 
 import pytest
 from living_daemon import required
@@ -114,21 +113,37 @@ def test_settings_that_are_no_toml_are_told_and_what_is_stored_is_read(machine, 
     assert "config.toml is not TOML" in ran.err
 
 
-def test_what_a_read_that_was_killed_leaves_is_private_and_goes_after_a_day(machine, alone):
-    left = places.home() / "spool" / "left"
-    left.mkdir(mode=0o700, parents=True)
-    (left / "yaad.db").write_bytes(alone.store.read_bytes())
+def test_a_read_makes_no_copy_of_a_store(machine, alone):
     temporary = machine.folder / "tmp"
     temporary.mkdir()
-    for age_s, stays in ((0, True), (90_000, False)):
-        os.utime(left, (time.time() - age_s,) * 2)
-        ran = machine.run(
-            "recall", QUESTION, "--json", cwd=alone.root, env={"TMPDIR": str(temporary)}
-        )
-        assert ran.json["offline"] is True
-        assert left.exists() == stays
-    assert list((places.home() / "spool").iterdir()) == []
+    before = sorted(places.home().rglob("*.db"))
+
+    ran = machine.run("recall", QUESTION, "--json", cwd=alone.root, env={"TMPDIR": str(temporary)})
+
+    assert ran.json["results"]
+    assert sorted(places.home().rglob("*.db")) == before
+    assert not (places.home() / "spool").exists()
     assert list(temporary.iterdir()) == []
+
+
+def test_stale_without_a_daemon_lists_stored_flags_and_says_that_no_file_was_compared(
+    machine, alone
+):
+    alone.edit(1, 7)
+
+    ran = machine.run("stale", "--json", cwd=alone.root)
+
+    assert len(ran.json["stale"]) == 1
+    assert ran.json["unchecked"] == "without the daemon the files were not compared"
+
+
+def test_a_work_tree_that_the_daemon_never_saw_is_answered_from_the_stores(machine, alone):
+    alone.git("worktree", "add", "-q", "--detach", str(machine.folder / "further"))
+
+    ran = machine.run("recall", QUESTION, "--json", cwd=machine.folder / "further")
+
+    assert (ran.status, ran.json["offline"]) == (0, True)
+    assert ran.json["results"]
 
 
 def test_what_went_wrong_is_told_without_secrets_and_in_our_words(machine, alone):

@@ -7,7 +7,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -28,16 +28,14 @@ from yaadwatch.daemon.supervisor import Service, attempt, in_words
 from yaadwatch.daemon.vector_filler import Filler, Verbs
 from yaadwatch.daemon.watching.intake import Intake
 from yaadwatch.daemon.watching.trees import Engine
-from yaadwatch.engine import watch_list
+from yaadwatch.engine import compose, watch_list
 from yaadwatch.engine.agent_files import finding, reading
 from yaadwatch.engine.inout import own_store
-from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.vectors import vector_fill
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model import times
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import Event
-from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import LONG_REST, STORE_IDLE, Settings
 from yaadwatch.servers.dispatch import MEND, Dispatcher
 from yaadwatch.servers.local_socket import LocalSocket
@@ -45,8 +43,7 @@ from yaadwatch.servers.workers import Disks, Workers
 from yaadwatch.system import mounts, processes
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.distribution import Installation
-from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.layout import Layout, stands_at
+from yaadwatch.system.git.layout import stands_at
 from yaadwatch.system.supervision import Manager
 
 if TYPE_CHECKING:
@@ -189,13 +186,7 @@ def build(
     own = own_store.open_own(on_commit=lambda: bell.ring(records.USER))
     if own.told:
         health.degraded("user store", own.told, mend=own.mend)
-    home = Home(
-        user=own.db,
-        stores=Stores(bell.ring, clock),
-        clock=clock,
-        settings=settings,
-        git=GitRunner(timedelta(milliseconds=settings.git.timeout_ms)),
-    )
+    home = compose.open_home(settings, user=own.db, clock=clock, on_commit=bell.ring)
     stream = Stream(records.logs_of(home))
     intake = _intake(home, bell, health)
     filler = _filler(home, health)
@@ -246,7 +237,6 @@ def build(
         mark=places.renewed(),
         now=clock.now,
     )
-    home.follow = partial(_follow, home)
     home.pulse = Pulse(
         intake=intake,
         scheduler=scheduler,
@@ -346,12 +336,6 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
         monotonic_s=home.clock.monotonic_s,
         silent=mounts.networks,
     )
-
-
-def _follow(home: Home, layout: Layout) -> Project | None:
-    from yaadwatch.engine import moved
-
-    return moved.follow(home, layout)
 
 
 def _look_back(home: Home, project: str) -> bool:

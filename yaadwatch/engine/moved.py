@@ -49,7 +49,7 @@ def follow(home: Home, layout: Layout) -> Project | None:
         # Where one was deleted, something else may bear its id by now.
         if (is_gone or not is_here) and not identity.is_believed(home, project, layout):
             return None
-        if home.user.stands_in or (not is_here and identity.may_be_there(project)):
+        if not home.user.is_writable or (not is_here and identity.may_be_there(project)):
             home.copies.add((project.id, layout.common_dir))
             return project
         return _move(home, project, layout)

@@ -130,7 +130,9 @@ def _superseded(later: Iterable[Node], whose: Mapping[str, Authority]) -> dict[s
 
 
 def _unchecked(home: Home, space: Space) -> str | None:
-    """Check a work tree; return why what was found could not be written down, if it could not."""
+    """Check a work tree; return why it was not checked, or what was found not stored; else None."""
+    if not space.db.is_writable:
+        return "without the daemon the files were not compared"
     try:
         check_space(home, space, None)
     except YaadError as error:

@@ -287,8 +287,10 @@ class Home:
             root = layout.root or layout.common_dir
             read = db.read_before_write if to_write else db.read
             worktree = read(worktrees.by_path, root)
-            if worktree is None:
+            if worktree is None and db.is_writable:
                 worktree = db.write(worktrees.add, root)
+            elif worktree is None:  # nothing is known of it, and nothing can be noted
+                worktree = Worktree(id=0, path=root, head="", branch="", checked_at=None)
             if call.origin.startswith(AGENT):
                 self.at_work.seen(root, call.origin, call.session, self.clock.monotonic_s())
             yield Space(

@@ -10,17 +10,16 @@ import subprocess
 import tempfile
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 
 from plain_git import GIT, head_of
 
 from yaadwatch import places
-from yaadwatch.engine import moved, projects, upkeep, visibility
+from yaadwatch.engine import projects, upkeep, visibility
 from yaadwatch.engine import stale as checking
+from yaadwatch.engine.compose import open_home
 from yaadwatch.engine.memories import curate, impact, links, mend
 from yaadwatch.engine.remember import verb as remembering
-from yaadwatch.engine.stores.open_stores import Stores
 from yaadwatch.engine.syncing import lookback
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.engine.truth import claims
@@ -32,7 +31,6 @@ from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system import files
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git import layout as layouts
-from yaadwatch.system.git.command import GitRunner
 
 NET = '''"""Talks to the network."""
 
@@ -110,15 +108,7 @@ class World:
 
     def _open(self) -> Home:
         files.private_folder(places.home())
-        home = Home(
-            user=Database.open(places.user_store(), role="user", create=True),
-            stores=Stores(lambda project: None, self.clock),
-            clock=self.clock,
-            settings=self.settings,
-            git=GitRunner(timedelta(milliseconds=self.settings.git.timeout_ms)),
-        )
-        home.follow = partial(moved.follow, home)
-        return home
+        return open_home(self.settings, clock=self.clock)
 
     def reopen(self) -> None:
         self.home.close()

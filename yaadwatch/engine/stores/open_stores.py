@@ -103,19 +103,19 @@ class Stores:
     Args:
         on_commit: called with the project's id after each transaction in its store.
         clock: says how long a store has been idle.
-        folder: holds a folder for each project, named by its id; the data folder's by default.
+        read_only: change no store; another process may have them open.
     """
 
     def __init__(
         self,
-        on_commit: Callable[[str], None],
+        on_commit: Callable[[str], None] | None = None,
         clock: Clock | None = None,
         *,
-        folder: Path | None = None,
+        read_only: bool = False,
     ) -> None:
         self._on_commit = on_commit
         self._clock = clock or Clock()
-        self._folder = folder
+        self._read_only = read_only
         self._used_at: dict[str, float] = {}
         self._used_last: float | None = None
         self._lock = threading.Condition()
@@ -126,8 +126,7 @@ class Stores:
 
     def path(self, project: str) -> Path:
         """Return where the store of a project is, or would be."""
-        folder = self._folder
-        return places.project_store(project) if folder is None else folder / project / "yaad.db"
+        return places.project_store(project)
 
     def create(self, project: str) -> None:
         """Make an empty store for a project, its folder with it; one that is there is kept.
@@ -303,7 +302,7 @@ class Stores:
             self._lock.notify_all()
 
     def _open_store(self, project: Project) -> Database:
-        path = self.path(project.id)
+        path, on_commit = self.path(project.id), self._on_commit
         if not os.path.lexists(path):
             root = shlex.quote(str(project.root))
             raise YaadError(
@@ -316,5 +315,6 @@ class Stores:
             path,
             role="project",
             project=project.id,
-            on_commit=lambda: self._on_commit(project.id),
+            read_only=self._read_only,
+            on_commit=None if on_commit is None else lambda: on_commit(project.id),
         )

@@ -79,6 +79,27 @@ def reader(path: Path) -> apsw.Connection:
     return conn
 
 
+def read_only(path: Path) -> apsw.Connection:
+    """Return a connection to a store that this process does not write to.
+
+    While a store is open, or if it was not closed, its log lies beside it and counts. Without a log
+    no file appears beside it.
+
+    Raises:
+        YaadError: UNAVAILABLE when a setting did not take, or the log cannot be read.
+    """
+    if not path.with_name(f"{path.name}-wal").exists():
+        return still(path)
+    try:
+        return reader(path)
+    except apsw.CantOpenError as error:
+        raise unavailable(
+            f"The log of the last writes to {path} cannot be read, because no file can be made in "
+            "its folder; nothing was read.",
+            "Make the folder writable, or copy it to a disk that is.",
+        ) from error
+
+
 def discard(conn: apsw.Connection) -> None:
     """Close a connection whose file is gone or not ours: the logs at its path are left alone."""
     conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)

@@ -15,7 +15,7 @@ import apsw
 from yaadwatch.model.errors import YaadError
 from yaadwatch.store import meta
 from yaadwatch.store.sqlite import connections, migrations
-from yaadwatch.store.sqlite.faults import not_in_place, refused, told
+from yaadwatch.store.sqlite.faults import not_in_place, refused, told, unavailable
 from yaadwatch.store.sqlite.files import StoreFile, make_folder, put_in_place
 from yaadwatch.store.sqlite.group import Group
 from yaadwatch.store.sqlite.pool import Pool
@@ -136,6 +136,7 @@ class Database:
         role: Role,
         project: str = "",
         create: bool = False,
+        read_only: bool = False,
         on_commit: Callable[[], None] | None = None,
         refusal: YaadError | None = None,
     ) -> "Database":
@@ -146,6 +147,7 @@ class Database:
             role: what the store must be.
             project: the id of the project that it must belong to; '' for any.
             create: make an empty store, and its folder (0700), when nothing is there.
+            read_only: change nothing at `path`; another process may have it open.
             on_commit: called after each commit, by the thread that wrote, when no lock is held.
             refusal: what every write is answered with: it only stands in for another store.
 
@@ -159,14 +161,24 @@ class Database:
         with told(path):
             if create and not os.path.lexists(real):
                 _make(real, role, project)
-            pool = _open(real)
+            pool = _open(real, read_only=read_only)
             try:
-                migrations.upgrade(pool.writer, real, migrations.chain())
-                _check_identity(pool.writer, path, role, project)
+                if read_only:
+                    with pool.reader() as conn:
+                        migrations.require_newest(conn, real, migrations.chain())
+                        _check_identity(conn, path, role, project)
+                else:
+                    migrations.upgrade(pool.writer, real, migrations.chain())
+                    _check_identity(pool.writer, path, role, project)
             except BaseException:
                 pool.close()
                 raise
         return cls(path, pool, on_commit, refusal)
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether it was opened for writing, and stands in for no other store."""
+        return not self._pool.read_only and self._refusal is None
 
     @property
     def stands_in(self) -> bool:
@@ -236,6 +248,8 @@ class Database:
             YaadError: as for `read`.
             RuntimeError: called from inside a write of the same thread.
         """
+        if self._pool.read_only:
+            return self.read(look, *args, **kw)
         if self._writer_thread == get_ident():
             raise RuntimeError("what is inside a write reads what it is given")
         with self._writing, told(self.path), self._pool.in_use():
@@ -273,6 +287,8 @@ class Database:
             RuntimeError: called from inside a write of the same thread.
         """
         self.refuse_if_stands_in()
+        if self._pool.read_only:
+            raise unavailable(f"{self.path} is only read without the daemon; nothing was changed.")
         if self._writer_thread == get_ident():
             raise RuntimeError("a write cannot begin inside a write")
         waiting = self._group.join(lambda conn: change(conn, *args, **kw))
@@ -379,15 +395,15 @@ class Database:
                 raise not_in_place(self.path)
 
 
-def _open(path: Path) -> Pool:
+def _open(path: Path, *, read_only: bool) -> Pool:
     """Open the file at `path`, once its header says that it is a store, and not a newer one."""
-    file = StoreFile(path)
+    file = StoreFile(path, read_only=read_only)
     try:
         migrations.check(path, connections.probe(path), migrations.chain())
     except BaseException:
         file.close()
         raise
-    return Pool(file)
+    return Pool(file, read_only=read_only)
 
 
 def _make(path: Path, role: Role, project: str) -> None:

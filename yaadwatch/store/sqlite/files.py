@@ -19,8 +19,10 @@ class StoreFile:
     for each store, and `close` comes after the last connection is closed.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         """Hold the file at `path`, an absolute path without links in its folders.
+
+        If it is `read_only`, its permissions stay as they are, and another process may add a log.
 
         Raises:
             YaadError: UNAVAILABLE when there is no file, or none that can be opened; REFUSED when
@@ -28,9 +30,10 @@ class StoreFile:
         """
         self.path = path
         self._places = str(path), f"{path}{_WRITE_AHEAD}"  # asked with each write
-        self._descriptor = _open_own_file(path)
+        self._descriptor = _open_own_file(path, read_only=read_only)
         self._main = _identity(os.fstat(self._descriptor))
         self._write_ahead: tuple[int, int] | None = None
+        self._read_only = read_only
         self.closed = False
 
     def note_write_ahead(self) -> None:
@@ -39,7 +42,8 @@ class StoreFile:
 
     def is_in_place(self) -> bool:
         """Return whether database and write-ahead log are where they were opened."""
-        return _find(self._places[0]) == self._main and _find(self._places[1]) == self._write_ahead
+        is_log_ours = self._read_only or _find(self._places[1]) == self._write_ahead
+        return is_log_ours and _find(self._places[0]) == self._main
 
     def drop_logs_if_replaced(self) -> None:
         """Delete our logs from beside another file: whoever opens that would read them as its own.
@@ -103,7 +107,7 @@ def put_in_place(path: Path, outcome: str, content: bytes = b"") -> Iterator[Pat
         raise
 
 
-def _open_own_file(path: Path) -> int:
+def _open_own_file(path: Path, *, read_only: bool) -> int:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -120,7 +124,7 @@ def _open_own_file(path: Path) -> int:
     try:
         found = os.fstat(descriptor)
         _check_own_file(path, found)
-        if stat.S_IMODE(found.st_mode) != 0o600:
+        if not read_only and stat.S_IMODE(found.st_mode) != 0o600:
             with _telling(path, "it was not opened"):
                 os.fchmod(descriptor, 0o600)
     except BaseException:

@@ -47,6 +47,20 @@ def check(path: Path, version: int, steps: Sequence[Step]) -> None:
         )
 
 
+def require_newest(conn: apsw.Connection, path: Path, steps: Sequence[Step]) -> None:
+    """Refuse a store that would have to be upgraded first, which a reader does not do.
+
+    Raises:
+        YaadError: UNAVAILABLE.
+    """
+    version = conn.pragma("user_version")
+    if version != steps[-1].version:
+        raise unavailable(
+            f"{path} has version {version} and was not upgraded; nothing was read.",
+            "The daemon upgrades it when it starts: yaadwatch start",
+        )
+
+
 def upgrade(conn: apsw.Connection, path: Path, steps: Sequence[Step]) -> None:
     """Bring the store at `path` to the newest version: all steps, or none of them.
 

@@ -21,8 +21,8 @@ _READERS_KEPT: Final = 2
 class Pool:
     """What is open of one file. It closes when it was told to and nobody uses it any more."""
 
-    def __init__(self, file: StoreFile) -> None:
-        """Take over `file`, and open the writer.
+    def __init__(self, file: StoreFile, *, read_only: bool = False) -> None:
+        """Take over `file`, and open the writer unless it is `read_only`.
 
         Raises:
             apsw.Error, YaadError: it could not be opened; `file` is closed.
@@ -32,6 +32,9 @@ class Pool:
         self._idle: list[apsw.Connection] = []  # the last one in is the warmest
         self._users = 0
         self._closing = False
+        self.read_only = read_only
+        if read_only:
+            return
         try:
             self.writer = connections.writer(file.path)
             self.writer.pragma("user_version")  # the first look makes the write-ahead log
@@ -137,7 +140,8 @@ class Pool:
         # for the moment in between.
         if not self._file.is_in_place():
             raise not_in_place(self._file.path)
-        conn = connections.reader(self._file.path)
+        path = self._file.path
+        conn = connections.read_only(path) if self.read_only else connections.reader(path)
         if self._file.is_in_place():
             return conn
         connections.discard(conn)
@@ -155,8 +159,8 @@ class Pool:
             _log.warning(
                 "store.log_left", extra={"path": str(self._file.path), "why": error.strerror}
             )
-        for conn in [*self._idle, self.writer]:
-            if in_place:
+        for conn in [*self._idle, *([] if self.read_only else [self.writer])]:
+            if in_place and not self.read_only:
                 conn.close()
             else:
                 connections.discard(conn)

@@ -73,7 +73,7 @@ def projects(path: Path) -> list[Project]:
         YaadError: UNAVAILABLE when it cannot be read.
     """
     with told(path):
-        conn = _connection(path)
+        conn = connections.read_only(path)
         try:
             return registry.everything(conn)
         finally:
@@ -87,7 +87,7 @@ def _faults(path: Path, role: str | None) -> list[str]:
         YaadError: UNAVAILABLE when it is a store of another role.
         apsw.Error: it cannot be read.
     """
-    conn = _connection(path)
+    conn = connections.read_only(path)
     try:
         rows = conn.execute(f"PRAGMA quick_check({SHOWN_MAX})").fetchall()
         faults = [str(text) for (text,) in rows if text != "ok"]
@@ -117,13 +117,3 @@ def _tables(conn: apsw.Connection) -> set[str]:
         "AND name NOT LIKE 'sqlite_%'"
     )
     return {name for (name,) in rows}
-
-
-def _connection(path: Path) -> apsw.Connection:
-    """Return a connection that cannot write, and leaves no file where there was none.
-
-    While a store is open, or if it was not closed, its log lies beside it and counts.
-    """
-    if path.with_name(f"{path.name}-wal").exists():
-        return connections.reader(path)
-    return connections.still(path)

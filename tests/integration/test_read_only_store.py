@@ -1,0 +1,127 @@
+"""A store that is opened read-only, beside the process that writes it or after it was killed."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import apsw
+import pytest
+
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.store import meta
+from yaadwatch.store.sqlite.database import Database
+
+NOBODY = 65_534
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "home" / "yaad.db"
+    with_one(Database.open(path, role="user", create=True)).close()
+    return path
+
+
+def with_one(db):
+    db.write(meta.put, "one", "1")
+    return db
+
+
+def read_only(path):
+    return Database.open(path, role="user", read_only=True)
+
+
+def killed(path):
+    """Leave a copy of the folder as a process that is killed leaves it: with a log and no more."""
+    writer = Database.open(path, role="user")
+    writer.write(meta.put, "one", "last")
+    left = path.parent.parent / "left"
+    shutil.copytree(path.parent, left)
+    writer.close()
+    (left / "yaad.db-shm").unlink()
+    return left / "yaad.db"
+
+
+def test_a_store_at_rest_is_read_without_a_file_beside_it(path):
+    db = read_only(path)
+
+    assert db.read(meta.get, "one") == "1"
+    assert os.listdir(path.parent) == ["yaad.db"]
+    db.close()
+    assert os.listdir(path.parent) == ["yaad.db"]
+
+
+def test_what_another_process_has_just_committed_is_read(path):
+    writer = Database.open(path, role="user")
+    db = read_only(path)
+
+    writer.write(meta.put, "two", "2")
+
+    assert db.read(meta.get, "two") == "2"
+    db.close()
+    writer.write(meta.put, "three", "3")
+    assert writer.read(meta.get, "three") == "3"
+    writer.close()
+
+
+def test_the_log_of_a_process_that_was_killed_is_read_and_stays(path):
+    left = killed(path)
+    log = left.with_name("yaad.db-wal").read_bytes()
+    db = read_only(left)
+
+    assert db.read(meta.get, "one") == "last"
+    db.close()
+    assert left.with_name("yaad.db-wal").read_bytes() == log
+
+
+def test_a_log_in_a_folder_that_is_read_only_is_an_error_that_names_the_remedy(path):
+    left = killed(path)
+    is_root = os.geteuid() == 0
+    with tempfile.TemporaryDirectory() as folder:
+        place = shutil.copytree(left.parent, f"{folder}/home")
+        for file in (folder, place, *(f"{place}/{name}" for name in os.listdir(place))):
+            os.chmod(file, 0o500)
+            if is_root:  # root may write into every folder
+                os.chown(file, NOBODY, NOBODY)
+        try:
+            os.seteuid(NOBODY if is_root else os.geteuid())
+            with pytest.raises(YaadError) as caught:
+                read_only(Path(place, "yaad.db"))
+        finally:
+            if is_root:
+                os.seteuid(0)
+            os.chmod(place, 0o700)
+
+    assert caught.value.code is Code.UNAVAILABLE
+    assert "nothing was read" in caught.value.message
+    assert "Make the folder writable" in caught.value.hint
+
+
+def test_writes_are_refused_and_change_nothing(path):
+    before = path.read_bytes()
+    db = read_only(path)
+
+    with pytest.raises(YaadError, match="only read without the daemon; nothing was changed"):
+        db.write(meta.put, "one", "2")
+
+    db.close()
+    assert path.read_bytes() == before
+
+
+def test_a_store_of_an_older_version_is_not_upgraded(path):
+    with_version = apsw.Connection(str(path))
+    with_version.pragma("user_version", 0)
+    with_version.close()
+
+    with pytest.raises(YaadError) as caught:
+        read_only(path)
+
+    assert caught.value.hint == "The daemon upgrades it when it starts: yaadwatch start"
+
+
+def test_permissions_of_the_file_stay_as_they_are(path):
+    path.chmod(0o400)
+
+    read_only(path).close()
+
+    assert path.stat().st_mode & 0o777 == 0o400
