@@ -87,6 +87,7 @@ TOOLS = (
     Tool("csharpier", ("rsharpier", "format"), (".cs",)),
     Tool("rubocop", ("rubocop", "-a", "-o", "/dev/null", "--only", _COPS), (".rb",)),
     Tool("shfmt", ("shfmt", "-w"), (".sh",)),
+    Tool("shfmt-simplify", ("shfmt", "-w", "-s"), (".sh",)),
     Tool("shfmt-google", ("shfmt", "-w", "-i", "2", "-ci", "-bn", "-sr"), (".sh",)),
     Tool("taplo", ("taplo", "fmt"), (".toml",)),
     Tool("prettier-toml", (*_PRETTIER, "--plugin", "prettier-plugin-toml"), (".toml",)),

@@ -8,6 +8,8 @@ import os
 import subprocess
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from repositories import Repo
 
 from tests.bench import verdicts as bench
@@ -180,6 +182,16 @@ DIFFERENT = [
         'fun f() = """\n a\0 ${x} b\n""".trimIndent()',
         'fun f() = """\n a\0 ${x} c\n""".trimIndent()',
     ),
+    ("a.sh", 'f() { [[ $a == "$b" ]]; }', "f() { [[ $a == $b ]]; }"),
+    ("a.sh", "f() { [[ -z $a ]]; }", "f() { [[ -n $a ]]; }"),
+    ("a.sh", "f() { [[ ! -z $a ]]; }", "f() { [[ -z $a ]]; }"),
+    ("a.sh", 'f() { [ -z "$a" ]; }', "f() { [ -z $a ]; }"),
+    ("a.sh", "f() { b=$((a + 1)); }", "f() { b=$((a + 2)); }"),
+    ("a.sh", "f() { b=$(($1 + 1)); }", "f() { b=$((1 + 1)); }"),
+    ("a.sh", "f() { b=$(((a + 1) * 2)); }", "f() { b=$((a + 1 * 2)); }"),
+    ("a.sh", 'f() { echo "$a"; }', "f() { echo '$a'; }"),
+    ("a.sh", 'f() { echo "$a"; }', "f() { echo $a; }"),
+    ("a.sh", "f() { ( a ); }", "f() { a; }"),
     ("a.py", "f = lambda a: b", "f = lambda a: c"),
     ("a.py", "f = lambda a: b", "def f(a):\n    b"),
     ("a.py", "f = lambda a: b", "f = lambda a, c=1: b"),
@@ -198,6 +210,79 @@ DIFFERENT = [
 @pytest.mark.parametrize(("path", "one", "other"), DIFFERENT)
 def test_what_no_formatter_does_is_a_change(path, one, other):
     first, second = (define(text.encode(), path, "f") for text in (one, other))
+
+    assert first.state is second.state is State.FOUND
+    assert first.fingerprint != second.fingerprint
+
+
+BLOCKS = {
+    "a.java": 'class A {{ String f() {{ return /* language=java */ """\n{0}\n"""; }} }}',
+    "b.java": 'class A {{\n // language=sql\n static final String f = """\n{0}\n"""; }}',
+    "a.cs": 'class A {{ string f() => """\n{0}\n"""; }}',
+    "b.cs": 'class A {{ string f() {{ return g("""\n{0}\n""", 1); }} }}',
+    "a.ts": "const f = css`\n{0}\n`",
+    "b.ts": "const f = /* GraphQL */ `\n{0}\n`",
+    "c.ts": "const f = styled(Button)`\n{0}\n`",
+    "d.ts": "@Component({{ template: `\n{0}\n` }})\nclass f {{ }}",
+}
+WORDS = st.lists(st.from_regex(r"[a-z]{1,6}", fullmatch=True), min_size=1, max_size=6)
+
+
+@pytest.mark.parametrize("path", BLOCKS)
+@given(words=WORDS, gaps=st.data(), other=st.from_regex(r"[a-z]{7}", fullmatch=True))
+def test_words_of_embedded_text_count_and_its_layout_does_not(path, words, gaps, other):
+    def fingerprint(inside):
+        defined = define(BLOCKS[path].format(inside).encode(), path, "f")
+        assert defined.state is State.FOUND
+        return defined.fingerprint
+
+    at = gaps.draw(st.integers(0, len(words) - 1))
+    between = st.sampled_from((" ", "  ", "\n", "\n    ", "\n\n\t"))
+    laid_out = "".join(word + gaps.draw(between) for word in words)
+    replaced = [*words[:at], other, *words[at + 1 :]]
+
+    assert fingerprint(laid_out) == fingerprint(" ".join(words))
+    assert fingerprint(" ".join(replaced)) != fingerprint(" ".join(words))
+    assert fingerprint(" ".join([*words, other])) != fingerprint(" ".join(words))
+    if len(words) > 1:
+        assert fingerprint("".join(words)) != fingerprint(" ".join(words))
+
+
+EMBEDDED = [
+    (
+        "css`a { color: #FFF; margin: .50em }`",
+        "css`\n  a {\n    color: #fff;\n    margin: 0.5em;\n  }\n`",
+    ),
+    (
+        "gql`query A { b(c:1) { d, e } }`",
+        "gql`\n  query A {\n    b(c: 1) {\n      d\n      e\n    }\n  }\n`",
+    ),
+    ("/* HTML */ `<p class='a'>b<br></p>`", '/* HTML */ `<p class="a">b<br /></p>`'),
+    ("markdown`\n * a\n * b\n`", "markdown`\n  - a\n  - b\n`"),
+    ("keyframes`from{top:0}`", "keyframes`\n  from {\n    top: 0;\n  }\n`"),
+]
+NOT_EMBEDDED = [
+    ("css`color: #FFF`", "css`color: #FFE`"),
+    ("css`margin: .5em`", "css`margin: .6em`"),
+    ("css`margin: 10px`", "css`margin: 1px`"),
+    ("gql`query A { b }`", "gql`query A { B }`"),
+    ("gql`{ a ${b} }`", "gql`{ a ${c} }`"),
+    ("`a  b`", "`a b`"),
+    ("other`a;b`", "other`a b`"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), EMBEDDED)
+def test_layout_of_a_template_in_another_language_is_no_change(one, other):
+    first, second = (define(f"const f = {text}".encode(), "a.ts", "f") for text in (one, other))
+
+    assert first.state is State.FOUND
+    assert first.fingerprint == second.fingerprint
+
+
+@pytest.mark.parametrize(("one", "other"), NOT_EMBEDDED)
+def test_words_of_a_template_are_a_change(one, other):
+    first, second = (define(f"const f = {text}".encode(), "a.ts", "f") for text in (one, other))
 
     assert first.state is second.state is State.FOUND
     assert first.fingerprint != second.fingerprint

@@ -28,7 +28,8 @@ _EXPONENT = re.compile(rb"e\+?(-?)0*(?=\d)")
 _EMBEDDED = re.compile(
     rb"(?:css|styled\b.*|createGlobalStyle|keyframes|gql|graphql|html|markdown|sql)"
 )
-_SPACES = re.compile(rb"\s+")
+_COMMENTED = re.compile(rb"/\*\s*(?:GraphQL|HTML)\s*\*/\s*$")
+_OF_COMPONENT = re.compile(rb"\b(?:template|styles)\s*:\s*\[?\s*$")
 
 
 def number(node: "Node", source: bytes) -> "list[Node | bytes] | None":
@@ -91,15 +92,27 @@ def _called(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     return _chain(node, source)
 
 
+def _template(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """Compare a template that a comment or a component of Angular says is in another language."""
+    start = node.start_byte
+    if _COMMENTED.search(source, max(0, start - 40), start):
+        return _squeezed(node, source)
+    if _OF_COMPONENT.search(source, max(0, start - 40), start) and (
+        source.rfind(b"@Component(", 0, start) >= 0
+    ):
+        return _squeezed(node, source)
+    return None
+
+
 def _squeezed(template: "Node", source: bytes) -> "list[Node | bytes]":
-    """Return a template with its code, and one blank for all white space between its words."""
+    """Return a template with its code, and the words of another language around it."""
     found: list[Node | bytes] = []
     at = template.start_byte + 1
     for child in template.children:
         if child.type == "template_substitution":
-            found += [_SPACES.sub(b"", source[at : child.start_byte]), child]
+            found += [strings.embedded(source[at : child.start_byte]), child]
             at = child.end_byte
-    return wrapped(b"template", [*found, _SPACES.sub(b"", source[at : template.end_byte - 1])])
+    return wrapped(b"template", [*found, strings.embedded(source[at : template.end_byte - 1])])
 
 
 def _new(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
@@ -165,6 +178,7 @@ JAVASCRIPT: "Mapping[str, Rule]" = {
     "member_expression": _chain,
     "subscript_expression": _chain,
     "call_expression": _called,
+    "template_string": _template,
     "new_expression": _new,
     "pair": _keyed,
     "pair_pattern": _keyed,

@@ -236,7 +236,7 @@ JAVA: "Mapping[str, Rule]" = {
     "decimal_floating_point_literal": _lower,
 }
 C_SHARP: "Mapping[str, Rule]" = {
-    "raw_string_literal": strings.text_block,
+    "raw_string_literal": strings.raw,
     "string_literal": strings.text_block,
     "binary_expression": strings.added,
     "parenthesized_expression": ungrouped,

@@ -55,17 +55,55 @@ def php(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     return _scripted(node, source, _ESCAPED_PHP)
 
 
+def words(written: bytes) -> bytes:
+    """Return a text with one blank between its words and signs, however it is laid out."""
+    return b" ".join(_WORDS.findall(written))
+
+
+def embedded(written: bytes) -> bytes:
+    """Return code of another language as words, without what its formatter adds or removes.
+
+    That is white space, commas, semicolons, round brackets, the kind of quotes and of bullets, the
+    zeros of fractions and the case of colours.
+    """
+    written = _ESCAPED.sub(lambda found: found[1] or b" ", written).replace(b"'", b'"')
+    written = _COLOUR.sub(lambda found: found[0].lower(), written)
+    written = _FRACTION.sub(rb"\1\2", _LEADING_POINT.sub(b"0.", written))
+    return words(_OPTIONAL.sub(b" ", written))
+
+
+_WORDS = re.compile(rb"[\w\x80-\xff]+|[^\w\s\x80-\xff]")
+_ESCAPED = re.compile(rb"\\(?:([\\\"'`])|[stnr\n])")
+_COLOUR = re.compile(rb"#[\da-fA-F]{3,8}\b")
+_LEADING_POINT = re.compile(rb"(?<![\w.])\.(?=\d)")
+_FRACTION = re.compile(rb"(?<![\w.])(\d+)(?:\.0+|(\.\d*?[1-9])0+)(?![\d.])")
+_OPTIONAL = re.compile(rb"(?m)^[ \t]*[*+-](?=[ \t])|[(),;]|/(?=>)")
+_LANGUAGE = re.compile(rb"(?://|/\*)[ \t]*language[ \t]*=(?:(?!\"\"\")[^;{}])*$")
+_COMMENT_BYTES = 500
+
+
 def text_block(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """Return a text in three quotes without the indentation that only says where it stands."""
+    """Return a text in three quotes without the indentation that only says where it stands.
+
+    Behind a comment that names another language (`// language=json`) only its words count.
+    """
     written = text(node, source)
     if written[:3] != b'"""' or b"\n" not in written:
         return [written]
+    if _LANGUAGE.search(source, max(0, node.start_byte - _COMMENT_BYTES), node.start_byte):
+        return [embedded(written)]
     first, *lines = written.split(b"\n")
     depth = indentation(lines)
     lines = [line[depth:].rstrip() for line in lines]
     if lines[-1].strip() == b'"""':
         lines[-1] = b'"""'  # where it is deeper than the text, that says nothing
     return [b"\n".join([first.rstrip(), *lines])]
+
+
+def raw(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """Return a raw string of C# over several lines as its words: clang-format lays it out anew."""
+    written = text(node, source)
+    return [words(written) if b"\n" in written else written]
 
 
 def indentation(lines: "list[bytes]") -> int:
