@@ -15,7 +15,7 @@ import yaadwatch.client.hook
 from yaadwatch.connecting.programs import Program
 
 BUSY = 16
-STARTS = 4
+STARTS, SILENT_MAX = (100, 5) if os.environ.get("YAAD_SOAK") else (4, 1)
 DOUBTED = "fetch_with_retry"
 PROGRAM = Program(python=sys.executable, client=str(Path(yaadwatch.client.hook.__file__).parent))
 
@@ -70,7 +70,7 @@ def test_session_start_on_a_busy_machine_gets_its_brief(machine, doubted):
             one.kill()
             one.wait()
 
-    assert len(silent) <= 1
+    assert len(silent) <= SILENT_MAX
     assert all(DOUBTED in out for out in then)
 
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import time
 
 import pytest
 from living_daemon import Shop, carrying, source
@@ -283,11 +284,28 @@ def test_a_git_that_hangs_is_ended_the_daemon_answers_meanwhile_and_all_is_right
     wait_until(lambda: carrying("MARK", mark), "a git that hangs")
 
     assert shop.ask("recall", query="which rate is applied")["results"]
-    assert machine.call("status")["daemon"]["running"]
+    wait_until(lambda: machine.call("status")["projects"][0]["git_silent_since"], "a silent git")
+    said = machine.run("status").out
+    assert "git does not answer since " in said
+    assert ", watched" not in said
 
     odd_git(f'exec {shutil.which("git")} "$@"')
     wait_until(lambda: not carrying("MARK", mark), "the end of each git that hangs")
     shop.edit(1, 7)
     shop.settles()
     assert shop.false == {0, 1}
+    assert machine.call("status")["projects"][0]["git_silent_since"] is None
     assert machine.logged("service.crashed") == 0
+
+
+def test_doctor_waits_four_seconds_for_a_project_whose_git_hangs_and_says_so(machine, odd_git):
+    machine.live(PATH=odd_git.path)
+    shop = Shop.new(machine, files=1)
+    odd_git(f"exec {shutil.which('sleep')} 1000")
+    began = time.monotonic()
+
+    ran = machine.run("doctor", env={"PATH": odd_git.path})
+
+    assert time.monotonic() - began < 15  # of which git --version and the project take 9
+    assert f"with the agent files of {shop.root} is not known" in " ".join(ran.out.split())
+    assert "did not answer within 4 s" in " ".join(ran.out.split())

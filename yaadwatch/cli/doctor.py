@@ -45,7 +45,8 @@ def doctor(args: Namespace, client: "Client", terminal: Terminal) -> int:
     from yaadwatch.doctor import gathering
 
     try:
-        answer = gathering.examine(client.call)
+        briefly = client.beside(gathering.PROJECT_TIME_S)
+        answer = gathering.examine(client.call, briefly.call)
     except RuntimeError as error:
         hint = "Set HOME, or YAAD_HOME to a folder of your own"
         raise YaadError(Code.UNAVAILABLE, str(error), hint=hint) from None

@@ -5,7 +5,7 @@ from argparse import Namespace
 from yaadwatch.cli import doubts
 from yaadwatch.cli.commands import command, option
 from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import ago, count, folder, named, size, was_read
+from yaadwatch.cli.words import ago, clock, count, folder, named, size, was_read
 from yaadwatch.client.connection import NobodyListens
 from yaadwatch.model.errors import Code, YaadError
 
@@ -227,6 +227,7 @@ def _is_notable(project: "dict[str, Any]") -> bool:
         bool(project["stale"] or project.get("pause") or project.get("comparing"))
         or project["state"] != "ok"
         or project["watch"] != "full"
+        or bool(project.get("git_silent_since"))
     )
 
 
@@ -239,11 +240,19 @@ def _project(project: "dict[str, Any]", now: "datetime") -> tuple[str, ...]:
         f"{count(project['memories'], 'memory')}, ",
         styled(f"{project['stale']} stale", "yellow" if project["stale"] else ""),
         f", checked {ago(project.get('last_check'), now)}, ",
-        styled(watched, "" if project["watch"] == "full" else "yellow"),
+        _watched(project, watched),
         _comparing(project),
         lag,
         _size(project.get("size")),
     )
+
+
+def _watched(project: "dict[str, Any]", how: str) -> str:
+    """Return how a project is watched, or since when git does not answer there."""
+    since = project.get("git_silent_since")
+    if since:
+        return styled(f"git does not answer since {clock(since)}", "red")
+    return styled(how, "" if project["watch"] == "full" else "yellow")
 
 
 def _comparing(project: "dict[str, Any]") -> str:

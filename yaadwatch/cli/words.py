@@ -181,6 +181,13 @@ def noted(row: dict[str, object]) -> str:
     return f"{who}, {on}"
 
 
+def clock(moment: object) -> str:
+    """Return a time of the wire as "15:02", in the time zone of this machine."""
+    from datetime import datetime
+
+    return f"{datetime.fromisoformat(str(moment)).astimezone():%H:%M}"
+
+
 def day(moment: object) -> str:
     """Return the day of a time in an answer: "24 Nov 2026"."""
     then = when(moment)

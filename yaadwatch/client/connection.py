@@ -102,6 +102,7 @@ class Client:
         agent: the name of the coding agent on whose behalf we ask; None for a person.
         start: starts a daemon and returns when it answers; without it a missing daemon is an error.
         on_wait: told once a second for how many seconds we have waited for an answer.
+        patience_s: an answer is waited for this long; None: as long as the operation usually takes.
     """
 
     def __init__(
@@ -111,7 +112,9 @@ class Client:
         agent: str | None = None,
         start: Callable[[], object] | None = None,
         on_wait: Callable[[int], object] | None = None,
+        patience_s: float | None = None,
     ) -> None:
+        self._patience_s = patience_s
         self._cwd = cwd
         self._agent = agent
         self._start = start
@@ -170,7 +173,8 @@ class Client:
         frame = {"jsonrpc": "2.0", "id": self._asked, "method": operation, "params": fields}
         try:
             _send(connected, frame)
-            time_s = SLOW_ANSWER_TIMES_S.get(operation, ANSWER_TIME_S)
+            usual_s = SLOW_ANSWER_TIMES_S.get(operation, ANSWER_TIME_S)
+            time_s = usual_s if self._patience_s is None else self._patience_s
             found = self._next(connected, operation, time_s)
         except Waited as waited:
             self.close()
@@ -232,9 +236,15 @@ class Client:
         at, since_s = self._greeted_at
         return datetime.fromisoformat(at) + timedelta(seconds=time.monotonic() - since_s)
 
-    def beside(self) -> "Client":
+    def beside(self, patience_s: float | None = None) -> "Client":
         """Return another client for the same folder and agent, with a connection of its own."""
-        return Client(cwd=self._cwd, agent=self._agent, start=self._start, on_wait=self._on_wait)
+        return Client(
+            cwd=self._cwd,
+            agent=self._agent,
+            start=self._start,
+            on_wait=self._on_wait,
+            patience_s=patience_s,
+        )
 
     def close(self) -> None:
         """Leave; the next call connects anew."""

@@ -44,15 +44,19 @@ Ask = Callable[..., dict[str, Any]]
 
 PROJECTS_MAX: Final = 20
 """Projects whose agent files are looked at."""
+PROJECT_TIME_S: Final = 4.0
+"""A project is waited for this long, and no further project once SILENT_MAX were silent."""
+SILENT_MAX: Final = 3
 LOG_BYTES: Final = 64 * 1024
 """What is read of the end of a log."""
 
 
-def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
+def gather(ask: Ask, briefly: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
     """Return all facts.
 
     Args:
         ask: asks the daemon.
+        briefly: asks it, and waits for no longer than PROJECT_TIME_S.
         now: the present time.
         environ: the environment of this process.
 
@@ -67,7 +71,9 @@ def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
     receipts = [why for _, why in lacking if isinstance(why, UnreadableError)]
     odd_logs = _odd_logs()
     daemon = _daemon(ask)
-    obstacles, misplaced = _files(ask) if daemon.state == "answers" else ((), ())
+    obstacles, misplaced, silent = (
+        _files(ask, briefly) if daemon.state == "answers" else ((), (), ())
+    )
     return Facts(
         home=_home(places.home()),
         settings=_settings(places.home() / "config.toml", environ),
@@ -86,6 +92,7 @@ def gather(ask: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
         not_gathered=(
             *odd,
             *((part, why.message) for part, why in lacking if why and why not in receipts),
+            *silent,
         ),
     )
 
@@ -161,24 +168,37 @@ def _daemon(ask: Ask) -> DaemonFacts:
         return DaemonFacts(state="odd", said="What the daemon says of itself makes no sense here.")
 
 
-def _files(ask: Ask) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
-    """Return what keeps agents from loading agent files, and which blocks are misplaced.
+_Pairs = tuple[tuple[str, str], ...]
 
-    Each with the path of its project.
+
+def _files(ask: Ask, briefly: Ask) -> tuple[_Pairs, _Pairs, _Pairs]:
+    """Return what keeps agents from loading agent files, and which blocks are misplaced, each with
+    the path of its project; and the projects that did not answer.
     """
-    found, misplaced = [], []
+    found, misplaced, silent = [], [], []
     with contextlib.suppress(YaadError, KeyError, TypeError, AttributeError):
         for project in ask("status")["projects"][:PROJECTS_MAX]:
-            with contextlib.suppress(YaadError):
-                files = ask("files", project=project["path"])
-                path = str(project["path"])
+            path = str(project["path"])
+            if project.get("git_silent_since"):
+                silent.append((f"the agent files of {path}", "git does not answer there"))
+                continue
+            if len(silent) >= SILENT_MAX:
+                silent.append((f"the agent files of {path}", "the projects before it are silent"))
+                continue
+            try:
+                files = briefly("files", project=path)
+            except YaadError as error:
+                if error.code is Code.TIMEOUT:
+                    why = f"the daemon did not answer within {PROJECT_TIME_S:g} s"
+                    silent.append((f"the agent files of {path}", why))
+            else:
                 misplaced += [(path, mask(str(why)).text) for why in files["misplaced"]]
                 found += [
                     (path, mask(str(why)).text)
                     for agent in files["agents"]
                     for why in agent["obstacles"]
                 ]
-    return tuple(found), tuple(misplaced)
+    return tuple(found), tuple(misplaced), tuple(silent)
 
 
 def _silent() -> DaemonFacts:
@@ -333,16 +353,17 @@ def _agents() -> tuple[tuple[AgentFacts, ...], YaadError | None]:
     ), None
 
 
-def examine(ask: Ask) -> dict[str, Any]:
+def examine(ask: Ask, briefly: Ask) -> dict[str, Any]:
     """Return what is wrong on this machine; the answer is Examined.
 
     Args:
         ask: asks the daemon for an operation; raises as `Client.call`.
+        briefly: the same, but gives up after PROJECT_TIME_S.
 
     Raises:
         RuntimeError: the data folder is unknown.
     """
-    facts = gather(ask, Clock().now(), os.environ)
+    facts = gather(ask, briefly, Clock().now(), os.environ)
     found = diagnosis.judge(facts)
     return {
         "sound": not any(one.level == "problem" for one in found),

@@ -104,9 +104,14 @@ def _project(home: Home, project: Project) -> dict[str, object]:
         "lag_ms": lag,
         "size": None,
         "pause": None,
+        "git_silent_since": None,
     }
     if row["state"] == "ok":
         layout = layouts.find(project.root)
+        if layout is not None:
+            folders = (layout.root, layout.git_dir, layout.common_dir)
+            silent = [home.git.silent_since[one] for one in folders if one in home.git.silent_since]
+            shown["git_silent_since"] = min(silent, default=None)
         pause = None if layout is None else pauses.pause_of(layout, home.clock.now())
         shown["pause"] = None if pause is None else pause.as_json(home.clock.now())
         with home.stores.use(project) as db:
@@ -268,6 +273,14 @@ def _git_timeouts(home: Home) -> list[dict[str, str]]:
     limit_ms = home.settings.git.timeout_ms
     return [
         {
+            "what": f"git does not answer in {cwd} since "
+            f"{home.git.silent_since[cwd].astimezone():%H:%M}: no command ended within "
+            f"{limit_ms / 1000:g} s. Files are watched and compared; what needs git was not done, "
+            "and is tried again.",
+            "mend": f"git -C {shlex.quote(str(cwd))} status (waits for the same thing)",
+        }
+        if cwd in home.git.silent_since
+        else {
             "what": f"git took longer than {limit_ms / 1000:g} s in {cwd} and was ended, "
             f"{_times(len(late))} since {late[0].at.astimezone():%H:%M} "
             f"({', '.join(sorted({one.command for one in late}))}); what needed its answer was not "

@@ -40,7 +40,7 @@ class RecordingClient:
     def now(self):
         return NOW
 
-    def beside(self):
+    def beside(self, patience_s=None):
         return self
 
     def close(self):

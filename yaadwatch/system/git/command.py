@@ -112,10 +112,11 @@ class GitRunner:
     another one a command that ends after as much processor time as all cores had.
 
     `has_perl`: whether this git searches with the expressions of Perl; whoever learns otherwise
-    says so. `timed_out`: the last commands that took too long. Caches of all jobs: `found` (which
-    files of a commit hold a word), `searched` (which commits were searched last), `compared` (what
-    differs between commits), `trees`; `listed`, `attributes`, `left_out` (what an index holds);
-    `standing` (which words files of work trees may hold).
+    says so. `timed_out`: the last commands that took too long; `silent_since`: folders where git
+    hung and has not answered since, with the start of the first such command. Caches of all jobs:
+    `found` (which files of a commit hold a word), `searched` (which commits were searched last),
+    `compared` (what differs between commits), `trees`; `listed`, `attributes`, `left_out` (what an
+    index holds); `standing` (which words files of work trees may hold).
 
     Args:
         timeout: a command is ended after this.
@@ -132,6 +133,7 @@ class GitRunner:
         self._places = threading.BoundedSemaphore(AT_ONCE_MAX)
         self._closed = False
         self.timed_out: deque[TimedOut] = deque(maxlen=TIMEOUTS_KEPT)
+        self.silent_since: dict[Path, datetime] = {}
         self.has_perl = True
         self.standing = Standing()
         self.found: Cache[tuple[str, str, str], tuple[str, ...]] = Cache(
@@ -198,9 +200,14 @@ class GitRunner:
                 output, errors = self._listen(process, until, bytes_max)
                 process.wait(max(until - self._clock.monotonic_s(), 0.01))
             except (subprocess.TimeoutExpired, TimeoutError):
-                worked_s = processes.cpu_s(process.pid)
-                self.timed_out.append(TimedOut(command, cwd, self._clock.now()))
-                raise _timed_out_error(command, self._timeout_s, cwd, worked_s) from None
+                error = _timed_out_error(
+                    command, self._timeout_s, cwd, processes.cpu_s(process.pid)
+                )
+                now = self._clock.now()
+                self.timed_out.append(TimedOut(command, cwd, now))
+                if isinstance(error, GitHangs):
+                    self.silent_since.setdefault(cwd, now - timedelta(seconds=self._timeout_s))
+                raise error from None
             except _TooMuch:
                 raise YaadError(
                     Code.TOO_LARGE,
@@ -212,6 +219,7 @@ class GitRunner:
                 _end(process)
         if self._closed:
             raise _closed_error(command)
+        self.silent_since.pop(cwd, None)
         told, complaints = _told(errors)
         if process.returncode not in allowed or (strict and complaints):
             raise GitFailed(command, process.returncode, told, complaints)
