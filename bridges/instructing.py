@@ -56,6 +56,7 @@ _EXAMPLE = re.compile(
         |input|output|sample|usage)(?:[ ](?:example|usage|code|output|input)s?)?\W*(?::|$)""",
     re.IGNORECASE | re.VERBOSE,
 )
+_EXAMPLES = re.compile(r"^\W*(?:quick|usage|code|command)?\W*examples\b", re.IGNORECASE)
 _INTRODUCES = re.compile(
     r"""\b(?:the[ ]following|(?:listed|shown|described|given|see)[ ](?:below|above)|as[ ]follows
         |below[ ](?:is|are)|(?:is|are)[ ]below|here[ ](?:is|are))\b""",
@@ -94,13 +95,15 @@ _IMPERATIVE = re.compile(
           |configure|design|assert|attach|commit|edit|embed|encapsulate|favor|focus|help|hide|link|list
           |match|minimi[sz]e|maximi[sz]e|reduce|require|represent|design|end|begin|finish|escalate
           |respond|answer|reply|speak|tell|translate|submit|update|verify|group)\b
-        (?![ ]?[:=(]|-|[ ](?:runs?|is|are|was|were|has|have|suites?|rules|files?)\b)""",
+        (?!\**[ ]?[:=(!]|-|[ ](?:runs?|is|are|was|were|has|have|suites?|rules|files?)\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _NO = re.compile(r"^\W*(?:no|not|one|only)\b|.*\bonly\W*$", re.IGNORECASE)
 _EXPLAINS = re.compile(
     r"^\W*(?:why|because|rationale|reasons?|background|context|note that|example|result"
     r"|benefits?|here,? (?:we|it|is)"
+    r"|(?:typical|usual)\b[^:.]{1,40}(?=:)"
+    r"|no\b[^.:]{1,60}\b(?:needed|required|necessary)\b(?! (?:for|if|in|when)\b)"
     r"|(?:(?:tech )?stack|features?|purpose|status|use for)(?=\W*:))\b",
     re.IGNORECASE,
 )
@@ -136,10 +139,29 @@ _REPORTS = re.compile(
       |:[ ]`[^`]+`[ ](?:returns?|is|are)\b
       |`(?:GET|POST|PUT|PATCH|DELETE|HEAD)[ ]/
       |^\W*`[\w.*-]*/[\w./*-]*`\s*[:—–-]\s*(?:[\w-]+\W*){1,4}$
-      |^[^`=.]{1,40}[ ]=[ ]""",
+      |^[^`=.]{1,40}[ ]=[ ]
+      |\b(?:is|are)[ ](?:\w+[ ])?not[ ](?:yet[ ])?(?:implemented|supported|available)\b
+      |^\W*([\w-]+)\W*:\W*\1\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 """What a command or endpoint does, what was seen, what a sign stands for: facts, and no rules."""
+_DESCRIBES_BELOW = re.compile(
+    r"""\W*(?:
+        (?:(?:project|module|code|repo(?:sitory)?|folder|directory|file)[ ])?(?:structure|layout)
+        |architecture(?:[ ]overview)?|(?:tech(?:nical|nology)?[ ])?stack|tools(?:[ ]and[ ]\w+)?
+        |why\b.*|rationale|background
+        |troubleshooting|faq|(?:common|known)[ ](?:issues|problems)(?:[ ]and[ ]\w+)?
+        |(?:the|this|our)\b[^:.]{3,60}\b(?:is|are)\b[^:.]*:
+        )\W*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Headings and labels of facts: below them only strict words make a rule."""
+_STRICT = re.compile(
+    r"(?<!that )(?<!which )(?<!they )\bmust\b"
+    r"|(?:^|[.,;:(—–]|\s-\s)[\W_]*(?:never|always|do not|don['’]t)(?:\*\*)?\s"
+    r"|(?-i:\b(?:NEVER|DO NOT)\b)",
+    re.IGNORECASE,
+)
 _BACK = re.compile(
     r"""^\W*(?:
         (?:(?:when|if|once|after|before|until|unless)[ ])?(?:that|those|such)\b(?![ ](?:is|are)[ ])
@@ -149,6 +171,12 @@ _BACK = re.compile(
         |(?:then|next|afterwards),?[ ](?!to\b)
         |(?:run|execute)[ ](?:from|in|inside|within)[ ]\S+\W*$)
       |\b(?:use|run|follow)[ ](?:exactly[ ])?(?:these\b|this[ ](?:format|template|structure|for)\b)
+      |\b(?:see|as|shown|listed|described|defined|documented|mentioned)\b[^.()]{0,40}
+       \b(?:above|below)\b
+      |\b(?:after|before|in|from|at|until|to|of)[ ]steps?[ ]\d
+      |^\W*use[ ](?:before|after|when(?:ever)?|proactively)\b
+      |^\W*(?:use|prefer|try|run|call)\b(?:(?!\b(?:not|never|avoid)\b|[–—]|[ ]-[ ])[^.!?(])*
+       \binstead\W*(?:$|(?<=[.])[ ])
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -160,6 +188,7 @@ _TASK: Final = re.compile(
         (?:adding|creating|implementing|updating|upgrading|releasing|deploying|publishing|migrating
           |installing|setting[ ]up|fixing|bootstrapping|add|create|update|implement|define|set[ ]up
           |run|call|install|fix|how[ ]to|quick[ ]?start|getting[ ]started)\b(?![:,])
+        |(?:release|deploy(?:ment)?|upgrade|migration)[ ](?:process|procedure|checklist)\b
         |.*\bsteps?\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -193,7 +222,8 @@ def why_it_stays(words: str, form: Form, *, label: str = "", kind: str | None = 
     for reason, said in _STAYS:
         if said.match(words):
             return reason
-    if _EXAMPLE.match(label.rpartition(" > ")[2]):
+    under = label.rpartition(" > ")[2]
+    if _EXAMPLE.match(under) or _EXAMPLES.match(under):
         return EXAMPLE
     if _is_pointer(words):
         return LINK
@@ -211,6 +241,8 @@ def _why_an_item_stays(words: str, form: Form, label: str, kind: str | None) -> 
         return ""
     if _LISTS_PARTS.search(label):
         return PROSE
+    if not is_strict(words) and any(map(_DESCRIBES_BELOW.fullmatch, label.split(" > "))):
+        return PROSE
     if _MUST.search(words):
         return ""
     first, *others = _SENTENCE.split(words)
@@ -225,6 +257,11 @@ def _why_an_item_stays(words: str, form: Form, label: str, kind: str | None) -> 
         return STEP
     is_command = kind == "command" and _COMMAND.match(words)
     return "" if is_command or _NO.match(words) or instructs(words) else PROSE
+
+
+def is_strict(words: str) -> bool:
+    """Return whether the first sentence of a statement says what must, or must not, be done."""
+    return _STRICT.search(_SENTENCE.split(words)[0]) is not None
 
 
 def instructs(words: str) -> bool:

@@ -224,6 +224,18 @@ def test_a_step_stays_and_a_rule_in_a_numbered_list_does_not():
         "## Review\n\nWhen that signal appears, stop extending the design.\n",
         "## Checks\n\n**Always run these commands in sequence before a commit.**\n",
         "## Stack\n\n- **Stack:** React and Tailwind, always on Pages\n",
+        "## Naming\n\n- Follow the naming table (see Tokens below)\n",
+        "## Sync\n\n- Wait for the person after step 3\n",
+        "## Servers\n\n- Use a spare port instead. Ask when there is none.\n",
+        "## Frontend\n\n- No build step required - changes are seen at once\n",
+        "## Notes\n\n- Version control of uploads is not implemented yet\n",
+        "## Module structure\n\n- **search**: Search functionality of the client\n",
+        "## Troubleshooting\n\n### Tests fail\n\n- Install the dev dependencies\n",
+        "## Why?\n\n- **No pages**: Keep the repository small\n",
+        "## Frontend\n\nThe frontend is modular:\n\n- Use of one stylesheet only\n",
+        "## Skills\n\n- Use before a release to collect the notes\n",
+        "## Release process\n\n1. Verify the tag\n",
+        "## Quick examples for a pull request\n\n- Run `make all`\n",
     ],
 )
 def test_facts_steps_and_references_stay(text):
@@ -237,6 +249,9 @@ def test_facts_steps_and_references_stay(text):
         "Use `make lint` before each commit",
         "❌ Avoid sleeping tests",
         "When you add a service: register it in `core.py`",
+        "No documentation needed for internal changes",
+        "Never use `-q`. Use `--verbosity quiet` instead.",
+        "Use `httpx` instead of `requests`",
     ],
 )
 def test_what_only_looks_like_a_fact_is_a_rule(rule):
@@ -248,3 +263,12 @@ def test_a_ban_is_a_rule_below_any_heading(heading):
     text = f"## {heading}\n\n- Never add a flag\n"
 
     assert exported(text) == [f"{heading} > Never add a flag"]
+
+
+@pytest.mark.parametrize(
+    "heading", ["Architecture", "Known issues", "Project structure", "Why?", "FAQ"]
+)
+def test_an_order_is_a_rule_below_a_heading_of_facts(heading):
+    text = f"## {heading}\n\n- Every query must name its tenant\n- Use of one schema only\n"
+
+    assert exported(text) == [f"{heading} > Every query must name its tenant"]

@@ -62,7 +62,10 @@ _PLAIN: Final[tuple[_Cue, ...]] = (
        |\b(?:was|were|been)[ ](?:decided|agreed|chosen)\b|\bdecision[ ](?:is|was)[ ]to\b"""),
     # What must never be overlooked, whatever else the text speaks of.
     ("convention", "a rule",
-     r"^(?:never|always|do[ ]not|don['’]t|must[ ]not|avoid|prefer|only[ ]use|ensure|make[ ]sure)"),
+     r"""^(?:(?:if|when(?:ever)?|before|after|for|during|on|in)\b[^.;:,]{2,80},[ ]
+            |in[ ](?:\S+[ ]){1,3})?
+         (?:never|always|do[ ]not|don['’]t|must[ ]not|avoid|prefer|only[ ]use|ensure
+            |make[ ]sure)"""),
     # Something is to be done, once. (The brackets keep searches for such words out of here.)
     ("task", "something is left to do",
      r"""(?-i:\b(?:TO[D]O|FIX[M]E)\b)(?![ ](?:list|comment|app))|\b(?:remains|left|yet)[ ]to[ ]be\b
@@ -84,7 +87,8 @@ _PLAIN: Final[tuple[_Cue, ...]] = (
     # How things are done here: verbs that are hardly anything else.
     ("convention", "a rule",
      r"""^(?:use|follow|keep|put|write|add|commit|wrap|include|favou?r|choose|define|validate|adhere
-            |stick|treat|respect|reuse|annotate|refer|consider|remember|stay|be|place)\b"""),
+            |stick|treat|respect|reuse|annotate|refer|consider|remember|stay|be|place|ask|confirm
+            |verify|preserve|sanitize|declare|notify|reject|obey)\b"""),
     ("convention", "a rule",
      r"""\binstead[ ]of\b|\brather[ ]than\b|\bby[ ]convention\b
        |\b(?:must|should)[ ](?:always|never|not|only)\b

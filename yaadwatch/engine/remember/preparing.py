@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from bridges.instructing import is_strict
 from bridges.rules import Statement
 from yaadwatch.core import privacy
 from yaadwatch.core.ingest import classify, entities, manifests
@@ -125,8 +126,12 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
 
 def kind_of(statement: Statement) -> str | None:
     """Return the kind of a statement of a file, if its whole text does not say it: words that it
-    hangs on, such as a heading, stand in front of its own.
+    hangs on, such as a heading, stand in front of its own. What must or must not be done is a rule.
     """
+    if not statement.stays and is_strict(statement.own):
+        said = classify.classify(statement.text, headings=statement.headings, kind=statement.kind)
+        if said.tier != HOT:
+            return "convention"
     if statement.kind is not None or not statement.lead:
         return statement.kind
     sort = classify.classify(statement.own, headings=statement.headings)
