@@ -1,5 +1,5 @@
-"""Writes docs/reference.md, and the operations of docs/contracts.md, from the declarations of
-commands and requests: `python -m tests.reference`.
+"""Writes docs/reference.md, and operations and answers in docs/contracts.md, from the declarations
+of commands, requests and answers: `python -m tests.reference`.
 """
 
 import argparse
@@ -7,12 +7,14 @@ import json
 import re
 from pathlib import Path
 
+from tests import shapes_page
 from yaadwatch.api.operations import OPERATIONS
 from yaadwatch.cli.parsing import GROUPS, whole_parser
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
 CONTRACTS = PAGE.with_name("contracts.md")
 TABLE = re.compile(r"\| operation \| fields .*?\n\n", re.DOTALL)
+SHAPES = re.compile(r"### Shared shapes\n.*?(?=### Commands that send no request\n)", re.DOTALL)
 HEAD = """\
 # Command reference
 
@@ -56,7 +58,7 @@ def operations():
     """Return the table of operations: what each is asked with, and what it answers."""
     rows = [
         f"| `{row.name}` | {', '.join(map(_field, row.request.FIELDS.values()))} | {row.kind} |"
-        f" {row.request.ANSWER} |\n"
+        f" {row.request.ANSWER.replace(' | ', ' or ')} |\n"
         for row in OPERATIONS
     ]
     return "".join(
@@ -114,4 +116,6 @@ def _cell(text):
 if __name__ == "__main__":
     PAGE.write_text(rendered(), encoding="utf-8")
     contracts = CONTRACTS.read_text(encoding="utf-8")
-    CONTRACTS.write_text(TABLE.sub(lambda _: operations(), contracts, count=1), encoding="utf-8")
+    contracts = TABLE.sub(lambda _: operations(), contracts, count=1)
+    contracts = SHAPES.sub(lambda _: shapes_page.rendered(), contracts, count=1)
+    CONTRACTS.write_text(contracts, encoding="utf-8")

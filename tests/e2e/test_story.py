@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from machine import NET, alive, wait_until
 
+from tests import answers
+
 ROOT = Path(__file__).parents[2]
 TEXT = "The retry limit lives in src/net.py, in fetch_with_retry"
 SYMBOL = "fetch_with_retry"
@@ -276,6 +278,8 @@ def test_status_fits_on_one_screen_and_stop_stops(machine, watched, memory):
     assert status["projects"][0]["stale"] == 1
     assert {job["name"] for job in status["jobs"]} == {"upkeep", "sweep", "backup", "trim"}
     assert status["problems"] == []
+    answers.check("status", status)
+    answers.check("config", machine.ask("config", "list"))
     pid = status["daemon"]["pid"]
     assert machine.run("stop").status == 0
     wait_until(lambda: not alive(pid), patience_s=3)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import reference
+from tests import reference, shapes_page
 
 TESTS = Path(__file__).parents[1]
 WORDS_MAX = 60
@@ -41,7 +41,9 @@ def lines():
 def test_the_reference_is_what_the_declarations_say():
     """Else: python -m tests.reference."""
     assert reference.PAGE.read_text(encoding="utf-8") == reference.rendered()
-    assert reference.operations() in reference.CONTRACTS.read_text(encoding="utf-8")
+    contracts = reference.CONTRACTS.read_text(encoding="utf-8")
+    assert reference.operations() in contracts
+    assert shapes_page.rendered() in contracts
 
 
 @pytest.mark.parametrize(

@@ -291,7 +291,7 @@ class Erase(Message, answer="Erased"):
     id: str = field(limit=ID, help=ONE)
 
 
-class Restore(Message, answer="Changed, with `version` Updated"):
+class Restore(Message, answer="Changed | Updated"):
     """Bring an archived memory back, or a memory as it was in one version."""
 
     id: str = field(limit=ID, help=ONE, option="ID...")

@@ -20,7 +20,7 @@ class Claims(Message, answer="Claims"):
     all: bool = field(default=False, help="also claims that no longer hold", option="--all")
 
 
-class AddClaim(Message, answer="Claim"):
+class AddClaim(Message, answer="Claimed"):
     """Say what a memory claims besides its words."""
 
     id: str = field(limit=ID)
@@ -47,7 +47,7 @@ class AddClaim(Message, answer="Claim"):
     )
 
 
-class EndClaim(Message, answer="Claim"):
+class EndClaim(Message, answer="Claimed"):
     """Say that a claim, by its number, no longer holds."""
 
     claim: int = field(limit=NUMBER)
@@ -109,7 +109,7 @@ class DropGap(Message, answer="Gap"):
     gap: str = field(limit=WORDS)
 
 
-class Feedback(Message, answer="Changed or Updated, with `verdict`"):
+class Feedback(Message, answer="Judged"):
     """Judge a memory: `approve` it, `edit` it (with `text`), or `discard` it (with a reason)."""
 
     id: str = field(limit=ID, help=ONE, option="ID")

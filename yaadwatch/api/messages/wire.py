@@ -31,7 +31,7 @@ class Hello(Message):
             raise ValueError(f"speaks must be 'rpc' or 'mcp', got {self.speaks!r}")
 
 
-class Subscribe(Message, answer="a stream of Event"):
+class Subscribe(Message, answer="Subscribed"):
     """Follow the events after a cursor; without one, those from now on."""
 
     after: str | None = field(default=None, limit=PATH)
@@ -45,5 +45,5 @@ class Health(Message, answer="Health"):
     """Ask whether all is well; answered from memory, however busy the disk is."""
 
 
-class Shutdown(Message, answer="`{stopping: true}`"):
+class Shutdown(Message, answer="Stopped"):
     """End the daemon."""

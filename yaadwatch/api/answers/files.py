@@ -1,0 +1,304 @@
+"""Answers about the repositories that are watched, and their agent files."""
+
+from typing import Literal, NotRequired, TypedDict
+
+from yaadwatch.api.answers.memories import Shallow
+from yaadwatch.api.answers.shapes import By, Problem, Progress, Said, Time
+
+
+class _Imported(TypedDict):
+    statements: int
+    nodes: int
+    anchored: int
+
+
+class _FileState(TypedDict):
+    path: str
+    mode: Literal["inline", "private", "read"]
+    state: Literal["synced", "pending", "paused", "absent"]
+    reason: str | None
+
+
+class _AddedFile(_FileState):
+    statements: int
+
+
+class _Guards(TypedDict):
+    memories: int
+    definitions: int
+    files: int
+
+
+class Added(TypedDict):
+    """A repository that is watched now."""
+
+    id: str
+    path: str
+    store: str
+    again: bool
+    adopted: bool
+    """the earlier memories are in use: the project had been removed, or was gone"""
+    copy_of: str | None
+    """the work tree that the project is registered for, when this one is a copy of it"""
+    by_path: bool
+    """git's configuration could not be written, so that the repository is known by its path"""
+    imported: _Imported
+    files: list[_AddedFile]
+    stale: int
+    """how many memories may no longer be true"""
+    unknown: int
+    """how many cannot be judged"""
+    looking: int
+    """as in Stale"""
+    shallow: Shallow | None
+    guards: _Guards
+    """how many memories rest on something, and on how many definitions and files"""
+    mode: str | None
+    wrote: list[str]
+    """the person's files that were written"""
+    undo: str
+
+
+class Removed(TypedDict):
+    """A repository that is no longer watched."""
+
+    id: str
+    path: str
+    memories: int
+    kept: str | None
+    """the folder in which its memories stay; null when they were erased"""
+    undo: str | None
+    """the command that has it watched again with its memories"""
+    later: str | None
+    """the same command, when it only works once a repository is at its place again"""
+    was_watched: bool
+
+
+class Project(TypedDict):
+    """A watched repository.
+
+    - The counts and the branch are those of its main work tree; `stale`, asked in a linked one,
+      answers for that. Flags are counted as `stale` lists them: without those of branches that are
+      not merged here.
+    """
+
+    id: str
+    path: str
+    branch: str | None
+    memories: int
+    waiting: int
+    """notes and proposals that wait for `review`"""
+    stale: int
+    unknown: int
+    last_check: Time | None
+    state: Literal["ok", "missing", "refused", "broken"]
+    reason: NotRequired[str]
+    hint: NotRequired[str]
+    files: list[_FileState]
+    comparing: Progress | None
+    gone_since: Time | None
+    """when its repository was first seen to be gone; its memories are kept"""
+
+
+class Projects(TypedDict):
+    """The watched repositories."""
+
+    projects: list[Project]
+
+
+class Pause(TypedDict):
+    """What agent files have been waiting for longer than a minute. Locks are among the problems of
+    Status, too; so are git commands that took too long within the last hour."""
+
+    for_: str
+    """the lock or unfinished operation of git"""
+    since: Time
+    """when it was made"""
+    left_over: bool | None
+    """no git process is at work there; null when that is not known"""
+    what: str
+    """in words"""
+    mend: str
+    """what ends it"""
+
+
+class _Snapshot(TypedDict):
+    id: int
+    at: Time
+    bytes: int
+
+
+class File(_FileState):
+    """An agent file."""
+
+    snapshots: list[_Snapshot]
+
+
+class Agent(TypedDict):
+    """An agent that is installed."""
+
+    agent: str
+    title: str
+    reads: list[str]
+    tokens: int
+    """in what it reads at the top of the project"""
+    ours: int
+    """how many of them are in blocks and files of ours"""
+    blocks: int
+    """how many of our blocks it reads"""
+    obstacles: list[str]
+    """what keeps it from loading an agent file, or a part of one"""
+
+
+class Files(TypedDict):
+    """The agent files."""
+
+    files: list[File]
+    agents: list[Agent]
+    misplaced: list[str]
+    """blocks of ours below a heading or label that changes what their rules mean"""
+    problems: list[str]
+    """formats of other packages that were left out"""
+    pause: Pause | None
+
+
+class _Diff(TypedDict):
+    path: str
+    diff: str
+    new: int
+    gone: int
+    reason: NotRequired[str | None]
+
+
+class Diffs(TypedDict):
+    """What a sync would change; `new` and `gone` count statements to be added or archived."""
+
+    files: list[_Diff]
+
+
+class FilesSynced(TypedDict):
+    """The agent files after a sync.
+
+    `wrote` is also in the answer to every other operation that a person calls and that changes what
+    the blocks of agent files say (`remember`, `forget`, `update`, `pin`, ...), when it wrote any.
+    """
+
+    settled: bool
+    """not while git or somebody is at work"""
+    changed: bool
+    wrote: list[str]
+    """the person's files that were written"""
+    files: list[File]
+
+
+class Statement(By):
+    """What an agent file states outside our blocks."""
+
+    path: str
+    line: int
+    text: str
+    id: str | None
+    travels: bool
+    to: list[str]
+    """the other files that carry the rule to agents"""
+    reason: str | None
+    """why it stays"""
+
+
+class Statements(TypedDict):
+    """What agent files state outside our blocks."""
+
+    statements: list[Statement]
+
+
+class _Stays(By):
+    path: str
+    line: int
+    text: str
+    reason: str
+
+
+class Shared(FilesSynced):
+    """What was sent to other agents."""
+
+    shared: list[Said]
+    stays: list[_Stays]
+    """statements that would mean something else elsewhere"""
+    undo: str | None
+
+
+class _Entry(TypedDict):
+    at: Time
+    what: str
+    text: str
+    snapshot: NotRequired[int]
+    id: NotRequired[str]
+
+
+class FileHistory(TypedDict):
+    """What happened to an agent file, newest first.
+
+    `what`: read, written, paused, copied, or what became of a memory: learned, changed, taken out,
+    said again, archived ...
+    """
+
+    path: str
+    entries: list[_Entry]
+
+
+class FilesRestored(TypedDict):
+    """A copy of an agent file that was brought back."""
+
+    path: str
+    snapshot: int
+    at: Time
+    bytes: int
+    mode: Literal["inline", "private", "read"]
+
+
+class _Daemon(TypedDict):
+    running: bool
+    pid: int
+    version: str
+    since: Time | None
+    rss_bytes: int | None
+    socket: str | None
+
+
+class _Size(TypedDict):
+    bytes: int
+    budget_bytes: int | None
+    bytes_a_day: int
+    reached_at: Time | None
+
+
+class Watched(Project):
+    """A project, and how it is watched."""
+
+    watch: Literal["full", "poll", "off"]
+    lag_ms: float | None
+    size: _Size | None
+    pause: Pause | None
+    git_silent_since: Time | None
+    """git hangs in that project: when the first command began that it did not answer, until one is
+    answered"""
+
+
+class _Job(TypedDict):
+    name: str
+    last: Time | None
+    next: Time | None
+    ok: bool | None
+
+
+class Status(TypedDict):
+    """What runs, what is watched and what is wrong. Without a daemon the same shape with `running:
+    false`, and with `silent: true` when one holds its lock and does not answer."""
+
+    daemon: _Daemon
+    projects: list[Watched]
+    waiting: int
+    jobs: list[_Job]
+    search: Literal["words", "vectors"]
+    search_why: str
+    problems: list[Problem]

@@ -1,0 +1,217 @@
+"""Shapes that several answers share."""
+
+from typing import Literal, NewType, NotRequired, TypedDict
+
+Time = NewType("Time", str)
+
+
+class _Place(TypedDict):
+    path: str
+    line: int
+
+
+class Budget(TypedDict):
+    """Tokens."""
+
+    used: int
+    left: int
+
+
+class Progress(TypedDict):
+    """How many rules of agent files were compared with the code of the day they were written."""
+
+    done: int
+    total: int
+
+
+class Reach(TypedDict):
+    """Where a memory holds."""
+
+    scope: Literal["project", "user"]
+    folder: str | None
+    """the package; everywhere without one"""
+    file: str | None
+    """the agent file that says it"""
+    branch: str | None
+    """the branch whose uncommitted work it is about"""
+    personal: bool | None
+    """for this person alone"""
+
+
+class _Proposed(TypedDict):
+    text: str
+    by: str
+    at: Time
+    unverified: bool
+
+
+class By(TypedDict):
+    """Who said a memory, and where it holds. It comes with the words of a memory everywhere."""
+
+    by: str | None
+    """`person`, `agent NAME`, `repository` or `import NAME`; null once the memory is erased"""
+    said_at: Time | None
+    approved_at: Time | None
+    """when a person approved it"""
+    unverified: bool
+    """an agent or an import said it and no person has approved it: text output quotes it, and no
+    rules file has it"""
+    reach: Reach | None
+    proposed: NotRequired[_Proposed | None]
+    """what an agent or an import proposes for a person's memory, in short; it waits for `review`"""
+
+
+class Said(By):
+    """The words of another memory, shortened."""
+
+    id: str
+    text: str
+
+
+class Anchor(TypedDict):
+    """What a memory rests on."""
+
+    path: str
+    symbol: NotRequired[str]
+    line: NotRequired[int]
+
+
+class ShortFlag(TypedDict):
+    """The flag of a memory in short; null unless its level is `warn`."""
+
+    verdict: Literal["touched", "moved", "changed", "gone", "unknown"]
+    score: float
+
+
+class _Commit(TypedDict):
+    id: str
+    at: Time
+    subject: str
+
+
+class Evidence(TypedDict):
+    """Why a flag was raised."""
+
+    path: str
+    symbol: str | None
+    commit: _Commit | None
+    summary: str
+
+
+class Suggestion(TypedDict):
+    """What would correct a memory."""
+
+    path: str | None
+    """where the file or folder is now, or the pattern that means its files where they are now"""
+    text: str | None
+    """only when nothing but the place changed, so that it is as true as the old text was"""
+    places: NotRequired[list[str]]
+    """where the files of a folder or pattern are now that went to several folders, or a new pattern
+    that the text has no place for; nothing is proposed"""
+    also_changed: NotRequired[bool]
+    """only when true: more than the place changed, and there is no `text`"""
+
+
+class Flag(TypedDict):
+    """Why a memory may no longer be true."""
+
+    id: str
+    text: str
+    verdict: Literal["touched", "moved", "changed", "gone", "unknown"]
+    score: float
+    level: Literal["warn", "suspect", ""]
+    """empty for a flag that is too weak; `stale` with `all` lists these"""
+    reason: str
+    since: Time
+    branch: str | None
+    uncommitted: bool | None
+    """null when git could not tell"""
+    evidence: list[Evidence]
+    suggestion: NotRequired[Suggestion]
+    via: NotRequired[list[str]]
+    """the flag came along edges, from the first of these memories to the last and from there to
+    this one; verdict, evidence, `since` and `branch` are those of the first"""
+    said_in: NotRequired[list[_Place]]
+    """where people's own files say it outside of our blocks, those of this work tree first, others
+    with their absolute path. Only a person changes these: `update`, `forget` and a `reanchor` that
+    needs new words refuse"""
+
+
+class Flagged(By, Flag):
+    """A memory that may no longer be true."""
+
+    superseded_by: NotRequired[list[Said]]
+    """the memories that supersede it on this branch"""
+
+
+class Uncommitted(TypedDict):
+    """Memories about uncommitted work elsewhere; `all_branches` returns them, too."""
+
+    worktree: NotRequired[str]
+    """missing when the work is in no work tree now: stashed, or its work tree was removed"""
+    branch: str
+    memories: int
+
+
+class Against(By):
+    """A memory that says something else."""
+
+    id: str
+    value: str
+    text: str
+
+
+class Contradicted(TypedDict):
+    """A contradiction, seen from one of its memories."""
+
+    id: str
+    words: str
+    subject: str
+    attribute: str
+    place: str | None
+    value: str
+    """what this memory says"""
+    against: list[Against]
+    """up to 5 memories with another value, the oldest first"""
+    more: int | None
+    """how many are left out"""
+    settle: str
+    """the command that settles it"""
+
+
+class Restated(TypedDict):
+    """What a memory that is stated again contradicts and supersedes; without a key, nothing."""
+
+    contradicts: NotRequired[list[Contradicted]]
+    """what cannot be true beside it, as `contradictions` lists it; nothing is refused for it"""
+    superseded_by: NotRequired[list[Said]]
+    """what a person put in the place of this memory, on this branch"""
+    stands_for: NotRequired[list[Said]]
+    """the memories that it supersedes now"""
+
+
+class Edge(TypedDict):
+    """A relation between two memories. It holds from `since` until right before `until`.
+
+    - Edges of one kind from one node to another never hold at the same time
+    - The kinds `caused_by led_to supersedes learned_in part_of` never form a circle; `relates_to
+      depends_on touches`, and the words of callers, may
+    - `view`: `current` (those that hold), `historical` (those that have ended), `all`
+    """
+
+    edge: int | None
+    """its number"""
+    kind: str
+    from_: str
+    to: str
+    weight: float
+    attributes: dict[str, object]
+    since: Time
+    until: Time | None
+
+
+class Problem(TypedDict):
+    """What is wrong, and how to repair it."""
+
+    what: str
+    mend: str
