@@ -3,6 +3,7 @@
 import functools
 import json
 import re
+import sys
 import types
 import typing
 from importlib import import_module
@@ -32,22 +33,27 @@ def check(operation, answer):
 
 
 def checked(operation, verb):
-    """Return a verb whose answers are checked."""
+    """Return a verb whose answers are checked, and whose request may be given field by field."""
+    request = BY_NAME[operation].request
 
     @functools.wraps(verb)
-    def call(*given, **named):
-        answer = verb(*given, **named)
+    def call(home, call, *ask, **fields):
+        if request.FIELDS and not ask:
+            ask = (request(**fields),)
+        answer = verb(home, call, *ask)
         check(operation, answer)
         return answer
 
     return call
 
 
-def check_all(patch):
-    """Have the answer of every verb checked, wherever it is called."""
+def check_all():
+    """Have the answer of every verb checked, wherever it is called from now on."""
     for operation, late in VERBS.items():
         module = import_module(f"yaadwatch.engine.{late.module}")
-        patch.setattr(module, late.name, checked(operation, getattr(module, late.name)))
+        verb = getattr(module, late.name)
+        for holder in {module, sys.modules[verb.__module__]}:
+            setattr(holder, late.name, checked(operation, verb))
 
 
 def problems(value, shape, at):

@@ -19,6 +19,9 @@ import time
 from pathlib import Path
 
 from yaadwatch import places
+from yaadwatch.api.messages.files import Add
+from yaadwatch.api.messages.memories import Recall, Remember
+from yaadwatch.api.messages.store import Import
 from yaadwatch.engine import projects, recall
 from yaadwatch.engine.compose import open_home
 from yaadwatch.engine.inout import importing
@@ -76,8 +79,10 @@ def fill(home, call, count, chance):
     start, upload = time.process_time(), None
     for at in range(0, len(data), 1024 * 1024):
         piece = base64.b64encode(data[at : at + 1024 * 1024]).decode()
-        upload = importing.take_in(home, call, format="jsonl", upload=upload, data=piece)["upload"]
-    done = importing.take_in(home, call, format="jsonl", upload=upload, last=True)
+        upload = importing.take_in(home, call, Import(format="jsonl", upload=upload, data=piece))[
+            "upload"
+        ]
+    done = importing.take_in(home, call, Import(format="jsonl", upload=upload, last=True))
     assert done["counts"]["nodes"]["new"] == count, done
     return time.process_time() - start
 
@@ -102,7 +107,7 @@ def measure(count):
         repo = Path(folder) / "repo"
         subprocess.run(["git", "init", "-q", str(repo)], check=True)
         call = Call(folder=repo, origin="cli")
-        projects.add(home, call)
+        projects.add(home, call, Add())
         chance = random.Random(20261122)
         imported = fill(home, call, count, chance)
         with home.space(call) as space:
@@ -111,10 +116,14 @@ def measure(count):
         size = copy.stat().st_size / 2**20
         asked = [" ".join(text.split()[3:8]) for text in texts(ROUNDS, chance)]
         told = [f"{text} said again" for text in texts(ROUNDS, chance)]
-        recall.recall(home, call, query="warm up")
-        verb.remember(home, call, text="warm up")
-        recalled = spent(lambda number: recall.recall(home, call, query=asked[number]), ROUNDS)
-        remembered = spent(lambda number: verb.remember(home, call, text=told[number]), ROUNDS)
+        recall.recall(home, call, Recall(query="warm up"))
+        verb.remember(home, call, Remember(text="warm up"))
+        recalled = spent(
+            lambda number: recall.recall(home, call, Recall(query=asked[number])), ROUNDS
+        )
+        remembered = spent(
+            lambda number: verb.remember(home, call, Remember(text=told[number])), ROUNDS
+        )
         home.close()
     return {"MiB": size, "import": imported, "remember": remembered, "recall": recalled}
 

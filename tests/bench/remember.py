@@ -12,6 +12,9 @@ from pathlib import Path
 
 from tests.machine import Checkout, Machine
 from yaadwatch import places
+from yaadwatch.api.messages.files import Add
+from yaadwatch.api.messages.graph import Inject
+from yaadwatch.api.messages.memories import Remember
 from yaadwatch.engine import projects
 from yaadwatch.engine.compose import open_home
 from yaadwatch.engine.memories import inject as injecting
@@ -43,9 +46,13 @@ def main() -> None:
         home = _home()
         try:
             call = Call(folder=checkout.root, origin="cli")
-            projects.add(home, call)
+            projects.add(home, call, Add())
             nodes = [GivenNode(id=f"n{number}", text=_text(number)) for number in range(MEMORIES)]
-            _tell(f"inject of {MEMORIES}", 1, lambda: injecting.inject(home, call, nodes=nodes))
+            _tell(
+                f"inject of {MEMORIES}",
+                1,
+                lambda: injecting.inject(home, call, Inject(nodes=tuple(nodes))),
+            )
             placed = [
                 f"{said}, src/part{number % 20}/mod_{number % 200}.py"
                 for number, said in _numbered(lambda n: n % 4 == 1, MEMORIES * 2)
@@ -92,7 +99,7 @@ def _numbered(wanted: Callable[[int], bool], first: int) -> list[tuple[int, str]
 
 def _say(home: Home, call: Call, texts: list[str]) -> None:
     for said in texts:
-        verb.remember(home, call, text=said)
+        verb.remember(home, call, Remember(text=said))
 
 
 def _tell(name: str, times: int, act: Callable[[], object]) -> None:

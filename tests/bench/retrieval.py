@@ -25,6 +25,9 @@ from pathlib import Path
 
 from tests.bench.kept_vectors import KeptVectors
 from yaadwatch import places
+from yaadwatch.api.messages.files import Add
+from yaadwatch.api.messages.graph import Inject
+from yaadwatch.api.messages.memories import Recall
 from yaadwatch.engine import projects, recall
 from yaadwatch.engine.compose import open_home
 from yaadwatch.engine.memories import inject
@@ -145,9 +148,8 @@ def fill(home: Home, call: Call, documents: Sequence[tuple[str, str]]) -> None:
     """Make a memory of each document."""
     for start in range(0, len(documents), _BATCH):
         batch = documents[start : start + _BATCH]
-        inject.inject(
-            home, call, nodes=[GivenNode(id=name, text=text, kind=_KIND) for name, text in batch]
-        )
+        nodes = tuple(GivenNode(id=name, text=text, kind=_KIND) for name, text in batch)
+        inject.inject(home, call, Inject(nodes=nodes))
 
 
 def embed(home: Home, call: Call, name: str, kept: Path | None = None) -> None:
@@ -209,7 +211,9 @@ def ask(
         for _ in range(_TRIES):
             start = _spent_s(worker)
             answer = recall.recall(
-                home, call, query=query.text, top_k=TOP, tokens_max=_TOKENS_MAX, depth="summary"
+                home,
+                call,
+                Recall(query=query.text, top_k=TOP, tokens_max=_TOKENS_MAX, depth="summary"),
             )
             cost = _spent_s(worker) - start
             if not meant or answer["search"] == HYBRID:
@@ -273,7 +277,7 @@ def world() -> Iterator[tuple[Home, Call]]:
         home = open_home(Settings())
         try:
             call = Call(folder=repository, origin=PERSON)
-            projects.add(home, call)
+            projects.add(home, call, Add())
             yield home, call
         finally:
             home.close()

@@ -13,7 +13,7 @@ from waiting import PATIENCE_S
 from yaadwatch.client.connection import Client
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.servers.connection import Limits
-from yaadwatch.servers.dispatch import Dispatcher
+from yaadwatch.servers.dispatch import Dispatcher, Late
 from yaadwatch.servers.local_socket import LocalSocket
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -61,6 +61,17 @@ class OneProject:
         return SimpleNamespace(id="p1"), None
 
 
+def by_fields(verbs):
+    """Return verbs of the server for functions that take the fields of their request by name."""
+
+    def taking(verb):
+        if isinstance(verb, Late):
+            return verb
+        return lambda home, call, *ask: verb(home, call, **dict(*map(vars, ask)))
+
+    return {name: taking(verb) for name, verb in verbs.items()}
+
+
 class Served:
     """A server in a thread of its own, on `path`."""
 
@@ -71,7 +82,7 @@ class Served:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self._dispatcher = Dispatcher(
-            home, lambda text: text.replace("s3cret", "[masked]"), verbs=verbs
+            home, lambda text: text.replace("s3cret", "[masked]"), verbs=by_fields(verbs)
         )
         self.server = self.do(self._make, events, limits, wide)
 

@@ -119,11 +119,6 @@ def _usual(kind: type[object]) -> object:
     return kind()
 
 
-def fields_of(message: Message) -> dict[str, object]:
-    """Return the fields of a request by name, as a verb takes them."""
-    return dict(vars(message))
-
-
 def nearest(name: str, known: Collection[str]) -> str | None:
     """Return the one of `known` that `name` was probably meant to be.
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bridges.agents import AGENTS, Agent
+from yaadwatch.api.messages.memories import Context
 from yaadwatch.core.quoting import as_name, quoted
 from yaadwatch.core.recall import brief
 from yaadwatch.core.recall.brief import Brief, Cause, Doubt, Statement
@@ -79,35 +80,20 @@ class _Told:
     last: str
 
 
-def context(
-    home: Home,
-    call: Call,
-    *,
-    tokens_max: int = 2000,
-    chars_max: int = 8000,
-    wait_ms: int = 1000,
-) -> dict[str, object]:
+def context(home: Home, call: Call, ask: Context) -> dict[str, object]:
     """Return the brief for an agent that starts to work here; the answer is Context.
-
-    Args:
-        home: what may be reached.
-        call: whose work tree.
-        tokens_max: the budget of the brief.
-        chars_max: characters of the brief at most.
-        wait_ms: how long the files may be looked at first, in milliseconds; 0: not at all. A check
-            that takes longer goes on by itself, and the brief says that more may be in doubt.
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here.
     """
     with home.space(call) as space:
-        checked = wait_ms > 0 and _check(home, space, wait_ms / 1000)
+        checked = ask.wait_ms > 0 and _check(home, space, ask.wait_ms / 1000)
         session = current.current(home, call, space).id if _is_agent(call) else ""
         (composed,) = compose(
             home,
             space,
             call.origin,
-            [Budget(tokens=tokens_max, chars=chars_max)],
+            [Budget(tokens=ask.tokens_max, chars=ask.chars_max)],
             session=session,
             checked=checked,
             folder=named_files.folder_of(call, space),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from yaadwatch import prepared_briefs
+from yaadwatch.api.messages.files import Add, Remove
 from yaadwatch.engine import baseline, identity, json_views, stale
 from yaadwatch.engine.agent_files.reading import AgentFile
 from yaadwatch.engine.doubts import doubting
@@ -22,28 +23,11 @@ from yaadwatch.system.git import layout as layouts
 from yaadwatch.system.git.command import NoGit
 
 
-def add(
-    home: Home,
-    call: Call,
-    *,
-    adopt: bool = False,
-    separate: bool = False,
-    restore: bool = False,
-    mode: str | None = None,
-) -> dict[str, object]:
+def add(home: Home, call: Call, ask: Add) -> dict[str, object]:
     """Watch the repository that the call comes from, and read its agent files; the answer is Added.
 
     Adding again reads the agent files again and makes nothing twice. When adding anew goes wrong,
     nothing of ours is left in the repository.
-
-    Args:
-        home: what may be reached.
-        call: a folder in the repository.
-        adopt: take over the memories that are kept of it from before.
-        separate: begin a project of its own, without them; a copy gets an id of its own.
-        restore: bring the newest backup of this repository's memories back.
-        mode: how all its agent files take part (inline, private, read); None: each as suits it,
-            or as it was.
 
     Raises:
         YaadError: NOT_FOUND (no repository, no backup, nothing to adopt), CONFLICT (memories are
@@ -57,10 +41,10 @@ def add(
     except NoGit:
         raise NoGit("nothing was added: git has to vouch for a repository once") from None
     with home.adding, ExitStack() as undo:
-        if restore:
+        if ask.restore:
             found = identity.restore(home, layout)
         else:
-            found = identity.identify(home, layout, adopt=adopt, separate=separate)
+            found = identity.identify(home, layout, adopt=ask.adopt, separate=ask.separate)
             if not (found.again or found.adopted):
                 undo.callback(_undo, home, found.project)
         project = found.project
@@ -69,7 +53,7 @@ def add(
             if found.adopted:
                 releasing.forget_agreements(space)
             said = baseline.read(home, space)
-            chosen = mode or (space.db.read(meta.get, modes.ASKED) if found.adopted else None)
+            chosen = ask.mode or (space.db.read(meta.get, modes.ASKED) if found.adopted else None)
             if chosen:
                 releasing.choose(home, space, chosen)
             stale.check_space(home, space, None)
@@ -104,28 +88,23 @@ def add(
         "looking": said.looking,
         "shallow": shallow,
         "guards": guards,
-        "mode": mode,
+        "mode": ask.mode,
         "wrote": list(done.wrote),
         "undo": f"yaadwatch remove {shlex.quote(str(project.root))}",
     }
 
 
-def remove(home: Home, call: Call, *, erase: bool = False) -> dict[str, object]:
+def remove(home: Home, call: Call, ask: Remove) -> dict[str, object]:
     """Watch a repository no more, and take out of it what we put there; the answer is Removed.
 
     Its memories are kept in the data folder, so that `add --adopt` has them again.
-
-    Args:
-        home: what may be reached.
-        call: a folder in the repository, or the place it had.
-        erase: delete its memories, copies and backups, too; also of one that was removed before.
 
     Raises:
         YaadError: NOT_FOUND when it is not watched; REFUSED and UNAVAILABLE when what is ours
             cannot be taken out of an agent file (then nothing was removed).
     """
     home.user.refuse_if_stands_in()
-    project = _known_at(home, call.folder, removed=erase)
+    project = _known_at(home, call.folder, removed=ask.erase)
     is_watched = project.removed_at is None
     missing = why_missing(project)
     memories = _count(home, project)
@@ -134,7 +113,7 @@ def remove(home: Home, call: Call, *, erase: bool = False) -> dict[str, object]:
         releasing.take_out_everything(home, project)
     repositories = identity.repositories(home, project)
     home.stores.close_one(project.id)
-    if erase:
+    if ask.erase:
         identity.delete_store(home, project.id)
         home.user.write(registry.drop, project.id)
     else:
@@ -148,9 +127,9 @@ def remove(home: Home, call: Call, *, erase: bool = False) -> dict[str, object]:
         "id": project.id,
         "path": str(project.root),
         "memories": memories,
-        "kept": None if erase else str(home.stores.path(project.id).parent),
-        "undo": None if erase or missing else back,
-        "later": back if missing and not erase else None,
+        "kept": None if ask.erase else str(home.stores.path(project.id).parent),
+        "undo": None if ask.erase or missing else back,
+        "later": back if missing and not ask.erase else None,
         "was_watched": is_watched,
     }
 

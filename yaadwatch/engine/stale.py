@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from yaadwatch.api.messages.memories import Stale
 from yaadwatch.core import privacy
 from yaadwatch.engine import commit_evidence, json_views, succession
 from yaadwatch.engine.anchored import anchor_state, assessing
@@ -45,9 +46,7 @@ TRIES_MAX = 3
 """A check starts over when HEAD moves under it, so often at most; the next hint brings another."""
 
 
-def stale(
-    home: Home, call: Call, *, all: bool = False, check: bool = True, all_branches: bool = False
-) -> dict[str, object]:
+def stale(home: Home, call: Call, ask: Stale) -> dict[str, object]:
     """Return the memories in doubt here, gravest first; the answer is Stale.
 
     Those of branches that are not merged here are counted only, and, without `all`, those that
@@ -56,18 +55,11 @@ def stale(
     not tell it (`not_looked`, with why), or which are older than a `shallow` history. Where a check
     cannot be written down, for want of space, what was known before is told, and why (`unchecked`).
 
-    Args:
-        home: what may be reached.
-        call: whose work tree.
-        all: those of level suspect too, those that deserve no level, and superseded ones.
-        check: look at the files first, so that the answer is of this moment.
-        all_branches: those of other branches are told, too.
-
     Raises:
         YaadError: NOT_FOUND when no watched project is here.
     """
     with home.space(call) as space:
-        unchecked = _unchecked(home, space) if check else None
+        unchecked = _unchecked(home, space) if ask.check else None
         found = space.db.read(doubting.of_worktree, space.worktree.id)
         known = space.db.read(nodes.many, [flag.node for flag in found])
         places = space.db.read(said_in, space.worktree.id, known)
@@ -78,21 +70,22 @@ def stale(
         not_looked, why = space.db.read(
             json_views.not_compared, space.worktree.id, is_whole=shallow is None
         )
-        view = view_of(home, space, all_branches=all_branches, ask_again=check)
+        view = view_of(home, space, all_branches=ask.all_branches, ask_again=ask.check)
         away = space.db.read(seen_from, view, of_other_branches)
         elsewhere = space.db.read(seen_from, view, by_work)
         shelf = Shelf(db=space.db, space=space)
-        later = succession.here(home, shelf, known, everywhere=all_branches)
+        later = succession.here(home, shelf, known, everywhere=ask.all_branches)
         newer = space.db.read(nodes.many, {one for ids in later.values() for one in ids})
         whose = space.db.read(authority.of_nodes, known.keys() | newer.keys())
     asked = [
         flag
         for flag in found
-        if flag.node in known and (flag.level == "warn" or all or flag.verdict is Verdict.UNKNOWN)
+        if flag.node in known
+        and (flag.level == "warn" or ask.all or flag.verdict is Verdict.UNKNOWN)
     ]
     former = later.keys() - places.keys()  # agents load what a person's file says
     here = [flag for flag in asked if flag.node not in away]
-    living = [flag for flag in here if all or flag.node not in former]
+    living = [flag for flag in here if ask.all or flag.node not in former]
     shown = sorted(
         (flag for flag in living if flag.level == "warn" or flag.verdict is not Verdict.UNKNOWN),
         key=lambda flag: (-flag.score, flag.node),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from yaadwatch.api.messages.memories import Upkeep
 from yaadwatch.core.truth import decay
 from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.doubts import doubting
@@ -57,24 +58,11 @@ class _Store:
     db: Database
 
 
-def upkeep(
-    home: Home,
-    call: Call,  # noqa: ARG001
-    *,
-    dry_run: bool = False,
-    accept: bool = False,
-) -> dict[str, object]:
-    """Do now what the daily job does, for every store; the answer is Upkept.
-
-    Args:
-        home: what may be reached.
-        call: who asks.
-        dry_run: only tell what would be.
-        accept: archive and erase however many there are.
-    """
-    done = run(home, dry_run=dry_run, accept=accept)
+def upkeep(home: Home, call: Call, ask: Upkeep) -> dict[str, object]:  # noqa: ARG001
+    """Do now what the daily job does, for every store; the answer is Upkept."""
+    done = run(home, dry_run=ask.dry_run, accept=ask.accept)
     return {
-        "dry_run": dry_run,
+        "dry_run": ask.dry_run,
         "archived": done.archived,
         "pruned": done.pruned,
         "held": done.held,

@@ -14,8 +14,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
-from yaadwatch.api.codec import Request, fields_of
+from yaadwatch.api.codec import Request
 from yaadwatch.api.frames import answer, encode, failure
+from yaadwatch.api.message import Message
+from yaadwatch.api.messages.memories import Stale
 from yaadwatch.api.messages.wire import Hello, Subscribe
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.engine.workspace import PERSON, Call, Home, origin_of
@@ -24,7 +26,7 @@ from yaadwatch.servers.workers import Disks, Workers
 
 Answer = dict[str, object]
 Verb = Callable[..., Answer]
-"""`verb(home, call, **fields)`, with the fields of the operation's request."""
+"""`verb(home, call, ask)`, or `verb(home, call)` where the request has no fields."""
 Line = Callable[[int | str, "Answer | YaadError"], bytes]
 """Given the id of a request and what became of it, the line that says so."""
 USER_STORE: Final = ""
@@ -53,9 +55,9 @@ class Late:
         # Not by a look into sys.modules: what another thread is just importing stands there, too.
         return cast("Verb", getattr(import_module(f"yaadwatch.engine.{self.module}"), self.name))
 
-    def __call__(self, home: Home, call: Call, **fields: object) -> Answer:
+    def __call__(self, home: Home, call: Call, *ask: Message) -> Answer:
         """Call the verb."""
-        return self.find()(home, call, **fields)
+        return self.find()(home, call, *ask)
 
 
 VERBS: Final[Mapping[str, Late]] = {
@@ -161,7 +163,7 @@ def _reads_what_is_known(request: Request) -> bool:
     """Return whether a request reads the stores, and looks at no file."""
     name = request.operation.name
     return name in {"status", "projects"} or (
-        name == "stale" and fields_of(request.message).get("check") is False
+        isinstance(request.message, Stale) and not request.message.check
     )
 
 
@@ -327,7 +329,8 @@ class Dispatcher:
             do = verb or self._verbs[name]
             if name in CAUSES and call.origin == PERSON and isinstance(do, Late):
                 do = partial(_announcing, do)
-            return line(request.id, do(self._home, call, **fields_of(request.message)))
+            ask = (request.message,) if request.message.FIELDS else ()
+            return line(request.id, do(self._home, call, *ask))
         except BaseException as error:  # noqa: BLE001  (the thread goes on, and whoever asked hears)
             return line(request.id, self.failure_of(name, error))
 
@@ -355,16 +358,16 @@ class Dispatcher:
         return said
 
 
-def _announcing(do: Verb, home: Home, call: Call, **fields: object) -> Answer:
+def _announcing(do: Verb, home: Home, call: Call, *ask: Message) -> Answer:
     """Return what a verb answers, and which agent files it changed."""
     # Loads what syncs agent files, which most daemons that are just asked something never need.
     from yaadwatch.engine.syncing.announcing import announced
 
     began = home.clock.now()
-    return do(home, call, **fields) | announced(home, call, began)
+    return do(home, call, *ask) | announced(home, call, began)
 
 
-def _told_of(home: Home, call: Call, **fields: object) -> Answer:  # noqa: ARG001
+def _told_of(home: Home, call: Call, ask: Message) -> Answer:  # noqa: ARG001
     """Return the stores whose events are about the folder of a call."""
     project, _ = home.project_at(call.folder)
     return {"stores": [project.id, USER_STORE]}

@@ -3,16 +3,6 @@
 import pytest
 from engine_world import World
 
-from tests import answers
-
-
-@pytest.fixture(scope="session", autouse=True)
-def answers_are_as_declared():
-    """Fail a test in which a verb answers with what is not declared, or without what is."""
-    with pytest.MonkeyPatch.context() as patch:
-        answers.check_all(patch)
-        yield
-
 
 @pytest.fixture
 def world(tmp_path, monkeypatch):

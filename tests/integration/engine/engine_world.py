@@ -14,6 +14,7 @@ from pathlib import Path
 
 from plain_git import GIT, head_of
 
+from tests import answers
 from yaadwatch import places
 from yaadwatch.engine import projects, upkeep, visibility
 from yaadwatch.engine import stale as checking
@@ -31,6 +32,9 @@ from yaadwatch.store.sqlite.database import Database
 from yaadwatch.system import files
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git import layout as layouts
+
+answers.check_all()
+"""A verb that answers with what is not declared, or without what is, fails the test."""
 
 NET = '''"""Talks to the network."""
 

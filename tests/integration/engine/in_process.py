@@ -3,7 +3,7 @@
 import io
 import json
 
-from yaadwatch.api.codec import fields_of, message
+from yaadwatch.api.codec import message
 from yaadwatch.api.frames import answer, encode
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.cli.main import run
@@ -26,7 +26,9 @@ class InProcess:
         self.calls += 1
         asked = json.loads(json.dumps(fields))
         request = message(BY_NAME[operation].request, asked)
-        found = VERBS[operation](self._tree.home, self._tree.call, **fields_of(request))
+        found = VERBS[operation](
+            self._tree.home, self._tree.call, *[request] * bool(request.FIELDS)
+        )
         return json.loads(encode(answer(1, found)))["result"]
 
     def now(self):

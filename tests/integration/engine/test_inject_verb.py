@@ -30,7 +30,7 @@ OLD = "2024-03-01T12:00:00.123456Z"
 def inject(repo, nodes=(), edges=()):
     """Inject what came over the wire."""
     asked = codec.message(BY_NAME["inject"].request, {"nodes": list(nodes), "edges": list(edges)})
-    return injecting.inject(repo.home, repo.call, **codec.fields_of(asked))
+    return injecting.inject(repo.home, repo.call, asked)
 
 
 def refusal(repo, *batch):

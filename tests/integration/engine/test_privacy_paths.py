@@ -27,7 +27,7 @@ def one(repo):
 
 def inject(repo, nodes, edges=()):
     asked = codec.message(BY_NAME["inject"].request, {"nodes": list(nodes), "edges": list(edges)})
-    return injecting.inject(repo.home, repo.call, **codec.fields_of(asked))
+    return injecting.inject(repo.home, repo.call, asked)
 
 
 def agent(repo):

@@ -59,7 +59,7 @@ def forgotten(repo, texts):
 def injected(repo, texts):
     given = [{"id": f"n{at}", "text": text} for at, text in enumerate(texts)]
     asked = codec.message(BY_NAME["inject"].request, {"nodes": given, "edges": []})
-    injecting.inject(repo.home, repo.call, **codec.fields_of(asked))
+    injecting.inject(repo.home, repo.call, asked)
     return [repo.show(f"n{at}")["text"] for at in range(len(texts))]
 
 

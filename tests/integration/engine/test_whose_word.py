@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from test_review import agent
 
-from yaadwatch.api.codec import fields_of, message
+from yaadwatch.api.codec import message
 from yaadwatch.api.frames import answer, encode
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.servers.dispatch import VERBS
@@ -21,7 +21,7 @@ class Asked:
     def __call__(self, operation, *, by="", **fields):
         call = agent(self.repo, by) if by else self.repo.call
         request = message(BY_NAME[operation].request, json.loads(json.dumps(fields)))
-        found = VERBS[operation](self.repo.home, call, **fields_of(request))
+        found = VERBS[operation](self.repo.home, call, *[request] * bool(request.FIELDS))
         return json.loads(encode(answer(1, found)))["result"]
 
 

@@ -139,7 +139,7 @@ def asked(far, folder, *, answers=False):
     and whether the dispatcher was busy then.
     """
 
-    def verb(home, call, **fields):
+    def verb(home, call, *ask):
         far.answers.wait(0.2 if answers else 20)
         return {}
 

@@ -27,16 +27,16 @@ def play(asked):
     """Return what `asked(dispatcher)` does while checks run in all threads."""
     over = threading.Event()
 
-    def stale(home, call, *, check=True, **fields):
-        if check:
+    def stale(home, call, ask):
+        if ask.check:
             over.wait(20)
-        return {"checked": check}
+        return {"checked": ask.check}
 
     async def story():
         dispatcher = Dispatcher(
             None,
             str,
-            verbs={"stale": stale, "status": lambda home, call: {}, "recall": lambda *_, **__: {}},
+            verbs={"stale": stale, "status": lambda home, call: {}, "recall": lambda *_: {}},
             workers=Workers(AT_ONCE),
         )
         checks = [

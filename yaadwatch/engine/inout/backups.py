@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from yaadwatch import places
+from yaadwatch.api.messages.store import Backup, Compact
 from yaadwatch.engine import budget
 from yaadwatch.engine.inout import spool
 from yaadwatch.engine.inout.stores import Meant, meant, of_user, projects
@@ -17,14 +18,14 @@ from yaadwatch.store import events, fulltext
 from yaadwatch.store.sqlite import copies
 
 
-def backup(home: Home, call: Call, *, user: bool = False) -> dict[str, object]:
+def backup(home: Home, call: Call, ask: Backup) -> dict[str, object]:
     """Make a dated copy of a store now, and keep the newest seven; the answer is BackedUp.
 
     Raises:
         YaadError: NOT_FOUND (no watched project here), UNAVAILABLE (it cannot be written, or what
             was written is not whole; the copies that were there are still there).
     """
-    with meant(home, call, user=user) as store:
+    with meant(home, call, user=ask.user) as store:
         path, made = _copy(store, home.clock.now())
         kept = _kept(path.parent)
     return {
@@ -32,18 +33,18 @@ def backup(home: Home, call: Call, *, user: bool = False) -> dict[str, object]:
         "bytes": path.stat().st_size,
         "made": made,
         "kept": [{"path": str(one), "bytes": one.stat().st_size} for one in kept],
-        "restore": None if user else f"yaadwatch add --restore {shlex.quote(str(store.where))}",
+        "restore": None if ask.user else f"yaadwatch add --restore {shlex.quote(str(store.where))}",
     }
 
 
-def compact(home: Home, call: Call, *, user: bool = False) -> dict[str, object]:
+def compact(home: Home, call: Call, ask: Compact) -> dict[str, object]:
     """Write a store anew without the room of what was deleted; the answer is Compacted.
 
     Raises:
         YaadError: NOT_FOUND (no watched project here), UNAVAILABLE (no room for a second copy, or
             somebody reads for seconds); it holds what it held.
     """
-    with meant(home, call, user=user) as store:
+    with meant(home, call, user=ask.user) as store:
         before = _on_disk(store.db.path)
         store.db.write(fulltext.compact)
         store.db.scrub()

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from yaadwatch import places, prepared_briefs
+from yaadwatch.api.messages.memories import Erase
 from yaadwatch.core import cjk, privacy, text, text_cache
 from yaadwatch.core.quoting import quoted
 from yaadwatch.core.wording import words_hash
@@ -122,7 +123,7 @@ class _Done:
     seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
 
-def erase(home: Home, call: Call, *, id: str) -> dict[str, object]:
+def erase(home: Home, call: Call, ask: Erase) -> dict[str, object]:
     """Erase a memory from store, history, index, log, copies and backups; the answer is Erased.
 
     Memories that say, or once said, the same are erased with it. One that stands in blocks of agent
@@ -134,7 +135,7 @@ def erase(home: Home, call: Call, *, id: str) -> dict[str, object]:
             copy or the store cannot be rewritten (some may be rewritten; erase it again).
     """
     with shelves(home, call) as both:
-        held = _held(both, id)
+        held = _held(both, ask.id)
         db, place = held.db, _place(held.shelf)
         words = db.read(_words, held.id)
         db.read(_refuse_said, words.ids)

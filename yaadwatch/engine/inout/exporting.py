@@ -9,47 +9,32 @@ import json
 from collections.abc import Callable, Mapping
 from typing import BinaryIO
 
+from yaadwatch.api.messages.store import Export
 from yaadwatch.engine.inout import lines, pages, spool
 from yaadwatch.engine.inout.spool import Spool
 from yaadwatch.engine.inout.stores import Meant, meant
 from yaadwatch.engine.workspace import Call, Home
 
 
-def export(
-    home: Home,
-    call: Call,
-    *,
-    format: str = "jsonl",
-    user: bool = False,
-    upload: str | None = None,
-    after: int = 0,
-) -> dict[str, object]:
+def export(home: Home, call: Call, ask: Export) -> dict[str, object]:
     """Return the first piece of an export, or the next; the answer is Exported.
-
-    Args:
-        home: what may be reached.
-        call: whose project.
-        format: jsonl, markdown or store.
-        user: the user store instead.
-        upload: what the first piece said, to ask for another one.
-        after: where that begins.
 
     Raises:
         YaadError: NOT_FOUND (no watched project here, no such export), BAD_REQUEST,
             UNAVAILABLE when it cannot be written down.
     """
     counts: Mapping[str, int] = {}
-    if upload is None:
+    if ask.upload is None:
         made = spool.make(home.clock)
         try:
-            with meant(home, call, user=user) as store:
-                counts = _fill(home, store, made, format)
+            with meant(home, call, user=ask.user) as store:
+                counts = _fill(home, store, made, ask.format)
         except BaseException:
             made.drop()
             raise
     else:
-        made = spool.find(upload)
-    data, following, total = made.piece(after)
+        made = spool.find(ask.upload)
+    data, following, total = made.piece(ask.after)
     if following >= total:
         made.drop()
     return {

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from yaadwatch.api.messages import store as asks
 from yaadwatch.core import privacy, text
 from yaadwatch.engine import budget
 from yaadwatch.engine.inout import incoming, lines, pages, spool
@@ -50,68 +51,48 @@ class _Job:
         return " ".join(masked.split())[:64] or self.format
 
 
-def take_in(
-    home: Home,
-    call: Call,
-    *,
-    format: str,
-    upload: str | None = None,
-    part: str = "data",
-    data: str = "",
-    last: bool = False,
-    dry_run: bool = False,
-    user: bool = False,
-    source: str = "",
-    mine: bool = False,
-) -> dict[str, object]:
+def take_in(home: Home, call: Call, ask: asks.Import) -> dict[str, object]:
     """Take a piece of what is imported; with the last one import it. The answer is Imported.
-
-    Args:
-        home: what may be reached.
-        call: whose project.
-        format: jsonl, markdown, agent-file, yaad or store.
-        upload: what the answer to the first piece said; None for the first.
-        part: `data`, or `wal` for the log of a database.
-        data: the piece, in base64.
-        last: nothing more comes, and nothing comes with it.
-        dry_run: do everything, and undo it.
-        user: into the user store; JSON Lines and stores only.
-        source: what it is called where it comes from.
-        mine: a person says that an export of ours holds their own words; else all of it counts as
-            the import's, and waits for a review.
 
     Raises:
         YaadError: NOT_FOUND (no watched project here; the pieces before are gone), BAD_REQUEST (it
             is not what it should be), TOO_LARGE, REFUSED, CONFLICT, UNAVAILABLE: nothing was
             imported.
     """
-    made = spool.make(home.clock) if upload is None else spool.find(upload)
-    if mine and call.origin != PERSON:
+    made = spool.make(home.clock) if ask.upload is None else spool.find(ask.upload)
+    if ask.mine and call.origin != PERSON:
         raise YaadError(
             Code.REFUSED,
             "Only a person can say that an export holds their own words; nothing was imported.",
             hint="Import it without that: its words wait for a review.",
         )
-    if not last:
-        made.append(part, data)
+    if not ask.last:
+        made.append(ask.part, ask.data)
         return {"upload": made.id, "done": False}
     try:
         if not made.path().exists():
             raise YaadError(
                 Code.BAD_REQUEST,
-                f"There is nothing in {source or 'what came'}; nothing was imported.",
+                f"There is nothing in {ask.source or 'what came'}; nothing was imported.",
                 hint="Name a file that holds something.",
             )
         now, name = home.clock.now(), home.new_id()
-        job = _Job(id=name, now=now, format=format, source=source, dry_run=dry_run, mine=mine)
-        return _import(home, call, made, job, user=user) | {"upload": made.id, "done": True}
+        job = _Job(
+            id=name,
+            now=now,
+            format=ask.format,
+            source=ask.source,
+            dry_run=ask.dry_run,
+            mine=ask.mine,
+        )
+        return _import(home, call, made, job, user=ask.user) | {"upload": made.id, "done": True}
     finally:
         made.drop()
 
 
-def listed(home: Home, call: Call, *, user: bool = False) -> dict[str, object]:
+def listed(home: Home, call: Call, ask: asks.Imports) -> dict[str, object]:
     """Return what was imported, the newest first; the answer is Imports."""
-    with meant(home, call, user=user) as store:
+    with meant(home, call, user=ask.user) as store:
         found = store.db.read(rows.imports)
     return {
         "imports": [

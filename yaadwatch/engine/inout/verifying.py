@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from yaadwatch.api.messages.store import Verify
 from yaadwatch.engine import node_changes
 from yaadwatch.engine.inout.stores import Meant, meant
 from yaadwatch.engine.workspace import Call, Home
@@ -31,29 +32,21 @@ class Finding:
     derived: bool = False
 
 
-def verify(
-    home: Home, call: Call, *, user: bool = False, repair: bool = False
-) -> dict[str, object]:
+def verify(home: Home, call: Call, ask: Verify) -> dict[str, object]:
     """Look at everything in a store that can be wrong; the answer is StoreVerified.
-
-    Args:
-        home: what may be reached.
-        call: whose project.
-        user: the user store instead.
-        repair: make anew what is derived from the rest, if it is not what it must be.
 
     Raises:
         YaadError: NOT_FOUND (no watched project here); UNAVAILABLE when the store is too damaged to
             be opened.
     """
-    with meant(home, call, user=user) as store:
+    with meant(home, call, user=ask.user) as store:
         found = list(_findings(store))
         repaired = []
         wrong = {one.check for one in found if one.derived}
-        if repair and "index" in wrong:
+        if ask.repair and "index" in wrong:
             indexed = store.db.write(_index_anew)
             repaired.append(f"the full-text index, of {indexed} memories")
-        if repair and "vectors" in wrong:
+        if ask.repair and "vectors" in wrong:
             dropped = store.db.write(_drop_vectors)
             repaired.append(f"the vectors of {dropped} memories, which are filled in later")
         if repaired:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from yaadwatch.api.messages.memories import Confirm, Forget, Pin, Show, Tag, Unpin
 from yaadwatch.core import privacy, text
 from yaadwatch.core.quoting import quoted
 from yaadwatch.engine import json_views, node_changes, succession
@@ -22,7 +23,7 @@ from yaadwatch.engine.truth import contradicting
 from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.anchors import Anchor
-from yaadwatch.model.edges import CURRENT, Edge
+from yaadwatch.model.edges import Edge
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
 from yaadwatch.model.nodes import HOT, Node
@@ -94,33 +95,27 @@ def refuse_false(
 _Change = Callable[[Connection, Node, datetime], Node]
 
 
-def show(home: Home, call: Call, *, id: str, view: str = CURRENT) -> dict[str, object]:
+def show(home: Home, call: Call, ask: Show) -> dict[str, object]:
     """Return everything known about one memory; the answer is Shown.
-
-    Args:
-        home: what may be reached.
-        call: whose project.
-        id: of the memory.
-        view: which of its edges: `current`, `historical` or `all`.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
     """
     with shelves(home, call) as both:
-        held = both.find(id)
-        shown = held.db.read(_show, held.id, held.shelf.worktree, home, view)
+        held = both.find(ask.id)
+        shown = held.db.read(_show, held.id, held.shelf.worktree, home, ask.view)
         later = succession.told(home, held.shelf, held.id)
     return shown | {"superseded_by": None} | later
 
 
-def forget(home: Home, call: Call, *, id: str, reason: str = "") -> dict[str, object]:
+def forget(home: Home, call: Call, ask: Forget) -> dict[str, object]:
     """Archive a memory: it is recalled no more and in doubt no more; the answer is Changed.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when a person's own file
             still says it, or an agent forgets a person's rule.
     """
-    why = privacy.kept(reason.strip()).text
+    why = privacy.kept(ask.reason.strip()).text
 
     def change(conn: Connection, node: Node, now: datetime) -> Node:
         if node.archived_at is not None:
@@ -138,7 +133,7 @@ def forget(home: Home, call: Call, *, id: str, reason: str = "") -> dict[str, ob
                 )
         return node_changes.archive(conn, node, now, actor=call.origin, reason=why or "forgotten")
 
-    return _change(home, call, id, change, undo="restore")
+    return _change(home, call, ask.id, change, undo="restore")
 
 
 def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
@@ -182,16 +177,10 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
     )
 
 
-def confirm(home: Home, call: Call, *, id: str, anyway: bool = False) -> dict[str, object]:
+def confirm(home: Home, call: Call, ask: Confirm) -> dict[str, object]:
     """Say that a memory is true as things are now: doubts go, its age starts anew.
 
     It rests on the files as they are now: what moved is followed, what is gone is let go.
-
-    Args:
-        home: what may be reached.
-        call: whose project.
-        id: of the memory.
-        anyway: also when something that it says is false for certain.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when it is archived, and
@@ -199,12 +188,12 @@ def confirm(home: Home, call: Call, *, id: str, anyway: bool = False) -> dict[st
             agent gave a note of its own other words since it was stated.
     """
     with shelves(home, call) as both:
-        held = both.find(id)
+        held = both.find(ask.id)
         node = held.db.read(_require, held.id)
         _refuse_archived(node)
         old = held.db.read(anchors.of_nodes, [node.id])[node.id]
         held.db.read(proposing.require_shown, node, actor=call.origin)
-        refuse_false(home, held, node, old, anyway=anyway)
+        refuse_false(home, held, node, old, anyway=ask.anyway)
         rests_on = preparing.anchor_again(home, held.shelf.space, node, old)
         now = home.clock.now()
         confirmed = replace(
@@ -231,57 +220,41 @@ def confirm(home: Home, call: Call, *, id: str, anyway: bool = False) -> dict[st
         return told | against
 
 
-def pin(home: Home, call: Call, *, id: str) -> dict[str, object]:
+def pin(home: Home, call: Call, ask: Pin) -> dict[str, object]:
     """Keep a memory from ageing, and rank it a little higher; the answer is Changed.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when it is archived;
             CONFLICT when an agent gave a note of its own other words since it was stated.
     """
-    return _set_pin(home, call, id, pinned=True)
+    return _set_pin(home, call, ask.id, pinned=True)
 
 
-def unpin(home: Home, call: Call, *, id: str) -> dict[str, object]:
+def unpin(home: Home, call: Call, ask: Unpin) -> dict[str, object]:
     """Let a memory age again; the answer is Changed.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when it is archived.
     """
-    return _set_pin(home, call, id, pinned=False)
+    return _set_pin(home, call, ask.id, pinned=False)
 
 
-def tag(
-    home: Home,
-    call: Call,
-    *,
-    id: str,
-    add: Sequence[str] = (),
-    remove: Sequence[str] = (),
-    expected_version: int | None = None,
-) -> dict[str, object]:
+def tag(home: Home, call: Call, ask: Tag) -> dict[str, object]:
     """Put tags on a memory and take others off; the answer is Changed, with its tags.
-
-    Args:
-        home: what may be reached.
-        call: whose project.
-        id: of the memory.
-        add: tags to put on it, masked; those it has already are no matter, and so are
-        remove: tags to take off it, when it does not have them.
-        expected_version: the version that this is meant for; any when None.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; CONFLICT, with its words, when it
             is at another version; REFUSED when it is archived; TOO_LARGE when it would have more
             tags than 32.
     """
-    masked = [privacy.kept(one.strip()) for one in add]
+    masked = [privacy.kept(one.strip()) for one in ask.add]
     new = [one.text for one in masked]
-    gone = {form(one.strip()).text for one in remove for form in (privacy.mask, privacy.kept)}
+    gone = {form(one.strip()).text for one in ask.remove for form in (privacy.mask, privacy.kept)}
 
     def change(conn: Connection, node: Node, now: datetime) -> Node:
         _refuse_archived(node)
-        if expected_version is not None:
-            nodes.require_version(conn, node.id, expected_version)
+        if ask.expected_version is not None:
+            nodes.require_version(conn, node.id, ask.expected_version)
         kept = tuple(one for one in dict.fromkeys((*node.tags, *new)) if one not in gone)
         if kept == node.tags:
             return node
@@ -298,7 +271,7 @@ def tag(
         return done
 
     with shelves(home, call) as both:
-        held = both.find(id)
+        held = both.find(ask.id)
         before, after = _changed(home, held, change)
         row = json_views.changed_row(after, undo=_untag(before, after))
         told = held.db.read(json_views.attributed, [row])[0]

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from yaadwatch.api.messages.graph import DeleteNode
 from yaadwatch.core import text
 from yaadwatch.engine import json_views
 from yaadwatch.engine.authority import dismissing
@@ -19,7 +20,7 @@ from yaadwatch.store.connection import Connection
 from yaadwatch.store.truth import authority
 
 
-def delete_node(home: Home, call: Call, *, id: str) -> dict[str, object]:
+def delete_node(home: Home, call: Call, ask: DeleteNode) -> dict[str, object]:
     """Delete a memory, its history and its relations, if it is there; the answer is DeletedNode.
 
     Raises:
@@ -27,7 +28,7 @@ def delete_node(home: Home, call: Call, *, id: str) -> dict[str, object]:
             it stands in the block of an agent file, or an agent deletes a person's.
     """
     with shelves(home, call) as both:
-        held = both.there(id)
+        held = both.there(ask.id)
         if held is None:
             return {"deleted": False, "edges": 0}
         return held.db.write(_delete, held.id, home.clock.now(), call.origin)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from yaadwatch.api.messages.memories import History, Restore, Update
 from yaadwatch.core import text
 from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.authority import dismissing
@@ -25,7 +26,7 @@ from yaadwatch.store.truth.erasing import INSTEAD
 from yaadwatch.store.visibility import seen_from
 
 
-def history(home: Home, call: Call, *, id: str) -> dict[str, object]:
+def history(home: Home, call: Call, ask: History) -> dict[str, object]:
     """Return the versions of a memory with who made each and why, oldest first.
 
     The answer is History; of very many, or very long ones, the newest.
@@ -34,7 +35,7 @@ def history(home: Home, call: Call, *, id: str) -> dict[str, object]:
         YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
     """
     with shelves(home, call) as both:
-        held = both.find(id)
+        held = both.find(ask.id)
         node, (past, more) = held.db.read(_with_latest, held.id)
         whose = held.db.read(authority.of_nodes, [held.id]).get(held.id)
     return {
@@ -59,26 +60,20 @@ def history(home: Home, call: Call, *, id: str) -> dict[str, object]:
     }
 
 
-def restore(home: Home, call: Call, *, id: str, version: int | None = None) -> dict[str, object]:
+def restore(home: Home, call: Call, ask: Restore) -> dict[str, object]:
     """Bring a forgotten memory back; or its words, kind and tier as they were in one version.
 
     With `version` that is a new version, and the answer is Updated; else Changed. It rests on what
     the words name, as that is now.
-
-    Args:
-        home: what may be reached.
-        call: whose project.
-        id: of the memory, archived or not.
-        version: the number of the version that it shall read like; None: as it reads now.
 
     Raises:
         YaadError: NOT_FOUND (no such version, too), BAD_REQUEST, CONFLICT as for `show`; CONFLICT
             when another living memory says the same, or somebody changed it meanwhile; REFUSED when
             a person's own file says it, or the words of that version were erased.
     """
-    if version is None:
-        return curate.restore(home, call, id=id)
-    return bring_back(home, call, id=id, version=version)
+    if ask.version is None:
+        return curate.restore(home, call, id=ask.id)
+    return bring_back(home, call, id=ask.id, version=ask.version)
 
 
 def bring_back(
@@ -109,7 +104,7 @@ def bring_back(
         past = _named(node, every, version)
         held.db.read(node_changes.refuse_said, node, past.text)
         if held.db.read(proposing.is_needed, node.id, actor=call.origin):
-            return mend.update(home, call, id=node.id, text=past.text)
+            return mend.update(home, call, Update(id=node.id, text=past.text))
         unwanted = dismissing.in_stores(both.beside(held), [past.text], actor=call.origin)
         old = held.db.read(_anchors, node.id)
         now = home.clock.now()

@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from yaadwatch.api.messages.memories import Impact
 from yaadwatch.core.truth import impact as spreading
 from yaadwatch.core.truth.hunks import last_part
 from yaadwatch.core.truth.impact import Graph, Reached
@@ -52,32 +53,22 @@ class _Resting:
     symbols: Sequence[str]
 
 
-def impact(
-    home: Home, call: Call, *, file: str, check: bool = True, all_branches: bool = False
-) -> dict[str, object]:
+def impact(home: Home, call: Call, ask: Impact) -> dict[str, object]:
     """Return the memories that rest on a file, directly and along edges; the answer is Impact.
 
     Those of branches that are not merged here are counted only, as `stale` does it.
-
-    Args:
-        home: what may be reached.
-        call: whose work tree.
-        file: FILE, or FILE:SYMBOL for one definition in it, or a folder; one that is gone will do
-            when memories still rest on it.
-        check: look at the files first, so that the doubts are of this moment.
-        all_branches: those of other branches are told, too.
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here, or `file` is not in the work tree and
             no memory rests on it.
     """
     with home.space(call) as space:
-        if check:
+        if ask.check:
             stale.check_space(home, space, None)
         anchored = space.db.read(anchors.paths)
-        target = _target(file, folder_of(call, space), space, anchored)
+        target = _target(ask.file, folder_of(call, space), space, anchored)
         paths = [path for path in anchored if _inside(path, target.path)]
-        view = view_of(home, space, all_branches=all_branches)
+        view = view_of(home, space, all_branches=ask.all_branches)
         found = space.db.read(seen_from, view, _look, space.worktree.id, target, paths)
         checked_at = space.db.read(flagging.row_of, space.worktree.id).checked_at
     return {

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Self, TypeVar
 
+from yaadwatch.api.messages.graph import Inject
 from yaadwatch.core import privacy
 from yaadwatch.core.privacy import Masked
 from yaadwatch.engine.authority import dismissing
@@ -101,26 +102,12 @@ class _There:
         )
 
 
-def inject(
-    home: Home,
-    call: Call,
-    *,
-    nodes: Sequence[GivenNode] = (),
-    edges: Sequence[GivenEdge] = (),
-    dry_run: bool = False,
-) -> dict[str, object]:
+def inject(home: Home, call: Call, ask: Inject) -> dict[str, object]:
     """Store memories with ids of their own, and relations, in one transaction; the answer is
     Injected.
 
     A node that is there already gets what is different, and keeps when it was created; so does an
     edge that still holds.
-
-    Args:
-        home: what may be reached.
-        call: whose project.
-        nodes: the memories; masked, classified and anchored as by `remember`.
-        edges: relations between these, or what is there already, by their whole ids.
-        dry_run: do it, and undo it.
 
     Raises:
         YaadError: BAD_REQUEST and TOO_LARGE as for `remember`; BAD_REQUEST too for an id that is
@@ -128,7 +115,7 @@ def inject(
             an edge would hold twice at a time; REFUSED for a circle, kinds that are not for
             callers, and new words for what a person's own file says.
     """
-    answer = inject_all(home, call, nodes=nodes, edges=edges, dry_run=dry_run)
+    answer = inject_all(home, call, nodes=ask.nodes, edges=ask.edges, dry_run=ask.dry_run)
     told = list(answer["left_out"])
     more = max(0, len(told) - LEFT_OUT_TOLD_MAX)
     return answer | {"left_out": told[:LEFT_OUT_TOLD_MAX], "left_out_more": more}

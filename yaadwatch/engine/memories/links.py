@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
+from yaadwatch.api.messages.graph import CloseLink, DeleteEdge, Link, Unlink
 from yaadwatch.core import privacy
 from yaadwatch.engine import json_views, node_changes, succession
 from yaadwatch.engine.authority import dismissing
@@ -50,31 +51,10 @@ class _Linked:
     before: Edge | None
 
 
-def link(
-    home: Home,
-    call: Call,
-    *,
-    id: str,
-    kind: str,
-    to: str,
-    weight: float | None = None,
-    since: str | None = None,
-    attributes: dict[str, object] | None = None,
-) -> dict[str, object]:
+def link(home: Home, call: Call, ask: Link) -> dict[str, object]:
     """Say that a memory relates to another one; the answer is Linked.
 
     Said again it changes nothing but the weight, and the attributes when there are any.
-
-    Args:
-        home: what may be reached.
-        call: whose project.
-        id: the memory that the relation begins at; what it would be in doubt with is `to`.
-        kind: `depends_on`, `part_of`, `caused_by`, `led_to`, `supersedes`, or another word.
-        to: the memory that it ends at.
-        weight: how much of a doubt goes along it, above 0.0 and at most 1.0. As it is when None:
-            1.0 for one that begins.
-        since: the time since when it holds; now when None.
-        attributes: what else is to be known of it; masked. As they are when None.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when an id does not name exactly one;
@@ -83,14 +63,14 @@ def link(
             the kind is not for callers, it would close a circle that its kind must not have, or an
             agent would put what a person said in the place of what a person said.
     """
-    kind = given_kind(kind)
+    kind = given_kind(ask.kind)
     with shelves(home, call) as both:
-        held, other = both.pair(id, to)
+        held, other = both.pair(ask.id, ask.to)
         start, end = held.id, other.id
         if start == end:
             raise YaadError(
                 Code.BAD_REQUEST,
-                f"{id} and {to} are the same memory; nothing was linked.",
+                f"{ask.id} and {ask.to} are the same memory; nothing was linked.",
                 hint="Name two different ones.",
             )
         now = home.clock.now()
@@ -98,19 +78,19 @@ def link(
             from_node=start,
             to_node=end,
             kind=kind,
-            weight=1.0 if weight is None else weight,
-            attributes=clean_attributes(attributes or {}, EDGE_ATTRIBUTES_BYTES_MAX),
+            weight=1.0 if ask.weight is None else ask.weight,
+            attributes=clean_attributes(ask.attributes or {}, EDGE_ATTRIBUTES_BYTES_MAX),
             created_at=now,
-            valid_from=now if since is None else past("since", since, now),
+            valid_from=now if ask.since is None else past("since", ask.since, now),
         )
         done = held.db.write(
             _link,
             edge,
             now,
             actor=call.origin,
-            dated=since is not None,
-            weighed=weight is not None,
-            described=attributes is not None,
+            dated=ask.since is not None,
+            weighed=ask.weight is not None,
+            described=ask.attributes is not None,
         )
         whose = held.db.read(authority.of_nodes, done.ends)
     undo = f"yaadwatch unlink {called(start)} {kind} {called(end)}" if done.made else ""
@@ -119,19 +99,19 @@ def link(
     return _row(done.edge, done.ends, whose, undo) | {
         "made": done.made,
         "changed": done.changed,
-        "masked": list(privacy.tree_kinds(attributes or {})),
+        "masked": list(privacy.tree_kinds(ask.attributes or {})),
     }
 
 
-def unlink(home: Home, call: Call, *, id: str, kind: str, to: str) -> dict[str, object]:
+def unlink(home: Home, call: Call, ask: Unlink) -> dict[str, object]:
     """End a relation between two memories, if it is there; the answer is Unlinked.
 
     Raises:
         YaadError: as for `link`; archived memories may be unlinked, and circles are no matter.
     """
-    kind = given_kind(kind)
+    kind = given_kind(ask.kind)
     with shelves(home, call) as both:
-        held, other = both.pair(id, to)
+        held, other = both.pair(ask.id, ask.to)
         start, end = held.id, other.id
         now = home.clock.now()
         edge = Edge(from_node=start, to_node=end, kind=kind, created_at=now, valid_from=now)
@@ -142,7 +122,7 @@ def unlink(home: Home, call: Call, *, id: str, kind: str, to: str) -> dict[str, 
     return _row(ended, ends, whose, _again(ended)) | {"ended": True}
 
 
-def close_link(home: Home, call: Call, *, edge: int, at: str | None = None) -> dict[str, object]:
+def close_link(home: Home, call: Call, ask: CloseLink) -> dict[str, object]:
     """End one relation, by its number, now or at a time before; the answer is Unlinked.
 
     Numbers are those of the project's store; where no project is watched, of the user's own.
@@ -154,33 +134,17 @@ def close_link(home: Home, call: Call, *, edge: int, at: str | None = None) -> d
     """
     with shelves(home, call) as both:
         now = home.clock.now()
-        ending = now if at is None else past("at", at, now)
+        ending = now if ask.at is None else past("at", ask.at, now)
         ended, ends, before = both.nearest.db.write(
-            _close, edge, ending, now, dated=at is not None, actor=call.origin
+            _close, ask.edge, ending, now, dated=ask.at is not None, actor=call.origin
         )
         whose = both.nearest.db.read(authority.of_nodes, ends)
     undo = "" if before else _again(ended, since=ended.valid_until)
     return _row(ended, ends, whose, undo) | {"ended": not before}
 
 
-def delete_edge(
-    home: Home,
-    call: Call,
-    *,
-    edge: int | None = None,
-    id: str | None = None,
-    kind: str | None = None,
-    to: str | None = None,
-) -> dict[str, object]:
+def delete_edge(home: Home, call: Call, ask: DeleteEdge) -> dict[str, object]:
     """Delete a relation as if it had never been, if it is there; the answer is DeletedEdge.
-
-    Args:
-        home: what may be reached.
-        call: whose project.
-        edge: its number: one interval of one relation; else
-        id: the memory that it begins at,
-        kind: its kind, and
-        to: the memory that it ends at: every interval of it.
 
     Raises:
         YaadError: BAD_REQUEST unless `edge`, or the three others, are given; CONFLICT when an id
@@ -188,11 +152,13 @@ def delete_edge(
     """
     now = home.clock.now()
     with shelves(home, call) as both:
-        if edge is not None and (id, kind, to) == (None, None, None):
-            gone = both.nearest.db.write(_delete, edge, now, actor=call.origin)
-        elif edge is None and id is not None and kind is not None and to is not None:
-            wanted = given_kind(kind)
-            ends = both.pair_there(id, to)
+        if ask.edge is not None and (ask.id, ask.kind, ask.to) == (None, None, None):
+            gone = both.nearest.db.write(_delete, ask.edge, now, actor=call.origin)
+        elif (
+            ask.edge is None and ask.id is not None and ask.kind is not None and ask.to is not None
+        ):
+            wanted = given_kind(ask.kind)
+            ends = both.pair_there(ask.id, ask.to)
             if ends is None:
                 return {"deleted": 0, "edges": [], "undo": None}
             held, other = ends

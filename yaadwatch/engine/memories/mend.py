@@ -8,6 +8,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from yaadwatch.api.messages.memories import Confirm, Forget, Reanchor, Update
+from yaadwatch.api.messages.truth import Feedback
 from yaadwatch.core import text as texts
 from yaadwatch.core.wording import said_where
 from yaadwatch.engine import json_views, node_changes, stale
@@ -34,29 +36,19 @@ from yaadwatch.store.truth import authority
 from yaadwatch.store.visibility import View, seen_from
 
 
-def feedback(
-    home: Home, call: Call, *, id: str, verdict: str, text: str | None = None, reason: str = ""
-) -> dict[str, object]:
+def feedback(home: Home, call: Call, ask: Feedback) -> dict[str, object]:
     """Act on a judgement; the answer is Changed, for an edit Updated, with the verdict.
-
-    Args:
-        home: what may be reached.
-        call: who judges.
-        id: of the memory.
-        verdict: `approve` confirms it, `edit` makes a version of new words, `discard` archives it.
-        text: the new words, for an edit; masked.
-        reason: why it is discarded; masked.
 
     Raises:
         YaadError: as for `confirm`, `update` and `forget`.
     """
-    if verdict == "approve":
-        done = curate.confirm(home, call, id=id)
-    elif verdict == "edit":
-        done = update(home, call, id=id, text=text or "")
+    if ask.verdict == "approve":
+        done = curate.confirm(home, call, Confirm(id=ask.id))
+    elif ask.verdict == "edit":
+        done = update(home, call, Update(id=ask.id, text=ask.text or ""))
     else:
-        done = curate.forget(home, call, id=id, reason=reason or "discarded")
-    return done | {"verdict": verdict}
+        done = curate.forget(home, call, Forget(id=ask.id, reason=ask.reason or "discarded"))
+    return done | {"verdict": ask.verdict}
 
 
 UNDO_CHARS_MAX = 300
@@ -83,14 +75,7 @@ class Mended:
     elsewhere: dismissing.Elsewhere | None = None
 
 
-def update(
-    home: Home,
-    call: Call,
-    *,
-    id: str,
-    text: str,
-    expected_version: int | None = None,
-) -> dict[str, object]:
+def update(home: Home, call: Call, ask: Update) -> dict[str, object]:
     """Give a memory new words; it rests on what these name, as it is now. The answer is Updated.
 
     An agent's new words for a memory of a person are a proposal: the memory stays as it is until
@@ -99,13 +84,6 @@ def update(
     Files and definitions that were given by the caller, and not by the old words, are kept where
     they still exist. Doubts go, its age starts anew; the next check looks at it again.
 
-    Args:
-        home: what may be reached.
-        call: whose work tree.
-        id: of the memory.
-        text: the new words; masked before they are stored.
-        expected_version: the version that the new words are for; any when None.
-
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one; BAD_REQUEST
             and TOO_LARGE for the text; CONFLICT, with the version and words it has now, when it is
@@ -113,7 +91,13 @@ def update(
             same; REFUSED when it is archived, or a person's own file says it.
     """
     return reword(
-        home, call, id=id, text=text, expected_version=expected_version, reason="", decides=None
+        home,
+        call,
+        id=ask.id,
+        text=ask.text,
+        expected_version=ask.expected_version,
+        reason="",
+        decides=None,
     )
 
 
@@ -199,26 +183,10 @@ def _reword(
         proposing.decided(conn, *decides)
 
 
-def reanchor(
-    home: Home,
-    call: Call,
-    *,
-    id: str | None = None,
-    all: bool = False,
-    dry_run: bool = False,
-    accept_change: bool = False,
-) -> dict[str, object]:
+def reanchor(home: Home, call: Call, ask: Reanchor) -> dict[str, object]:
     """Accept what flags propose: the words put right, the anchors taken at the new place.
 
     Where more than the place changed, that stays flagged. The answer is Reanchored.
-
-    Args:
-        home: what may be reached.
-        call: whose work tree.
-        id: the memory; None with `all`.
-        all: every memory whose doubt proposes something; those that cannot be are told as skipped.
-        dry_run: only tell what would be.
-        accept_change: what also changed is as the memory says; it is not flagged any more.
 
     Raises:
         YaadError: BAD_REQUEST unless one of `id` and `all` is given; NOT_FOUND, BAD_REQUEST,
@@ -226,19 +194,19 @@ def reanchor(
             proposes nothing, or a person's own file says it; CONFLICT as for `update`, and when
             something else is proposed than when it was last checked.
     """
-    if (id is None) != all:
+    if (ask.id is None) != ask.all:
         raise YaadError(
             Code.BAD_REQUEST,
             "Either one memory or all of them can be reanchored; nothing was changed.",
             hint="One: yaadwatch reanchor ID. All that have moved: yaadwatch reanchor --all",
         )
     with home.space(call) as space:
-        wanted = None if id is None else find_node(space.db, id)
+        wanted = None if ask.id is None else find_node(space.db, ask.id)
         before = {flag.node: flag for flag in space.db.read(flags.of_worktree, space.worktree.id)}
         stale.check_space(home, space, None)
         found = space.db.read(flags.of_worktree, space.worktree.id)
         done, skipped = [], []
-        how = {"dry_run": dry_run, "accept_change": accept_change}
+        how = {"dry_run": ask.dry_run, "accept_change": ask.accept_change}
         if wanted is not None:
             flag = next((flag for flag in found if flag.node == wanted), None)
             space.db.read(_living, wanted)
@@ -256,12 +224,12 @@ def reanchor(
                 skipped.append(
                     {"id": flag.node, "reason": error.message, "hint": error.hint or None}
                 )
-        if not dry_run and not accept_change and any(row["also_changed"] for row in done):
+        if not ask.dry_run and not ask.accept_change and any(row["also_changed"] for row in done):
             stale.check_space(home, space, None)
             still = {one.node: one for one in space.db.read(flags.of_worktree, space.worktree.id)}
             for row in done:
                 row["still_flagged"] = _still(still.get(str(row["id"])))
-    return {"dry_run": dry_run, "reanchored": done, "skipped": skipped}
+    return {"dry_run": ask.dry_run, "reanchored": done, "skipped": skipped}
 
 
 def _still(flag: Flag | None) -> dict[str, object] | None:

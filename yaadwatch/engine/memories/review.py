@@ -5,6 +5,8 @@ from datetime import datetime
 from typing import Final
 
 from bridges.agents import CARRIERS
+from yaadwatch.api.messages.memories import Restore
+from yaadwatch.api.messages.truth import Decide, Review
 from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.agent_files.reading import is_refused
 from yaadwatch.engine.authority import dismissing
@@ -43,7 +45,7 @@ def undo(home: Home, call: Call, held: Held) -> dict[str, object]:
     node, past, proposal = held.db.read(_gather, held.id)
     now = home.clock.now()
     if node.archived_at is not None and node.archive_reason == dismissing.DISMISSED:
-        return history.restore(home, call, id=node.id)
+        return history.restore(home, call, Restore(id=node.id))
     if proposal is not None and proposal.decision == dismissing.DISMISS:
         return held.db.write(proposing.reopen, proposal, proposal.version)
     last = past[-1] if past else None
@@ -105,50 +107,25 @@ LISTED_MAX: Final = 100
 APPROVE, EDIT, DISMISS, UNDO = ("approve", "edit", "dismiss", "undo")
 
 
-def review(home: Home, call: Call, *, limit: int = LISTED_MAX) -> dict[str, object]:
-    """Return the notes and proposals that wait for a person, newest first; the answer is Review.
-
-    Args:
-        home: what may be reached.
-        call: whose project; outside of one, only the notes for all projects are listed.
-        limit: notes and proposals in the answer at most.
-    """
+def review(home: Home, call: Call, ask: Review) -> dict[str, object]:
+    """Return the notes and proposals that wait for a person, newest first; the answer is Review."""
     with shelves(home, call) as both:
         found: list[dict[str, object]] = []
         count = 0
         for shelf in (both.project, both.own):
             if shelf is not None:
                 count += shelf.db.read(authority.count_waiting)
-                found += shelf.db.read(_proposed, shelf, limit)
-                found += shelf.db.read(_listed, shelf, limit)
-    return {"waiting": found[:limit], "count": count}
+                found += shelf.db.read(_proposed, shelf, ask.limit)
+                found += shelf.db.read(_listed, shelf, ask.limit)
+    return {"waiting": found[: ask.limit], "count": count}
 
 
-def decide(
-    home: Home,
-    call: Call,
-    *,
-    id: str,
-    verdict: str,
-    text: str | None = None,
-    expected_version: int | None = None,
-    proposal: str | None = None,
-) -> dict[str, object]:
+def decide(home: Home, call: Call, ask: Decide) -> dict[str, object]:
     """Approve, edit or dismiss a note, or a proposal, of an agent; the answer is Decided.
 
     Approved or edited words count as the person's. A dismissed note is archived; a dismissed
     proposal leaves the person's words as they are. Dismissed words are refused when an agent states
     them again. `undo` takes the last decision about a memory back: it waits again.
-
-    Args:
-        home: what may be reached.
-        call: whose project; only a person decides.
-        id: of the note, or of the memory that the proposal is for.
-        verdict: `approve`, `edit`, `dismiss` or `undo`.
-        text: the new words, for an edit; masked.
-        expected_version: the version that the person saw; any when None.
-        proposal: which proposal the person saw; any when None. To approve a proposal, or a note
-            whose words changed since it was stated, one of the two is needed.
 
     Raises:
         YaadError: REFUSED when an agent asks, the note is archived or approved already, there is
@@ -157,6 +134,7 @@ def decide(
             words the person saw; NOT_FOUND, BAD_REQUEST,
             CONFLICT when `id` does not name one memory.
     """
+    expected_version = ask.expected_version
     if call.origin != PERSON:
         raise YaadError(
             Code.REFUSED,
@@ -164,28 +142,30 @@ def decide(
             hint="Ask the person to run in a terminal of their own: yaadwatch review",
         )
     with shelves(home, call) as both:
-        held = both.find(id)
-        if verdict == UNDO:
+        held = both.find(ask.id)
+        if ask.verdict == UNDO:
             done = undo(home, call, held) | {"undo": "yaadwatch review"}
         else:
-            proposed = held.db.read(_require_waiting, held.id, expected_version, proposal)
-            unseen = proposal is None and (proposed is not None or expected_version is None)
-            if verdict == APPROVE and unseen:
+            proposed = held.db.read(_require_waiting, held.id, expected_version, ask.proposal)
+            unseen = ask.proposal is None and (proposed is not None or expected_version is None)
+            if ask.verdict == APPROVE and unseen:
                 expected_version = held.db.read(_require_seen, held.id, proposed)
             if proposed is None:
-                done = _decide_note(home, call, held, verdict, text, expected=expected_version)
+                done = _decide_note(
+                    home, call, held, ask.verdict, ask.text, expected=expected_version
+                )
             else:
                 done = _decide_proposal(
                     home,
                     call,
                     held,
                     proposed,
-                    verdict=verdict,
-                    text=text,
+                    verdict=ask.verdict,
+                    text=ask.text,
                     expected=expected_version,
                 )
             done |= {"undo": f"yaadwatch review --undo {called(held.id)}"}
-        changes = verdict != DISMISS
+        changes = ask.verdict != DISMISS
         files = held.db.read(_files, held.shelf, held.id) if changes else []
         is_rule = done["tier"] == HOT or bool(done["pinned"])
         too_long = changes and is_rule and _is_too_long(str(done["text"]))
@@ -194,7 +174,7 @@ def decide(
             for each in (both.project, both.own)
             if each is not None
         )
-    return done | {"verdict": verdict, "files": files, "too_long": too_long, "left": left}
+    return done | {"verdict": ask.verdict, "files": files, "too_long": too_long, "left": left}
 
 
 def _decide_note(

@@ -6,13 +6,15 @@ What is archived, and what only another branch's files say, is neither told nor 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from yaadwatch.api.messages.graph import Subgraph, Traverse
+from yaadwatch.api.messages.memories import Recall
 from yaadwatch.core.recall import budget
 from yaadwatch.core.recall.budget import Item
 from yaadwatch.engine import json_views, recall
 from yaadwatch.engine.doubts import doubting
 from yaadwatch.engine.store_lookup import shelves
 from yaadwatch.engine.workspace import Call, Home
-from yaadwatch.model.edges import CURRENT, canonical_kind
+from yaadwatch.model.edges import canonical_kind
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.nodes import THINGS, Node
 from yaadwatch.model.settings import (
@@ -100,96 +102,51 @@ class _Walk:
     complete: bool = True
 
 
-def traverse(
-    home: Home,
-    call: Call,
-    *,
-    id: str,
-    depth: int = 1,
-    direction: str = BOTH,
-    kinds: Sequence[str] = (),
-    view: str = CURRENT,
-    nodes_max: int = 100,
-    tokens_max: int = 8000,
-) -> dict[str, object]:
+def traverse(home: Home, call: Call, ask: Traverse) -> dict[str, object]:
     """Walk from a memory along its edges; the answer is Walked.
-
-    Args:
-        home: what may be reached.
-        call: whose work tree.
-        id: the memory.
-        depth: steps, 1 to 10.
-        direction: `descendants` go along the edges, `ancestors` against them; or `both`. The
-            ancestors one step away are the backlinks.
-        kinds: of edges; all but `learned_in` when empty.
-        view: edges that hold (`current`), that have ended (`historical`), or `all`.
-        nodes_max: nodes told at most, the nearest and most strongly related.
-        tokens_max: the budget; what is far away is told in short, or left out.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
     """
     asked = _Asked(
-        depth=depth,
-        direction=direction,
-        kinds=_kinds(kinds),
-        view=view,
-        nodes_max=nodes_max,
-        tokens_max=tokens_max,
+        depth=ask.depth,
+        direction=ask.direction,
+        kinds=_kinds(ask.kinds),
+        view=ask.view,
+        nodes_max=ask.nodes_max,
+        tokens_max=ask.tokens_max,
     )
     with shelves(home, call) as both:
-        held = both.find(id)
+        held = both.find(ask.id)
         return held.db.read(_walked, [held.id], asked, held.shelf.worktree)
 
 
-def subgraph(
-    home: Home,
-    call: Call,
-    *,
-    id: str | None = None,
-    query: str | None = None,
-    depth: int = 2,
-    kinds: Sequence[str] = (),
-    view: str = CURRENT,
-    nodes_max: int = 50,
-    tokens_max: int = 2000,
-) -> dict[str, object]:
+def subgraph(home: Home, call: Call, ask: Subgraph) -> dict[str, object]:
     """Return what is around a memory, or around what answers a question; the answer is Walked.
-
-    Args:
-        home: what may be reached.
-        call: whose work tree.
-        id: the memory; or
-        query: a question, as `recall` takes it: the walk begins at its best answers.
-        depth: as for `traverse`, and so are
-        kinds: these,
-        view: this,
-        nodes_max: this, and
-        tokens_max: this.
 
     Raises:
         YaadError: BAD_REQUEST unless one of `id` and `query` is given; else as for `traverse`.
     """
-    if (id is None) == (query is None):
+    if (ask.id is None) == (ask.query is None):
         raise YaadError(
             Code.BAD_REQUEST,
             "Either a memory or a question is what to look around; nothing was looked up.",
             hint="A memory: yaadwatch subgraph ID. A question: yaadwatch subgraph --query WORDS",
         )
     asked = _Asked(
-        depth=depth,
+        depth=ask.depth,
         direction=BOTH,
-        kinds=_kinds(kinds),
-        view=view,
-        nodes_max=nodes_max,
-        tokens_max=tokens_max,
+        kinds=_kinds(ask.kinds),
+        view=ask.view,
+        nodes_max=ask.nodes_max,
+        tokens_max=ask.tokens_max,
     )
-    starts = [] if query is None else _answers(home, call, query)
+    starts = [] if ask.query is None else _answers(home, call, ask.query)
     with shelves(home, call) as both:
-        if id is None:
+        if ask.id is None:
             space = both.require_project()
             return space.db.read(_walked, starts, asked, space.worktree.id)
-        held = both.find(id)
+        held = both.find(ask.id)
         return held.db.read(_walked, [held.id], asked, held.shelf.worktree)
 
 
@@ -198,7 +155,7 @@ def _kinds(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def _answers(home: Home, call: Call, query: str) -> list[str]:
-    found = recall.recall(home, call, query=query, top_k=GRAPH_SEEDS_MAX)["results"]
+    found = recall.recall(home, call, Recall(query=query, top_k=GRAPH_SEEDS_MAX))["results"]
     return [str(row["id"]) for row in found] if isinstance(found, list) else []
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from yaadwatch.api.messages.memories import Recall
 from yaadwatch.core.recall import budget, rank
 from yaadwatch.core.recall.budget import Fitted, Item
 from yaadwatch.core.recall.rank import Answers, Ranked
@@ -74,52 +75,12 @@ class _Found:
     shelf: Mapping[str, Shelf]
 
 
-def recall(
-    home: Home,
-    call: Call,
-    *,
-    query: str,
-    top_k: int | None = None,
-    tokens_max: int = 800,
-    kinds: Sequence[str] = (),
-    scope: str | None = None,
-    path: str | None = None,
-    tags: Sequence[str] = (),
-    agent: str | None = None,
-    session: str | None = None,
-    at: str | None = None,
-    depth: str = AUTO,
-    strategy: str = AUTO,
-    merge: str = BLEND,
-    min_score: float | None = None,
-    semantic_weight: float | None = None,
-    all_branches: bool = False,
-) -> dict[str, object]:
+def recall(home: Home, call: Call, ask: Recall) -> dict[str, object]:
     """Answer a question with the memories of this project and the user's own; the answer is
     Recalled.
 
     What is archived is not among them; what only another branch's files say, and what was learned
     on another branch that is not merged here, is not either, but counted.
-
-    Args:
-        home: what may be reached.
-        call: whose project.
-        query: words, a path, a definition's name; phrases in double quotes.
-        top_k: memories at most; None: as set.
-        tokens_max: the budget; the best memory is shown even when it alone is over.
-        kinds: only these; all when empty. The next ones are as in `Filter`:
-        scope: 'user' or 'project',
-        path: a file or folder, from the top of the work tree or from where the call comes,
-        tags: all of these,
-        agent: its name, also as `show` has it (`agent:claude`),
-        session: its id, or a unique end of it,
-        at: a time, or a day for its end, not to come; memories are told in the words of then.
-        depth: how much of each is told.
-        strategy: what is searched: words, or their meaning too when a model is ready.
-        merge: how both become one list.
-        min_score: scores below are left out, 0.0 to 1.0; None: as set.
-        semantic_weight: how much the meaning counts, 0.0 to 1.0; None: as set.
-        all_branches: what belongs to other branches is told, too.
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here and not only the user's own memories
@@ -127,32 +88,34 @@ def recall(
     """
     now = home.clock.now()
     usual = home.settings.recall
-    weight = usual.semantic_weight if semantic_weight is None else semantic_weight
+    weight = usual.semantic_weight if ask.semantic_weight is None else ask.semantic_weight
     with store_lookup.shelves(home, call) as there:
-        if there.project is None and scope != "user":
+        if there.project is None and ask.scope != "user":
             with or_say("Your own memories: yaadwatch recall --scope user WORDS."):
                 there.require_project()
         question = Question(
-            text=query,
+            text=ask.query,
             wanted=Filter(
-                kinds=tuple(canonical_kind(kind) for kind in kinds),
-                scope=scope,
-                path=_place(path, call, there),
-                tags=tuple(tags),
-                agent=None if agent is None else agent.removeprefix(AGENT),
-                session=_session(session, there),
-                at=_past(at, now),
+                kinds=tuple(canonical_kind(kind) for kind in ask.kinds),
+                scope=ask.scope,
+                path=_place(ask.path, call, there),
+                tags=tuple(ask.tags),
+                agent=None if ask.agent is None else ask.agent.removeprefix(AGENT),
+                session=_session(ask.session, there),
+                at=_past(ask.at, now),
             ),
-            merge=merge,
-            semantic_weight=0.0 if strategy == BM25 else weight,
-            top_k=usual.top_k if top_k is None else top_k,
-            min_score=usual.min_score if min_score is None else min_score,
+            merge=ask.merge,
+            semantic_weight=0.0 if ask.strategy == BM25 else weight,
+            top_k=usual.top_k if ask.top_k is None else ask.top_k,
+            min_score=usual.min_score if ask.min_score is None else ask.min_score,
         )
-        found = _ask(home, there, question, now, all_branches=all_branches)
+        found = _ask(home, there, question, now, all_branches=ask.all_branches)
         known = _read(found, question.wanted.at)
-        if path is None and not all_branches:
+        if ask.path is None and not ask.all_branches:
             found = _of_this_package(found, known, call)
-        fitted = budget.fit(_items(query, found.best, known, depth), tokens_max, depth)
+        fitted = budget.fit(
+            _items(ask.query, found.best, known, ask.depth), ask.tokens_max, ask.depth
+        )
         told = [each.id for each in fitted.items]
         doubts = _of_stores(
             found, told, lambda shelf, ids: shelf.db.read(doubting.of_nodes, shelf.worktree, ids)
@@ -161,7 +124,7 @@ def recall(
         later = _of_stores(
             found,
             told,
-            lambda shelf, ids: succession.here(home, shelf, ids, everywhere=all_branches),
+            lambda shelf, ids: succession.here(home, shelf, ids, everywhere=ask.all_branches),
         )
         # What is done reads as what is to be done.
         states = _of_stores(
@@ -179,7 +142,7 @@ def recall(
             own = {each.id for each in fitted.items if found.shelf[each.id] is there.project}
             home.recalled.note(project, own)
             if _is_poor(found) and question.wanted == EVERYTHING:
-                home.poorly_answered(project, query)
+                home.poorly_answered(project, ask.query)
             shown = {each.id: each.tokens for each in fitted.items if each.id in own}
             current.shown(home, call, there.project.space, shown)
     scores = {each.candidate.id: each.score for each in found.best}

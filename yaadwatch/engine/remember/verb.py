@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Final
 
+from yaadwatch.api.messages.memories import Remember
 from yaadwatch.core.truth.claiming.statements import HOLDS_IN
 from yaadwatch.core.wording import said_where
 from yaadwatch.engine import json_views
@@ -25,7 +26,7 @@ from yaadwatch.engine.workspace import AGENT, PERSON, Call, Home, Space, or_say
 from yaadwatch.model.authority import Authority, of_origin
 from yaadwatch.model.edges import SUPERSEDES
 from yaadwatch.model.ids import called
-from yaadwatch.model.nodes import PROJECT, USER
+from yaadwatch.model.nodes import USER
 from yaadwatch.store import hot
 from yaadwatch.store.connection import Connection
 from yaadwatch.store.graph import supersession
@@ -106,43 +107,10 @@ def _row(
     return row | ({"said_in": [place._asdict() for place in said]} if said else {})
 
 
-def remember(
-    home: Home,
-    call: Call,
-    *,
-    text: str,
-    kind: str | None = None,
-    tier: int | None = None,
-    scope: str = PROJECT,
-    key: str | None = None,
-    expected_version: int | None = None,
-    tags: Sequence[str] = (),
-    attributes: dict[str, object] | None = None,
-    files: Sequence[str] = (),
-    symbols: Sequence[str] = (),
-    pin: bool = False,
-    session: str | None = None,
-) -> dict[str, object]:
+def remember(home: Home, call: Call, ask: Remember) -> dict[str, object]:
     """Store a memory, or confirm the one that says the same; the answer is Remembered.
 
     Relative paths start at the folder that the call comes from, else at the top of the work tree.
-
-    Args:
-        home: what may be reached.
-        call: whose project, and who says it.
-        text: the statement; masked before it is stored.
-        kind: what kind of memory; chosen from the text when None.
-        tier: 1 hot, 2 warm, 3 cold; chosen from the kind when None.
-        scope: `project`, or `user` for what holds in every project; that needs no watched folder.
-        key: a slug to keep it under, unique in its scope; the living memory under it gets these
-            words, as a new version.
-        expected_version: the version of that memory that the words are meant for; any when None.
-        tags: words to find it by.
-        attributes: what else is to be known of it; masked. Null takes one away.
-        files: what it rests on besides what the text names.
-        symbols: definitions that it rests on.
-        pin: never let it age.
-        session: where it is learned, when that is not the session that the call is part of.
 
     Raises:
         YaadError: BAD_REQUEST (empty, a kind that is not for memories, or files with the scope
@@ -152,33 +120,33 @@ def remember(
             (a person said it, and an agent has other words) for what is under the key.
     """
     draft = Draft(
-        text=text,
+        text=ask.text,
         origin=call.origin,
-        kind=None if kind is None else clean_kind(kind),
-        tier=tier,
-        key=None if key is None else clean_key(key),
-        expected_version=expected_version,
-        tags=tuple(tags),
-        attributes=attributes or {},
-        files=tuple(files),
-        symbols=tuple(symbols),
-        pinned=pin,
+        kind=None if ask.kind is None else clean_kind(ask.kind),
+        tier=ask.tier,
+        key=None if ask.key is None else clean_key(ask.key),
+        expected_version=ask.expected_version,
+        tags=tuple(ask.tags),
+        attributes=ask.attributes or {},
+        files=tuple(ask.files),
+        symbols=tuple(ask.symbols),
+        pinned=ask.pin,
     )
-    if scope == USER:
+    if ask.scope == USER:
         with shelves(home, call) as both:
             beside = () if both.project is None else (both.project.db,)
             admitted = admit(home, None, [draft], beside=beside)[0]
         return _told(home, call, admitted, Shelf(db=home.user, space=None))
-    of_a_project = bool(files or symbols) or kind == "task"
+    of_a_project = bool(ask.files or ask.symbols) or ask.kind == "task"
     own = "" if of_a_project else "For all your projects: yaadwatch remember --scope user TEXT."
     with contextlib.ExitStack() as stack:
         with or_say(own):
             space = stack.enter_context(home.space(call, to_write=True))
-        linked = named_files.linked_tree(call, space, text, files)
+        linked = named_files.linked_tree(call, space, ask.text, ask.files)
         if linked is not None:
             call = replace(call, folder=linked / named_files.folder_of(call, space))
             space = stack.enter_context(home.space(call, to_write=True))
-        learned = current.session_of(home, call, space, session)
+        learned = current.session_of(home, call, space, ask.session)
         placed = _placed(draft, call, space, learned)
         admitted = admit(home, space, [placed], beside=(home.user,))[0]
         return _told(home, call, admitted, Shelf(db=space.db, space=space))

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from yaadwatch.api.messages.sessions import Handoff
 from yaadwatch.core.recall import handoff as composing
 from yaadwatch.core.recall.brief import Statement, source_of
 from yaadwatch.engine.doubts import doubting
@@ -21,30 +22,21 @@ TASKS_MAX = 50
 DOUBTS_MAX = 50
 
 
-def handoff(
-    home: Home, call: Call, *, session: str | None = None, tokens_max: int = 2000
-) -> dict[str, object]:
+def handoff(home: Home, call: Call, ask: Handoff) -> dict[str, object]:
     """Return a prompt for the next agent: what was done, what is open and in doubt, which files.
 
     The answer is Handoff.
-
-    Args:
-        home: what may be reached.
-        call: whose work tree.
-        session: of which session; by default the one the call is part of, if something happened
-            in it, else the one that ended last here.
-        tokens_max: the budget.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `session` does not name exactly one.
     """
     with home.space(call) as space:
-        found = current.find(space, session) if session else _which(home, call, space)
+        found = current.find(space, ask.session) if ask.session else _which(home, call, space)
         if found is not None and found.ended_at is None:
             facts = ending.gather(space, found, home.clock.now()).facts
             found = replace(found, facts=facts)
         view = view_of(home, space)
-        prompt = space.db.read(seen_from, view, _compose, found, space.worktree.id, tokens_max)
+        prompt = space.db.read(seen_from, view, _compose, found, space.worktree.id, ask.tokens_max)
     return {
         "prompt": prompt.text,
         "session": found.id if found is not None else None,

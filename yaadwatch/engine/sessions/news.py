@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from yaadwatch.api.messages.sessions import SessionNews, SessionTouched
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import news
 from yaadwatch.core.recall.news import Backed, Item
@@ -27,29 +28,21 @@ EVENTS_MAX = 2_000
 _TOLD = {"created", "edited", "restored"}
 
 
-def session_news(
-    home: Home, call: Call, *, name: str = "", tokens_max: int = 400
-) -> dict[str, object]:
+def session_news(home: Home, call: Call, ask: SessionNews) -> dict[str, object]:
     """Return what is new since this session last asked; the answer is News.
 
     New doubts that still stand, and rules and tasks that somebody else said. What is told once is
     not told again; when there is nothing, nothing is written.
 
-    Args:
-        home: what may be reached.
-        call: whose session.
-        name: what the agent calls its session, where its connection does not tell.
-        tokens_max: the budget.
-
     Raises:
         YaadError: NOT_FOUND when no watched project is here.
     """
     with home.space(call) as space:
-        live = current.current(home, call, space, name)
+        live = current.current(home, call, space, ask.name)
         session = space.db.read(rows.get, live.id) or live.session
         view = view_of(home, space)
         items, seq = space.db.read(seen_from, view, _news, session, space.worktree.id)
-        text, told = news.tell(items, tokens_max=tokens_max)
+        text, told = news.tell(items, tokens_max=ask.tokens_max)
 
         def note(conn: Connection) -> None:
             current.write(conn, live, home.clock.now())
@@ -64,37 +57,23 @@ def session_news(
     return {"news": text, "stale": doubted, "memories": len(told) - doubted, "session": live.id}
 
 
-def session_touched(
-    home: Home,
-    call: Call,
-    *,
-    paths: Sequence[str],
-    name: str = "",
-    tokens_max: int = 200,
-) -> dict[str, object]:
+def session_touched(home: Home, call: Call, ask: SessionTouched) -> dict[str, object]:
     """Note which files an agent touched, and say what rests on them; the answer is Blast.
 
     What rests on a file is said once in a session, and only when something does.
-
-    Args:
-        home: what may be reached.
-        call: whose session.
-        paths: files of its work tree; others are left out.
-        name: what the agent calls its session, where its connection does not tell.
-        tokens_max: the budget.
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here.
     """
     with home.space(call) as space:
-        live = current.current(home, call, space, name)
+        live = current.current(home, call, space, ask.name)
         here = named_files.folder_of(call, space)
-        places = (named_files.place_of(path, here, space) for path in paths)
+        places = (named_files.place_of(path, here, space) for path in ask.paths)
         # A name that holds a secret is not written down, so nothing can be told of it either.
         found = [path for path in dict.fromkeys(places) if path and privacy.mask(path).text == path]
         view = view_of(home, space) if found else None
         backed = space.db.read(seen_from, view, _backed, found, live.id)
-        text, told = news.blast(backed, tokens_max=tokens_max)
+        text, told = news.blast(backed, tokens_max=ask.tokens_max)
 
         def note(conn: Connection) -> None:
             now = home.clock.now()

@@ -1,5 +1,7 @@
 """The verbs of skills: ways of working, each with a name, a line on when to use it, and a body."""
 
+from yaadwatch.api.messages.memories import Update
+from yaadwatch.api.messages.sessions import SkillAdd, Skills
 from yaadwatch.core import privacy
 from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.doubts import doubting
@@ -19,27 +21,19 @@ from yaadwatch.store.truth import authority
 KIND = "skill"
 
 
-def skills(home: Home, call: Call, *, name: str | None = None) -> dict[str, object]:
+def skills(home: Home, call: Call, ask: Skills) -> dict[str, object]:
     """List the skills of a project by name, or show one with its body; the answer is Skills.
 
     Raises:
         YaadError: NOT_FOUND when there is none of this name, or no watched project here.
     """
     with home.space(call) as space:
-        if name is None:
+        if ask.name is None:
             return {"skills": space.db.read(_listed, space.worktree.id)}
-        return {"skills": [space.db.read(_shown, name, space.worktree.id)]}
+        return {"skills": [space.db.read(_shown, ask.name, space.worktree.id)]}
 
 
-def skill_add(
-    home: Home,
-    call: Call,
-    *,
-    name: str,
-    description: str,
-    body: str,
-    session: str | None = None,
-) -> dict[str, object]:
+def skill_add(home: Home, call: Call, ask: SkillAdd) -> dict[str, object]:
     """Keep a skill under its name, or give the one of this name new words; the answer is Skill.
 
     It rests on what its words name, as every memory does: a skill whose files change is in doubt.
@@ -49,23 +43,23 @@ def skill_add(
             secret; NOT_FOUND when no watched project is here;
             CONFLICT when another memory says the same.
     """
-    refuse_secret("name", name, hint="Give the skill a name that may be seen.")
-    about = privacy.kept(" ".join(description.split())).text
+    refuse_secret("name", ask.name, hint="Give the skill a name that may be seen.")
+    about = privacy.kept(" ".join(ask.description.split())).text
     with home.space(call) as space, home.naming:
-        words = f"{about}\n\n{body.strip()}"
-        known = space.db.read(rows.skill_named, name)
+        words = f"{about}\n\n{ask.body.strip()}"
+        known = space.db.read(rows.skill_named, ask.name)
         if known is not None:
-            mend.update(home, call, id=known, text=words)
-            space.db.write(_name, known, name, about)
+            mend.update(home, call, Update(id=known, text=words))
+            space.db.write(_name, known, ask.name, about)
         else:
             draft = Draft(
                 text=words,
                 origin=call.origin,
                 kind=KIND,
-                session=current.session_of(home, call, space, session),
+                session=current.session_of(home, call, space, ask.session),
             )
-            _keep(home, space, draft, name, about)
-        return space.db.read(_shown, name, space.worktree.id)
+            _keep(home, space, draft, ask.name, about)
+        return space.db.read(_shown, ask.name, space.worktree.id)
 
 
 def _keep(home: Home, space: Space, draft: Draft, name: str, about: str) -> None:

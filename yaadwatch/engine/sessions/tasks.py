@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from yaadwatch.api.messages.memories import Remember, Update
+from yaadwatch.api.messages.sessions import Tasks, TaskUpdate
 from yaadwatch.engine import json_views, node_changes
 from yaadwatch.engine.learning import current, lessons
 from yaadwatch.engine.memories import mend
@@ -12,7 +14,7 @@ from yaadwatch.engine.visibility import view_of
 from yaadwatch.engine.workspace import Call, Home, Space, find_node
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.ids import called
-from yaadwatch.model.limits import OPEN, STATES, UNFINISHED
+from yaadwatch.model.limits import OPEN, STATES
 from yaadwatch.model.nodes import Node
 from yaadwatch.store import nodes, visibility
 from yaadwatch.store.connection import Connection
@@ -24,14 +26,7 @@ from yaadwatch.store.visibility import seen_from
 KIND = "task"
 
 
-def tasks(
-    home: Home,
-    call: Call,
-    *,
-    states: Sequence[str] = UNFINISHED,
-    limit: int = 50,
-    all_branches: bool = False,
-) -> dict[str, object]:
+def tasks(home: Home, call: Call, ask: Tasks) -> dict[str, object]:
     """List the tasks in these states, what comes first at the front; the answer is Tasks.
 
     Those of branches that are not merged here are counted only, unless `all_branches`.
@@ -40,62 +35,48 @@ def tasks(
         YaadError: NOT_FOUND when no watched project is here.
     """
     with home.space(call) as space:
-        view = view_of(home, space, all_branches=all_branches)
-        return space.db.read(seen_from, view, _listed, states or STATES, limit)
+        view = view_of(home, space, all_branches=ask.all_branches)
+        return space.db.read(seen_from, view, _listed, ask.states or STATES, ask.limit)
 
 
-def task_update(
-    home: Home,
-    call: Call,
-    *,
-    id: str | None = None,
-    text: str | None = None,
-    state: str | None = None,
-    priority: str | None = None,
-    session: str | None = None,
-) -> dict[str, object]:
+def task_update(home: Home, call: Call, ask: TaskUpdate) -> dict[str, object]:
     """Change a task, or without `id` add one; the answer is Task.
-
-    Args:
-        home: what may be reached.
-        call: who does it, and where.
-        id: of the task.
-        text: what is to be done; of a new one it must be given.
-        state: open, doing, done or dropped.
-        priority: urgent, high, normal or low.
-        session: where it is learned, when that is not the session that the call is part of.
 
     Raises:
         YaadError: BAD_REQUEST when nothing is given; NOT_FOUND, CONFLICT when `id` does not name
             exactly one; REFUSED when that is no task, or is archived.
     """
-    if id is None and text is None:
+    state = ask.state
+    if ask.id is None and ask.text is None:
         raise YaadError(
             Code.BAD_REQUEST,
             "A new task needs a text; nothing was done.",
             hint="yaadwatch task add TEXT, or name the task that shall change",
         )
-    if id is not None and text is None and state is None and priority is None:
+    if ask.id is not None and ask.text is None and state is None and ask.priority is None:
         raise YaadError(
             Code.BAD_REQUEST,
             "Nothing was said that shall change; nothing was done.",
-            hint=f"yaadwatch task done {called(id)}",
+            hint=f"yaadwatch task done {called(ask.id)}",
         )
     made = False
-    if id is None:
-        said = remembering.remember(home, call, text=str(text), kind=KIND, session=session)
+    task = ask.id
+    if task is None:
+        said = remembering.remember(
+            home, call, Remember(text=str(ask.text), kind=KIND, session=ask.session)
+        )
         made = said["decision"] == "new"
-        id, state = str(said["id"]), state or OPEN  # noqa: A001
+        task, state = str(said["id"]), state or OPEN
     with home.space(call) as space:
-        node_id = _find(space, id)
+        node_id = _find(space, task)
         space.db.read(_require, node_id)
-        if text is not None and not made:
-            mend.update(home, call, id=node_id, text=text)
-        learned = current.session_of(home, call, space, session)
+        if ask.text is not None and not made:
+            mend.update(home, call, Update(id=node_id, text=ask.text))
+        learned = current.session_of(home, call, space, ask.session)
         now = home.clock.now()
 
         def change(conn: Connection) -> tuple[Node, TaskRow]:
-            changed = _change(conn, node_id, state, priority, now, actor=call.origin)
+            changed = _change(conn, node_id, state, ask.priority, now, actor=call.origin)
             lessons.learned(conn, home, changed[0], learned, now)
             return changed
 

@@ -4,6 +4,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from yaadwatch.api.messages.memories import Context
+from yaadwatch.api.messages.sessions import SessionEnd, SessionNote, Sessions, SessionStart
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import query as questions
 from yaadwatch.engine import context, json_views
@@ -121,49 +123,35 @@ _JUST_NOW_S = 120.0
 """A connection that is so young, and has no name, is that of the agent whose hook comes after."""
 
 
-def session_start(
-    home: Home,
-    call: Call,
-    *,
-    name: str = "",
-    tokens_max: int = 2000,
-    chars_max: int = 8000,
-    wait_ms: int = 1000,
-) -> dict[str, object]:
+def session_start(home: Home, call: Call, ask: SessionStart) -> dict[str, object]:
     """Begin a session, or go on with the one of this name; the answer is Started.
-
-    Args:
-        home: what may be reached.
-        call: who begins it, and where.
-        name: what the agent calls it; it goes on under this name, also when it was over.
-        tokens_max: the budget of the brief.
-        chars_max: characters of the brief at most.
-        wait_ms: how long the files may be looked at first, in milliseconds.
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here.
     """
     with home.space(call) as space:
-        live, again, gone = _begin(home, call, space, name)
+        live, again, gone = _begin(home, call, space, ask.name)
         space.db.write(current.write, live, home.clock.now())
         prepared.expect(space.root, call.origin)
-    _end(home, gone, wait_ms / 1000)
-    brief = context.context(home, call, tokens_max=tokens_max, chars_max=chars_max, wait_ms=wait_ms)
+    _end(home, gone, ask.wait_ms / 1000)
+    brief = context.context(
+        home,
+        call,
+        Context(tokens_max=ask.tokens_max, chars_max=ask.chars_max, wait_ms=ask.wait_ms),
+    )
     return {"session": live.id, "again": again} | brief
 
 
-def session_note(
-    home: Home, call: Call, *, text: str, session: str | None = None
-) -> dict[str, object]:
+def session_note(home: Home, call: Call, ask: SessionNote) -> dict[str, object]:
     """Note something in a session that is no memory of its own; the answer is Noted.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `session` does not name exactly one;
             TOO_LARGE when the session has 200 notes.
     """
-    masked = privacy.kept(text.strip())
+    masked = privacy.kept(ask.text.strip())
     with home.space(call) as space:
-        id = current.session_of(home, call, space, session)  # noqa: A001
+        id = current.session_of(home, call, space, ask.session)  # noqa: A001
 
         def note(conn: Connection) -> int:
             live, now = home.live.get(id), home.clock.now()
@@ -188,23 +176,15 @@ def session_note(
     return {"session": id, "text": masked.text, "masked": list(masked.kinds), "notes": notes}
 
 
-def session_end(
-    home: Home, call: Call, *, session: str | None = None, name: str = ""
-) -> dict[str, object]:
+def session_end(home: Home, call: Call, ask: SessionEnd) -> dict[str, object]:
     """End a session and say what it is remembered by; the answer is Ended.
-
-    Args:
-        home: what may be reached.
-        call: who ends it, and where.
-        session: which one; by default that of this `name`, else the one the call is part of.
-        name: what the agent calls it.
 
     Raises:
         YaadError: NOT_FOUND when there is none that goes on; BAD_REQUEST, CONFLICT when `session`
             does not name exactly one.
     """
     with home.space(call) as space:
-        found = _to_end(home, call, space, session, name)
+        found = _to_end(home, call, space, ask.session, ask.name)
         live = home.live.get(found.id) or Live(project=space.project.id, session=found)
         ended = ending.finish(home, live, "asked")
         if ended is None:
@@ -215,14 +195,7 @@ def session_end(
         }
 
 
-def sessions(
-    home: Home,
-    call: Call,
-    *,
-    id: str | None = None,
-    query: str | None = None,
-    limit: int = 20,
-) -> dict[str, object]:
+def sessions(home: Home, call: Call, ask: Sessions) -> dict[str, object]:
     """List the sessions of a project, newest first, or those that a question finds, best first.
 
     The answer is Sessions; with `id` it tells of that one alone, with its receipt.
@@ -231,8 +204,8 @@ def sessions(
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one.
     """
     with home.space(call) as space:
-        if id is not None:
-            found = current.find(space, id)
+        if ask.id is not None:
+            found = current.find(space, ask.id)
             live = home.live.get(found.id)
             if live is not None:
                 current.flush(home, live)
@@ -240,7 +213,7 @@ def sessions(
             clashes = open_contradictions(space.db, view, home.clock.now())
             told = space.db.read(seen_from, view, receipt, found.id, space.worktree.id, clashes)
             return {"sessions": [told]}
-        return {"sessions": space.db.read(_listed, query, limit)}
+        return {"sessions": space.db.read(_listed, ask.query, ask.limit)}
 
 
 def _listed(conn: Connection, query: str | None, limit: int) -> list[dict[str, object]]:

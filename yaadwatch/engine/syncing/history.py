@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from yaadwatch.api.messages.files import FilesHistory
 from yaadwatch.engine.syncing.verbs import named
 from yaadwatch.engine.workspace import Call, Home, Space
 from yaadwatch.model import events
@@ -29,25 +30,17 @@ _CHANGES: Final = {
 }
 
 
-def files_history(
-    home: Home, call: Call, *, path: str, entries_max: int = 100
-) -> dict[str, object]:
+def files_history(home: Home, call: Call, ask: FilesHistory) -> dict[str, object]:
     """Return what happened to an agent file in this work tree, newest first.
 
     The answer is FileHistory.
-
-    Args:
-        home: what may be reached.
-        call: whose work tree.
-        path: the file, as it is seen from the folder of the call.
-        entries_max: entries at most, from 1 to 1,000.
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here.
     """
     with home.space(call) as space:
-        path = named(space, call, path)
-        return {"path": path, "entries": space.db.read(_entries, space, path, entries_max)}
+        path = named(space, call, ask.path)
+        return {"path": path, "entries": space.db.read(_entries, space, path, ask.entries_max)}
 
 
 def _entries(

@@ -7,6 +7,7 @@ from typing import Final
 from bridges.agents import CARRIERS
 from bridges.instructing import LINK, PROSE, THANKS, TO_DO
 from bridges.rules import Statement
+from yaadwatch.api.messages.files import FilesShare, FilesSync, Statements
 from yaadwatch.core.quoting import as_line
 from yaadwatch.core.text import text_hash
 from yaadwatch.engine import json_views, node_changes
@@ -48,44 +49,32 @@ class Told:
     flagged: str = ""
 
 
-def statements(home: Home, call: Call, *, path: str | None = None) -> dict[str, object]:
+def statements(home: Home, call: Call, ask: Statements) -> dict[str, object]:
     """Return what agent files state, and whether each statement travels; the answer is Statements.
-
-    Args:
-        home: what may be reached.
-        call: whose work tree.
-        path: one file only.
 
     Raises:
         YaadError: NOT_FOUND when there is no such agent file.
     """
     with home.space(call) as space:
-        found = _told(home, space, verbs.named(space, call, path) if path is not None else None)
+        found = _told(
+            home, space, verbs.named(space, call, ask.path) if ask.path is not None else None
+        )
         rows = space.db.read(agent_files.of_worktree, space.worktree.id)
         known = [one.node.id for one in found if one.node is not None]
         whose = space.db.read(authority.of_nodes, known)
         return {"statements": [_as_json(space, one, rows) | _whose(one, whose) for one in found]}
 
 
-def files_share(
-    home: Home, call: Call, *, path: str | None = None, ids: Sequence[str] = (), undo: bool = False
-) -> dict[str, object]:
+def files_share(home: Home, call: Call, ask: FilesShare) -> dict[str, object]:
     """Send what an agent file states to the other agents: all of it, or chosen memories.
 
     What would mean something else elsewhere stays; the answer (Shared) says why.
-
-    Args:
-        home: what may be reached.
-        call: whose work tree.
-        path: the file; None where `ids` say it all.
-        ids: the memories, as they are called; empty: all that the file states.
-        undo: take back those that were shared; a rule that was typed stays one.
 
     Raises:
         YaadError: NOT_FOUND when there is no such agent file, or it does not state one of `ids`;
             BAD_REQUEST when neither is given. Nothing was changed.
     """
-    if path is None and not ids:
+    if ask.path is None and not ask.ids:
         raise YaadError(
             Code.BAD_REQUEST,
             "Which rules do you mean? Name a file, or memories; nothing was shared.",
@@ -93,17 +82,21 @@ def files_share(
         )
     with home.space(call) as space:
         tree.sync_space(home, space)
-        known = _told(home, space, verbs.named(space, call, path) if path is not None else None)
-        meant = _chosen(known, ids)
+        known = _told(
+            home, space, verbs.named(space, call, ask.path) if ask.path is not None else None
+        )
+        meant = _chosen(known, ask.ids)
         # What only is no rule as it reads is sent where a person chose it.
-        kept = [one for one in meant if one.bars and not (undo or (ids and one.bars in NO_RULE))]
-        if not undo:
+        kept = [
+            one for one in meant if one.bars and not (ask.undo or (ask.ids and one.bars in NO_RULE))
+        ]
+        if not ask.undo:
             kept += [one for one in meant if one.flagged and one not in kept]
         able = [one.node for one in meant if one.node is not None and one not in kept]
-        changed = space.db.write(_shared(home, call, undo=undo), [node.id for node in able])
+        changed = space.db.write(_shared(home, call, undo=ask.undo), [node.id for node in able])
         named = [one.node.id for one in known if one.node is not None]
         whose = space.db.read(authority.of_nodes, named)
-    answer = verbs.files_sync(home, call)
+    answer = verbs.files_sync(home, call, FilesSync())
     stays = [
         {
             "path": one.path,
@@ -115,7 +108,7 @@ def files_share(
         for one in kept
     ]
     back = " ".join(called(node.id) for node in changed)
-    back_to = "" if undo else " --undo"
+    back_to = "" if ask.undo else " --undo"
     return answer | {
         "shared": [
             {"id": node.id, "text": node.text, **json_views.by_row(whose.get(node.id))}

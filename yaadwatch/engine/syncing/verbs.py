@@ -3,7 +3,7 @@
 import difflib
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
@@ -11,6 +11,7 @@ from typing import Final, cast
 from bridges import registry
 from bridges.agents import CARRIERS
 from yaadwatch import places
+from yaadwatch.api.messages.files import FilesAdopt, FilesRelease, FilesRestore, FilesSync
 from yaadwatch.core import privacy
 from yaadwatch.core.sync import guard
 from yaadwatch.core.sync.guard import Paused
@@ -87,24 +88,17 @@ def files_diff(home: Home, call: Call) -> dict[str, object]:
         return {"files": [row for row in rows if row is not None]}
 
 
-def files_sync(
-    home: Home, call: Call, *, accept_deletions: Sequence[str] = ()
-) -> dict[str, object]:
+def files_sync(home: Home, call: Call, ask: FilesSync) -> dict[str, object]:
     """Bring the agent files here and the graph together, and return when all is settled.
 
     The answer is FilesSynced.
-
-    Args:
-        home: what may be reached.
-        call: whose work tree.
-        accept_deletions: files whose deletions were meant.
 
     Raises:
         YaadError: NOT_FOUND when one of them is no agent file; nothing was done.
     """
     with home.space(call) as space:
         with _alone(home, space):
-            chosen = [_chosen(home, space, call, path) for path in accept_deletions]
+            chosen = [_chosen(home, space, call, path) for path in ask.accept_deletions]
         accepted = frozenset(row.path for row in chosen)
         changed = False
         wrote: dict[str, None] = {}
@@ -123,9 +117,7 @@ def files_sync(
         }
 
 
-def files_adopt(
-    home: Home, call: Call, *, path: str | None = None, mode: str = INLINE
-) -> dict[str, object]:
+def files_adopt(home: Home, call: Call, ask: FilesAdopt) -> dict[str, object]:
     """Have a file, or all of them, take part in another way; then sync. The answer is FilesSynced.
 
     Raises:
@@ -133,17 +125,17 @@ def files_adopt(
     """
     with home.space(call) as space:
         tree.sync_space(home, space)  # what was typed last is not lost with a block
-        if path is None:
-            releasing.choose(home, space, mode)
+        if ask.path is None:
+            releasing.choose(home, space, ask.mode)
         with _alone(home, space):
-            if path is not None:
-                _switch(home, space, _chosen(home, space, call, path), mode)
-            if mode == PRIVATE:
+            if ask.path is not None:
+                _switch(home, space, _chosen(home, space, call, ask.path), ask.mode)
+            if ask.mode == PRIVATE:
                 _want_carriers(space)
-    return files_sync(home, call)
+    return files_sync(home, call, FilesSync())
 
 
-def files_release(home: Home, call: Call, *, path: str | None = None) -> dict[str, object]:
+def files_release(home: Home, call: Call, ask: FilesRelease) -> dict[str, object]:
     """Take our block out of a file, or of all; they are only read from now on.
 
     The answer is FilesSynced.
@@ -154,22 +146,20 @@ def files_release(home: Home, call: Call, *, path: str | None = None) -> dict[st
     with home.space(call) as space:
         tree.sync_space(home, space)
         before = _contents(space)
-        if path is None:
+        if ask.path is None:
             releasing.choose(home, space, READ)
         else:
             with _alone(home, space):
-                row = _chosen(home, space, call, path)
+                row = _chosen(home, space, call, ask.path)
                 modes.spare(space, modes.spared(space) - {row.path})
                 releasing.release(home, space, row)
         released = [path for path, data in _contents(space).items() if before.get(path) != data]
-    answer = files_sync(home, call)
+    answer = files_sync(home, call, FilesSync())
     wrote = dict.fromkeys([*released, *cast("list[str]", answer["wrote"])])
     return answer | {"wrote": list(wrote)}
 
 
-def files_restore(
-    home: Home, call: Call, *, path: str, snapshot: int | None = None
-) -> dict[str, object]:
+def files_restore(home: Home, call: Call, ask: FilesRestore) -> dict[str, object]:
     """Bring a copy of a file back, byte for byte; the file is only read from then on.
 
     The answer is FilesRestored.
@@ -178,9 +168,9 @@ def files_restore(
         YaadError: NOT_FOUND when there is no such copy, CONFLICT when the file is being written.
     """
     with home.space(call) as space, _alone(home, space):
-        path = named(space, call, path)
+        path = named(space, call, ask.path)
         kept = space.db.read(snapshots.of_path, space.worktree.id, path)
-        wanted = [one for one in kept if snapshot in (None, one.id)]
+        wanted = [one for one in kept if ask.snapshot in (None, one.id)]
         if not wanted:
             raise YaadError(
                 Code.NOT_FOUND,

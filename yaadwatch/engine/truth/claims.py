@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from yaadwatch.api.messages.truth import AddClaim, Claims, EndClaim
 from yaadwatch.core import privacy
 from yaadwatch.core.truth.claiming import statements as claiming
 from yaadwatch.engine import json_views, succession
@@ -21,31 +22,17 @@ from yaadwatch.store.truth import claims as table
 from yaadwatch.store.visibility import seen_from
 
 
-def claims(
-    home: Home,
-    call: Call,
-    *,
-    id: str | None = None,
-    subject: str | None = None,
-    all: bool = False,
-) -> dict[str, object]:
+def claims(home: Home, call: Call, ask: Claims) -> dict[str, object]:
     """Return what is claimed, by subject; the answer is Claims.
-
-    Args:
-        home: what may be reached.
-        call: whose project; the user's own memories are among them.
-        id: only what this memory claims.
-        subject: only what is claimed of this.
-        all: what no longer holds, too, as what a superseded memory claims.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
     """
     now = home.clock.now()
-    about = claiming.subject_of(subject) if subject is not None else None
+    about = claiming.subject_of(ask.subject) if ask.subject is not None else None
     rows: list[dict[str, object]] = []
     with shelves(home, call) as both:
-        held = both.find(id) if id is not None else None
+        held = both.find(ask.id) if ask.id is not None else None
         wanted = [held.shelf] if held is not None else _both(both.project, both.own)
         for shelf in wanted:
             found = shelf.db.read(
@@ -54,7 +41,7 @@ def claims(
                 table.found,
                 node=held.id if held is not None else None,
                 subject=about,
-                ended=all,
+                ended=ask.all,
                 now=now,
                 limit=CLAIMS_TOLD_MAX + 1,
             )
@@ -67,38 +54,16 @@ def claims(
     return {"claims": rows[:CLAIMS_TOLD_MAX], "more": len(rows) > CLAIMS_TOLD_MAX}
 
 
-def add_claim(
-    home: Home,
-    call: Call,
-    *,
-    id: str,
-    subject: str,
-    attribute: str,
-    value: str,
-    evidence: str = "",
-    evidence_at: str | None = None,
-    edge: int | None = None,
-) -> dict[str, object]:
+def add_claim(home: Home, call: Call, ask: AddClaim) -> dict[str, object]:
     """Say what a memory claims; the answer is Claim.
 
     What it claimed of the same subject and attribute ends now.
-
-    Args:
-        home: what may be reached.
-        call: who says it.
-        id: of the memory.
-        subject: what it is about.
-        attribute: of that.
-        value: of that.
-        evidence: what tells so, in words; masked.
-        evidence_at: when that is from, a day or a time.
-        edge: the number of a relation of the memory; when it ends, the claim is contradicted.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one; REFUSED
             when it is archived; NOT_FOUND when the memory has no such relation.
     """
-    words = [privacy.kept(one) for one in (subject, attribute, value, evidence)]
+    words = [privacy.kept(one) for one in (ask.subject, ask.attribute, ask.value, ask.evidence)]
     masked = sorted({kind for one in words for kind in one.kinds})
     try:
         given = claiming.given(
@@ -109,11 +74,11 @@ def add_claim(
         )
     except ValueError as error:
         raise YaadError(Code.BAD_REQUEST, f"{error}; nothing was stored.") from error
-    at = instant("evidence_at", evidence_at) if evidence_at is not None else None
+    at = instant("evidence_at", ask.evidence_at) if ask.evidence_at is not None else None
     if at is not None and at > home.clock.now():
         raise YaadError(
             Code.BAD_REQUEST,
-            f"evidence_at is {evidence_at}, which is still to come; nothing was stored.",
+            f"evidence_at is {ask.evidence_at}, which is still to come; nothing was stored.",
             hint="Name a day or a time that has been.",
         )
     now = home.clock.now()
@@ -126,7 +91,7 @@ def add_claim(
                 f"Memory {called(held.id)} is archived; what it claims does not count.",
                 hint=f"Bring it back first: yaadwatch restore {called(held.id)}",
             )
-        bound = _edge(conn, held.id, edge) if edge is not None else None
+        bound = _edge(conn, held.id, ask.edge) if ask.edge is not None else None
         former = [
             one
             for one in table.of_node(conn, held.id)
@@ -153,7 +118,7 @@ def add_claim(
         return table.many(conn, [number])[number]
 
     with shelves(home, call) as both:
-        held = both.find(id)
+        held = both.find(ask.id)
         done = held.db.write(commit)
         against = contradicting.told(home, held.shelf, held.id)
         row = held.db.read(json_views.attributed, [claim_row(done, now)], key="node")[0]
@@ -167,7 +132,7 @@ def add_claim(
     )
 
 
-def end_claim(home: Home, call: Call, *, claim: int) -> dict[str, object]:
+def end_claim(home: Home, call: Call, ask: EndClaim) -> dict[str, object]:
     """Say that a claim no longer holds; the answer is Claim.
 
     Raises:
@@ -176,19 +141,19 @@ def end_claim(home: Home, call: Call, *, claim: int) -> dict[str, object]:
     now = home.clock.now()
 
     def commit(conn: Connection) -> Claimed | None:
-        table.end(conn, [claim], now)
-        return table.many(conn, [claim]).get(claim)
+        table.end(conn, [ask.claim], now)
+        return table.many(conn, [ask.claim]).get(ask.claim)
 
     with shelves(home, call) as both:
         for shelf in _both(both.project, both.own):
-            if claim in shelf.db.read(table.many, [claim]):
+            if ask.claim in shelf.db.read(table.many, [ask.claim]):
                 done = shelf.db.write(commit)
                 if done is not None:
                     row = claim_row(done, now)
                     return shelf.db.read(json_views.attributed, [row], key="node")[0]
     raise YaadError(
         Code.NOT_FOUND,
-        f"There is no claim {claim} here; nothing was ended.",
+        f"There is no claim {ask.claim} here; nothing was ended.",
         hint="Their numbers: yaadwatch claims --all",
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from yaadwatch.api.messages.truth import Contradictions
 from yaadwatch.core.quoting import as_name, quoted
 from yaadwatch.core.truth.claiming import pairing
 from yaadwatch.engine import json_views
@@ -110,7 +111,7 @@ def stores(both: Shelves) -> list[Shelf]:
     return [shelf for shelf in (both.project, both.own) if shelf is not None]
 
 
-def contradictions(home: Home, call: Call, *, settled: bool = False) -> dict[str, object]:
+def contradictions(home: Home, call: Call, ask: Contradictions) -> dict[str, object]:
     """Return what cannot all be true here; with `settled` what was decided, too.
 
     The answer is Contradictions.
@@ -126,7 +127,7 @@ def contradictions(home: Home, call: Call, *, settled: bool = False) -> dict[str
             found = in_store(home, shelf, now)
             whose = shelf.db.read(authority.of_nodes, _memories(found))
             rows += [_row(one, whose) for one in found]
-            if settled:
+            if ask.settled:
                 decided += shelf.db.read(_decided)
     return {"contradictions": rows, "settled": decided}
 

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from yaadwatch import places
+from yaadwatch.api.messages.truth import ApproveGap, DropGap
 from yaadwatch.core import privacy
 from yaadwatch.core.recall import query
 from yaadwatch.engine.workspace import Call, Home
@@ -68,20 +69,14 @@ def gaps(home: Home, call: Call) -> dict[str, object]:
     return {"gaps": [_row(gap) for gap in found], "more": max(total - len(found), 0)}
 
 
-def approve_gap(home: Home, call: Call, *, question: str, reason: str = "") -> dict[str, object]:
+def approve_gap(home: Home, call: Call, ask: ApproveGap) -> dict[str, object]:
     """Keep the words of a question that was answered poorly, masked; the answer is Gap.
-
-    Args:
-        home: what may be reached.
-        call: who approves.
-        question: as it was asked, in words that come to the same.
-        reason: why; masked. Without one, that of an approval before stays.
 
     Raises:
         YaadError: NOT_FOUND when no such question was answered poorly, or no project is here.
     """
-    masked = privacy.mask(question.strip())
-    why = privacy.kept(reason.strip()).text
+    masked = privacy.mask(ask.question.strip())
+    why = privacy.kept(ask.reason.strip()).text
     words = query.question_form(masked.text)
     digest = _keyed(keys.load(places.key_file()), digest_of(words))
     now = home.clock.now()
@@ -106,7 +101,7 @@ def approve_gap(home: Home, call: Call, *, question: str, reason: str = "") -> d
     return _row(gap) | {"masked": list(masked.kinds)}
 
 
-def drop_gap(home: Home, call: Call, *, gap: str) -> dict[str, object]:
+def drop_gap(home: Home, call: Call, ask: DropGap) -> dict[str, object]:
     """Forget a question that was answered poorly, and its words; the answer is Gap.
 
     Raises:
@@ -114,13 +109,15 @@ def drop_gap(home: Home, call: Call, *, gap: str) -> dict[str, object]:
     """
     with home.space(call) as space:
         found = [
-            one for one in space.db.read(table.everything, -1) if one.hash.startswith(gap.lower())
+            one
+            for one in space.db.read(table.everything, -1)
+            if one.hash.startswith(ask.gap.lower())
         ]
         if len(found) != 1:
             raise YaadError(
                 Code.CONFLICT if found else Code.NOT_FOUND,
-                f"{gap} names {len(found) or 'no'} question{'s' * (len(found) != 1)}; nothing was "
-                "forgotten.",
+                f"{ask.gap} names {len(found) or 'no'} question{'s' * (len(found) != 1)}; nothing "
+                "was forgotten.",
                 hint="Their names: yaadwatch gaps",
             )
         space.db.write(table.drop, found[0].hash)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from yaadwatch.api.messages.truth import Resolve
 from yaadwatch.core import privacy
 from yaadwatch.core.truth.claiming.parts import differ
 from yaadwatch.engine import json_views, node_changes, succession
@@ -28,31 +29,11 @@ from yaadwatch.store.truth import contradictions as table
 from yaadwatch.store.visibility import View, seen_from
 
 
-def resolve(
-    home: Home,
-    call: Call,
-    *,
-    id: str,
-    keep: str | None = None,
-    both: bool = False,
-    none: bool = False,
-    forget: bool = False,
-    reason: str = "",
-) -> dict[str, object]:
+def resolve(home: Home, call: Call, ask: Resolve) -> dict[str, object]:
     """Settle a contradiction; the answer is Resolved.
 
     A memory that claims nothing but what is not kept is superseded by the one that is kept, and
     with `forget` it is archived; what others claim of it ends.
-
-    Args:
-        home: what may be reached.
-        call: who decides.
-        id: of the contradiction.
-        keep: the memory that is right.
-        both: they speak of different things; it is not shown again.
-        none: none of them is right.
-        forget: archive the memories that are not kept.
-        reason: why; masked, kept with the decision.
 
     Raises:
         YaadError: BAD_REQUEST unless exactly one of `keep`, `both` and `none` is given, or when
@@ -60,7 +41,7 @@ def resolve(
             side of it; REFUSED when a person's own file says what shall be forgotten, or an agent
             would end what a person said for what no person did.
     """
-    if (keep is not None) + both + none != 1 or (forget and both):
+    if (ask.keep is not None) + ask.both + ask.none != 1 or (ask.forget and ask.both):
         raise YaadError(
             Code.BAD_REQUEST,
             "A contradiction is settled by one of three: keep a memory, both, or none; nothing was "
@@ -68,14 +49,14 @@ def resolve(
             hint="yaadwatch resolve ID --keep MEMORY, or --both, or --none",
         )
     now = home.clock.now()
-    why = privacy.kept(reason.strip()).text
+    why = privacy.kept(ask.reason.strip()).text
     with shelves(home, call) as found:
-        shelf, open_one = _named(home, found, id, now)
-        kept = _side(shelf.db, open_one, keep) if keep is not None else None
+        shelf, open_one = _named(home, found, ask.id, now)
+        kept = _side(shelf.db, open_one, ask.keep) if ask.keep is not None else None
         decided = _Decision(
-            kind=BOTH if both else NONE if none else KEPT,
+            kind=BOTH if ask.both else NONE if ask.none else KEPT,
             kept=kept,
-            forget=forget,
+            forget=ask.forget,
             reason=why,
             actor=call.origin,
             at=now,

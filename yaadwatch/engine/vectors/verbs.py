@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from yaadwatch.api.messages.store import EmbedDisable, EmbedEnable
 from yaadwatch.engine.vectors import search, vector_fill
 from yaadwatch.engine.workspace import Call, Home
 from yaadwatch.model.errors import Code, YaadError
@@ -28,37 +29,32 @@ def embed_status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
     return told(home)
 
 
-def embed_enable(home: Home, call: Call, *, model: str | None = None) -> dict[str, object]:  # noqa: ARG001
+def embed_enable(home: Home, call: Call, ask: EmbedEnable) -> dict[str, object]:  # noqa: ARG001
     """Have a model make vectors, and answer questions once all are there; the answer is Embedding.
 
     Nothing is fetched: the model is a known one that is installed, or in a folder. Vectors of its
     space that are there already are kept.
 
-    Args:
-        home: what may be reached.
-        call: not needed.
-        model: a known name, or an absolute folder; the first known one that is installed.
-
     Raises:
         YaadError: NOT_FOUND, with what would have to be fetched, when it is not on this machine;
             UNAVAILABLE when it does not run. Nothing was changed.
     """
-    name = model or _installed()
+    name = ask.model or _installed()
     home.vectors.forget(name)
     space, dimensions = home.vectors.of(name).meet(MODEL_WAIT_S)
     home.user.write(_enable, space, name, dimensions, home.clock.now())
     return told(home)
 
 
-def embed_disable(home: Home, call: Call, *, erase: bool = False) -> dict[str, object]:  # noqa: ARG001
+def embed_disable(home: Home, call: Call, ask: EmbedDisable) -> dict[str, object]:  # noqa: ARG001
     """Answer questions by words; the answer is Embedding.
 
     The vectors stay for when the model is enabled again, unless `erase`.
     """
-    known = home.user.write(_disable, erase=erase)
+    known = home.user.write(_disable, erase=ask.erase)
     for model in known:
         home.vectors.forget(model.name)
-    if erase:
+    if ask.erase:
         for model in known:
             _drop_everywhere(home, model.space)
     return told(home)
