@@ -33,8 +33,8 @@ from yaadwatch.system import files
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.git import layout as layouts
 
+# A verb that answers with what is not declared, or without what is, fails the test.
 answers.check_all()
-"""A verb that answers with what is not declared, or without what is, fails the test."""
 
 NET = '''"""Talks to the network."""
 

@@ -475,7 +475,6 @@ class TestNaming:
     @pytest.mark.parametrize(
         "given",
         [
-            "",
             "g",
             "zz",
             "zzz",
@@ -483,7 +482,6 @@ class TestNaming:
             "%%%%",
             "____",
             "0000-nothing",
-            "x" * 4000,
             "' OR 1=1 --",
             "été!",
         ],
