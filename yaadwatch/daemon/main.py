@@ -74,7 +74,7 @@ def run(
 
     os.umask(0o077)
     _allocate_from_one_heap()
-    _import_without_openssl()
+    _import_without_libraries()
     lock = DaemonLock()
     manager = supervision.Manager()
     try:
@@ -237,18 +237,19 @@ def _allocate_from_one_heap() -> None:
         mallopt(_M_ARENA_MAX, 1)
 
 
-def _import_without_openssl() -> None:
-    """Import what knows of OpenSSL as if Python had been built without it, which is allowed.
+def _import_without_libraries() -> None:
+    """Import modules as if Python had been built without OpenSSL, bzip2 and xz, which is allowed.
 
-    Nothing here speaks TLS, and Python has digests of its own. It saves 7 MiB in a daemon that only
-    listens. Whoever needs ssl later, as libgit2's binding does when it is imported, gets it.
+    The daemon needs no TLS and no such archives, and Python has its own digests. It saves 7 MiB.
+    Who needs ssl later, as libgit2's binding does when it is imported, gets it.
     """
-    for part, users in (("ssl", ["asyncio"]), ("_hashlib", ["hashlib", "hmac"])):
-        if part not in sys.modules:
-            sys.modules[part] = None  # type: ignore[assignment]
-            for module in users:
-                import_module(module)
-            del sys.modules[part]
+    missing = [name for name in ("ssl", "_hashlib", "bz2", "lzma") if name not in sys.modules]
+    for name in missing:
+        sys.modules[name] = None  # type: ignore[assignment]
+    for user in ("asyncio", "hashlib", "hmac", "shutil", "zipfile"):
+        import_module(user)
+    for name in missing:
+        del sys.modules[name]
 
 
 def _cancel_all(loop: "AbstractEventLoop") -> None:

@@ -344,7 +344,7 @@ def _look_back(home: Home, project: str) -> bool:
     try:
         return lookback.go_on(home, project)
     finally:
-        processes.give_back_growth()
+        processes.give_back()
 
 
 def _filler(home: Home, health: Health) -> Filler:
@@ -428,19 +428,12 @@ def _scheduler(
 
 
 def rest(home: Home) -> None:
-    """Close the stores that nobody uses, and give back what they took, and what was kept.
-
-    What a large piece of work took goes even while every store is in use.
-    """
-    closed = home.stores.rest(STORE_IDLE)
+    """Close idle stores, drop caches after a long rest, and return free memory to the system."""
+    home.stores.rest(STORE_IDLE)
     if home.stores.begins_long_rest(LONG_REST):
         home.git.rest()
         text_cache.forget()
-        closed += 1
-    if closed:
-        processes.give_back()
-    else:
-        processes.give_back_growth()
+    processes.give_back()
 
 
 def _keeping() -> ModuleType:

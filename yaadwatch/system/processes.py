@@ -10,10 +10,6 @@ from typing import Final
 _SCHEDULED: Final = 2
 """The clock of what a process ran; the kernel makes clocks of processes of this and their ids."""
 
-GROWTH_BYTES: Final = 8 * 1024 * 1024
-_once_given_back: list[int] = []
-"""The least that this process took at a look since it gave back what was free; nothing before."""
-
 
 def own_rss_bytes() -> int:
     """Return the resident memory of this process in bytes; cheap enough to ask all the time."""
@@ -51,21 +47,7 @@ def give_back() -> bool:
     if trim is None:
         return False
     trim(0)
-    _once_given_back[:] = [own_rss_bytes()]
     return True
-
-
-def give_back_growth() -> bool:
-    """Give free memory back if the process is 8 MiB larger than it was since; say whether.
-
-    After a large piece of work half of what it took is free, and would stay with the process.
-    """
-    now = own_rss_bytes()
-    if now - sum(_once_given_back) >= GROWTH_BYTES:
-        return give_back()
-    # What it gave up by itself since then is room that the next piece of work takes again.
-    _once_given_back[:] = [min(now, *_once_given_back)] if _once_given_back else []
-    return False
 
 
 def is_running_below(name: str, folders: Sequence[Path]) -> bool | None:

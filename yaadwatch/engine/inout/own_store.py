@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from yaadwatch import places
-from yaadwatch.core.diagnosis import DOCTOR
 from yaadwatch.engine.inout.stores import USER
 from yaadwatch.engine.workspace import Home
 from yaadwatch.model.errors import Code, YaadError
@@ -177,7 +176,7 @@ def _stand_in(error: YaadError) -> Opened:
     """
     copy = copies.newest_whole(places.backups(USER), role="user")
     path = _folder() / "yaad.db"
-    refusal = YaadError(error.code, error.message, f"What to do: {DOCTOR}")
+    refusal = YaadError(error.code, error.message, "What to do: yaadwatch doctor")
     try:
         files.private_folder(_folder())
         if copy is not None:
@@ -193,7 +192,7 @@ def _stand_in(error: YaadError) -> Opened:
         f"{error.message} Until it is mended {what}, and nothing is remembered for all projects, "
         "and no project added or removed."
     )
-    return Opened(db=db, told=told, mend=DOCTOR, stands_in=True)
+    return Opened(db=db, told=told, mend="yaadwatch doctor", stands_in=True)
 
 
 def _take_over(copy: Path, path: Path) -> None:

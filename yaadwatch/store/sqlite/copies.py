@@ -1,19 +1,13 @@
 """Is a copy of a store whole? Looked at without a trace: no lock, and no file beside it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
-from urllib.parse import quote
 
 import apsw
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.store.connection import Connection
 from yaadwatch.store.sqlite import connections, migrations
 from yaadwatch.store.sqlite.faults import damaged, refused, told
-
-T = TypeVar("T")
 
 
 def is_users(path: Path) -> bool:
@@ -71,22 +65,10 @@ def check(path: Path, *, role: str, project: str = "") -> None:
     outcome = "it is no copy to go back to"
     with told(path, outcome):
         migrations.check(path, connections.probe(path), migrations.chain())
-        with _opened(path) as conn:
+        with closing(connections.still(path)) as conn:
             found = conn.execute("PRAGMA quick_check(1)").get
             if found != "ok":
                 raise damaged(path, str(found), outcome)
             meta = dict(iter(conn.execute("SELECT key, value FROM meta")))
     if meta.get("role") != role or project not in {"", meta.get("project")}:
         raise refused(f"{path} is of another store; {outcome}.", "Take it away.")
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[Connection]:
-    conn = apsw.Connection(
-        f"file:{quote(str(path))}?immutable=1",
-        flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW,
-    )
-    try:
-        yield conn
-    finally:
-        conn.close()
