@@ -130,3 +130,137 @@ def test_line_typed_in_the_place_of_a_reverted_rule_is_a_rule_of_its_own(tree):
     for path in (A, C):
         assert "Use spaces for tables" in tree.read(path)
         assert other not in tree.read(path)
+
+
+NEW, MOST = "Run make lint before a commit", tuple(f"Keep module {n} small" for n in range(6))
+
+
+@pytest.fixture
+def pulled(tree):
+    """Return a function that commits rules to both files as another author would."""
+
+    def pull(*rules):
+        for path in (A, C):
+            write(tree, path, *rules)
+        tree.git("commit", "-q", "-a", "-m", "rules", "--author", "Bob <bob@example.org>")
+        return tree
+
+    return pull
+
+
+def test_pulled_rule_deleted_from_one_file_before_the_first_look_is_deleted(pulled):
+    tree = pulled(OLD, NEW)
+    write(tree, C, OLD)
+
+    tree.sync()
+
+    assert NEW not in tree.read(A) + tree.read(C)
+    assert OLD in tree.read(A)
+    assert NEW not in tree.memories()
+
+
+def test_pulled_rule_changed_in_one_file_before_the_first_look_is_changed(pulled):
+    tree = pulled(OLD, NEW)
+    write(tree, A, OLD, f"{NEW} of code")
+
+    tree.sync()
+
+    for path in (A, C):
+        assert tree.read(path).count(NEW) == tree.read(path).count(f"{NEW} of code") == 1
+
+
+def test_pulled_rule_moved_to_another_file_stays(tree):
+    write(tree, A, OLD, NEW)
+    tree.git("commit", "-q", "-a", "-m", "one file", "--author", "Bob <bob@example.org>")
+    write(tree, A, OLD)
+    write(tree, C, OLD, NEW)
+
+    tree.sync()
+
+    assert NEW in tree.read(C)
+
+
+def test_pulled_rule_stays_where_git_restored_an_older_version_of_a_file(pulled):
+    tree = pulled(OLD, NEW)
+    tree.git("checkout", "-q", "HEAD~1", "--", C)
+
+    tree.sync()
+
+    assert NEW in tree.read(A)
+
+
+def test_pulled_rules_stay_where_head_moved_without_the_files(tree, pulled):
+    before = tree.git("rev-parse", "HEAD").strip()
+    pulled(OLD, NEW)
+    tree.git("reset", "-q", "--hard", before)
+    tree.sync()
+    tree.git("reset", "-q", "ORIG_HEAD")
+
+    tree.sync()
+    tree.git("checkout", "-q", "--", A)
+    tree.sync()
+
+    assert NEW in tree.read(A)
+
+
+def test_many_pulled_rules_that_one_file_lost_at_once_stay(pulled):
+    tree = pulled(OLD, *MOST)
+    write(tree, C, OLD)
+
+    tree.sync()
+
+    assert all(rule in tree.read(A) for rule in MOST)
+
+
+OTHER = "Never push on Fridays"
+
+
+@pytest.fixture(params=["commit", "rebase"])
+def own_commit(tree, request):
+    """Return a function that commits an edit of CLAUDE.md, over a rule that was not committed."""
+
+    def commit_edit(line):
+        tree.git("config", "user.email", "ada@example.org")
+        tree.git("checkout", "-q", "-b", "up")
+        for path in (A, C):
+            tree.write(path, tree.read(path).replace("# T\n", f"# T\n\n- {OTHER}\n"))
+        tree.git("commit", "-q", "-a", "-m", "rules", "--author", "Bob <bob@example.org>")
+        tree.git("checkout", "-q", "main")
+        tree.sync()
+        tree.remember(NEW, kind="convention")
+        tree.sync()
+        tree.write(C, tree.read(C).replace(f"- {NEW}\n", line))
+        tree.git("commit", "-q", "-a", "-m", "mine")
+        if request.param == "rebase":
+            tree.git("rebase", "-q", "up")
+        tree.sync()
+
+    return commit_edit
+
+
+def test_rule_deleted_from_one_file_before_its_first_commit_is_deleted(tree, own_commit):
+    own_commit("- Prefer short names in loops\n")
+
+    assert NEW not in tree.read(A) + tree.read(C)
+    assert "short names" in tree.read(C)
+
+
+def test_rule_changed_in_one_file_before_its_first_commit_is_changed(tree, own_commit):
+    own_commit(f"- {NEW} of code\n")
+
+    for path in (A, C):
+        assert tree.read(path).count(NEW) == tree.read(path).count(f"{NEW} of code") == 1
+
+
+def test_rule_discarded_from_one_file_before_its_first_commit_stays(tree):
+    tree.git("config", "user.email", "ada@example.org")
+    tree.commit("as synced")
+    tree.remember(NEW, kind="convention")
+    tree.sync()
+    tree.git("checkout", "-q", "--", C)
+    tree.git("commit", "-q", "-a", "-m", "mine")
+
+    tree.sync()
+
+    assert NEW in tree.read(A)
+    assert NEW in tree.memories()

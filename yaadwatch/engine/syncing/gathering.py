@@ -197,12 +197,19 @@ def _resolved(seen: Gathered, rules: HeadRules) -> Gathered:
     all_files, own = rules.resolved(commit), rules.said(commit, path).keys()
     lines = {key: rules.line(commit, key) for key in set(all_files.became.values())}
     moved = {key for place, key in all_files.moved if place == path}
-    typed = rules.typed(commit) if all_files.dropped else set()
+    kept = all_files.alive - own - moved
+    commits = seen.commits
+    if commits is not None and own != rules.said(seen.row.head, path).keys():
+        # Never committed here, but in another file: if it was agreed, a person took it out here.
+        added = kept - commits.kept.some
+        kept -= added
+        commits = replace(commits, kept=replace(commits.kept, some=commits.kept.some | added))
     return replace(
         seen,
-        kept=frozenset(all_files.alive - own - moved),
+        commits=commits,
+        kept=frozenset(kept),
         stood=frozenset(own - all_files.dropped),
-        dropped=frozenset(all_files.dropped & own) - typed,
+        dropped=frozenset(all_files.dropped & own),
         became=all_files.became,
         new_lines={key: line for key, line in lines.items() if line is not None},
     )
