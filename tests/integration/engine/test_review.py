@@ -360,6 +360,18 @@ def test_words_with_a_secret_are_not_approved(claude):
     assert len(waiting(claude)) == 1
 
 
+@pytest.mark.parametrize("words", ["Push with {}", "export GITHUB_TOKEN={}", "Always log in: {}"])
+def test_new_words_with_a_secret_are_not_approved(claude, words):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    note = states(claude)["id"]
+
+    with pytest.raises(YaadError, match="nothing was approved") as refused:
+        decide(claude.home, claude.call, id=note, verdict="edit", text=words.format(token))
+
+    assert token not in refused.value.message
+    assert waiting(claude) == [RULE]
+
+
 def test_the_status_counts_what_waits(claude):
     states(claude)
     states(claude, "Always run the linter first")

@@ -213,6 +213,22 @@ def require_no_secret(node_id: str, said: str) -> None:
         )
 
 
+def require_new_words_without_secret(text: str) -> None:
+    """Refuse to approve new words of a person that hold a secret.
+
+    Raises:
+        YaadError: REFUSED, without the words.
+    """
+    secrets = privacy.kept(text).kinds
+    if secrets:
+        raise YaadError(
+            Code.REFUSED,
+            f"The new words hold what looks like a secret ({', '.join(secrets)}); nothing was "
+            "approved.",
+            hint="Leave it out, or name the place where it is kept.",
+        )
+
+
 def token(proposal: Proposal) -> str:
     """Return what tells one proposal for a memory from another.
 

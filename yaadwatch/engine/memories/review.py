@@ -129,10 +129,10 @@ def decide(home: Home, call: Call, ask: Decide) -> dict[str, object]:
 
     Raises:
         YaadError: REFUSED when an agent asks, the note is archived or approved already, there is
-            nothing to undo, or its words hold a secret; CONFLICT, with the words it has now, when
-            it is not at `expected_version`, something else is proposed, or neither says which
-            words the person saw; NOT_FOUND, BAD_REQUEST,
-            CONFLICT when `id` does not name one memory.
+            nothing to undo, or its words or the new ones hold a secret; CONFLICT, with the words
+            it has now, when it is not at `expected_version`, something else is proposed, or
+            neither says which words the person saw; NOT_FOUND, BAD_REQUEST, CONFLICT when `id`
+            does not name one memory.
     """
     expected_version = ask.expected_version
     if call.origin != PERSON:
@@ -141,6 +141,8 @@ def decide(home: Home, call: Call, ask: Decide) -> dict[str, object]:
             "Only a person decides about notes; nothing was changed.",
             hint="Ask the person to run in a terminal of their own: yaadwatch review",
         )
+    if ask.verdict == EDIT:
+        proposing.require_new_words_without_secret(ask.text or "")
     with shelves(home, call) as both:
         held = both.find(ask.id)
         if ask.verdict == UNDO:
