@@ -55,7 +55,7 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if checked is not None:
         terminal.line(
             f"Checked {count(checked['checked'], 'memory')}:"
-            f" {count(checked['raised'], 'new doubt')}, {checked['cleared']} cleared."
+            f" {count(checked['raised'], 'new flag')}, {checked['cleared']} cleared."
         )
     for own in _by_commit(answer["stale"]):
         if len(own) == 1:

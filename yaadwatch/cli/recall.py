@@ -110,7 +110,7 @@ def context(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(styled(line, "bold" if line.startswith("#") else ""), hang=indent + 2)
     terminal.line(
         styled(
-            f"{count(answer['stale'], 'doubt')}, {count(answer['rules'], 'rule')},"
+            f"{count(answer['stale'], 'flag')}, {count(answer['rules'], 'rule')},"
             f" {count(answer['tasks'], 'task')}; {answer['budget']['used']} tokens used,"
             f" {answer['budget']['left']} left",
             "dim",

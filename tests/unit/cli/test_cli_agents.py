@@ -30,7 +30,7 @@ def test_context_prints_the_brief_and_what_it_cost():
     assert ran.status == 0
     assert ran.calls == [("context", {"chars_max": 16000})]
     assert ran.out.startswith(BRIEF)
-    assert ran.lines[-1] == "1 doubt, 1 rule, 0 tasks; 60 tokens used, 1940 left"
+    assert ran.lines[-1] == "1 flag, 1 rule, 0 tasks; 60 tokens used, 1940 left"
 
 
 def test_context_can_be_shorter_and_for_programs():

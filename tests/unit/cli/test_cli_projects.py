@@ -584,7 +584,7 @@ def test_stale_can_check_everything_first():
     program = command("stale", "--check", "--json", answers=answers)
 
     assert person.calls == [("check", {}), ("stale", {"all": True, "check": False})]
-    assert person.lines[0] == "Checked 41 memories: 1 new doubt, 2 cleared."
+    assert person.lines[0] == "Checked 41 memories: 1 new flag, 2 cleared."
     assert program.json == STALE | {"check": checked}
 
 
