@@ -79,6 +79,7 @@ class Report:
             of them.
         findings: the doubts, by file and line.
         unread: agent files that were not read, and why.
+        note: what a person has to know of `base`; mostly empty.
     """
 
     base: str | None
@@ -88,6 +89,7 @@ class Report:
     new: int
     findings: tuple[Finding, ...]
     unread: tuple[tuple[str, str], ...]
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +167,19 @@ def _check(
         new=len(newer) - found_new if start else 0,
         findings=tuple(findings),
         unread=(*unread, *unknown),
+        note=_note(repository, base, start),
+    )
+
+
+def _note(repository: Repository, base: str | None, start: str) -> str:
+    """Return that a shallow clone lacks the commit at which a named one and HEAD parted."""
+    here = repository.head().commit
+    is_cut = base is not None and here and layouts.cut_at(repository.layout)
+    if not is_cut or repository.merge_base(start, here):
+        return ""
+    return (
+        f"This clone is shallow and has no commit that {base} and HEAD share: compared with {base}"
+        " itself, whose own changes count, too. For the merge base: git fetch --unshallow"
     )
 
 
@@ -391,6 +406,8 @@ def rows(report: Report) -> dict[str, object]:
         ],
         "unread": [{"path": path, "reason": why} for path, why in report.unread],
     }
+    if report.note:
+        found["note"] = report.note
     answer: dict[str, object] = json.loads(to_text(found))
     return answer
 

@@ -356,6 +356,33 @@ class TestBase:
         clone.git("fetch", "-q", "--unshallow")
         assert false(clone, "--base", "origin/main") == [("CLAUDE.md:4", "gone")]
 
+    @pytest.mark.parametrize("form", [(), ("--format=github",), ("--json",), ("--staged",)])
+    def test_base_without_a_common_commit_in_a_shallow_clone_says_so(self, repo, tmp_path, form):
+        repo.git("branch", "topic")
+        repo.add("notes.md", "x\n", "meanwhile")
+        repo.git("switch", "-q", "topic")
+        repo.add("src/net.py", RENAMED, "five")
+        clone = Repo(tmp_path / "clone")
+        options = ["--depth=1", "--no-single-branch", "--branch=topic"]
+        url = f"file://{repo.path}"
+        subprocess.run(["git", "clone", "-q", *options, url, clone.path], check=True)
+
+        ran = check(clone, "--base", "origin/main", *form)
+
+        assert "has no commit that origin/main and HEAD share" in ran.out
+        assert "compared with origin/main itself" in ran.out
+        clone.git("fetch", "-q", "--unshallow")
+        assert "shallow" not in check(clone, "--base", "origin/main", *form).out
+
+    def test_base_with_a_common_commit_in_a_shallow_clone_says_nothing(self, repo, tmp_path):
+        repo.add("src/net.py", RENAMED, "five")
+        repo.add("notes.md", "x\n", "more")
+        clone = Repo(tmp_path / "clone")
+        url = f"file://{repo.path}"
+        subprocess.run(["git", "clone", "-q", "--depth=2", url, clone.path], check=True)
+
+        assert "shallow" not in check(clone, "--base", "HEAD~1").out
+
     def test_a_branch_that_shares_no_commit_with_main_is_judged_from_its_last_one(
         self, repo, tmp_path
     ):

@@ -111,6 +111,8 @@ def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(f"{_place(unknown)}: could not be judged: {unknown['reason']}", hang=4)
     for unread in answer["unread"]:
         terminal.line(f"{unread['path']}: {unread['reason']}", hang=4)
+    if answer.get("note"):
+        terminal.line(styled(str(answer["note"]), "yellow"))
     terminal.line(_summary(answer))
 
 
@@ -150,6 +152,8 @@ def _annotate(answer: "dict[str, Any]", terminal: Terminal) -> None:
     for unknown in answer["unknown"]:
         message = f"This rule could not be judged: {unknown['reason']}"
         terminal.write(f"::notice {_properties(unknown)}::{_escaped(message)}\n")
+    if answer.get("note"):
+        terminal.write(f"::notice title=yaadwatch::{_escaped(str(answer['note']))}\n")
     terminal.line(_summary(answer))
 
 

@@ -122,7 +122,18 @@ def _between(anchor: Anchor, head: AtHead) -> list[Step]:
     since, until = anchor.commit, head.head.commit
     if since == until or not head.history.has_commit(since):
         return []
-    return list(_steps(anchor, head.history, since, until, anchor.blob))[-STEPS_MAX:]
+    return _newest(list(_steps(anchor, head.history, since, until, anchor.blob)))
+
+
+def _newest(steps: list[Step]) -> list[Step]:
+    """Return the newest steps; the first of them says how many older ones there are."""
+    shown = steps[-STEPS_MAX:]
+    if older := len(steps) - len(shown):
+        number = f"at least {older}" if len(steps) >= EVIDENCE_COMMITS_MAX else f"{older}"
+        commits = "older commit is" if number == "1" else "older commits are"
+        first = replace(shown[0], summary=f"{shown[0].summary}; {number} {commits} not shown")
+        shown = [first, *shown[1:]]
+    return shown
 
 
 def _behind(anchor: Anchor, head: AtHead) -> list[Step]:

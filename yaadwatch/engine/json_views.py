@@ -87,11 +87,12 @@ def shallow_row(space: Space) -> dict[str, object] | None:
     if not layouts.cut_at(space.repository.layout):
         return None
 
-    def older(conn: Connection) -> int:
-        cut = lookbacks.of_worktree(conn, space.worktree.id).cut
-        return len(lookbacks.untouched(conn, cut))
+    return {"statements": space.db.read(cut_count, space.worktree.id)}
 
-    return {"statements": space.db.read(older)}
+
+def cut_count(conn: Connection, worktree: int) -> int:
+    """Return how many statements were compared only as far as a shallow history goes."""
+    return len(lookbacks.untouched(conn, lookbacks.of_worktree(conn, worktree).cut))
 
 
 def comparing_row(home: Home, space: Space) -> dict[str, object] | None:

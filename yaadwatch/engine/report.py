@@ -91,6 +91,7 @@ def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
         "problems": [
             *_problems(home, rows),
             *_not_looked(home, watched, rows),
+            *_shallow(home, watched, rows),
             *_unused(home, watched, rows),
         ],
     }
@@ -236,7 +237,13 @@ def _not_looked(
 
     def given_up(conn: Connection) -> list[tuple[str, int, str]]:
         trees = worktrees.everything(conn)
-        found = [(str(tree.path), *json_views.not_compared(conn, tree.id)) for tree in trees]
+        found = [
+            (
+                str(tree.path),
+                *json_views.not_compared(conn, tree.id, is_whole=not _is_shallow(tree.path)),
+            )
+            for tree in trees
+        ]
         return [one for one in found if one[1]]
 
     return [
@@ -251,6 +258,34 @@ def _not_looked(
         if row["state"] == "ok"
         for path, number, why in home.stores.look(project, given_up)
     ]
+
+
+def _shallow(
+    home: Home, watched: Sequence[Project], rows: list[dict[str, object]]
+) -> list[dict[str, str]]:
+    """Return how many rules are older than the history of a shallow clone, as `stale` says it."""
+
+    def older(conn: Connection) -> list[tuple[Path, int]]:
+        trees = [tree for tree in worktrees.everything(conn) if _is_shallow(tree.path)]
+        return [(tree.path, json_views.cut_count(conn, tree.id)) for tree in trees]
+
+    return [
+        {
+            "what": f"{path}: {number} statement{'s are' if number > 1 else ' is'} older than this"
+            " shallow clone; what became false before is not known.",
+            "mend": f"git -C {shlex.quote(str(path))} fetch --unshallow, then"
+            f" yaadwatch add {shlex.quote(str(path))}",
+        }
+        for project, row in zip(watched, rows, strict=True)
+        if row["state"] == "ok"
+        for path, number in home.stores.look(project, older)
+        if number
+    ]
+
+
+def _is_shallow(folder: Path) -> bool:
+    layout = layouts.find(folder)
+    return layout is not None and bool(layouts.cut_at(layout))
 
 
 def _pauses(rows: list[dict[str, object]]) -> list[dict[str, str]]:

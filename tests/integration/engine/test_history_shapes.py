@@ -777,6 +777,25 @@ class TestSubmodule:
 
         assert repo.verdict(memory) == "changed"
 
+    @pytest.mark.parametrize(
+        ("number", "older"),
+        [(5, ""), (6, "1 older commit is not shown"), (52, "at least 46 older commits are not")],
+    )
+    def test_evidence_says_how_many_older_commits_it_leaves_out(self, outer, number, older):
+        repo, memory = outer
+        inner = Tree(repo.world, repo.path / "lib")
+        inner.write("src/net.py", FIVE_TRIES)
+        for at in range(number):
+            inner.git("commit", "-q", "--allow-empty", "-a", "-m", f"inner {at}")
+            repo.git("commit", "-q", "-a", "-m", f"lib {at}")
+
+        evidence = repo.doubt(memory)["evidence"]
+        shown = [one["summary"] for one in evidence if one["commit"]]
+
+        assert len(shown) == 5
+        assert older in shown[0]
+        assert all("not shown" not in one for one in shown[bool(older) :])
+
     def test_when_it_is_not_checked_out_nothing_can_be_told(self, outer):
         repo, memory = outer
 

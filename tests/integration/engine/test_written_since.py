@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yaadwatch.core.text import text_hash
+from yaadwatch.engine import report
 from yaadwatch.engine.agent_files import finding, written
 from yaadwatch.engine.agent_files.written import COMMITS_MAX, STATEMENTS_MAX
 from yaadwatch.engine.syncing import lookback
@@ -52,6 +53,14 @@ def hash_of(statement):
 
 def doubted(tree):
     return {row["text"].split(" ")[0]: row["verdict"] for row in tree.stale()["stale"]}
+
+
+def problems(tree):
+    return [
+        one
+        for one in report.status(tree.home, tree.call)["problems"]
+        if one["what"].startswith(str(tree.path))
+    ]
 
 
 WRAPPED = """# Rules
@@ -192,6 +201,29 @@ class TestAdd:
         assert doubted(shallow) == {"Tokens": "gone"}
         answer = shallow.stale()
         assert answer["shallow"] is answer["not_looked"] is None
+
+    @pytest.mark.parametrize("depth", [1, 2])
+    def test_status_names_the_rules_that_are_older_than_a_shallow_clone(self, tree, world, depth):
+        tree.git("rm", "-q", "config/api.toml")
+        tree.commit("no tokens")
+        shallow = world.tree("shallow")
+        shallow.git("clone", "-q", f"--depth={depth}", f"file://{tree.path}", ".")
+        added(shallow)
+
+        shown = [one["what"] for one in problems(shallow)]
+
+        number = shallow.stale()["shallow"]["statements"]
+        assert number > 1
+        said = (
+            "statements are older than this shallow clone; what became false before is not known."
+        )
+        assert shown == [f"{shallow.path}: {number} {said}"]
+        shallow.git("fetch", "-q", "--unshallow")
+        (then,) = problems(shallow)
+        assert "could not be compared" in then["what"]
+        shallow.add()
+        shallow.look_back()
+        assert problems(shallow) == []
 
     def test_a_whole_history_is_not_shallow(self, tree):
         assert added(tree)["shallow"] is None
