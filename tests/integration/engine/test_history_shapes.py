@@ -779,7 +779,7 @@ class TestSubmodule:
 
     @pytest.mark.parametrize(
         ("number", "older"),
-        [(5, ""), (6, "1 older commit is not shown"), (52, "at least 46 older commits are not")],
+        [(5, ""), (6, "1 older commit is not shown"), (52, "at least 45 older commits are not")],
     )
     def test_evidence_says_how_many_older_commits_it_leaves_out(self, outer, number, older):
         repo, memory = outer

@@ -14,6 +14,8 @@ CART = (
 def shop(repo):
     repo.write("src/order.py", CART)
     repo.write("web/pages/checkout.ts", "export function pay(): void {}\n")
+    repo.write("src/basket.py", "def basket_total():\n    # not basket_totals\n    return 1\n")
+    repo.write("src/rows.py", "row_limit = 1\nrow_limiq = 2\n")
     repo.commit("shop")
     return repo
 
@@ -33,6 +35,10 @@ def missing(repo, said, **fields):
         ("Sums come from `Cart.totl`", ("Cart.totl", "Cart.total")),
         ("Sums come from `Cart.totl` in src/order.py", ("Cart.totl", "Cart.total")),
         ("`fetch_with_rety` is in src/net.py", ("fetch_with_rety", "fetch_with_retry")),
+        ("Calls go through `fetch_with_rety`", ("fetch_with_rety", "fetch_with_retry")),
+        ("Calls go through fetch_wiht_retry()", ("fetch_wiht_retry", "fetch_with_retry")),
+        ("Calls go through `fetchwith_retry`", ("fetchwith_retry", "fetch_with_retry")),
+        ("Sums are kept by `basket_totle`", ("basket_totle", "basket_total")),
     ],
 )
 def test_a_name_that_is_not_there_is_reported_with_the_nearest_one(shop, said, found):
@@ -50,6 +56,11 @@ def test_a_name_that_is_not_there_is_reported_with_the_nearest_one(shop, said, f
         "Write `Cart.total_with_tax` once taxes are known",
         "Prices are in cents",
         "Put snapshots into `build/out.json`",
+        "Calls go through `fetch_with_care`",
+        "Say fetch with rety in plain words",
+        "Old notes call it `basket_totals`",
+        "Rows are capped by `row_limis`",
+        "`pay_twise`, once it is written",
     ],
 )
 def test_a_name_that_is_there_or_is_no_typing_error_is_not_reported(shop, said):

@@ -1,6 +1,7 @@
 """Find what a text names that is not there, with the nearest name: most of it is a typing error."""
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
@@ -14,6 +15,7 @@ from yaadwatch.engine.anchored import file_state
 from yaadwatch.engine.anchored.worktree import WorkTree
 from yaadwatch.engine.remember.drafts import Draft, Missing
 from yaadwatch.model.anchors import Anchor
+from yaadwatch.model.errors import YaadError
 
 FILE: Final = "file"
 DEFINITION: Final = "definition"
@@ -21,13 +23,18 @@ FILES_MAX: Final = 200_000
 """Files of a work tree that are compared with a name that is not there."""
 NEAR: Final = 0.75
 """How alike two names must be, 0..1."""
+LONG_CHARS: Final = 8
+"""From so many characters on, a name may have two typing errors instead of one."""
+NEAR_MAX: Final = 8
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{4,59}")
 
 
 def missing(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> tuple[Missing, ...]:
     """Return the files and definitions that a text names and that are not there, a few at most.
 
-    A definition counts only where its file, or the type that it belongs to, is there and has one of
-    a similar name: a name that stands elsewhere, or is yet to be written, is no error.
+    A definition counts where its file, or the type that it belongs to, is there and has one of a
+    similar name; and one that no file names, where exactly one defined name of the project is one
+    or two typing errors away.
     """
     spoken = mentions(draft.text)
     listing = tree.listing()
@@ -52,7 +59,7 @@ def missing(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> tuple[Miss
     for symbol in spoken.symbols:
         if last_part(symbol) in anchored:
             continue
-        nearest = nearest_definition(symbol, found, (), tree)
+        nearest = nearest_definition(symbol, found, (), tree) or _nearest_anywhere(symbol, tree)
         if nearest:
             lost.append(Missing(name=symbol, kind=DEFINITION, nearest=nearest))
     return tuple(lost[:5])
@@ -100,6 +107,46 @@ def nearest_definition(
     last = last_part(symbol)
     near = difflib.get_close_matches(last, map(last_part, names), 1, NEAR)
     return next((name for name in names if near and last_part(name) == near[0]), "")
+
+
+def _nearest_anywhere(symbol: str, tree: WorkTree) -> str:
+    """Return the one defined name of a project that is nearly a name which no file has; '' else."""
+    name = symbol.removesuffix("()")
+    if not _PLAIN.fullmatch(name) or tree.standing([name]).get(name):
+        return ""
+    errors_max = 1 if len(name) < LONG_CHARS else 2
+    try:
+        alike = tree.space.repository.names_like(name)
+    except YaadError:  # no answer in time, or too long a one: a hint less
+        return ""
+    near = [one for one in alike if _typing_errors(name, one) <= errors_max]
+    if len(near) > NEAR_MAX:
+        return ""
+    standing = tree.standing(near) if near else {}
+    defined = [
+        one
+        for one in near
+        if any(
+            file_state.define_in(tree, path, one)
+            for path in [path for path in standing.get(one, ()) if file_state.is_code(path)][:8]
+        )
+    ]
+    return defined[0] if len(defined) == 1 else ""
+
+
+def _typing_errors(one: str, other: str) -> int:
+    """Return how many characters are missing, added, wrong or exchanged with the next."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for at, char in enumerate(one, 1):
+        row = [at]
+        for to, its in enumerate(other, 1):
+            cost = min(last[to] + 1, row[to - 1] + 1, last[to - 1] + (char != its))
+            if at > 1 and to > 1 and char == other[to - 2] and one[at - 2] == its:
+                cost = min(cost, before[to - 2] + 1)
+            row.append(cost)
+        before, last = last, row
+    return last[-1]
 
 
 def _is_file_name(path: str) -> bool:

@@ -46,6 +46,24 @@ def files_with(
     return {word: sorted(paths) for word, paths in found.items()}
 
 
+def names_like(git: Git, name: str) -> list[str]:
+    """Return the words of tracked files that begin or end as a name does, to the half of it.
+
+    They are two characters longer or shorter at most. None where git lacks Perl's expressions.
+    """
+    if not git.has_perl:
+        return []
+    half = len(name) // 2
+    rest = len(name) - half
+    given = (
+        rf"(?<!\w)(?:{name[:half]}\w{{{max(0, rest - 2)},{rest + 2}}}"
+        rf"|\w{{{max(0, half - 2)},{half + 2}}}{name[half:]})(?!\w)"
+    )
+    options = ("-P", "-o", "-h", "-I", "-f", "-", "--no-color", "--no-recurse-submodules")
+    said = git.ask(["grep", *options, "--"], given=given.encode(), allowed=(0, 1))
+    return sorted(set(said.decode("utf-8", "replace").split()))
+
+
 def _told(git: Git, arguments: list[str], words: Sequence[str], *, strict: bool) -> bytes:
     """Return what git says of the words.
 

@@ -451,6 +451,10 @@ class Repository(CommitHistory):
         wanted = [word for word in words if word not in known]
         return known | self._search(wanted, at, whole=whole)
 
+    def names_like(self, name: str) -> list[str]:
+        """Return the words of tracked files of the work tree that are spelt nearly like a name."""
+        return grep.names_like(self._git, name) if self.layout.root is not None else []
+
     def _here(
         self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
     ) -> dict[str, list[str]]:
