@@ -1,8 +1,15 @@
 """Resolve the committed blocks of all files into one set of rules, by the commits alone.
 
-Git merges each file by itself, so that the blocks of a commit may differ: a rule was deleted,
-changed or typed in one of them only. Every clone has to resolve them alike. Where the commits
-cannot tell, a rule stays: a rule that comes back is an annoyance, a lost rule is a breach.
+Git merges each file by itself, so the blocks of one commit may differ. Every clone has to resolve
+them alike. The history is replayed, oldest commit first:
+
+- a rule that every block has counts;
+- a commit with one parent: a rule that a block gained counts, one that a block lost does not;
+- a merge: a rule that one side deleted does not count; the merge itself deletes nothing;
+- of two wordings of one rule, in different files, the newer one counts.
+
+Where the commits cannot tell, a rule stays: a rule that comes back is an annoyance, a lost rule is
+a breach. The exceptions are in docs/decisions/0008-merge.md.
 """
 
 import heapq

@@ -24,13 +24,11 @@ from yaadwatch.store import agent_files
 from yaadwatch.system import files
 
 COMMITS_MAX: Final = 128
-"""Commits looked at; a rule on which the blocks differed before them stays."""
+"""The newest commits that are replayed; a rule on which the blocks differed before them stays."""
 DAYS_MAX: Final = 180
-"""Likewise the age of those commits."""
-
-
+"""The age of the oldest commit that is replayed."""
 WORK_TREE: Final = "work tree"
-"""Stands for the id of a commit of what a person edited."""
+"""The id of the commit that the edited files would be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
