@@ -25,7 +25,7 @@ def insert(conn: apsw.Connection, edge: Edge) -> bool:
     """
     if edge.kind in ACYCLIC and edge.valid_until is None:
         steps.refuse_circles(conn, edge.kind, [(edge.from_node, edge.to_node)])
-    return put(conn, edge)
+    return _put(conn, edge, equal(conn, edge))
 
 
 def begin(conn: apsw.Connection, edge: Edge) -> bool:
@@ -42,11 +42,6 @@ def begin(conn: apsw.Connection, edge: Edge) -> bool:
     if edge.kind in ACYCLIC and edge.valid_until is None:
         steps.refuse_circles(conn, edge.kind, [(edge.from_node, edge.to_node)])
     return _put(conn, edge, others)
-
-
-def put(conn: apsw.Connection, edge: Edge) -> bool:
-    """Add an edge as `insert` does, when whoever calls has seen that it closes no circle."""
-    return _put(conn, edge, equal(conn, edge))
 
 
 def _put(conn: apsw.Connection, edge: Edge, others: Sequence[Edge]) -> bool:

@@ -376,7 +376,7 @@ def test_a_long_chain_is_walked_in_one_query_and_its_circle_told_in_short():
     count = 3000
     conn = _store([f"n{number:04}" for number in range(count)])
     for number in range(count - 1):
-        edges.put(conn, edge(f"n{number:04}", f"n{number + 1:04}", "part_of"))
+        edges.add(conn, edge(f"n{number:04}", f"n{number + 1:04}", "part_of"))
 
     with pytest.raises(YaadError, match=r"n2999 -> n0000 -> n0001 .* more .* -> n2999; nothing"):
         edges.insert(conn, edge("n2999", "n0000", "part_of"))
@@ -385,7 +385,7 @@ def test_a_long_chain_is_walked_in_one_query_and_its_circle_told_in_short():
 def test_too_many_edges_ahead_are_not_judged(conn, monkeypatch):
     monkeypatch.setattr(steps, "CIRCLE_EDGES_MAX", 2)
     for start, end in ("bc", "cd", "de"):
-        edges.put(conn, edge(start, end, "part_of"))
+        edges.add(conn, edge(start, end, "part_of"))
 
     with pytest.raises(YaadError, match="More than 2 edges") as caught:
         edges.insert(conn, edge("a", "b", "part_of"))

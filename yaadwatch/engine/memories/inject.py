@@ -304,11 +304,9 @@ def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
             else:
                 _change(writes, batch, item, node, there=there, done=done)
     dismissing.lift(conn, said, actor=batch.actor)
-    writes.flush()
     inject_edges.store(
-        conn,
+        writes,
         batch.edges,
-        batch.now,
         actor=batch.actor,
         tiered={one.id for one, _ in batch.nodes if one.tier is not None},
         counts=done.edges,

@@ -9,6 +9,7 @@ from yaadwatch.core import privacy
 from yaadwatch.engine import node_changes, succession
 from yaadwatch.engine.memories.links import given_kind, past
 from yaadwatch.engine.remember.drafts import clean_attributes
+from yaadwatch.engine.remember.write_batch import WriteBatch
 from yaadwatch.model import events, times
 from yaadwatch.model.edges import ACYCLIC, SUPERSEDES, Edge, Interval, clash, free_from
 from yaadwatch.model.errors import Code, YaadError
@@ -61,9 +62,8 @@ def edge_of(place: int, one: GivenEdge, now: datetime) -> tuple[Edge, bool]:
 
 
 def store(
-    conn: Connection,
+    writes: WriteBatch,
     given: Sequence[tuple[Edge, bool]],
-    now: datetime,
     *,
     actor: str,
     tiered: Collection[str],
@@ -73,9 +73,8 @@ def store(
     """Store the edges; whether they close a circle is asked once for each kind.
 
     Args:
-        conn: inside the transaction.
+        writes: of the batch; what it collected is written first.
         given: of `edge_of`.
-        now: when the batch comes.
         actor: who brings it.
         tiered: memories that the batch gives a tier.
         counts: how many are new, changed and the same; added to.
@@ -85,6 +84,8 @@ def store(
         YaadError: CONFLICT when one holds since another time, or two of the batch overlap; REFUSED
             when some close a circle; TOO_LARGE when that cannot be known.
     """
+    writes.flush()
+    conn, now = writes.conn, writes.now
     ends = {end for edge, _ in given for end in (edge.from_node, edge.to_node)}
     known = nodes.many(conn, ends)
     fresh: list[tuple[int, Edge]] = []
@@ -112,18 +113,26 @@ def store(
         ]
         steps.refuse_circles(conn, kind, added)
     before: dict[tuple[str, str, str], dict[Interval, int]] = {}
+    superseding = []
     for place, edge in fresh:
         same = before.setdefault((edge.from_node, edge.kind, edge.to_node), {})
         _refuse_overlap(place, edge, same)
-        if edge.interval in same or not edges.put(conn, edge):
+        if edge.interval in same or (
+            edge.valid_until is None and any(one.end is None for one in same)
+        ):
             counts[SAME] += 1  # given twice
             continue
+        if edge.valid_until is None or edge.valid_until >= edge.valid_from:
+            steps.refuse_overlap(edge, edges.equal(conn, edge))
         same[edge.interval] = place
         counts[NEW] += 1
-        log.append_edge(conn, events.EDGE_CREATED, edge, now)
+        writes.relate(edge)
         if edge.kind == SUPERSEDES and edge.valid_until is None:
-            new, old = edge.from_node, known[edge.to_node]
-            node_changes.stand_in(conn, new, old, now, actor=actor, keeps_tier=new in tiered)
+            superseding.append(edge)
+    writes.flush()
+    for edge in superseding:
+        new, old = edge.from_node, known[edge.to_node]
+        node_changes.stand_in(conn, new, old, now, actor=actor, keeps_tier=new in tiered)
 
 
 def _refuse_overlap(place: int, edge: Edge, before: Mapping[Interval, int]) -> None:

@@ -83,9 +83,9 @@ class WriteBatch:
     """
 
     def __init__(self, conn: Connection, home: Home, now: datetime) -> None:
-        self._conn = conn
+        self.conn = conn
         self._home = home
-        self._now = now
+        self.now = now
         self._things: dict[str, str] = {}  # ids of files and entities, by name
         self._shared: set[str] = set()  # of the entities that were there before
         self._bodies: dict[tuple[object, ...], str] = {}
@@ -110,7 +110,7 @@ class WriteBatch:
         gathered = self._keys.get(key)
         if gathered is not None:
             return gathered
-        stored = nodes.by_key(self._conn, scope, key)
+        stored = nodes.by_key(self.conn, scope, key)
         return None if stored is None or self._let_go.get(key) == stored.id else stored.id
 
     def add(
@@ -130,7 +130,7 @@ class WriteBatch:
             has_headings: it was stated under headings, so its words alone claim nothing.
         """
         self._nodes.append(node)
-        claim = None if has_headings else node_changes.said_claim(node, self._now)
+        claim = None if has_headings else node_changes.said_claim(node, self.now)
         if claim is not None:
             self._claims.append(claim)
         self._folded[node.id] = likeness.number(node.text)
@@ -175,7 +175,7 @@ class WriteBatch:
             The ids of what it touches, and the edges that it had or has.
         """
         self._changed.append(node)
-        self._versions.append(node_changes.version_of(node, self._now, change, actor, reason))
+        self._versions.append(node_changes.version_of(node, self.now, change, actor, reason))
         if before.key is not None and before.key != node.key:
             self._keys.pop(before.key, None)
             self._let_go[before.key] = node.id
@@ -222,9 +222,15 @@ class WriteBatch:
                 self._close(edge, mine)
         return mine
 
+    def relate(self, edge: Edge) -> None:
+        """Collect an edge between two memories; the caller has seen that no like it holds."""
+        self._edges.append(edge)
+        body = self._body(("to", edge.to_node), ("kind", edge.kind))
+        self._events.append((events.EDGE_CREATED, edge.from_node, body))
+
     def flush(self) -> None:
         """Write what was collected."""
-        conn, now = self._conn, self._now
+        conn, now = self.conn, self.now
         # What is changed first: its words and its key may have become free for what is new, and
         # never the other way round, because what is new has been gathered with both.
         for node in self._changed:
@@ -267,10 +273,10 @@ class WriteBatch:
         """Write the anchors in the order in which their memories came, for numbers go on."""
         start = 0
         for end, node in self._loose:
-            anchors.insert_of(self._conn, self._anchors[start:end])
-            anchors.drop(self._conn, node)
+            anchors.insert_of(self.conn, self._anchors[start:end])
+            anchors.drop(self.conn, node)
             start = end
-        anchors.insert_of(self._conn, self._anchors[start:])
+        anchors.insert_of(self.conn, self._anchors[start:])
 
     def _touch(
         self, node: Node, thing: str, attributes: Mapping[str, object], touched: dict[str, None]
@@ -279,8 +285,7 @@ class WriteBatch:
         if thing in touched:
             return
         touched[thing] = None
-        self._edges.append(self._edge(node, thing, attributes))
-        self._log(events.EDGE_CREATED, node, ("to", thing), ("kind", "touches"))
+        self.relate(self._edge(node, thing, attributes))
 
     def _begin(
         self, node: Node, thing: str, attributes: Mapping[str, object], mine: _Edges
@@ -294,12 +299,11 @@ class WriteBatch:
         edge = replace(edge, valid_from=start)
         mine.touching.append(edge)
         mine.known.append(edge)
-        self._edges.append(edge)
-        self._log(events.EDGE_CREATED, node, ("to", thing), ("kind", "touches"))
+        self.relate(edge)
 
     def _close(self, edge: Edge, mine: _Edges) -> None:
         """End an edge that stands."""
-        ended = replace(edge, valid_until=max(edge.valid_from, self._now))
+        ended = replace(edge, valid_until=max(edge.valid_from, self.now))
         self._closed[edge.id] = ended
         mine.known.remove(edge)
         if edge in mine.touching:
@@ -311,17 +315,17 @@ class WriteBatch:
             to_node=thing,
             kind="touches",
             attributes=attributes,
-            created_at=self._now,
-            valid_from=self._now,
+            created_at=self.now,
+            valid_from=self.now,
         )
 
     def _thing(self, node: Node, name: str, kind: str) -> str:
         """Return the id of the node of a file or an entity; it is made when it is not there."""
         known = self._things.get(name)
         if known is None:
-            found = nodes.thing(self._conn, node.scope, text_hash(name))
+            found = nodes.thing(self.conn, node.scope, text_hash(name))
             if found is None:
-                made = node_changes.new_thing(self._home, node, name, self._now, kind=kind)
+                made = node_changes.new_thing(self._home, node, name, self.now, kind=kind)
                 self._nodes.append(made)
                 known = made.id
             else:
