@@ -178,11 +178,11 @@ class Review(TypedDict):
 class Decided(Changed):
     """What a person decided; for an edit and an approved proposal with what Updated has.
 
-    Refused for agents, for what was decided about meanwhile, for an approval of words that hold a
-    secret, and for an `undo` where the memory changed after the decision. `conflict`, with the
-    words it has now, where it is not at `expected_version` or something else is proposed than
-    `proposal`, and where an approval names neither: a proposal needs `proposal`, a note whose words
-    changed since it was stated needs `expected_version`."""
+    Refused for agents, for what was decided about meanwhile, for words that hold a secret
+    (also the new ones of an edit), and for an `undo` where the memory changed after the decision.
+    `conflict`, with the words it has now, where it is not at `expected_version` or something else
+    is proposed than `proposal`, and where an approval names neither: a proposal needs
+    `proposal`, a note whose words changed since it was stated needs `expected_version`."""
 
     verdict: Literal["approve", "edit", "dismiss", "undo"]
     files: list[str]
