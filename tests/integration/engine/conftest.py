@@ -1,7 +1,23 @@
 """A home and a watched repository for the tests of the engine."""
 
+import shutil
+
 import pytest
-from engine_world import World
+from engine_world import World, prepared
+
+
+@pytest.fixture(scope="session")
+def _place(tmp_path_factory):
+    return tmp_path_factory.mktemp("world") / "of" / "test"
+
+
+@pytest.fixture
+def tmp_path(_place):
+    """An empty folder, at the same path for each test, so that a prepared world fits into it."""
+    if _place.parent.exists():
+        shutil.rmtree(_place.parent)
+    _place.mkdir(mode=0o700, parents=True)
+    return _place
 
 
 @pytest.fixture
@@ -14,7 +30,7 @@ def world(tmp_path, monkeypatch):
     world.close()
 
 
-@pytest.fixture
+@prepared
 def repo(world):
     """A repository with src/net.py in its one commit, watched."""
     repo = world.repo()

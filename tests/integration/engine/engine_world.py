@@ -8,10 +8,13 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any, ClassVar
 
+import pytest
 from plain_git import GIT, head_of
 
 from tests import answers
@@ -103,6 +106,7 @@ class World:
     """One home, as the daemon has it; `reopen` is a restart of that daemon."""
 
     _first: Path | None = None
+    _prepared: ClassVar[dict[object, tuple[Path, object]]] = {}
 
     def __init__(self, folder: Path, *, settings: Settings | None = None) -> None:
         self.folder = folder
@@ -120,6 +124,34 @@ class World:
 
     def close(self) -> None:
         self.home.close()
+
+    def prepared(self, make: Callable[..., Any], *given: object) -> Any:
+        """Return what `make(world, *given)` prepares: a repository, or several things.
+
+        It runs once in each process. Later worlds start as copies of the folder that it left, at
+        the same path (see `tmp_path`), with a new daemon.
+        """
+        key = (make, given, self.folder)
+        if key not in World._prepared:
+            made = make(self, *given)
+            copy = Path(tempfile.mkdtemp(prefix="yaad-prepared-"))
+            atexit.register(shutil.rmtree, copy, ignore_errors=True)
+            self.home.close()
+            shutil.copytree(self.folder, copy, symlinks=True, dirs_exist_ok=True)
+            self.home = self._open()
+            World._prepared[key] = (copy, made)
+            return made
+        copy, made = World._prepared[key]
+        self.home.close()
+        shutil.rmtree(self.folder)
+        shutil.copytree(copy, self.folder, symlinks=True)
+        self.home = self._open()
+        return self._moved_here(made)
+
+    def _moved_here(self, made: object) -> object:
+        if isinstance(made, tuple):
+            return tuple(map(self._moved_here, made))
+        return Tree(self, made.path) if isinstance(made, Tree) else made
 
     def tree(self, name: str = "repo") -> "Tree":
         """Return a folder that may become a repository."""
@@ -150,6 +182,16 @@ class World:
                 sample.unlink()
             World._first = made.path
         return World._first
+
+
+def prepared(make: Callable[[World], Any]) -> Callable[..., Any]:
+    """Make a fixture of a function that prepares a repository; see `World.prepared`."""
+
+    @pytest.fixture(name=make.__name__)
+    def ready(world: World) -> Any:
+        return world.prepared(make)
+
+    return ready
 
 
 class Tree:

@@ -4,7 +4,7 @@ import os
 import shutil
 
 import pytest
-from engine_world import Tree
+from engine_world import Tree, prepared
 
 from bridges.agents import FIRST as CARRIER
 from yaadwatch.model.errors import YaadError
@@ -14,7 +14,7 @@ AGENTS = "# For agents\n\nRun `make test` first.\n"
 CURSOR = "- Be brief\n"
 
 
-@pytest.fixture
+@prepared
 def tree(world):
     """A repository whose three agent files are inline."""
     tree = world.repo()

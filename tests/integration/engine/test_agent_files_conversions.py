@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from engine_world import prepared
 
 from yaadwatch.engine import projects
 from yaadwatch.engine.syncing import verbs
@@ -11,7 +12,7 @@ CLAUDE = "# Rules\n\n- Use tabs in Go files\n"
 RULE = "Use yarn for all installs"
 
 
-@pytest.fixture
+@prepared
 def tree(world):
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from engine_world import prepared
 
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.model.errors import YaadError
@@ -53,7 +54,7 @@ KILLED = textwrap.dedent(
 BEATS = ("committed", "kept", "checked", "written", "compared", "exchanged", "settled", "acted")
 
 
-@pytest.fixture
+@prepared
 def tree(world):
     tree = world.repo()
     tree.write("CLAUDE.md", CLAUDE)

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from engine_world import Tree, World
+from engine_world import Tree, World, prepared
 
 from bridges import agents
 from bridges.agents import AGENTS, CARRIERS, FIRST
@@ -21,7 +21,7 @@ CLAUDE = "# Rules\n\n- Use tabs in Go files\n"
 AGENTS_MD = "# For agents\n\nRun `make test` first.\n"
 
 
-@pytest.fixture
+@prepared
 def inline(world):
     """A repository with two inline files, synced once."""
     tree = world.repo()
@@ -33,7 +33,7 @@ def inline(world):
     return tree
 
 
-@pytest.fixture
+@prepared
 def private(world):
     tree = world.repo()
     tree.write("README.md", "Hello.\n")

@@ -8,6 +8,7 @@ import sys
 from contextlib import contextmanager, suppress
 
 import pytest
+from engine_world import prepared
 
 from bridges import block
 from bridges.agents import FIRST as CARRIER
@@ -21,7 +22,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may do that")
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="made for Linux")
 
 
-@pytest.fixture
+@prepared
 def tree(world):
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")

@@ -4,6 +4,7 @@ import os
 import time
 
 import pytest
+from engine_world import prepared
 
 from bridges.agents import FIRST as CARRIER
 from yaadwatch.engine import recall
@@ -19,7 +20,7 @@ RULE = "Always use jose for tokens"
 OTHER = "Never deploy on Fridays"
 
 
-@pytest.fixture
+@prepared
 def tree(world):
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")

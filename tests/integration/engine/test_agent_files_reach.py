@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from engine_world import prepared
 
 from yaadwatch.engine import context as contexts
 from yaadwatch.engine import recall
@@ -22,7 +23,7 @@ BODIES = {
 }
 
 
-@pytest.fixture
+@prepared
 def tree(world):
     """A repository with two agent files that have a block each, which says one rule."""
     tree = world.repo()

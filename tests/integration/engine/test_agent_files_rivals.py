@@ -8,6 +8,7 @@ import textwrap
 from datetime import timedelta
 
 import pytest
+from engine_world import prepared
 
 from yaadwatch.model.agent_files import SYNCED
 
@@ -48,7 +49,7 @@ WRITER = textwrap.dedent(
 )
 
 
-@pytest.fixture
+@prepared
 def tree(world):
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")

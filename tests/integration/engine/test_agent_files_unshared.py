@@ -1,6 +1,7 @@
 """What git does not share stays with its person: ignored files, and files that it overlooks."""
 
 import pytest
+from engine_world import prepared
 
 from yaadwatch.engine.syncing import sharing, verbs
 
@@ -41,7 +42,7 @@ def listed(tree, path):
     return row["state"], row["reason"]
 
 
-@pytest.fixture
+@prepared
 def tree(world):
     """Two tracked files with committed blocks, and one rule."""
     tree = world.repo()

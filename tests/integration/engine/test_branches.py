@@ -1,7 +1,7 @@
 """What was learned on a branch is told, and written, nowhere else until it is merged or pinned."""
 
 import pytest
-from engine_world import FIVE_TRIES, RETRY, Tree
+from engine_world import FIVE_TRIES, RETRY, Tree, prepared
 
 from yaadwatch.engine import context as contexts
 from yaadwatch.engine import report
@@ -16,7 +16,7 @@ RULE = "Never store cents as floats"
 PRIVATE = ".claude/rules/yaad.md"
 
 
-@pytest.fixture
+@prepared
 def tree(world):
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")

@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from engine_world import dump
+from engine_world import dump, prepared
 
 from bridges.agents import FIRST as CARRIER
 from yaadwatch.engine.memories import curate, history
@@ -18,7 +18,7 @@ RULE = "Always show errors \x1b[31mred\x1b[0m, a bell \x07, \x9b2J and \u202edez
 SEEN = r"Always show errors \x1b[31mred\x1b[0m, a bell \x07, \x9b2J and \u202edezreversed\u202c too"
 
 
-@pytest.fixture
+@prepared
 def tree(world):
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")

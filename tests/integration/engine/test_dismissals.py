@@ -1,6 +1,7 @@
 """What a person dismissed holds in both stores, and no session quotes it any more."""
 
 import pytest
+from engine_world import prepared
 from in_process import command
 from test_review import RULE, agent, brief, dismiss, states
 
@@ -13,7 +14,7 @@ from yaadwatch.model.errors import YaadError
 YARN = "Use yarn for installs"
 
 
-@pytest.fixture
+@prepared
 def repo(world):
     repo = world.repo()
     repo.add(mode="read")

@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from engine_world import prepared
 
 from bridges.agents import FIRST as CARRIER
 from yaadwatch.engine.syncing import verbs
@@ -15,7 +16,7 @@ AGENTS = "# For agents\n\nRun `make test` first.\n"
 RULE = "Always use jose for tokens"
 
 
-@pytest.fixture
+@prepared
 def tree(world):
     tree = world.repo()
     tree.write("CLAUDE.md", CLAUDE)

@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-import pytest
+from engine_world import prepared
 
 from yaadwatch.core.sync.reconcile import Terms
 from yaadwatch.core.text import text_hash
@@ -14,7 +14,7 @@ A, C = "AGENTS.md", "CLAUDE.md"
 OLD, ANN, BOB = "Use tabs for indents", "Use tabs for indents, of 4", "Use tabs for indents, of 8"
 
 
-@pytest.fixture
+@prepared
 def tree(world):
     tree = world.repo()
     write(tree, A, OLD)

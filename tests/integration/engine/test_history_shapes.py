@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY, Tree
+from engine_world import FIVE_TRIES, NET, RETRY, Tree, prepared
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, HISTORY_COMMITS_MAX
@@ -37,7 +37,7 @@ def collect_garbage(tree):
     tree.git("gc", "-q", "--prune=now")
 
 
-@pytest.fixture
+@prepared
 def both(world):
     """A repository with Python and Go, three commits deep, and a memory of each."""
     repo = world.repo("both")

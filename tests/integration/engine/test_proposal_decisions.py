@@ -4,7 +4,7 @@ import os
 import shutil
 
 import pytest
-from engine_world import World
+from engine_world import World, prepared
 from in_process import command
 from stepping import Stepped, can_step
 from test_review import RULE, agent, approve, dismiss, states, waiting
@@ -21,7 +21,7 @@ def proposes(repo, note, text=YARN):
     return mend.update(repo.home, agent(repo), id=note, text=text)
 
 
-@pytest.fixture
+@prepared
 def repo(world):
     repo = world.repo()
     repo.add(mode="read")

@@ -1,6 +1,7 @@
 """An agent's edit of a person's memory is a proposal: the person's words stay until they decide."""
 
 import pytest
+from engine_world import prepared
 from in_process import command
 from test_review import RULE, agent, approve, brief, carried, dismiss, section, states, waiting
 
@@ -18,7 +19,7 @@ def proposes(repo, note, text=YARN, name="claude"):
     return mend.update(repo.home, agent(repo, name), id=note, text=text)
 
 
-@pytest.fixture
+@prepared
 def claude(world):
     """A watched repository in which Claude Code is at work."""
     repo = world.repo()

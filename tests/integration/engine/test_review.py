@@ -5,7 +5,7 @@ import json
 from datetime import timedelta
 
 import pytest
-from engine_world import World
+from engine_world import World, prepared
 from in_process import InProcess, ask, command
 
 from yaadwatch.cli.main import run
@@ -67,7 +67,7 @@ def carried(repo):
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
-@pytest.fixture
+@prepared
 def claude(world):
     """A watched repository in which Claude Code is at work."""
     repo = world.repo()

@@ -1,6 +1,7 @@
 """Which statements of agent files travel, why the others do not, and how a person sends them."""
 
 import pytest
+from engine_world import prepared
 
 from yaadwatch.engine.syncing import sharing, verbs
 from yaadwatch.model.errors import Code, YaadError
@@ -15,7 +16,7 @@ TABS, PAGES = "Use tabs in Go files", "The parser reads src/net.py"
 WEEK = "We release on Tuesdays only"
 
 
-@pytest.fixture
+@prepared
 def tree(world):
     tree = world.repo()
     tree.write("CLAUDE.md", CLAUDE)

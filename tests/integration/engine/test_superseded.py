@@ -4,6 +4,7 @@ from contextlib import closing
 from datetime import timedelta
 
 import pytest
+from engine_world import prepared
 
 from yaadwatch import places
 from yaadwatch.engine import context as contexts
@@ -29,7 +30,7 @@ CLAUDE = "CLAUDE.md"
 PRIVATE = ".claude/rules/yaad.md"
 
 
-@pytest.fixture
+@prepared
 def tree(world):
     """A repository with a rule of a person's own, whose agent file is inline."""
     tree = world.repo()

@@ -1,7 +1,7 @@
 """A watched project where git cannot be run: its memories can be read, and are not added to."""
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY
+from engine_world import FIVE_TRIES, NET, RETRY, prepared
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.store import anchors
@@ -9,7 +9,7 @@ from yaadwatch.store import anchors
 MISSING = "git is not installed"
 
 
-@pytest.fixture
+@prepared
 def tree(world):
     tree = world.repo()
     tree.add()

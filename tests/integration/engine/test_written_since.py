@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from engine_world import NET
+from engine_world import NET, prepared
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +27,7 @@ RULES = """# Rules
 LIMITS = "MAX_RETRIES = 3\n"
 
 
-@pytest.fixture
+@prepared
 def tree(world):
     """A repository whose rules are as old as its code; it is not watched yet."""
     tree = world.tree()
