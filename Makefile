@@ -30,7 +30,7 @@ test: $(INSTALLED)  ## everything: layers, types, lint, laws, real processes
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 test-agents: $(INSTALLED)  ## real coding agents read what we write; installs them from npm
-	YAAD_REQUIRE=npm $(BIN)/python -m pytest tests/e2e/test_real_agents.py tests/e2e/test_connected_agents.py
+	YAAD_REQUIRE=npm $(BIN)/python -m pytest tests/e2e -k 'real_agents or connected_agents or transcript or codex_trusts'
 
 bench: $(INSTALLED)  ## what it costs: medians, and ratios within one run
 	$(BIN)/python -m tests.bench

@@ -17,9 +17,19 @@ RUN_S = 90
 NOWHERE = "http://127.0.0.1:9"
 
 
+def are_required():
+    """Return whether this run is to install real agents and to fail without them."""
+    return "npm" in os.environ.get("YAAD_REQUIRE", "").split(",")
+
+
+needs_agents = pytest.mark.skipif(
+    not are_required(), reason="real agents run in `make test-agents`"
+)
+
+
 def lacking(reason):
     """Skip a test for want of something: where agents from npm are required, that is a failure."""
-    if "npm" in os.environ.get("YAAD_REQUIRE", "").split(","):
+    if are_required():
         pytest.fail(reason)
     pytest.skip(reason)
 
@@ -62,7 +72,7 @@ class Agent:
         return found
 
     def _install(self, folder, person):
-        if "npm" not in os.environ.get("YAAD_REQUIRE", "").split(","):
+        if not are_required():
             lacking("agents are installed by `make test-agents` only")
         if shutil.which("npm") is None:
             lacking("there is no npm here")

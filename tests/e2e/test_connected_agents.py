@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from machine import Checkout
-from npm_agents import CLAUDE_CODE, CODEX, COPILOT, GEMINI, OPENCODE, lacking
+from npm_agents import CLAUDE_CODE, CODEX, COPILOT, GEMINI, OPENCODE, lacking, needs_agents
 from stand_in import StandIn
 
 RULE = "Always use jose for tokens"
@@ -13,7 +13,7 @@ LEARNED = "Releases are built by make dist"
 RUNS_MAX = 3
 """On a busy machine a hook may be late, and then says nothing; the next session is told."""
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("agents")]
+pytestmark = [needs_agents, pytest.mark.timeout(600), pytest.mark.xdist_group("agents")]
 each_agent = pytest.mark.parametrize(
     "agent", [CLAUDE_CODE, CODEX, GEMINI, COPILOT, OPENCODE], ids=lambda agent: agent.name
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from machine import wait_until
-from npm_agents import CODEX
+from npm_agents import CODEX, needs_agents
 
 RULE = "Always use jose for tokens"
 
@@ -247,6 +247,7 @@ def test_what_stands_where_a_log_should_be_is_told_and_not_read(machine, watched
     assert [one for one in problems(machine) if one["check"] == "logs"] == []
 
 
+@needs_agents
 def test_whether_codex_trusts_our_hooks_is_what_codex_says(machine, watched):
     """A person's answer is put where Codex puts it, with the hash that Codex itself tells."""
     program = CODEX.path()

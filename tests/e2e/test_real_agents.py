@@ -2,14 +2,14 @@
 
 import pytest
 from machine import Checkout, wait_until
-from npm_agents import CLAUDE_CODE, CODEX
+from npm_agents import CLAUDE_CODE, CODEX, needs_agents
 from stand_in import StandIn
 
 CLAUDE = "# Rules\n\n- Use tabs in Go files\n"
 AGENTS = "# For agents\n\n- Run `make test` first\n"
 RULE = "Always use jose for tokens"
 
-pytestmark = [pytest.mark.timeout(240), pytest.mark.xdist_group("agents")]
+pytestmark = [needs_agents, pytest.mark.timeout(240), pytest.mark.xdist_group("agents")]
 
 
 @pytest.fixture

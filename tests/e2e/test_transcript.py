@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from npm_agents import CLAUDE_CODE, lacking
+from npm_agents import CLAUDE_CODE, lacking, needs_agents
 
 from tests.bench import transcript
 
 PAGE = Path(__file__).parents[2] / "docs" / "transcript.md"
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("agents")]
+pytestmark = [needs_agents, pytest.mark.timeout(600), pytest.mark.xdist_group("agents")]
 
 
 def test_an_agent_is_warned_recalls_remembers_and_its_next_session_knows(tmp_path):

@@ -20,6 +20,8 @@ from yaadwatch.system.safe_write.replacing import (
 require_stepping()
 
 SOAK = os.environ.get("YAAD_SOAK") == "1"
+EACH_FIRST, EACH_LATER = (1, 1) if SOAK else (3, 7)
+"""Of pairs of system calls; each one call is tried by the tests of one."""
 OLD = b"- old words\n" * 50
 NEW = b"- new words\n" * 60
 THEIRS = b"- theirs\n"
@@ -193,8 +195,8 @@ def test_nor_when_it_is_killed_after_that(file, theirs):
 
 def test_what_comes_through_an_open_descriptor_is_not_lost(file):
     """Opened before any system call of ours, and written before any later one."""
-    for first in count():
-        for later in count(0, 1 if SOAK else 7):
+    for first in count(0, EACH_FIRST):
+        for later in count(0, EACH_LATER):
             fresh(file)
             with stepped(file) as child:
                 if not child.to_call(first):
@@ -209,8 +211,8 @@ def test_what_comes_through_an_open_descriptor_is_not_lost(file):
 
 
 def test_a_saver_that_read_before_any_call_and_saves_before_a_later_one_is_not_lost(file):
-    for first in count():
-        for later in count(0, 1 if SOAK else 7):
+    for first in count(0, EACH_FIRST):
+        for later in count(0, EACH_LATER):
             fresh(file)
             with stepped(file) as child:
                 if not child.to_call(first):
@@ -228,8 +230,8 @@ def test_a_saver_that_read_before_any_call_and_saves_before_a_later_one_is_not_l
 @each_writer
 def test_two_others_lose_nothing_to_us(file, theirs):
     """One writes right before the exchange; another reads and saves anywhere after it."""
-    for first in count():
-        for later in count(0, 1 if SOAK else 7):
+    for first in count(0, EACH_FIRST):
+        for later in count(0, EACH_LATER):
             fresh(file)
             with stepped(file) as child:
                 stop_before(child, file, "renameat2")

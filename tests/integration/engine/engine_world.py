@@ -112,18 +112,27 @@ class World:
         self.folder = folder
         self.clock = SetClock()
         self.settings = settings or Settings()
-        self.home = self._open()
+        self._home: Home | None = None
+
+    @property
+    def home(self) -> Home:
+        """What the daemon may reach, opened when a test first asks for it."""
+        if self._home is None:
+            self._home = self._open()
+        return self._home
 
     def _open(self) -> Home:
         files.private_folder(places.home())
         return open_home(self.settings, clock=self.clock)
 
     def reopen(self) -> None:
-        self.home.close()
-        self.home = self._open()
+        self.close()
+        self._home = self._open()
 
     def close(self) -> None:
-        self.home.close()
+        if self._home is not None:
+            self._home.close()
+            self._home = None
 
     def prepared(self, make: Callable[..., Any], *given: object) -> Any:
         """Return what `make(world, *given)` prepares: a repository, or several things.
@@ -131,22 +140,22 @@ class World:
         It runs once in each process. Later worlds start as copies of the folder that it left, at
         the same path (see `tmp_path`), with a new daemon.
         """
-        key = (make, given, self.folder)
-        if key not in World._prepared:
-            made = make(self, *given)
-            copy = Path(tempfile.mkdtemp(prefix="yaad-prepared-"))
-            atexit.register(shutil.rmtree, copy, ignore_errors=True)
-            self.home.close()
-            shutil.copytree(self.folder, copy, symlinks=True, dirs_exist_ok=True)
-            self.home = self._open()
-            World._prepared[key] = (copy, made)
-            return made
-        copy, made = World._prepared[key]
-        self.home.close()
-        shutil.rmtree(self.folder)
-        shutil.copytree(copy, self.folder, symlinks=True)
-        self.home = self._open()
-        return self._moved_here(made)
+        if not places.home().is_relative_to(self.folder):
+            return make(self, *given)
+        key = (make, given, self.folder, self.settings)
+        if key in World._prepared:
+            copy, made = World._prepared[key]
+            self.close()
+            shutil.rmtree(self.folder)
+            shutil.copytree(copy, self.folder, symlinks=True)
+            return self._moved_here(made)
+        made = make(self, *given)
+        copy = Path(tempfile.mkdtemp(prefix="yaad-prepared-"))
+        atexit.register(shutil.rmtree, copy, ignore_errors=True)
+        self.close()
+        shutil.copytree(self.folder, copy, symlinks=True, dirs_exist_ok=True)
+        World._prepared[key] = (copy, made)
+        return made
 
     def _moved_here(self, made: object) -> object:
         if isinstance(made, tuple):

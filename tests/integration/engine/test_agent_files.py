@@ -591,7 +591,7 @@ class TestRemove:
         if store == "gone":
             world.close()
             shutil.rmtree(kept)
-            world.home = world._open()
+            world.reopen()
 
         tree.remove()
 

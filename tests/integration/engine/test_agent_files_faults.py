@@ -4,34 +4,33 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
-import textwrap
 import threading
-from pathlib import Path
 
 import pytest
-from engine_world import prepared
+from engine_world import World, prepared
 
+from yaadwatch.engine.syncing import recording
 from yaadwatch.engine.syncing import tree as syncing
 from yaadwatch.model.errors import YaadError
+from yaadwatch.system.safe_write import replacing
 
 CLAUDE = "# Rules\n\n- Use tabs in Go files\n"
 AGENTS = "# For agents\n\n- Run `make test` first\n"
 RULE = "Always use jose for tokens"
-HERE = Path(__file__).parent
 
-KILLED = textwrap.dedent(
-    """
-    import os, signal, sys
-    from pathlib import Path
 
-    from engine_world import World
-    from yaadwatch.engine.syncing import recording, tree
-    from yaadwatch.system.safe_write import replacing
+def killed_at(folder, beat):
+    """Sync in another process, which kills itself at a beat; return how it ended."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    try:
+        _sync_until(folder, beat)
+    finally:
+        os._exit(0)
 
-    folder, beat = Path(sys.argv[1]), sys.argv[2]
-    world = World(folder)
 
+def _sync_until(folder, beat):
     def die(*_, **__):
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -41,16 +40,16 @@ KILLED = textwrap.dedent(
         real(path, expected, new, step=lambda name: name == beat and die(), **given)
 
     if beat == "committed":
-        tree._Work._write = die
+        syncing._Work._write = die
     elif beat == "kept":
         replacing.replace_expected = die
     elif beat == "acted":
         recording._agree = die
     else:
         replacing.replace_expected = replace_until
-    world.tree("repo").sync()
-    """
-)
+    World(folder).tree("repo").sync()
+
+
 BEATS = ("committed", "kept", "checked", "written", "compared", "exchanged", "settled", "acted")
 
 
@@ -95,12 +94,7 @@ def test_a_sync_that_was_killed_between_any_two_beats_is_made_up_for(tree, beat,
             tree.write("CLAUDE.md", claude.replace(f"- {RULE}\n", ""))
     tree.world.home.close()
 
-    ended = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tree.world.folder), beat],
-        env={**os.environ, "PYTHONPATH": f"{HERE}:{HERE.parents[1]}:{HERE.parents[2]}"},
-        check=False,
-    )
-    assert ended.returncode == -signal.SIGKILL
+    assert killed_at(tree.world.folder, beat) == -signal.SIGKILL
     tree.world.reopen()
     sync_until_quiet(tree)
 

@@ -17,6 +17,10 @@ def mode(request):
 
 @pytest.fixture
 def tree(world, mode):
+    return world.prepared(_synced, mode)
+
+
+def _synced(world, mode):
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")
     tree.write("CLAUDE.md", CLAUDE)

@@ -12,8 +12,12 @@ BOTH = "Always use httpx 2 or 3"
 @pytest.fixture(params=["own", "nobody's"])
 def tree(world, request):
     """Two branches that changed the same rule; the commit of the second was not looked at yet."""
+    return world.prepared(_committed, request.param)
+
+
+def _committed(world, author):
     tree = world.repo()
-    if request.param == "own":
+    if author == "own":
         tree.git("config", "user.email", "ada@example.org")
     for path in FILES:
         tree.write(path, f"# {path}\n\n- Be kind to {path}\n")

@@ -43,6 +43,10 @@ def mode(request):
 @pytest.fixture
 def tree(world, mode):
     """Files that a person has edited in every way, and a rule that they do not have yet."""
+    return world.prepared(_edited, mode)
+
+
+def _edited(world, mode):
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")
     tree.write("CLAUDE.md", CLAUDE)

@@ -31,6 +31,10 @@ def mode(request):
 @pytest.fixture
 def trees(world, mode):
     """Two work trees of a repository whose branches say different things."""
+    return world.prepared(_two_trees, mode)
+
+
+def _two_trees(world, mode):
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")
     tree.write("CLAUDE.md", CLAUDE)

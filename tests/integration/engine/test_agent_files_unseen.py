@@ -15,8 +15,12 @@ TABS = "Prefer tabs always"
 @pytest.fixture(params=["own", "others"])
 def tree(world, request):
     """A repository with committed blocks, whose commits count as the person's own or others'."""
+    return world.prepared(_committed, request.param)
+
+
+def _committed(world, author):
     tree = world.repo()
-    if request.param == "own":
+    if author == "own":
         tree.git("config", "user.email", "ada@example.org")
     tree.write("AGENTS.md", "# A\n\n- Be brief\n")
     tree.write("CLAUDE.md", "# C\n\n- Be kind\n")

@@ -79,7 +79,7 @@ class TestRemovedUnderneath:
         repo.remember()
         repo.world.close()
         shutil.rmtree(places.project_store(project).parent)
-        repo.world.home = repo.world._open()
+        repo.world.reopen()
 
         error = refusal(repo.remember)
 
