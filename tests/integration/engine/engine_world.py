@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -113,13 +114,15 @@ class World:
         self.clock = SetClock()
         self.settings = settings or Settings()
         self._home: Home | None = None
+        self._opening = threading.Lock()
 
     @property
     def home(self) -> Home:
         """What the daemon may reach, opened when a test first asks for it."""
-        if self._home is None:
-            self._home = self._open()
-        return self._home
+        with self._opening:
+            if self._home is None:
+                self._home = self._open()
+            return self._home
 
     def _open(self) -> Home:
         files.private_folder(places.home())
@@ -160,7 +163,12 @@ class World:
     def _moved_here(self, made: object) -> object:
         if isinstance(made, tuple):
             return tuple(map(self._moved_here, made))
-        return Tree(self, made.path) if isinstance(made, Tree) else made
+        if not isinstance(made, Tree):
+            return made
+        here = Tree(self, made.path)
+        # Git knows files by their inodes, too, and leaves one that differs where it is.
+        here.git("update-index", "-q", "--refresh", check=False)
+        return here
 
     def tree(self, name: str = "repo") -> "Tree":
         """Return a folder that may become a repository."""
