@@ -5,12 +5,14 @@ import re
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from marked_sources import MARKED
 
 from yaadwatch.core.truth.definitions import State, define, names
 
 each_language = pytest.mark.parametrize("marked", MARKED, ids=lambda one: one.path)
+some_examples = settings(max_examples=settings.default.max_examples // 3)
+"""Of one language; there are seventeen."""
 seeds = st.integers(min_value=0, max_value=2**32)
 
 
@@ -22,6 +24,7 @@ def fingerprints(marked, source):
 
 
 @each_language
+@some_examples
 @given(seed=seeds)
 def test_laying_a_file_out_differently_changes_no_fingerprint(marked, seed):
     written = marked.written(random.Random(seed))
@@ -54,6 +57,7 @@ shreds = st.lists(st.tuples(st.integers(min_value=0, max_value=2**16), odd), max
 
 
 @each_language
+@some_examples
 @given(shreds=shreds)
 @example(shreds=[(number, "$") for number in range(12)])
 def test_what_somebody_wrote_never_raises(marked, shreds):

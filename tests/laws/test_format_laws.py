@@ -1,6 +1,7 @@
 """Every format keeps every law, and the laws catch formats that do not."""
 
 import pytest
+from hypothesis import settings
 
 from bridges import laws
 from bridges.formats.plain import PLAIN, listed
@@ -18,6 +19,17 @@ assert all(bridge.parse is parse for bridge in PLAIN)
 assert listed(("CONVENTIONS.md",)).parse is parse_part
 
 
+@pytest.fixture
+def some_examples():
+    """A law has as many examples as it has formats times this."""
+    profile = settings.get_current_profile_name()
+    settings.register_profile("one format", max_examples=settings.default.max_examples // 3)
+    settings.load_profile("one format")
+    yield
+    settings.load_profile(profile)
+
+
+@pytest.mark.usefixtures("some_examples")
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("bridge", DISTINCT.values(), ids=lambda bridge: bridge.name)
 def test_every_format_keeps_the_law(bridge, law):
