@@ -33,6 +33,4 @@ def world(tmp_path, monkeypatch):
 @prepared
 def repo(world):
     """A repository with src/net.py in its one commit, watched."""
-    repo = world.repo()
-    repo.add()
-    return repo
+    return world.watched()

@@ -187,6 +187,12 @@ class World:
             shutil.copytree(first, tree.path, copy_function=shutil.copy, dirs_exist_ok=True)
         return tree
 
+    def watched(self) -> "Tree":
+        """Return such a repository, watched."""
+        repo = self.repo()
+        repo.add()
+        return repo
+
     def _made_once(self) -> Path:
         """Return what the repositories of a process are copies of: four commands for all."""
         if World._first is None:

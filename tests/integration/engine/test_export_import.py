@@ -6,7 +6,7 @@ import stat
 from datetime import UTC, datetime
 
 import pytest
-from engine_world import NET, dump
+from engine_world import NET, dump, prepared
 from in_process import ask, command
 
 from yaadwatch import places
@@ -46,9 +46,10 @@ def content(repo):
     return found
 
 
-@pytest.fixture
-def full(repo):
+@prepared
+def full(world):
     """A store with history, archived memories, ended relations, anchors, keys and tags."""
+    repo = world.watched()
     repo.write("CLAUDE.md", "# Rules\n\n- Prices are integers, in cents.\n- Ask before deploys.\n")
     repo.commit("rules")
     repo.add()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from engine_world import dump, every_byte_below
+from engine_world import dump, every_byte_below, prepared
 from in_process import ask, command
 
 from yaadwatch.engine.inout import verifying
@@ -30,8 +30,9 @@ A call is repeated three times, then given up.
 """
 
 
-@pytest.fixture
-def full(repo):
+@prepared
+def full(world):
+    repo = world.watched()
     first = repo.remember("Use jose, not jsonwebtoken: it runs at the edge", kind="decision")
     second = repo.remember("Tokens end after ten minutes", tags=["auth"], pin=True)
     repo.edit(second, "Tokens end after five minutes")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from engine_world import prepared
 
 from yaadwatch import places
 from yaadwatch.engine import budget, report
@@ -41,9 +42,10 @@ def change(repo, *statements, foreign_keys=True):
             conn.execute(sql)
 
 
-@pytest.fixture
-def full(repo):
+@prepared
+def full(world):
     """A store with something in every table that is looked at."""
+    repo = world.watched()
     first = repo.remember()
     second = repo.remember("Deploys go through `make ship`", tags=["deploy"])
     repo.link(first, "led_to", second)

@@ -4,6 +4,7 @@ import os
 from dataclasses import replace
 
 import pytest
+from engine_world import prepared
 
 from yaadwatch.engine.anchored import anchoring, assessing
 from yaadwatch.engine.anchored.anchoring import Source
@@ -18,8 +19,9 @@ from yaadwatch.system.git.words import SEARCHES_MIN
 TEXT = "Start with `node bin/tool.js`"
 
 
-@pytest.fixture
-def site(repo):
+@prepared
+def site(world):
+    repo = world.watched()
     repo.write("bin/tool.js", "run()\n")
     repo.write("bin/odd.js", "APP_TOKEN_FILE\n")
     repo.write("bin/start.py", "def launch():\n    return 1\n")

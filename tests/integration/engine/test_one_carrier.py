@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from engine_world import prepared
 
 from bridges.agents import AGENTS
 from yaadwatch.engine import context as contexts
@@ -41,43 +42,38 @@ def test_every_agent_that_reads_files_is_tried():
 
 
 @pytest.mark.parametrize(("agent", "path"), READ)
-def test_what_a_file_tells_an_agent_we_do_not(world, agent, path):
+def test_an_agent_is_told_once_what_its_files_do_not_tell_it(world, agent, path):
     repo = world.repo()
     repo.write(path, f"# Rules\n\n- {TYPED}\n")
     repo.commit("rules")
     repo.add(mode="read")
     repo.sync()
     repo.remember(TYPED)
-
-    assert [text for text in told(repo, agent) if TYPED in text] == []
-
-
-@pytest.mark.parametrize(("agent", "path"), READ)
-def test_what_no_file_tells_it_we_tell_once_when_it_starts(world, agent, path):
-    repo = world.repo()
-    repo.write(path, f"# Rules\n\n- {TYPED}\n")
-    repo.commit("rules")
-    repo.add(mode="read")
-    repo.sync()
     repo.remember(SAID, kind="convention")
 
-    brief, later, _ = told(repo, agent)
+    brief, later, instructions = told(repo, agent)
 
+    assert [text for text in (brief, later, instructions) if TYPED in text] == []
     assert brief.count(SAID) == 1
     assert SAID not in later
 
 
-@pytest.mark.parametrize("agent", [agent.name for agent in AGENTS if "agents" in agent.reads])
-def test_what_our_block_tells_it_we_do_not(world, agent):
+@prepared
+def inline(world):
+    """A repository whose AGENTS.md has a block that says SAID."""
     repo = world.repo()
     repo.write("AGENTS.md", "# Rules\n\n- Use tabs in Go files\n")
     repo.commit("rules")
     repo.add(mode="inline")
     repo.remember(SAID, kind="convention")
     repo.sync()
-    assert SAID in (repo.path / "AGENTS.md").read_text(encoding="utf-8")
+    return repo
 
-    assert [text for text in told(repo, agent) if SAID in text] == []
+
+@pytest.mark.parametrize("agent", [agent.name for agent in AGENTS if "agents" in agent.reads])
+def test_what_our_block_tells_it_we_do_not(inline, agent):
+    assert SAID in inline.read("AGENTS.md")
+    assert [text for text in told(inline, agent) if SAID in text] == []
 
 
 @pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent.carrier and not agent.beside])

@@ -1,12 +1,14 @@
 """A pattern moves with its files: the new one is proposed, and accepted."""
 
 import pytest
+from engine_world import prepared
 
 SAID = "Handlers are `src/api/*.js`, one for each route"
 
 
-@pytest.fixture
-def site(repo):
+@prepared
+def site(world):
+    repo = world.watched()
     for name in ("alpha", "beta", "gamma"):
         repo.write(f"src/api/{name}.js", f"export const {name} = '{name}';\n")
         repo.write(f"packages/{name}/src/main.js", f"run('{name}');\n")

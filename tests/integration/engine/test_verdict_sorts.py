@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from engine_world import FIVE_TRIES
+from engine_world import FIVE_TRIES, prepared
 
 from yaadwatch.model.errors import YaadError
 
@@ -18,8 +18,9 @@ FILES = {
 }
 
 
-@pytest.fixture
-def site(repo):
+@prepared
+def site(world):
+    repo = world.watched()
     for path, text in FILES.items():
         repo.write(path, text)
     repo.commit("a site")
