@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 
+import pytest
 from engine_world import prepared
 
 from yaadwatch.core.sync.reconcile import Terms
