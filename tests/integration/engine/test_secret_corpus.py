@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 
 import pytest
 from engine_world import every_byte_below
@@ -25,6 +26,7 @@ SECRETS = [
     (f"Number {at} is set up with {token} here", token) for at, token in enumerate(TOKENS.values())
 ]
 SECRETS += [(place.format(secret), secret) for place, secret in IN_PLACE]
+SOAK = os.environ.get("YAAD_SOAK") == "1"
 CHARS_MIN = 8
 """A shorter secret may be in the bytes of a store by accident."""
 
@@ -119,13 +121,13 @@ def in_lines(repo, texts):
 def noted(repo, texts):
     told = []
     call = agent(repo)
-    for text in texts:
+    for first in range(0, len(texts), 10):
         begun = sessions.session_start(repo.home, call)["session"]
-        sessions.session_note(repo.home, call, text=text)
+        for text in texts[first : first + 10]:
+            sessions.session_note(repo.home, call, text=text)
         sessions.session_end(repo.home, call)
         with repo.db() as db:
-            (note,) = db.read(doings.notes, begun)
-            told.append(note.text)
+            told += [note.text for note in db.read(doings.notes, begun)]
     return told
 
 
@@ -198,13 +200,15 @@ def test_no_secret_of_the_corpus_is_stored_or_told(way, repo):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_only_looks_like_a_secret_is_kept_as_it_is(way, repo):
-    told = WAYS[way](repo, LOOK_ALIKES)
+    """The tests of `mask` have each of them; here a fourth goes each way."""
+    texts = LOOK_ALIKES if SOAK else LOOK_ALIKES[::4]
+    told = WAYS[way](repo, texts)
 
     assert len(LOOK_ALIKES) >= 90
     if way == "agent file":  # which reads text as markdown
         assert not [text for text in told if "[masked:" in text]
     else:
-        assert told == LOOK_ALIKES
+        assert told == texts
 
 
 def test_the_name_of_an_unknown_table_is_told_and_kept_by_nothing(repo):
