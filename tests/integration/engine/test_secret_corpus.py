@@ -132,9 +132,9 @@ def noted(repo, texts):
 
 
 def named(repo, texts):
-    """As a hook names the session of its agent."""
+    """As a hook names the session of its agent; a name of more than 200 characters is refused."""
     told = []
-    for text in texts:
+    for text in [one for one in texts if len(one) <= 200]:
         begun = sessions.session_start(repo.home, agent(repo), name=text)["session"]
         with repo.db() as db:
             told.append(db.read(rows.get, begun).name)
