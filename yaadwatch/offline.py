@@ -419,7 +419,7 @@ def _row(finding: Finding) -> Iterator[tuple[str, object]]:
     yield "score", finding.score
     yield "level", finding.level
     yield "reason", finding.reason
-    yield "evidence", [_evidence(one) for one in finding.evidence]
+    yield "evidence", [json_views.evidence_row(one) for one in finding.evidence]
     proposal = finding.suggestion
     if proposal is not None:
         said = privacy.mask(proposal.text).text if proposal.text is not None else None
@@ -433,15 +433,3 @@ def _place(rule: Rule) -> dict[str, object]:
 
 def _text(rule: Rule) -> str:
     return privacy.kept(rule.statement.text).text
-
-
-def _evidence(evidence: Evidence) -> dict[str, object]:
-    commit = evidence.commit
-    return {
-        "path": evidence.path,
-        "symbol": evidence.symbol or None,
-        "commit": {"id": commit.id, "at": commit.at, "subject": commit.subject}
-        if commit is not None
-        else None,
-        "summary": evidence.summary,
-    }

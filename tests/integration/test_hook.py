@@ -155,7 +155,7 @@ class Daemon:
     def session_touched(self, home, call, *, paths, name="", tokens_max=200):
         self.asked.append((str(call.folder), call.origin, tuple(paths)))
         self.names.append(name)
-        return {"told": self.blast, "session": "1", "files": []}
+        return {"text": self.blast, "session": "1", "files": []}
 
     def session_end(self, home, call, *, session=None, name=""):
         self.asked.append((str(call.folder), call.origin, "end"))

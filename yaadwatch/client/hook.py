@@ -318,7 +318,7 @@ def _requests(
         return [("session_end", named, "")]
     paths = agent.files_of(payload, call.folder)
     touched = named | {"paths": paths, "tokens_max": TOUCHED_TOKENS_MAX}
-    asked = [("session_touched", touched, "told")] if paths else []
+    asked = [("session_touched", touched, "text")] if paths else []
     return [*asked, news] if call.hears else asked
 
 

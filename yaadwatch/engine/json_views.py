@@ -71,7 +71,7 @@ def doubt_row(flag: Flag, node: Node, said_in: Iterable[tuple[str, int]] = ()) -
         "since": flag.since,
         "branch": flag.branch or None,
         "uncommitted": None if any(row.is_open for row in flag.evidence) else flag.uncommitted,
-        "evidence": [_evidence_row(evidence) for evidence in flag.evidence],
+        "evidence": [evidence_row(evidence) for evidence in flag.evidence],
     }
     if flag.via:
         shown["via"] = list(flag.via)
@@ -141,7 +141,8 @@ def doubt_in_short(flag: Flag | None) -> dict[str, object] | None:
     return {"verdict": flag.verdict.value, "score": flag.score}
 
 
-def _evidence_row(evidence: Evidence) -> dict[str, object]:
+def evidence_row(evidence: Evidence) -> dict[str, object]:
+    """Return the JSON of what shows that a memory may no longer be true."""
     commit = evidence.commit
     return {
         "path": evidence.path,

@@ -88,7 +88,7 @@ class TestBrief:
 
         assert (told["tasks"], told["stale"]) == (0, 0)
         handed = handoffs.handoff(tree.home, tree.call)
-        assert (handed["open"], handed["doubts"]) == (0, 0)
+        assert (handed["open"], handed["flags"]) == (0, 0)
 
     def test_two_values_on_two_branches_do_not_contradict_each_other(self, tree):
         tree.add(mode="read")
@@ -204,8 +204,8 @@ def test_no_session_elsewhere_hears_of_it_as_news(tree):
 
     assert RULE in news.session_news(tree.home, here, name="5c01")["news"]
     assert news.session_news(tree.home, there, name="5c01")["memories"] == 0
-    assert news.session_touched(tree.home, here, name="5c01", paths=["src/net.py"])["told"]
-    assert not news.session_touched(tree.home, there, name="5c01", paths=["src/net.py"])["told"]
+    assert news.session_touched(tree.home, here, name="5c01", paths=["src/net.py"])["text"]
+    assert not news.session_touched(tree.home, there, name="5c01", paths=["src/net.py"])["text"]
 
 
 def linked_on_main(tree):

@@ -106,7 +106,7 @@ def test_what_rests_on_a_file_and_what_a_session_did_is_told_with_its_name_as_da
 
     blast = news.session_touched(repo.home, agent, paths=[str(repo.path / name)])
 
-    assert_told_as_a_name(blast["told"])
+    assert_told_as_a_name(blast["text"])
 
 
 @each_name

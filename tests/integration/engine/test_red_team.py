@@ -213,7 +213,7 @@ def test_the_hooks_and_the_handoff_quote_each(poisoned):
     touched = news.session_touched(
         poisoned.home, call, paths=["src/net.py", "CLAUDE.md"], name="two", tokens_max=20_000
     )
-    assert_quoted(touched["told"])
+    assert_quoted(touched["text"])
     assert_quoted(handoffs.handoff(poisoned.home, call, tokens_max=20_000)["prompt"])
 
 

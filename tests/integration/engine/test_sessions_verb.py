@@ -698,7 +698,7 @@ class TestHandoff:
         assert "Fix the build" in prompt.split("## What is open")[0]
         assert "Fix the build" not in prompt.split("## What is open")[1]
         assert known[-8:] in prompt.split("## What may no longer be true")[1]
-        assert (told["open"], told["doubts"]) == (3, 1)
+        assert (told["open"], told["flags"]) == (3, 1)
 
     def test_who_comes_next_gets_that_of_the_last_one(self, repo, claude):
         claude.remember("Sign tokens with jose")
@@ -782,9 +782,9 @@ class TestTouched:
         first = claude.touched(str(repo.path / "src/net.py"))
         second = claude.touched("src/net.py")
 
-        assert "src/net.py backs 1 memory and 1 rule" in first["told"]
-        assert rule[-8:] in first["told"]
-        assert second["told"] == ""
+        assert "src/net.py backs 1 memory and 1 rule" in first["text"]
+        assert rule[-8:] in first["text"]
+        assert second["text"] == ""
         session = claude.sessions()[0]["id"]
         assert claude.receipt(session)["touched"] == ["src/net.py"]
 
@@ -801,7 +801,7 @@ class TestTouched:
         assert [anchor["path"] for anchor in repo.show(after)["anchors"]] == ["web/limits.py"]
 
     def test_nothing_is_said_of_a_file_that_nothing_rests_on(self, claude):
-        assert claude.touched("notes.md")["told"] == ""
+        assert claude.touched("notes.md")["text"] == ""
 
     def test_what_is_outside_is_left_out(self, claude):
         assert claude.touched("/etc/passwd", "../elsewhere")["files"] == []

@@ -164,7 +164,7 @@ def test_words_may_stand_behind_an_option():
 
 
 def test_an_empty_handoff_is_said_and_nothing_is_handed_on():
-    answer = {"prompt": "", "session": None, "open": 0, "doubts": 0}
+    answer = {"prompt": "", "session": None, "open": 0, "flags": 0}
 
     ran = command("handoff", "--tokens", "50", answers={"handoff": answer})
 
@@ -174,7 +174,7 @@ def test_an_empty_handoff_is_said_and_nothing_is_handed_on():
 
 def test_a_handoff_is_the_prompt_and_nothing_else():
     prompt = "You take over.\n## What was done\n- it"
-    answer = {"prompt": prompt, "session": ID, "open": 0, "doubts": 0}
+    answer = {"prompt": prompt, "session": ID, "open": 0, "flags": 0}
 
     ran = command("handoff", answers={"handoff": answer})
 

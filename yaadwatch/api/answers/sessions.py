@@ -161,7 +161,7 @@ class Handoff(TypedDict):
     prompt: str
     session: str | None
     open: int
-    doubts: int
+    flags: int
     budget: Budget
 
 
@@ -184,8 +184,8 @@ class _Backed(TypedDict):
 class Blast(TypedDict):
     """What rests on files that an agent touched."""
 
-    told: str
-    """the text; empty when nothing rests on them"""
+    text: str
+    """empty when nothing rests on them"""
     session: str
     files: list[_Backed]
     """those that the session has not had yet"""

@@ -41,7 +41,7 @@ def handoff(home: Home, call: Call, ask: Handoff) -> dict[str, object]:
         "prompt": prompt.text,
         "session": found.id if found is not None else None,
         "open": prompt.open,
-        "doubts": prompt.doubts,
+        "flags": prompt.doubts,
         "budget": {"used": prompt.used, "left": prompt.left},
     }
 

@@ -84,7 +84,7 @@ def session_touched(home: Home, call: Call, ask: SessionTouched) -> dict[str, ob
         if found:
             space.db.write(note)
     return {
-        "told": text,
+        "text": text,
         "session": live.id,
         "files": [
             {"path": file.path, "rules": file.rules, "memories": file.memories} for file in backed
