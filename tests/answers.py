@@ -8,12 +8,22 @@ import types
 import typing
 from importlib import import_module
 
-from yaadwatch.api.answers import files, graph, memories, sessions, shapes, store, truth, wire
+from yaadwatch.api.answers import (
+    commands,
+    files,
+    graph,
+    memories,
+    sessions,
+    shapes,
+    store,
+    truth,
+    wire,
+)
 from yaadwatch.api.frames import to_text
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.servers.dispatch import VERBS
 
-MODULES = (shapes, memories, graph, sessions, truth, files, store, wire)
+MODULES = (shapes, memories, graph, sessions, truth, files, store, wire, commands)
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
@@ -30,6 +40,12 @@ def check(operation, answer):
     tried = [list(problems(found, one, operation)) for one in shapes_there]
     if [] not in tried:
         raise AssertionError("\n".join(min(tried, key=len)))
+
+
+def check_command(shape, answer):
+    """Return the answer of a command that sends no request; raise where it is not as declared."""
+    assert list(problems(json.loads(to_text(answer)), shape, shape.__name__)) == []
+    return answer
 
 
 def checked(operation, verb):

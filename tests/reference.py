@@ -14,7 +14,7 @@ from yaadwatch.cli.parsing import GROUPS, whole_parser
 PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
 CONTRACTS = PAGE.with_name("contracts.md")
 TABLE = re.compile(r"\| operation \| fields .*?\n\n", re.DOTALL)
-SHAPES = re.compile(r"### Shared shapes\n.*?(?=### Commands that send no request\n)", re.DOTALL)
+SHAPES = re.compile(r"### Shared shapes\n.*?(?=### Errors\n)", re.DOTALL)
 HEAD = """\
 # Command reference
 

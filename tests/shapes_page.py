@@ -16,6 +16,7 @@ TITLES = {
     "files": "Projects and agent files",
     "store": "Stores",
     "wire": "The daemon",
+    "commands": "Commands that send no request",
 }
 PLAIN = {"str": "", "int": "N", "float": "number", "bool": "bool", "Time": "TIME", "object": "any"}
 

@@ -13,6 +13,9 @@ import pytest
 from machine import wait_until
 from npm_agents import CODEX, needs_agents
 
+from tests import answers
+from yaadwatch.api.answers.commands import Examined
+
 RULE = "Always use jose for tokens"
 
 
@@ -26,7 +29,7 @@ def watched(machine, checkout):
 def doctor(machine, **more):
     """Return what it finds, and its exit status."""
     ran = machine.run("doctor", "--json", **more)
-    return ran.json, ran.status
+    return answers.check_command(Examined, ran.json), ran.status
 
 
 def problems(machine):

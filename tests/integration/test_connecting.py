@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import answers
 from yaadwatch import places
+from yaadwatch.api.answers.commands import Connected
 from yaadwatch.connecting import receipts, spots, verbs
 from yaadwatch.connecting.plans import COPIES, World
 from yaadwatch.connecting.programs import Program
@@ -139,8 +141,8 @@ def said(path):
 def test_connected_and_disconnected_every_file_is_what_it_was(samples):
     before, there = files(samples), folders(samples)
 
-    connected = connect(world(samples), NAMES)
-    disconnected = disconnect(world(samples), [])
+    connected = answers.check_command(Connected, connect(world(samples), NAMES))
+    disconnected = answers.check_command(Connected, disconnect(world(samples), []))
 
     assert set(states(connected).values()) == {"connected"}
     assert set(states(disconnected).values()) == {"disconnected"}

@@ -8,6 +8,8 @@ import subprocess
 import pytest
 from repositories import Repo
 
+from tests import answers
+from yaadwatch.api.answers.commands import Verified
 from yaadwatch.cli.main import run
 from yaadwatch.cli.terminal import Terminal
 
@@ -66,6 +68,7 @@ def _nobody(args, terminal):
 def false(repo, *arguments):
     """Return the place and verdict of each rule that may be false, and hold the status to it."""
     ran = check(repo, "--json", *arguments)
+    answers.check_command(Verified, ran.json)
     found = [(f"{one['path']}:{one['line']}", one["verdict"]) for one in ran.json["false"]]
     assert ran.status == (1 if found else 0), ran.err
     return found

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 from standing_in import FakeDaemon, FakeManager
 
+from tests import answers
 from yaadwatch import places
+from yaadwatch.api.answers.commands import Installed
 from yaadwatch.client import service
 from yaadwatch.installing import managers, receipt, units, verbs
 from yaadwatch.installing.verbs import World
@@ -87,11 +89,11 @@ def test_removing_leaves_the_home_as_it_was(request, home, kind):
     (home / "notes").write_text("mine")
     before = tree(home)
 
-    installed = verbs.install(world)
+    installed = answers.check_command(Installed, verbs.install(world))
     assert installed["state"] == "installed"
     assert all(Path(row["path"]).is_relative_to(home) for row in installed["files"])
     assert tree(home) != before
-    removed = verbs.uninstall(world)
+    removed = answers.check_command(Installed, verbs.uninstall(world))
 
     assert tree(home) == before
     assert {row["change"] for row in removed["files"]} == {"removed"}

@@ -147,8 +147,8 @@ class Flagged(By, Flag):
 class Uncommitted(TypedDict):
     """Memories about uncommitted work elsewhere; `all_branches` returns them, too."""
 
-    worktree: NotRequired[str]
-    """missing when the work is in no work tree now: stashed, or its work tree was removed"""
+    worktree: str | None
+    """null when the work is in no work tree now: stashed, or its work tree was removed"""
     branch: str
     memories: int
 
