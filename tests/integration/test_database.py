@@ -265,48 +265,6 @@ def test_readers_do_not_wait_for_a_writer_and_see_nothing_half_done(db):
         assert db.write(change) == [0, 0, 0]
 
 
-def test_a_look_before_a_write_sees_what_was_written_last_and_changes_nothing(db):
-    db.write(events.append, HAPPENED)
-
-    def look(conn):
-        before = _count(conn)
-        events.append(conn, HAPPENED)
-        return before
-
-    assert db.read_before_write(look) == 1
-    assert db.read_before_write(_count) == db.read(_count) == 1
-    with pytest.raises(RuntimeError, match="inside a write"):
-        db.write(lambda conn: db.read_before_write(_count))
-    with pytest.raises(ValueError, match="odd"):
-        db.read_before_write(_raise_odd)
-    db.write(events.append, HAPPENED)
-    assert db.read_before_write(_count) == 2
-
-    db.close()
-
-    with pytest.raises(YaadError) as caught:
-        db.read_before_write(_count)
-    assert caught.value.code is Code.UNAVAILABLE
-
-
-def _raise_odd(conn):
-    events.append(conn, HAPPENED)
-    raise ValueError("odd")
-
-
-def test_looks_before_writes_and_writes_of_many_threads_lose_nothing(db):
-    def work(_):
-        for _ in range(10):
-            before = db.read_before_write(_count)
-            db.write(events.append, HAPPENED)
-            assert db.read_before_write(_count) > before
-        return True
-
-    with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(work, range(8)))
-    assert db.read(_count) == 80
-
-
 def test_what_is_known_is_asked_again_after_each_change_and_never_of_a_closed_store(db):
     asked = []
 

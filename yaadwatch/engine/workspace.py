@@ -270,13 +270,12 @@ class Home:
         return self.user.known(projects.by_path, layout.common_dir)
 
     @contextlib.contextmanager
-    def space(self, call: Call, *, to_write: bool = False) -> Iterator[Space]:
+    def space(self, call: Call) -> Iterator[Space]:
         """Lend the work tree that a call is about; a linked work tree is registered when first
         seen.
 
         Args:
             call: where it comes from.
-            to_write: a few things are about to be written there: it may wait for who writes now.
 
         Raises:
             YaadError: see `project_at` and `Stores.use`.
@@ -285,8 +284,7 @@ class Home:
         layout = require_files(layout)
         with self.stores.use(project) as db:
             root = layout.root or layout.common_dir
-            read = db.read_before_write if to_write else db.read
-            worktree = read(worktrees.by_path, root)
+            worktree = db.read(worktrees.by_path, root)
             if worktree is None and db.is_writable:
                 worktree = db.write(worktrees.add, root)
             elif worktree is None:  # nothing is known of it, and nothing can be noted

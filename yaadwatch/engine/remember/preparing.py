@@ -40,8 +40,6 @@ from yaadwatch.store.sessions import doings
 from yaadwatch.store.whole import checks
 from yaadwatch.system.git.command import NoGit
 
-FEW: Final = 4
-"""Statements that are looked up while nobody else writes: half a millisecond."""
 _GIVE_A_FILE: Final = (
     "Give a file of this work tree; relative paths start where you are, or at its top."
 )
@@ -69,9 +67,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
     cleaned = [_cleaned(draft, m) for draft, m in zip(drafts, masked, strict=True)]
     scope, db = (USER, home.user) if space is None else (PROJECT, space.db)
     hashes = [text_hash(draft.text) for draft in cleaned]
-    # A few are looked up where they are about to be written; of many, nobody waits for the end.
-    read = db.read_before_write if len(cleaned) <= FEW else db.read
-    while (known := read(_look, cleaned, hashes, scope)) is None:
+    while (known := db.read(_look, cleaned, hashes, scope)) is None:
         db.write(matching.fold)
     budget.refuse_beyond(home, db, known.used)
     head = None

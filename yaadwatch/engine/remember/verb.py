@@ -141,11 +141,11 @@ def remember(home: Home, call: Call, ask: Remember) -> dict[str, object]:
     own = "" if of_a_project else "For all your projects: yaadwatch remember --scope user TEXT."
     with contextlib.ExitStack() as stack:
         with or_say(own):
-            space = stack.enter_context(home.space(call, to_write=True))
+            space = stack.enter_context(home.space(call))
         linked = named_files.linked_tree(call, space, ask.text, ask.files)
         if linked is not None:
             call = replace(call, folder=linked / named_files.folder_of(call, space))
-            space = stack.enter_context(home.space(call, to_write=True))
+            space = stack.enter_context(home.space(call))
         learned = current.session_of(home, call, space, ask.session)
         placed = _placed(draft, call, space, learned)
         admitted = admit(home, space, [placed], beside=(home.user,))[0]

@@ -235,31 +235,6 @@ class Database:
         self._kept[key] = (changes, result)
         return result
 
-    def read_before_write(
-        self, look: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
-    ) -> R:
-        """Run `look(conn, ...)` on one snapshot, on the connection that writes; return its result.
-
-        Each commit makes other connections read anew every page that they had; this one has made
-        them all. It waits until nobody writes, and who wants to write waits for it: only for a
-        short look right before a write. What it changes is undone.
-
-        Raises:
-            YaadError: as for `read`.
-            RuntimeError: called from inside a write of the same thread.
-        """
-        if self._pool.read_only:
-            return self.read(look, *args, **kw)
-        if self._writer_thread == get_ident():
-            raise RuntimeError("what is inside a write reads what it is given")
-        with self._writing, told(self.path), self._pool.in_use():
-            conn = self._pool.writer
-            conn.execute("BEGIN")
-            try:
-                return look(conn, *args, **kw)
-            finally:
-                _roll_back(conn)
-
     def examine(self, look: Callable[[apsw.Connection], R]) -> R:
         """Run `look(conn)` on one snapshot, on a connection that believes nothing it saw before.
 
