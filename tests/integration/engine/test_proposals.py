@@ -347,11 +347,12 @@ def test_a_rule_that_no_file_has_room_for_says_so(claude, note, way):
     assert "goes to" not in out
 
 
-def test_a_secret_that_a_person_types_in_a_review_is_masked_and_named(claude):
+def test_a_secret_that_a_person_types_in_a_review_is_refused_and_not_repeated(claude):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     note = states(claude)["id"]
 
-    out = command(claude, "review", "--edit", note, f"Use {token} for installs").out
+    ran = command(claude, "review", "--edit", note, f"Use {token} for installs")
 
-    assert "masked: github-token" in out
-    assert token not in out
+    assert ran.status != 0
+    assert "secret" in ran.err
+    assert token not in ran.out + ran.err
