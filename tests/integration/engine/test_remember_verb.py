@@ -137,7 +137,7 @@ def test_given_files_are_found_however_they_are_written(repo, given):
 
 @pytest.mark.parametrize(
     "given",
-    ["src/missing.py", "../outside.py", "/etc/passwd", "src", ".git/config", ".yaad/yaad.db", ""],
+    ["src/missing.py", "../outside.py", "/etc/passwd", "src", ".git/config", ".yaad/yaad.db"],
 )
 def test_a_given_file_that_cannot_be_watched_is_an_error_that_names_it(repo, given):
     (repo.path.parent / "outside.py").write_text(NET)
