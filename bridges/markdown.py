@@ -24,13 +24,23 @@ from itertools import takewhile, zip_longest
 from typing import TYPE_CHECKING, Final
 
 from bridges import frontmatter
-from bridges.conditions import is_neutral, restricts, without_number
-from bridges.instructing import BODY, LIMITED, TAG, TO_DO, Form, why_it_stays
+from bridges.instructing import (
+    BODY,
+    LIMITED,
+    TAG,
+    TO_DO,
+    Form,
+    is_neutral,
+    restricts,
+    why_it_stays,
+    without_number,
+)
 from bridges.rules import STATEMENT_CHARS_MAX, Statement
-from bridges.tags import tagged
+from bridges.zones import tagged
 
 if TYPE_CHECKING:
     from bridges.outline import Block
+
 
 PARAGRAPH_CHARS_MAX: Final = 600
 """Longer paragraphs tell a story and are left out."""

@@ -1,4 +1,9 @@
-"""How a markdown agent file is read: what it says outside our block, and for whom it holds."""
+"""Read a markdown agent file: what it says outside our block, for whom, and what it imports.
+
+An import is an `@path` at the start of a word outside code, as Claude Code reads them; a backslash
+keeps a blank in the name, and what follows a `#` is a place in the file. The caller checks whether
+the file is there and may be read: `@types/node` in a sentence looks the same.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -6,10 +11,10 @@ from dataclasses import replace
 from typing import Final
 
 from bridges import frontmatter
-from bridges.block import Block, Malformed, Refused, find, outside
+from bridges.block import Absent, Block, Malformed, Refused, find, outside
 from bridges.frontmatter import Fields
 from bridges.items import restricted
-from bridges.markdown import lines_of, scan
+from bridges.markdown import lines_of, scan, sources, without_code
 from bridges.rules import STATEMENT_CHARS_MAX, Document, Problem, Statement
 
 STATEMENTS_MAX: Final = 2_000
@@ -111,3 +116,42 @@ def _under(condition: str, statements: Iterable[Statement]) -> Iterator[Statemen
 def _unread(found: Refused | Malformed, hint: str) -> Document:
     message = f"{found.reason[0].upper()}{found.reason[1:]}; nothing was read. {hint}"
     return Document(statements=(), problems=(Problem(line=found.line, message=message),))
+
+
+IMPORTS_MAX: Final = 100
+"""Files taken in by one file; more of them are left out."""
+PATH_CHARS_MAX: Final = 1_000
+
+_IMPORT = re.compile(r"(?<!\S)@(?P<path>(?:\\ |[^\s\\])+)")
+_DRIVE = re.compile(r"[A-Za-z]:")
+_START = re.compile(r"[A-Za-z0-9._-]")
+
+
+def imports(content: str | bytes) -> tuple[str, ...]:
+    """Return the paths that a file imports, each once, relative to the file's own folder.
+
+    Paths that begin at the root or in a home folder are left out: they are not of the project.
+    What stands in our block imports nothing. Never raises: a file that is not read says nothing.
+    """
+    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    found = find(data)
+    if not isinstance(found, Absent | Block):
+        return ()
+    paths: dict[str, None] = {}
+    for source in sources(outside(data, found).decode()):
+        for match in _IMPORT.finditer(without_code(source)):
+            path = match["path"].replace("\\ ", " ").split("#", 1)[0].removeprefix("./")
+            if _is_relative(path):
+                paths[path] = None
+            if len(paths) == IMPORTS_MAX:
+                return tuple(paths)
+    return tuple(paths)
+
+
+def _is_relative(path: str) -> bool:
+    return (
+        len(path) <= PATH_CHARS_MAX
+        and path.isprintable()
+        and _START.match(path) is not None
+        and _DRIVE.match(path) is None
+    )

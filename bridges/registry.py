@@ -2,6 +2,13 @@
 
 Other packages can add formats: an entry point in the group `yaadwatch.bridges` that leads to a
 Bridge, or to a tuple of them. They come after those of this package, and can replace none of them.
+
+Formats whose files say in a header for which files or tasks they hold: one row for each.
+
+Such files stand many in a folder. None of them gets our block: a file of our own beside them, with
+the row's preamble on top, says the same and changes nothing of theirs.
+
+Formats that are markdown and nothing else: one table, one way to read them.
 """
 
 import re
@@ -11,10 +18,149 @@ from functools import cache
 from importlib import metadata
 from typing import Final
 
-from bridges.formats.headed import HEADED
-from bridges.formats.plain import PLAIN
-from bridges.reading import STATEMENTS_MAX
+from bridges.frontmatter import Fields, patterns
+from bridges.reading import STATEMENTS_MAX, for_all_files, headed, parse, parse_part
 from bridges.rules import STATEMENT_CHARS_MAX, Bridge, Document, Problem, Statement
+
+_ABOUT: Final = "Rules of this project, kept true by yaadwatch"
+
+
+def _claude(said: Fields) -> bool:
+    """No paths, or only such as every file has; older files write `globs`."""
+    named = _paths_or_globs(said)
+    odd = any(isinstance(said.get(key), bool) for key in ("paths", "globs"))
+    return not odd and (not named or for_all_files(named))
+
+
+def _cursor(said: Fields) -> bool:
+    """The text "true" is not true, and with globs a rule waits for a file that matches."""
+    return said.get("alwaysApply") is True and said.get("globs") in (None, "", ())
+
+
+def _copilot(said: Fields) -> bool:
+    """Without `applyTo`, somebody has to ask for the file."""
+    return for_all_files(patterns(said.get("applyTo")))
+
+
+def _devin(said: Fields) -> bool:
+    return said.get("trigger") == "always_on"
+
+
+def _cline(said: Fields) -> bool:
+    """An empty list of paths is one that no file matches."""
+    paths = said.get("paths")
+    return paths is None or for_all_files(patterns(paths))
+
+
+def _kiro(said: Fields) -> bool:
+    return said.get("inclusion") in (None, "always")
+
+
+def _paths_or_globs(said: Fields) -> tuple[str, ...]:
+    return patterns(said.get("paths")) + patterns(said.get("globs"))
+
+
+def _by_trigger(said: Fields) -> tuple[str, ...]:
+    return patterns(said.get("globs")) if said.get("trigger") == "glob" else ()
+
+
+def _by_file(said: Fields) -> tuple[str, ...]:
+    return patterns(said.get("fileMatchPattern")) if said.get("inclusion") == "fileMatch" else ()
+
+
+def _headed(
+    name: str,
+    *paths: str,
+    holds: Callable[[Fields], bool],
+    files: Callable[[Fields], tuple[str, ...]],
+    nested: bool = False,
+    header: tuple[str, ...] = (),
+) -> Bridge:
+    """Return a format by which headers let a file hold everywhere, and what ours say there.
+
+    Args:
+        name: of the format.
+        paths: where its files are.
+        holds: whether a header lets a file hold everywhere.
+        files: returns the patterns of the files that a file holds for.
+        nested: whether files in folders further down are read, too.
+        header: what the header of our file says.
+    """
+    return Bridge(
+        name=name,
+        paths=paths,
+        parse=headed(holds, files),
+        nested=nested,
+        block=False,
+        preamble="\n".join(["---", *header, "---", "", ""]) if header else "",
+    )
+
+
+HEADED: Final = (
+    _headed(
+        "claude-rules", ".claude/rules/**/*.md", holds=_claude, files=_paths_or_globs, nested=True
+    ),
+    _headed(
+        "cursor-rules",
+        ".cursor/rules/**/*.mdc",
+        holds=_cursor,
+        files=lambda said: patterns(said.get("globs")),
+        nested=True,
+        header=(f"description: {_ABOUT}", "alwaysApply: true"),
+    ),
+    _headed(
+        "copilot-rules",
+        ".github/instructions/**/*.instructions.md",
+        holds=_copilot,
+        files=lambda said: patterns(said.get("applyTo")),
+        header=('applyTo: "**"',),
+    ),
+    _headed(
+        "devin-rules",
+        ".devin/rules/**/*.md",
+        ".windsurf/rules/**/*.md",
+        holds=_devin,
+        files=_by_trigger,
+        header=("trigger: always_on",),
+    ),
+    _headed(
+        "cline-rules", ".clinerules/*.md", ".clinerules/*.txt", holds=_cline, files=_paths_or_globs
+    ),
+    _headed(
+        "kiro", ".kiro/steering/*.md", holds=_kiro, files=_by_file, header=("inclusion: always",)
+    ),
+)
+
+
+#: Name, where such files are, and whether those in folders further down are read too.
+_FORMATS: Final = (
+    ("claude", ("CLAUDE.md", ".claude/CLAUDE.md"), True),
+    ("claude-local", ("CLAUDE.local.md",), True),
+    ("agents", ("AGENTS.md",), True),
+    ("cursorrules", (".cursorrules",), False),
+    ("gemini", ("GEMINI.md",), True),
+    ("copilot", (".github/copilot-instructions.md",), False),
+    ("windsurf", (".windsurfrules",), False),
+    ("cline", (".clinerules",), False),
+)
+
+PLAIN: Final = tuple(
+    Bridge(name=name, paths=paths, parse=parse, nested=nested) for name, paths, nested in _FORMATS
+)
+
+
+def listed(paths: tuple[str, ...]) -> Bridge:
+    """Return the format of files that no agent reads by itself, such as CONVENTIONS.md.
+
+    Args:
+        paths: where they are, as a person has named them: relative to the top of the project, with
+            '/', '*' for anything in a name and '**/' for any folders.
+
+    Raises:
+        ValueError: there are none, or one of them is no such pattern.
+    """
+    return Bridge(name="conventions", paths=paths, parse=parse_part)
+
 
 BRIDGES: Final[tuple[Bridge, ...]] = (*PLAIN, *HEADED)
 """The formats that come with this package."""

@@ -8,22 +8,12 @@ import types
 import typing
 from importlib import import_module
 
-from yaadwatch.api.answers import (
-    commands,
-    files,
-    graph,
-    memories,
-    sessions,
-    shapes,
-    store,
-    truth,
-    wire,
-)
+from yaadwatch.api.answers import files, graph, memories, shapes
 from yaadwatch.api.frames import to_text
 from yaadwatch.api.operations import BY_NAME
-from yaadwatch.servers.dispatch import VERBS
+from yaadwatch.daemon.dispatch import VERBS
 
-MODULES = (shapes, memories, graph, sessions, truth, files, store, wire, commands)
+MODULES = (shapes, memories, graph, graph, graph, files, files, shapes, shapes)
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
@@ -66,7 +56,7 @@ def checked(operation, verb):
 def check_all():
     """Have the answer of every verb checked, wherever it is called from now on."""
     for operation, late in VERBS.items():
-        module = import_module(f"yaadwatch.engine.{late.module}")
+        module = import_module(f"yaadwatch.{late.module}")
         verb = getattr(module, late.name)
         for holder in {module, sys.modules[verb.__module__]}:
             setattr(holder, late.name, checked(operation, verb))

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import settings
 from repositories import GIT_ENVIRONMENT, Repo
 
-from yaadwatch.client.invoker import NAMED, SIGNS
-from yaadwatch.system.git.command import GitRunner
+from yaadwatch.client.connection import NAMED, SIGNS
+from yaadwatch.repo.command import GitRunner
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background so, and every command would inherit it from here.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests import shapes_page
 from yaadwatch.api.operations import OPERATIONS
-from yaadwatch.cli.parsing import GROUPS, whole_parser
+from yaadwatch.cli.main import GROUPS, full_parser
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
 CONTRACTS = PAGE.with_name("contracts.md")
@@ -31,7 +31,7 @@ EVERYWHERE = {"help", "json", "project"}
 def commands():
     """Return the parser of each command, by name."""
     (chosen,) = (
-        one for one in whole_parser()._actions if isinstance(one, argparse._SubParsersAction)
+        one for one in full_parser()._actions if isinstance(one, argparse._SubParsersAction)
     )
     return chosen.choices
 

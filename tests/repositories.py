@@ -7,10 +7,10 @@ from pathlib import Path
 
 from plain_git import GIT, head_of
 
-from yaadwatch.system.git import layout as layouts
-from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.layout import Layout
-from yaadwatch.system.git.repository import Repository
+from yaadwatch.repo import layout
+from yaadwatch.repo.command import GitRunner
+from yaadwatch.repo.layout import Layout
+from yaadwatch.repo.repository import Repository
 
 GIT_ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -79,7 +79,7 @@ class Repo:
     @property
     def layout(self) -> Layout:
         """What is found at `path`."""
-        found = layouts.find(self.path)
+        found = layout.find(self.path)
         assert found is not None, f"no repository was found at {self.path}"
         return found
 

@@ -24,7 +24,7 @@ import yaadwatch.client
 from tests.bench.spine import ms
 from tests.e2e.npm_agents import Agent
 from tests.machine import NET, Checkout, Machine
-from yaadwatch.core.text import estimate_tokens
+from yaadwatch.text.words import estimate_tokens
 
 ROUNDS = 15
 CALLS = 200

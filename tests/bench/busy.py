@@ -15,7 +15,7 @@ from statistics import median
 
 from tests.bench.agents import Machine, _in_doubt
 from yaadwatch.client import hook
-from yaadwatch.connecting.programs import Program
+from yaadwatch.connect.places import Program
 
 BUSY = 16
 STARTS = 100

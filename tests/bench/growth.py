@@ -19,18 +19,17 @@ import time
 from pathlib import Path
 
 from yaadwatch import places
-from yaadwatch.api.messages.files import Add
 from yaadwatch.api.messages.memories import Recall, Remember
-from yaadwatch.api.messages.store import Import
-from yaadwatch.engine import projects, recall
-from yaadwatch.engine.compose import open_home
-from yaadwatch.engine.inout import importing
-from yaadwatch.engine.remember import verb
-from yaadwatch.engine.workspace import Call
+from yaadwatch.api.messages.store import Add, Import
+from yaadwatch.db import migrations
 from yaadwatch.model.settings import Settings
-from yaadwatch.store.sqlite import migrations
+from yaadwatch.projects import importing, projects
+from yaadwatch.recall import recall
+from yaadwatch.remember import remember
 from yaadwatch.system import files
 from yaadwatch.system.clock import Clock
+from yaadwatch.workspace.lookup import open_home
+from yaadwatch.workspace.workspace import Call
 
 ROUNDS = 60
 WORDS = 14
@@ -79,10 +78,10 @@ def fill(home, call, count, chance):
     start, upload = time.process_time(), None
     for at in range(0, len(data), 1024 * 1024):
         piece = base64.b64encode(data[at : at + 1024 * 1024]).decode()
-        upload = importing.take_in(home, call, Import(format="jsonl", upload=upload, data=piece))[
-            "upload"
-        ]
-    done = importing.take_in(home, call, Import(format="jsonl", upload=upload, last=True))
+        upload = importing.import_file(
+            home, call, Import(format="jsonl", upload=upload, data=piece)
+        )["upload"]
+    done = importing.import_file(home, call, Import(format="jsonl", upload=upload, last=True))
     assert done["counts"]["nodes"]["new"] == count, done
     return time.process_time() - start
 
@@ -101,7 +100,7 @@ def measure(count):
     """Return size and costs of a store of `count` memories."""
     with tempfile.TemporaryDirectory(prefix="yaad-growth-") as folder:
         os.environ["YAAD_HOME"] = f"{folder}/home"
-        files.private_folder(places.home())
+        files.private_folder(places.data_folder())
         clock = Clock()
         home = open_home(Settings(), clock=clock)
         repo = Path(folder) / "repo"
@@ -117,12 +116,12 @@ def measure(count):
         asked = [" ".join(text.split()[3:8]) for text in texts(ROUNDS, chance)]
         told = [f"{text} said again" for text in texts(ROUNDS, chance)]
         recall.recall(home, call, Recall(query="warm up"))
-        verb.remember(home, call, Remember(text="warm up"))
+        remember.remember(home, call, Remember(text="warm up"))
         recalled = spent(
             lambda number: recall.recall(home, call, Recall(query=asked[number])), ROUNDS
         )
         remembered = spent(
-            lambda number: verb.remember(home, call, Remember(text=told[number])), ROUNDS
+            lambda number: remember.remember(home, call, Remember(text=told[number])), ROUNDS
         )
         home.close()
     return {"MiB": size, "import": imported, "remember": remembered, "recall": recalled}

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from yaadwatch.db.vectors import digest
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.store.vectors.embeddings import digest
 
 _DIGEST_BYTES: Final = 8
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import yaadwatch.client
 from tests.bench.agents import INITIALIZE, LIST
 from tests.machine import NET, Checkout, Machine
-from yaadwatch.client.connection import Client, NobodyListens
+from yaadwatch.client.connection import Client, DaemonNotRunning
 
 TEXT = "The retry limit lives in src/net.py, in fetch_with_retry"
 SHIM = Path(yaadwatch.client.__file__).parent / "shim.py"
@@ -75,7 +75,7 @@ class Living:
         client = self.client(self.machine.home)
         try:
             client.connect()
-        except NobodyListens:
+        except DaemonNotRunning:
             return False
         finally:
             client.close()

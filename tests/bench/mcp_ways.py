@@ -45,8 +45,8 @@ SDK = """
 def server():
     import mcp_types as types
     from mcp.server.lowlevel import Server
-    from yaadwatch.servers.mcp_texts import PROMPTS, RESOURCES
-    from yaadwatch.servers.mcp_tools import TOOLS
+    from yaadwatch.daemon.mcp_news import PROMPTS, RESOURCES
+    from yaadwatch.daemon.mcp_tools import TOOLS
 
     async def tools(ctx, params):
         return types.ListToolsResult.model_validate({"tools": [one.listed() for one in TOOLS]})
@@ -131,8 +131,8 @@ class Dispatcher:
         return frozenset({"p"})
 
 async def main():
-    from yaadwatch.api.messages.wire import Hello
-    from yaadwatch.servers.mcp import Session
+    from yaadwatch.api.messages.store import Hello
+    from yaadwatch.daemon.mcp import Session
     answers = asyncio.Queue()
     session = Session(
         Hello(protocol=1, client="b/1", cwd="/", agent=None, speaks="mcp"),

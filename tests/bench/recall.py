@@ -16,8 +16,8 @@ from pathlib import Path
 
 from tests.bench import growth, retrieval
 from tests.bench.retrieval import Query
-from yaadwatch.engine.vectors import search
-from yaadwatch.store.vectors import embeddings, scan
+from yaadwatch.db import vectors
+from yaadwatch.recall import vectors as recall_vectors
 from yaadwatch.system import processes
 
 EVERY = 50
@@ -64,7 +64,7 @@ def parts(home, call, queries):
 
     The vectors of the questions are known by then to nobody.
     """
-    model = search.active(home)
+    model = recall_vectors.active(home)
     worker = home.vectors.of(model.name)
     made, costs = [], []
     for query in queries:
@@ -77,17 +77,17 @@ def parts(home, call, queries):
         costs = []
         for query in queries:
             before = time.process_time() + processes.cpu_s(worker.pid)
-            search.nearest(home, space.db, query.text, limit=NEAREST)
+            recall_vectors.nearest(home, space.db, query.text, limit=NEAREST)
             costs.append(1000 * (time.process_time() + processes.cpu_s(worker.pid) - before))
         print(f"  the nearest {NEAREST} by the worker, question known or not: {spent(costs)} ms")
         costs = []
         for vector in made:
             before = time.process_time()
-            space.db.read(scan.nearest, model.space, vector, NEAREST)
+            space.db.read(vectors.nearest, model.space, vector, NEAREST)
             costs.append(1000 * (time.process_time() - before))
         print(f"  the same by a scan of the store: {spent(costs)} ms")
         before = time.process_time()
-        _, rows = space.db.read(embeddings.rows, model.space, model.dimensions)
+        _, rows = space.db.read(vectors.rows, model.space, model.dimensions)
         took = 1000 * (time.process_time() - before)
     print(f"  reading a copy for the worker: {took:.1f} ms, {len(rows) / 2**20:.1f} MiB")
     print(f"  the worker: {rss:.0f} MiB")

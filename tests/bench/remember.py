@@ -12,17 +12,16 @@ from pathlib import Path
 
 from tests.machine import Checkout, Machine
 from yaadwatch import places
-from yaadwatch.api.messages.files import Add
 from yaadwatch.api.messages.graph import Inject
 from yaadwatch.api.messages.memories import Remember
-from yaadwatch.engine import projects
-from yaadwatch.engine.compose import open_home
-from yaadwatch.engine.memories import inject as injecting
-from yaadwatch.engine.remember import verb
-from yaadwatch.engine.workspace import Call, Home
-from yaadwatch.model.given import GivenNode
+from yaadwatch.api.messages.store import Add
+from yaadwatch.model.queries import GivenNode
 from yaadwatch.model.settings import Settings
+from yaadwatch.projects import projects
+from yaadwatch.remember import inject, remember
 from yaadwatch.system import files
+from yaadwatch.workspace.lookup import open_home
+from yaadwatch.workspace.workspace import Call, Home
 
 MEMORIES = 10_000
 ROUNDS = 200
@@ -51,7 +50,7 @@ def main() -> None:
             _tell(
                 f"inject of {MEMORIES}",
                 1,
-                lambda: injecting.inject(home, call, Inject(nodes=tuple(nodes))),
+                lambda: inject.inject(home, call, Inject(nodes=tuple(nodes))),
             )
             placed = [
                 f"{said}, src/part{number % 20}/mod_{number % 200}.py"
@@ -70,7 +69,7 @@ def main() -> None:
 
 
 def _home() -> Home:
-    files.private_folder(places.home())
+    files.private_folder(places.data_folder())
     return open_home(Settings())
 
 
@@ -99,7 +98,7 @@ def _numbered(wanted: Callable[[int], bool], first: int) -> list[tuple[int, str]
 
 def _say(home: Home, call: Call, texts: list[str]) -> None:
     for said in texts:
-        verb.remember(home, call, Remember(text=said))
+        remember.remember(home, call, Remember(text=said))
 
 
 def _tell(name: str, times: int, act: Callable[[], object]) -> None:

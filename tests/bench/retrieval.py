@@ -25,20 +25,20 @@ from pathlib import Path
 
 from tests.bench.kept_vectors import KeptVectors
 from yaadwatch import places
-from yaadwatch.api.messages.files import Add
 from yaadwatch.api.messages.graph import Inject
 from yaadwatch.api.messages.memories import Recall
-from yaadwatch.engine import projects, recall
-from yaadwatch.engine.compose import open_home
-from yaadwatch.engine.memories import inject
-from yaadwatch.engine.vectors import search, vector_fill
-from yaadwatch.engine.workspace import PERSON, Call, Home
+from yaadwatch.api.messages.store import Add
+from yaadwatch.db import vectors as db_vectors
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.given import GivenNode
-from yaadwatch.model.recall import HYBRID, Model
+from yaadwatch.model.queries import HYBRID, GivenNode, Model
 from yaadwatch.model.settings import FILL_BATCH, Settings
-from yaadwatch.store.vectors import embeddings
+from yaadwatch.projects import projects
+from yaadwatch.recall import recall
+from yaadwatch.recall import vectors as recall_vectors
+from yaadwatch.remember import inject
 from yaadwatch.system import files, processes
+from yaadwatch.workspace.lookup import open_home
+from yaadwatch.workspace.workspace import PERSON, Call, Home
 
 TOP = 10
 """Answers to each question that count."""
@@ -170,22 +170,22 @@ def embed(home: Home, call: Call, name: str, kept: Path | None = None) -> None:
     model = Model(
         space=space, name=name, dimensions=dimensions, state="filling", enabled_at=enabled
     )
-    home.user.write(embeddings.put_model, model)
+    home.user.write(db_vectors.put_model, model)
     if kept is not None:
         known = KeptVectors(kept, space=space, dimensions=dimensions)
         with home.space(call) as place:
             after = 0
-            while rows := place.db.read(embeddings.missing, space, after=after, limit=FILL_BATCH):
+            while rows := place.db.read(db_vectors.missing, space, after=after, limit=FILL_BATCH):
                 texts = [row.text for row in rows]
                 lacking = [text for text in texts if text not in known.of(texts)]
                 if lacking:
                     made = worker.embed(lacking, wait_s=_PATIENCE_S)
                     known.add(dict(zip(lacking, made, strict=True)))
                 vectors = known.of(texts)
-                place.db.write(embeddings.put, space, rows, [vectors[text] for text in texts])
+                place.db.write(db_vectors.put, space, rows, [vectors[text] for text in texts])
                 after = rows[-1].num
-    vector_fill.complete(home)
-    search.warm_up(home, _PATIENCE_S)
+    recall_vectors.complete(home)
+    recall_vectors.warm_up(home, _PATIENCE_S)
 
 
 def ask(
@@ -230,7 +230,7 @@ def ask(
 
 def _worker(home: Home) -> int | None:
     """Return the process that embeds questions, if there is one."""
-    model = search.active(home)
+    model = recall_vectors.active(home)
     worker = None if model is None else home.vectors.known(model.name)
     return None if worker is None else worker.pid
 
@@ -273,7 +273,7 @@ def world() -> Iterator[tuple[Home, Call]]:
             check=True,
             capture_output=True,
         )
-        files.private_folder(places.home())
+        files.private_folder(places.data_folder())
         home = open_home(Settings())
         try:
             call = Call(folder=repository, origin=PERSON)

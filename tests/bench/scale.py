@@ -18,15 +18,15 @@ from datetime import timedelta
 from pathlib import Path
 
 from tests.bench import verdicts as bench
-from yaadwatch.engine.anchored import anchoring, assessing
-from yaadwatch.engine.anchored.anchoring import Source
-from yaadwatch.engine.anchored.commit import AtHead
-from yaadwatch.engine.anchored.worktree import expect, look_at
-from yaadwatch.engine.git_queries import History
-from yaadwatch.system.git import layout as layouts
-from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.layout import Head
-from yaadwatch.system.git.repository import Repository
+from yaadwatch.repo import layout as repo_layout
+from yaadwatch.repo.command import GitRunner
+from yaadwatch.repo.layout import Head
+from yaadwatch.repo.repository import Repository
+from yaadwatch.staleness import anchoring, assessing
+from yaadwatch.staleness.anchoring import Source
+from yaadwatch.staleness.commits import AtHead
+from yaadwatch.staleness.git_queries import History
+from yaadwatch.staleness.worktree import expect, look_at
 
 STANDING = (
     "Retries go through `fetch_with_retry` in src/core/retry.py",
@@ -124,10 +124,10 @@ def judged(layout, head, texts, base, rests_on=None):
 
 def checked(folder, runner, texts, rests_on):
     """Return what became of texts in the work tree, as a check of the daemon finds it."""
-    place = Place(folder, Repository(layouts.find(folder), runner))
+    place = Place(folder, Repository(repo_layout.find(folder), runner))
     tree, head = look_at(place, (), time.time_ns())
     expect(tree, (anchor for own in rests_on for anchor in own))
-    assessing.expect((anchor for own in rests_on for anchor in own), head)
+    assessing.expect_anchors((anchor for own in rests_on for anchor in own), head)
     return [
         assessing.assess(text, own, tree, head) for text, own in zip(texts, rests_on, strict=True)
     ]
@@ -135,9 +135,9 @@ def checked(folder, runner, texts, rests_on):
 
 def asked_again(folder, runner, head, texts, rests_on):
     """Return what became of texts at a commit, as a later job of the same daemon finds it."""
-    history = History(Repository(layouts.find(folder), runner))
+    history = History(Repository(repo_layout.find(folder), runner))
     now = AtHead(history=history, head=Head(commit=head, branch=""), names={})
-    assessing.expect((anchor for own in rests_on for anchor in own), now)
+    assessing.expect_anchors((anchor for own in rests_on for anchor in own), now)
     return [
         assessing.assess(text, own, now, now) for text, own in zip(texts, rests_on, strict=True)
     ]
@@ -145,14 +145,14 @@ def asked_again(folder, runner, head, texts, rests_on):
 
 def remembered(folder, runner, texts):
     """Return what texts rest on in the work tree, as `remember` finds it."""
-    place = Place(folder, Repository(layouts.find(folder), runner))
+    place = Place(folder, Repository(repo_layout.find(folder), runner))
     tree, head = look_at(place, (), time.time_ns())
     return anchoring.anchor([Source(text=text) for text in texts], tree, head.head.commit)
 
 
 def measure(folder, base, head, rounds):
     """Return the milliseconds that each step took for one memory, of every round."""
-    layout, runner = layouts.find(folder), GitRunner(timedelta(seconds=60))
+    layout, runner = repo_layout.find(folder), GitRunner(timedelta(seconds=60))
     judge = bench.Judge(layout, base, frozenset())
     lasting, lost = (judge.anchor(memories(texts, base)) for texts in (STANDING, LOST))
     judge.close()

@@ -24,9 +24,9 @@ from pathlib import Path
 
 from bridges.registry import BRIDGES, for_path
 from tests.bench import verdicts as bench
-from yaadwatch.core.truth.doubt import weights
 from yaadwatch.model.errors import YaadError
-from yaadwatch.system.git import layout as layouts
+from yaadwatch.repo import layout
+from yaadwatch.staleness import verdict
 
 INSTRUCTIONS = re.compile(
     r"(^|/)(CLAUDE(\.local)?\.md|AGENTS?\.md|GEMINI\.md|CRUSH\.md|\.cursorrules|\.windsurfrules"
@@ -66,7 +66,7 @@ def look(folder, head, memories, docs):
         bench.Memory(id=row["id"], text=row["text"], base=row["base"], doc=row["doc"])
         for row in memories
     ]
-    judge = bench.Judge(layouts.find(folder), head, hidden)
+    judge = bench.Judge(layout.find(folder), head, hidden)
     start = used()
     rests_on = judge.anchor(wanted)
     anchored = used()
@@ -249,11 +249,11 @@ def fit(args):
         limit = threshold(kept, scored(np, table[rest], raw), rate=args.rate, mode="lagged")
         out = scored(np, table[left], raw)
         for index, score in zip(np.flatnonzero(left), out, strict=True):
-            shipped, chosen = bool(score >= weights.WARN), bool(score >= limit)
+            shipped, chosen = bool(score >= verdict.WARN), bool(score >= limit)
             rows[index] |= {"cv": float(score), "cv_stale": shipped}
             rows[index] |= {"nested": float(score), "nested_stale": chosen}
     for row, score in zip(rows, inside, strict=True):
-        row |= {"fit": float(score), "fit_stale": bool(score >= weights.WARN)}
+        row |= {"fit": float(score), "fit_stale": bool(score >= verdict.WARN)}
     print("WEIGHTS = {")
     for name, value in zip(["intercept", *names], whole, strict=True):
         print(f'    "{name}": {value:.3f},')
@@ -293,13 +293,13 @@ def _unfixed(np, rows, names, left_out, whole):
     for row in rows:
         values = np.array([[row["features"].get(name, 0.0) for name in names]])
         found.append(float(scored(np, values, left_out.get(row["repo"], whole))[0]))
-    shown = sum(score >= weights.WARN for score in found)
+    shown = sum(score >= verdict.WARN for score in found)
     print(f"unfixed, left out: {shown} flagged of {len(rows)}")
 
 
 def _calibration(rows):
     """Print how many are stale of those with a score, left out, and what each level would show."""
-    limits = (0.0, 0.2, 0.5, weights.WARN, 0.9, 1.01)
+    limits = (0.0, 0.2, 0.5, verdict.WARN, 0.9, 1.01)
     for low, high in itertools.pairwise(limits):
         own = [row["label"] for row in rows if low <= row["cv"] < high]
         print(f"score {low:.2f} to {min(high, 1):.2f}: {sum(own)} stale of {len(own)}")
@@ -387,7 +387,7 @@ def replay(args):
 
 def _warnings(name, months, warned):
     """Print how many warnings there would be from each score on."""
-    for limit in sorted({0.75, weights.WARN, 0.85, 0.9}):
+    for limit in sorted({0.75, verdict.WARN, 0.85, 0.9}):
         false = sum(score >= limit and stays for score, stays in warned)
         true = sum(score >= limit and not stays for score, stays in warned)
         print(

@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from yaadwatch.engine.anchored import anchoring, assessing
-from yaadwatch.engine.anchored.anchoring import Source
-from yaadwatch.engine.anchored.assessing import Assessed
-from yaadwatch.engine.anchored.commit import AtHead
-from yaadwatch.engine.git_queries import History
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.git import layout as layouts
-from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.layout import Head, Layout
-from yaadwatch.system.git.repository import Repository
+from yaadwatch.repo import layout as repo_layout
+from yaadwatch.repo.command import GitRunner
+from yaadwatch.repo.layout import Head, Layout
+from yaadwatch.repo.repository import Repository
+from yaadwatch.staleness import anchoring, assessing
+from yaadwatch.staleness.anchoring import Source
+from yaadwatch.staleness.assessing import Assessed
+from yaadwatch.staleness.commits import AtHead
+from yaadwatch.staleness.git_queries import History
 
 TIMEOUT = timedelta(seconds=60)
 
@@ -72,12 +72,12 @@ class Judge:
             sources = [
                 Source(text=memory.text, folder=memory.doc.rpartition("/")[0]) for memory in written
             ]
-            begun.append((then, written, anchoring.begin(sources, then)))
+            begun.append((then, written, anchoring.begin_search(sources, then)))
         for _, _, sought in begun:
             self._history.expect(anchoring.words_of(sought))
         rests_on: dict[str, list[Anchor]] = {}
         for then, written, sought in begun:
-            own = anchoring.found(sought, then, then.head.commit)
+            own = anchoring.anchors_of(sought, then, then.head.commit)
             rests_on |= {memory.id: found for memory, found in zip(written, own, strict=True)}
         return [rests_on[memory.id] for memory in memories]
 
@@ -85,7 +85,7 @@ class Judge:
         self, memories: Sequence[Memory], rests_on: Sequence[Sequence[Anchor]]
     ) -> Iterator[Answer]:
         """Yield what became of each memory, given what it rests on."""
-        assessing.expect((anchor for own in rests_on for anchor in own), self._now)
+        assessing.expect_anchors((anchor for own in rests_on for anchor in own), self._now)
         for memory, own in zip(memories, rests_on, strict=True):
             now, pages = self._now, (memory.doc,)
             found = assessing.assess(memory.text, own, now, now, pages=pages) if own else None
@@ -115,7 +115,7 @@ def stale(
     Raises:
         YaadError: BAD_REQUEST when a file cannot be read, or is not as it should be.
     """
-    layout = layouts.find(Path(git_dir))
+    layout = repo_layout.find(Path(git_dir))
     if layout is None:
         raise YaadError(
             Code.BAD_REQUEST,

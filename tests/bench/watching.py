@@ -52,7 +52,7 @@ class BareReader:
         threading.Thread(target=self._run, daemon=True).start()
 
     def watch(self, folder: Path) -> bool:
-        from yaadwatch.system import watch
+        from yaadwatch.repo import watch
 
         number = self._libc.inotify_add_watch(self._handle, os.fsencode(folder), watch._MASK)
         self._folders[number] = folder
@@ -74,7 +74,7 @@ class BareReader:
 
 
 def opened(kind: str, on_hint: Callable[[Path, str], None]):  # type: ignore[no-untyped-def]
-    from yaadwatch.system import watch
+    from yaadwatch.repo import watch
 
     if kind == "ctypes":
         return BareReader(on_hint)
@@ -160,10 +160,10 @@ def intake(folder: Path, seconds: float) -> dict[str, float]:
     import asyncio
     from types import SimpleNamespace
 
-    from yaadwatch.daemon.health import Health
-    from yaadwatch.daemon.watching.intake import Intake
-    from yaadwatch.daemon.watching.polling import Poller
-    from yaadwatch.daemon.watching.trees import Engine
+    from yaadwatch.daemon.intake import Intake
+    from yaadwatch.daemon.polling import Poller
+    from yaadwatch.daemon.supervisor import Health
+    from yaadwatch.daemon.trees import Engine
     from yaadwatch.model.settings import Watch
 
     paths = frozenset(f"src/d{number % 40}/f{number}.py" for number in range(200))

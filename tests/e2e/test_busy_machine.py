@@ -12,7 +12,7 @@ from machine import NET
 from waiting import wait_until
 
 import yaadwatch.client.hook
-from yaadwatch.connecting.programs import Program
+from yaadwatch.connect.places import Program
 
 BUSY = 16
 STARTS, SILENT_MAX = (100, 5) if os.environ.get("YAAD_SOAK") else (4, 1)

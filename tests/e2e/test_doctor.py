@@ -14,7 +14,7 @@ from machine import wait_until
 from npm_agents import CODEX, needs_agents
 
 from tests import answers
-from yaadwatch.api.answers.commands import Examined
+from yaadwatch.api.answers.shapes import Examined
 
 RULE = "Always use jose for tokens"
 

@@ -356,10 +356,10 @@ def test_the_main_job_runs_on_this_checkout(machine):
     clone = machine.home / "code" / "yaadwatch"
     subprocess.run(["git", "clone", "-q", ROOT, clone], check=True, env=machine.env)
     added = machine.ask("add", clone)
-    text = "Texts are compared in the form that normalise in yaadwatch/core/text.py gives"
+    text = "Texts are compared in the form that normalise in yaadwatch/text/words.py gives"
     answer = machine.ask("remember", text, "--project", clone)
     assert added["again"] is False
-    assert ("yaadwatch/core/text.py", None) in {
+    assert ("yaadwatch/text/words.py", None) in {
         (anchor["path"], anchor.get("symbol")) for anchor in answer["anchors"]
     }
 

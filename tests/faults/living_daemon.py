@@ -13,7 +13,7 @@ import pytest
 from machine import Checkout, Machine, alive
 from waiting import PATIENCE_S, wait_until
 
-from yaadwatch.client.connection import Client, NobodyListens
+from yaadwatch.client.connection import Client, DaemonNotRunning
 
 SOAK = os.environ.get("YAAD_SOAK") == "1"
 DAEMON = (sys.executable, "-m", "yaadwatch", "daemon")
@@ -59,7 +59,7 @@ class Living(Machine):
         """Say whether a daemon answers."""
         try:
             return bool(self.call("status"))
-        except NobodyListens:
+        except DaemonNotRunning:
             return False
 
     def call(self, operation, /, cwd=None, **fields):

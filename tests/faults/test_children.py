@@ -13,7 +13,7 @@ import pytest
 from living_daemon import Shop, carrying, required
 from waiting import wait_until
 
-from yaadwatch.system.git.command import DIES_WITH_US
+from yaadwatch.repo.command import DIES_WITH_US
 
 MARK = "YAAD_TEST_MARK"
 

@@ -9,7 +9,7 @@ from living_daemon import Shop
 from waiting import wait_until
 
 from yaadwatch import places
-from yaadwatch.client.connection import NobodyListens
+from yaadwatch.client.connection import DaemonNotRunning
 from yaadwatch.model.errors import Code, YaadError
 
 OWN = "Always answer in English"
@@ -59,7 +59,11 @@ def damage(machine, change=to_text):
 
 def problem(machine):
     """Return what is wrong with the user store, as the daemon says."""
-    found = [one for one in machine.call("status")["problems"] if str(places.home()) in one["what"]]
+    found = [
+        one
+        for one in machine.call("status")["problems"]
+        if str(places.data_folder()) in one["what"]
+    ]
     return found[0] if found else None
 
 
@@ -67,7 +71,7 @@ def is_well(machine):
     """Return whether a daemon answers that finds nothing wrong; one that begins again does not."""
     try:
         return problem(machine) is None
-    except NobodyListens:
+    except DaemonNotRunning:
         return False
 
 
@@ -130,7 +134,7 @@ def test_with_a_damaged_user_store_projects_go_on_and_nothing_of_it_is_lost(mach
 
 def test_what_the_doctor_says_brings_it_back_and_keeps_the_damaged_file(machine, kept):
     left = damage(machine)
-    earlier = places.home() / "damaged" / "yaad.db"
+    earlier = places.data_folder() / "damaged" / "yaad.db"
     earlier.parent.mkdir()
     earlier.write_bytes(b"damaged before")
     machine.live()
@@ -142,7 +146,7 @@ def test_what_the_doctor_says_brings_it_back_and_keeps_the_damaged_file(machine,
 
     kept.ask("remember", text="Never use tabs", scope="user")
     assert kept.ask("recall", query="which language to answer in")["results"]
-    assert (places.home() / "damaged" / "2" / "yaad.db").read_bytes() == left
+    assert (places.data_folder() / "damaged" / "2" / "yaad.db").read_bytes() == left
     assert earlier.read_bytes() == b"damaged before"
     assert "was made anew from the copy" in problem(machine)["what"]
     mend(machine, "yaadwatch restart")
@@ -159,7 +163,7 @@ def test_without_a_copy_it_says_so_and_goes_on_by_itself_when_the_file_is_moved_
         shop.ask("recall", query="which rate is applied")
     assert "yaadwatch doctor" in raised.value.hint
     assert "no project is known" in problem(machine)["what"]
-    places.user_store().rename(places.home() / "aside.db")
+    places.user_store().rename(places.data_folder() / "aside.db")
     wait_until(lambda: is_well(machine), "it begins again")
 
     shop.ask("add", adopt=True)
@@ -179,8 +183,8 @@ def test_one_that_is_gone_comes_back_from_its_newest_copy_that_is_whole(machine,
 
 
 def test_a_project_that_was_just_added_is_in_a_copy_within_a_poll(machine):
-    places.home().mkdir(parents=True)
-    (places.home() / "config.toml").write_text("[watch]\npoll_s = 5\n")
+    places.data_folder().mkdir(parents=True)
+    (places.data_folder() / "config.toml").write_text("[watch]\npoll_s = 5\n")
     machine.live()
     Shop.new(machine, files=1)
 
@@ -201,8 +205,8 @@ def test_a_project_that_was_just_added_is_in_a_copy_within_a_poll(machine):
 
 def test_a_project_that_was_added_right_before_the_daemon_stopped_is_in_a_copy(machine):
     """No poll came in between."""
-    places.home().mkdir(parents=True)
-    (places.home() / "config.toml").write_text("[watch]\npoll_s = 3600\n")
+    places.data_folder().mkdir(parents=True)
+    (places.data_folder() / "config.toml").write_text("[watch]\npoll_s = 3600\n")
     machine.live()
     Shop.new(machine, files=1)
     machine.stop()

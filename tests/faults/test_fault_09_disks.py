@@ -1,6 +1,6 @@
 """Fault 9: the disk is full, or cannot be written to; then it can again.
 
-What may not be read, as another user, is in `tests/integration/engine/test_hostile_store.py`.
+What may not be read, as another user, is in `tests/integration/verbs/test_hostile_store.py`.
 """
 
 import contextlib

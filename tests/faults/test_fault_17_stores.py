@@ -1,6 +1,6 @@
 """Fault 17: what happens to a work tree, a store that is deleted, and an archive from elsewhere.
 
-Case by case: `tests/integration/engine/test_hostile_store.py` and `test_projects_verb.py`.
+Case by case: `tests/integration/verbs/test_hostile_store.py` and `test_projects_verb.py`.
 """
 
 import shutil

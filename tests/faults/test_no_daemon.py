@@ -8,8 +8,8 @@ import pytest
 from living_daemon import required
 
 from yaadwatch import places
-from yaadwatch.cli.reading import Reader
-from yaadwatch.client.connection import Client, Silent
+from yaadwatch.cli.memories import Reader
+from yaadwatch.client.connection import Client, DaemonUnresponsive
 
 QUESTION = "which rate is applied"
 
@@ -58,9 +58,9 @@ def test_beside_a_daemon_that_hangs_reads_are_answered_from_the_stores(machine, 
     os.kill(pid, signal.SIGSTOP)
     try:
         answers = [reader.call("recall", query=QUESTION), reader.call("projects")]
-        with pytest.raises(Silent):
+        with pytest.raises(DaemonUnresponsive):
             Client(cwd=str(shop.root)).call("remember", text="no")
-        with pytest.raises(Silent):
+        with pytest.raises(DaemonUnresponsive):
             reader.call("remember", text="no")
     finally:
         os.kill(pid, signal.SIGCONT)
@@ -105,7 +105,7 @@ def test_what_commands_say_of_a_daemon_that_is_suspended_ends_with_what_mends_it
 @pytest.mark.parametrize("file", ["[watch\nquiet_ms = 10\n", b"\xff\xfe".decode("latin-1")])
 def test_settings_that_are_no_toml_are_told_and_what_is_stored_is_read(machine, shop, file):
     machine.stop()
-    (places.home() / "config.toml").write_text(file, encoding="latin-1")
+    (places.data_folder() / "config.toml").write_text(file, encoding="latin-1")
 
     ran = machine.run("recall", QUESTION, "--json", cwd=shop.root)
 
@@ -116,13 +116,13 @@ def test_settings_that_are_no_toml_are_told_and_what_is_stored_is_read(machine, 
 def test_a_read_makes_no_copy_of_a_store(machine, alone):
     temporary = machine.folder / "tmp"
     temporary.mkdir()
-    before = sorted(places.home().rglob("*.db"))
+    before = sorted(places.data_folder().rglob("*.db"))
 
     ran = machine.run("recall", QUESTION, "--json", cwd=alone.root, env={"TMPDIR": str(temporary)})
 
     assert ran.json["results"]
-    assert sorted(places.home().rglob("*.db")) == before
-    assert not (places.home() / "spool").exists()
+    assert sorted(places.data_folder().rglob("*.db")) == before
+    assert not (places.data_folder() / "spool").exists()
     assert list(temporary.iterdir()) == []
 
 

@@ -11,10 +11,10 @@ from types import SimpleNamespace
 from waiting import PATIENCE_S
 
 from yaadwatch.client.connection import Client
+from yaadwatch.daemon.connection import Limits
+from yaadwatch.daemon.dispatch import Dispatcher, Late
+from yaadwatch.daemon.local_socket import LocalSocket
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.servers.connection import Limits
-from yaadwatch.servers.dispatch import Dispatcher, Late
-from yaadwatch.servers.local_socket import LocalSocket
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

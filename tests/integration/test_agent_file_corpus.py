@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from bridges.block import Block, find, insert, put, remove
-from bridges.conditions import is_neutral, without_number
+from bridges.instructing import is_neutral, without_number
 from bridges.outline import outline
 from bridges.reading import parse
 from bridges.registry import for_path

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from repositories import Repo
 
-from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.repository import Repository
-from yaadwatch.system.git.worktree_search import FOLDERS_MAX, Below
+from yaadwatch.repo.command import GitRunner
+from yaadwatch.repo.recent_changes import FOLDERS_MAX, Below
+from yaadwatch.repo.repository import Repository
 
 EXAMPLES = 30
 """Each runs git a dozen times."""

@@ -13,16 +13,18 @@ import pytest
 
 from tests import answers
 from yaadwatch import places
-from yaadwatch.api.answers.commands import Connected
-from yaadwatch.connecting import receipts, spots, verbs
-from yaadwatch.connecting.plans import COPIES, World
-from yaadwatch.connecting.programs import Program
-from yaadwatch.connecting.table import CONNECTIONS, Place
-from yaadwatch.connecting.verbs import connect, disconnect, standing
-from yaadwatch.core.settings_text import jsonc
+from yaadwatch.api.answers.shapes import Connected
+from yaadwatch.connect import connect as connect_verbs
+from yaadwatch.connect import places as connect_places
+from yaadwatch.connect import plans
+from yaadwatch.connect.connect import connect, connection_rows, disconnect
+from yaadwatch.connect.places import Program
+from yaadwatch.connect.plans import COPIES, World
+from yaadwatch.connect.table import CONNECTIONS, Place
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system import settings_files
 from yaadwatch.system.clock import Clock
+from yaadwatch.text import jsonc
 
 PROGRAM = Program(python="/opt/yaad/bin/python", client="/opt/yaad/lib/yaadwatch/client")
 CLAUDE = """\
@@ -148,7 +150,7 @@ def test_connected_and_disconnected_every_file_is_what_it_was(samples):
     assert set(states(disconnected).values()) == {"disconnected"}
     assert files(samples) == before
     assert folders(samples) == there
-    assert receipts.load(places.receipt()).entries == ()
+    assert plans.load(places.receipt()).entries == ()
 
 
 def test_connecting_twice_changes_no_byte(samples):
@@ -345,7 +347,7 @@ def test_what_was_written_before_a_variable_moved_the_folder_is_taken_out_too(ho
 
     assert files(home) == {}
     assert not (tmp_path / "cc").exists()
-    assert receipts.load(places.receipt()).entries == ()
+    assert plans.load(places.receipt()).entries == ()
 
 
 def test_a_project_is_told_what_not_to_commit(home, repo):
@@ -456,7 +458,7 @@ def test_a_whole_file_of_ours_that_was_edited_is_not_written_over(home):
 
     (one,) = connect(later, ["opencode"])["agents"]
     (again,) = connect(later, ["opencode"])["agents"]
-    (row,) = standing(later)
+    (row,) = connection_rows(later)
 
     assert plugin.read_text() == edited
     assert "/new/python" in (home / ".config/opencode/opencode.json").read_text()
@@ -487,7 +489,7 @@ def test_one_that_is_connected_in_a_repository_only_stands_so(home, repo):
     (home / ".claude").mkdir()
     connect(world(home, Path(repo.path)), ["claude"])
 
-    (row,) = standing(world(home))
+    (row,) = connection_rows(world(home))
 
     assert (row["agent"], row["state"]) == ("claude", "unconnected")
     assert row["todo"] == f"By --project-level it is, in {repo.path}."
@@ -495,14 +497,14 @@ def test_one_that_is_connected_in_a_repository_only_stands_so(home, repo):
 
 def test_how_each_agent_stands_is_told_and_nothing_is_written(samples):
     before = files(samples)
-    assert {row["state"] for row in standing(world(samples))} == {"unconnected"}
+    assert {row["state"] for row in connection_rows(world(samples))} == {"unconnected"}
     assert files(samples) == before
 
     connect(world(samples), [])
 
-    assert {row["state"] for row in standing(world(samples))} == {"connected"}
+    assert {row["state"] for row in connection_rows(world(samples))} == {"connected"}
     (samples / ".gemini/settings.json").write_text("nonsense")
-    (refused,) = [row for row in standing(world(samples)) if row["state"] != "connected"]
+    (refused,) = [row for row in connection_rows(world(samples)) if row["state"] != "connected"]
     assert (refused["agent"], refused["state"]) == ("gemini", "refused")
     assert "was left alone" in refused["reason"]
 
@@ -521,7 +523,7 @@ def test_what_codex_noted_of_a_hook_is_told(home, noted, told):
     key = f"{home}/.codex/hooks.json:session_start:0:0"
     settings.write_text(f'{settings.read_text()}\n[hooks.state."{key}"]\n{noted}\n')
 
-    (row,) = standing(world(home))
+    (row,) = connection_rows(world(home))
 
     assert told in row["todo"]
     assert row["todo"].endswith("Start codex, type /hooks, and approve those of yaadwatch.")
@@ -728,7 +730,7 @@ def test_a_file_that_never_holds_still_is_given_up(home, monkeypatch):
     (one,) = connect(world(home), ["claude"])["agents"]
 
     assert one["state"] == "refused"
-    assert f"{verbs.TRIES_MAX} times" in one["reason"]
+    assert f"{connect_verbs.TRIES_MAX} times" in one["reason"]
 
 
 def test_agents_that_leave_no_traces_are_left_out(home):
@@ -830,13 +832,13 @@ def test_entry_without_a_guard_is_named_and_updated_in_place(samples):
             group["hooks"][0]["command"] = OLD_LINE.format(event)
     path.write_text(json.dumps(older, indent=2))
 
-    named = next(row for row in standing(world(samples)) if row["agent"] == "claude")
+    named = next(row for row in connection_rows(world(samples)) if row["agent"] == "claude")
     connect(world(samples), ["claude"])
 
     assert named["state"] == "outdated"
     assert f"{path} starts the hook without a guard" in named["reason"]
     assert jsonc.read(path.read_text()) == jsonc.read(newer)
-    after = next(row for row in standing(world(samples)) if row["agent"] == "claude")
+    after = next(row for row in connection_rows(world(samples)) if row["agent"] == "claude")
     assert after["state"] == "connected"
 
 
@@ -847,5 +849,5 @@ def test_hook_entries_that_connect_writes_are_guarded(home, agent):
     written = [path.read_text() for path in home.rglob("*") if path.is_file()]
     hooks = [text for text in written if "client/hook.py" in text and "receipt" not in text]
     assert hooks
-    assert not any(spots.starts_unguarded(text) for text in hooks)
-    assert spots.starts_unguarded(OLD_LINE)
+    assert not any(connect_places.starts_unguarded(text) for text in hooks)
+    assert connect_places.starts_unguarded(OLD_LINE)

@@ -12,10 +12,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from yaadwatch.store import events, nodes
-from yaadwatch.store.sqlite import connections, migrations
-from yaadwatch.store.sqlite.database import Database
-from yaadwatch.store.sqlite.migrations import Step
+from yaadwatch.db import connections, history, migrations, nodes
+from yaadwatch.db.database import Database
+from yaadwatch.db.migrations import Step
 
 ROOT = Path(__file__).parents[2]
 KILLS = 100 if os.environ.get("YAAD_SOAK") else 10
@@ -28,9 +27,11 @@ WRITER = textwrap.dedent(
     from pathlib import Path
 
     from yaadwatch.model.events import NODE_CREATED, Event
-    from yaadwatch.model.nodes import Node
-    from yaadwatch.store import events, fulltext, nodes
-    from yaadwatch.store.sqlite.database import Database
+    from yaadwatch.model.memories import Node
+    from yaadwatch.db import history as events
+    from yaadwatch.db import fulltext
+    from yaadwatch.db import nodes
+    from yaadwatch.db.database import Database
 
     NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -81,7 +82,7 @@ def test_nothing_acknowledged_is_lost_however_often_the_process_is_killed(tmp_pa
 
         with closing(Database.open(path, role="project", project="p1")) as db:
             stored = set(db.read(nodes.many, acknowledged))
-            told = {event.subject for event in db.read(events.after, 0, 1_000_000)}
+            told = {event.subject for event in db.read(history.after, 0, 1_000_000)}
             counted = db.read(nodes.count)
             indexed = db.read(lambda conn: conn.execute("SELECT count(*) FROM nodes_fts").get)
             sound = db.read(lambda conn: conn.pragma("integrity_check"))

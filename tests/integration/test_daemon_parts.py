@@ -15,10 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from yaadwatch.daemon.health import Health
-from yaadwatch.daemon.watching.checks import CHECKS_AT_ONCE
-from yaadwatch.daemon.watching.intake import Intake
-from yaadwatch.daemon.watching.trees import Engine
+from yaadwatch.daemon.intake import CHECKS_AT_ONCE, Intake
+from yaadwatch.daemon.supervisor import Health
+from yaadwatch.daemon.trees import Engine
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Watch
 
@@ -574,7 +573,7 @@ def test_of_many_work_trees_that_are_told_of_new_agent_files_are_looked_for_in_t
     tmp_path, monkeypatch
 ):
     """What is anchored, and HEAD, are looked at each time; `new/...` is nowhere yet."""
-    monkeypatch.setattr("yaadwatch.daemon.watching.trees.TOLD_POLLED_MAX", 2)
+    monkeypatch.setattr("yaadwatch.daemon.trees.TOLD_POLLED_MAX", 2)
 
     async def run() -> None:
         trees = [repository(tmp_path / f"r{number}", f"p{number}") for number in range(5)]

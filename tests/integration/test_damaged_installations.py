@@ -15,8 +15,8 @@ import pytest
 from waiting import PATIENCE_S
 
 import yaadwatch
-from yaadwatch.connecting.programs import Program
-from yaadwatch.connecting.table import CONNECTIONS, Place
+from yaadwatch.connect.places import Program
+from yaadwatch.connect.table import CONNECTIONS, Place
 
 PACKAGE = Path(yaadwatch.__file__).parent
 AGENTS = ("claude", "codex", "gemini", "copilot", "cursor", "cline", "opencode")

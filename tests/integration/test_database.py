@@ -15,12 +15,11 @@ from pathlib import Path
 import apsw
 import pytest
 
+from yaadwatch.db import connections, history, rows
+from yaadwatch.db import database as db_database
+from yaadwatch.db.database import Database
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
-from yaadwatch.store import events, meta
-from yaadwatch.store.sqlite import connections
-from yaadwatch.store.sqlite.database import Database
-from yaadwatch.store.whole import rows
 
 DEADLINE_S = 20.0
 HAPPENED = Event(kind="node.created", at=datetime(2026, 11, 21, tzinfo=UTC), subject="n1")
@@ -115,7 +114,7 @@ def test_each_new_store_is_what_the_steps_of_the_schema_lead_to(tmp_path):
             Database.open(tmp_path / name, role="project", project=name, create=True)
         ) as db:
             assert db.read(shape) == expected
-            assert db.read(meta.get, "project") == name
+            assert db.read(db_database.get_meta, "project") == name
             assert db.read(lambda conn: conn.execute("SELECT count(*) FROM meta").get) == 2
 
 
@@ -123,8 +122,8 @@ def test_files_are_for_us_alone_whatever_the_umask_says(path):
     before = os.umask(0)
     try:
         with closing(_made(path)) as db:
-            db.write(events.append, HAPPENED)
-            db.read(events.last)
+            db.write(history.append, HAPPENED)
+            db.read(history.last)
             db.backup(path.parents[1] / "backups" / "p1" / "one.db")
 
             assert {_mode(path.with_name(path.name + ending)) for ending in ENDINGS} == {0o600}
@@ -149,7 +148,7 @@ def test_a_name_full_of_odd_characters_is_opened_as_it_is(tmp_path):
     _made(path).close()
 
     with closing(_opened(path)) as db:
-        assert db.write(events.append, HAPPENED) == 1
+        assert db.write(history.append, HAPPENED) == 1
     assert [found.name for found in path.parent.iterdir()] == ["yaad.db"]
 
 
@@ -158,7 +157,7 @@ def test_links_in_the_folders_above_are_followed(tmp_path):
     (tmp_path / "home").symlink_to(tmp_path / "disk")
 
     with closing(_made(tmp_path / "home" / "yaad.db")) as db:
-        db.write(events.append, HAPPENED)
+        db.write(history.append, HAPPENED)
 
     assert (tmp_path / "disk" / "yaad.db").exists()
 
@@ -167,49 +166,49 @@ def test_links_in_the_folders_above_are_followed(tmp_path):
 
 
 def test_a_write_returns_what_the_change_returned(db):
-    assert db.write(events.append, HAPPENED) == 1
-    assert db.read(events.last) == 1
+    assert db.write(history.append, HAPPENED) == 1
+    assert db.read(history.last) == 1
 
 
 @pytest.mark.parametrize("fault", [ValueError, KeyboardInterrupt, SystemExit])
 def test_a_change_that_stops_in_the_middle_never_happened(db, fault):
     def change(conn):
-        events.append(conn, HAPPENED)
+        history.append(conn, HAPPENED)
         raise fault
 
     with pytest.raises(fault):
         db.write(change)
 
-    assert db.read(events.last) == 0
-    assert db.write(events.append, HAPPENED) == 1
+    assert db.read(history.last) == 0
+    assert db.write(history.append, HAPPENED) == 1
 
 
 def test_a_reader_cannot_write(db):
     with pytest.raises(YaadError) as caught:
-        db.read(events.append, HAPPENED)
+        db.read(history.append, HAPPENED)
 
     assert "may not be written to" in _unavailable(caught)
-    assert db.read(events.last) == 0
+    assert db.read(history.last) == 0
 
 
 def test_a_write_inside_a_write_is_a_fault_and_neither_happens(db):
     def change(conn):
-        events.append(conn, HAPPENED)
-        db.write(events.append, HAPPENED)
+        history.append(conn, HAPPENED)
+        db.write(history.append, HAPPENED)
 
     with pytest.raises(RuntimeError):
         db.write(change)
 
-    assert db.read(events.last) == 0
+    assert db.read(history.last) == 0
 
 
 def test_somebody_is_told_of_each_commit_and_of_nothing_else(path):
     told = []
     with closing(_made(path, on_commit=lambda: told.append("commit"))) as db:
-        db.write(events.append, HAPPENED)
+        db.write(history.append, HAPPENED)
         with pytest.raises(ZeroDivisionError):
             db.write(lambda _conn: 1 // 0)
-        db.read(events.last)
+        db.read(history.last)
 
     assert told == ["commit"]
 
@@ -221,17 +220,17 @@ def test_who_is_told_of_a_commit_may_write_and_so_may_others(path):
         if left:
             left.pop()
             with ThreadPoolExecutor(1) as other:
-                other.submit(db.write, events.append, HAPPENED).result(DEADLINE_S)
+                other.submit(db.write, history.append, HAPPENED).result(DEADLINE_S)
 
     with closing(_made(path, on_commit=on_commit)) as db:
-        db.write(events.append, HAPPENED)
+        db.write(history.append, HAPPENED)
 
-        assert db.read(events.last) == 4
+        assert db.read(history.last) == 4
 
 
 def test_twelve_threads_write_and_read_and_none_fails(db):
     def work(_number):
-        return [(db.write(events.append, HAPPENED), db.read(_count)) for _ in range(40)]
+        return [(db.write(history.append, HAPPENED), db.read(_count)) for _ in range(40)]
 
     with ThreadPoolExecutor(12) as threads:
         results = [pair for pairs in threads.map(work, range(12)) for pair in pairs]
@@ -242,12 +241,12 @@ def test_twelve_threads_write_and_read_and_none_fails(db):
 
 
 def test_a_reader_sees_one_snapshot_while_a_writer_commits(db):
-    db.write(events.append, HAPPENED)
+    db.write(history.append, HAPPENED)
     with ThreadPoolExecutor(1) as other:
 
         def look(conn):
             before = _count(conn)
-            other.submit(db.write, events.append, HAPPENED).result(DEADLINE_S)
+            other.submit(db.write, history.append, HAPPENED).result(DEADLINE_S)
             return before, _count(conn)
 
         assert db.read(look) == (1, 1)
@@ -258,7 +257,7 @@ def test_readers_do_not_wait_for_a_writer_and_see_nothing_half_done(db):
     with ThreadPoolExecutor(3) as others:
 
         def change(conn):
-            events.append(conn, HAPPENED)
+            history.append(conn, HAPPENED)
             looks = [others.submit(db.read, _count) for _ in range(3)]
             return [look.result(DEADLINE_S) for look in looks]
 
@@ -273,11 +272,11 @@ def test_what_is_known_is_asked_again_after_each_change_and_never_of_a_closed_st
         return _count(conn)
 
     assert [db.known(look), db.known(look), len(asked)] == [0, 0, 1]
-    db.write(events.append, HAPPENED)
+    db.write(history.append, HAPPENED)
     assert [db.known(look), db.known(look), len(asked)] == [1, 1, 2]
 
     def undone(conn):
-        events.append(conn, HAPPENED)
+        history.append(conn, HAPPENED)
         raise ValueError("undone")
 
     with pytest.raises(ValueError, match="undone"):
@@ -299,7 +298,7 @@ def test_nothing_counts_as_known_while_a_write_may_have_been_committed_already(d
         return _count(conn)
 
     def meanwhile(conn):
-        events.append(conn, HAPPENED)
+        history.append(conn, HAPPENED)
         with ThreadPoolExecutor(1) as pool:
             assert pool.submit(db.known, look).result() == 0
 
@@ -315,7 +314,7 @@ def test_what_is_known_while_somebody_writes_is_no_older_than_the_last_answer(db
 
     def work(_):
         for _ in range(20):
-            db.write(events.append, HAPPENED)
+            db.write(history.append, HAPPENED)
             before = db.read(_count)
             assert db.known(_count) >= before
         return True
@@ -331,10 +330,10 @@ def test_a_lock_of_another_program_is_told_and_changes_nothing(db, path):
         other.execute("BEGIN IMMEDIATE")
 
         with pytest.raises(YaadError) as caught:
-            db.write(events.append, HAPPENED)
+            db.write(history.append, HAPPENED)
 
     assert "locked" in _unavailable(caught)
-    assert db.write(events.append, HAPPENED) == 1
+    assert db.write(history.append, HAPPENED) == 1
 
 
 # Closing
@@ -375,7 +374,7 @@ def test_a_closed_store_leaves_no_open_file(path):
     before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     for _ in range(3):
         with closing(_made(path)) as db:
-            db.write(events.append, HAPPENED)
+            db.write(history.append, HAPPENED)
             db.read(_count)
 
     assert before == (len(os.listdir("/proc/self/fd")) if before else 0)
@@ -496,7 +495,7 @@ def test_the_store_of_another_project_or_role_is_refused(path):
             _opened(path, **wrong)
         assert caught.value.code is Code.REFUSED
     with closing(_opened(path, project="")) as db:
-        assert db.read(meta.get, "project") == "p1"
+        assert db.read(db_database.get_meta, "project") == "p1"
 
 
 def test_what_a_crash_left_of_a_store_in_the_making_is_not_in_the_way(path):
@@ -594,12 +593,12 @@ def _linked(path):
     "change", [_deleted, _log_deleted, _moved, _folder_moved, _replaced, _linked]
 )
 def test_nothing_is_written_into_a_file_that_is_not_where_it_was_opened(db, path, change):
-    db.write(events.append, HAPPENED)
+    db.write(history.append, HAPPENED)
     change(path)
     before = {each: each.read_bytes() for each in path.parents[1].rglob("*.db*")}
 
     with pytest.raises(YaadError) as caught:
-        db.write(events.append, HAPPENED)
+        db.write(history.append, HAPPENED)
 
     assert "nothing was changed" in _unavailable(caught)
     assert not db.is_in_place()
@@ -609,7 +608,7 @@ def test_nothing_is_written_into_a_file_that_is_not_where_it_was_opened(db, path
 
 
 def test_a_further_reader_of_a_file_that_is_gone_says_so(db, path):
-    db.write(events.append, HAPPENED)
+    db.write(history.append, HAPPENED)
     shutil.rmtree(path.parent)
 
     with ThreadPoolExecutor(1) as other:
@@ -626,7 +625,7 @@ def test_a_further_reader_of_a_file_that_is_gone_says_so(db, path):
 def test_a_store_that_is_closed_after_it_was_replaced_leaves_the_new_one_whole(db, path):
     """To close the last connection writes the log into the file at that path, whichever it is."""
     for _ in range(3):
-        db.write(events.append, HAPPENED)
+        db.write(history.append, HAPPENED)
     for ending in ("", "-shm"):
         path.with_name(path.name + ending).unlink()
     theirs = path.with_name("theirs.db")
@@ -641,23 +640,23 @@ def test_a_store_that_is_closed_after_it_was_replaced_leaves_the_new_one_whole(d
 
 
 def test_a_folder_that_is_moved_away_and_back_is_written_to_again(db, path):
-    db.write(events.append, HAPPENED)
+    db.write(history.append, HAPPENED)
     away = path.parents[1] / "away"
     path.parent.rename(away)
     away.rename(path.parent)
 
-    assert db.write(events.append, HAPPENED) == 2
+    assert db.write(history.append, HAPPENED) == 2
 
 
 # Copies, and disks that are full
 
 
 def test_a_backup_is_the_whole_store_at_one_moment(db, path, tmp_path):
-    db.write(events.append, HAPPENED)
+    db.write(history.append, HAPPENED)
     target = tmp_path / "backups" / "one.db"
 
     db.backup(target)
-    db.write(events.append, HAPPENED)
+    db.write(history.append, HAPPENED)
 
     assert [found.name for found in target.parent.iterdir()] == ["one.db"]
     with closing(_opened(target)) as copy:
@@ -667,7 +666,7 @@ def test_a_backup_is_the_whole_store_at_one_moment(db, path, tmp_path):
 def test_a_later_backup_replaces_an_earlier_one(db, tmp_path):
     target = tmp_path / "backups" / "one.db"
     db.backup(target)
-    db.write(events.append, HAPPENED)
+    db.write(history.append, HAPPENED)
 
     db.backup(target)
 
@@ -686,11 +685,11 @@ def test_a_backup_that_cannot_be_written_is_told(db, tmp_path):
 
 def _append_much(conn, rows=40):
     for _ in range(rows):
-        events.append(conn, Event(kind="node.created", at=HAPPENED.at, subject="x" * 4000))
+        history.append(conn, Event(kind="node.created", at=HAPPENED.at, subject="x" * 4000))
 
 
 def test_a_store_that_may_not_grow_says_so_changes_nothing_and_goes_on_later(db, path):
-    db.write(events.append, HAPPENED)
+    db.write(history.append, HAPPENED)
     pages = db.write(lambda conn: conn.pragma("page_count"))
     db.write(lambda conn: conn.pragma("max_page_count", pages + 4))
 
@@ -722,7 +721,7 @@ def small_disk(tmp_path):
 def test_a_full_disk_is_told_nothing_is_half_written_and_it_goes_on_later(small_disk):
     filler = small_disk / "filler"
     with closing(_made(small_disk / ".yaad" / "yaad.db")) as db:
-        db.write(events.append, HAPPENED)
+        db.write(history.append, HAPPENED)
         filler.write_bytes(b"x" * 600_000)
         written = 1
         refusal = None
@@ -783,7 +782,7 @@ def test_opening_a_store_waits_for_those_that_are_closing_it(tmp_path):
         for _ in range(40):
             try:
                 database = Database.open(path, role="project", project="p")
-                database.write(meta.put, "visited", "yes")
+                database.write(db_database.put_meta, "visited", "yes")
                 database.close()
             except YaadError as error:
                 refused.append(error.message)

@@ -13,9 +13,9 @@ import pytest
 from tiny_model import DIMENSIONS, build
 from waiting import wait_until
 
+from yaadwatch.system import embedding_process, embedding_sources
 from yaadwatch.system.clock import Clock
-from yaadwatch.system.embedding import frames, process, sources
-from yaadwatch.system.embedding.process import NotEmbedded, Worker, Workers
+from yaadwatch.system.embedding_process import NotEmbedded, Worker, Workers
 
 extras.require("onnxruntime", "tokenizers")
 
@@ -34,7 +34,7 @@ def start(folder):
     made = []
 
     def make(model=folder, idle_s=LONG_S):
-        worker = Worker(sources.find(str(model)), idle_s=idle_s, clock=Clock())
+        worker = Worker(embedding_sources.find(str(model)), idle_s=idle_s, clock=Clock())
         made.append(worker)
         return worker
 
@@ -237,8 +237,8 @@ def test_a_worker_is_modest(start):
 PARENT = """
 import sys, time
 from yaadwatch.system.clock import Clock
-from yaadwatch.system.embedding import sources
-from yaadwatch.system.embedding.process import Worker
+from yaadwatch.system import embedding_sources as sources
+from yaadwatch.system.embedding_process import Worker
 worker = Worker(sources.find(sys.argv[1]), idle_s=600, clock=Clock())
 worker.meet(60)
 print(worker.pid, flush=True)
@@ -267,8 +267,8 @@ def test_a_worker_dies_with_the_one_who_started_it_whatever_it_is_at(folder, how
 def test_a_worker_that_is_told_nonsense_ends_and_says_so(folder):
     worker = subprocess.Popen(
         [
-            *(sys.executable, "-m", "yaadwatch.system.embedding.worker"),
-            *(sources.find(str(folder)).to_json(), "600"),
+            *(sys.executable, "-m", "yaadwatch.system.embedding_worker"),
+            *(embedding_sources.find(str(folder)).to_json(), "600"),
         ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -294,10 +294,10 @@ def _pretend(monkeypatch, tmp_path, *sent):
     def popen(arguments, **given):
         return whole([sys.executable, str(script)], **given)
 
-    monkeypatch.setattr(process.subprocess, "Popen", popen)
+    monkeypatch.setattr(embedding_process.subprocess, "Popen", popen)
 
 
-READY = frames.encode({"ready": True, "space": "s", "dimensions": 8})
+READY = embedding_process.encode({"ready": True, "space": "s", "dimensions": 8})
 
 
 @pytest.mark.parametrize(
@@ -306,9 +306,9 @@ READY = frames.encode({"ready": True, "space": "s", "dimensions": 8})
         b"\xff" * 64,
         struct.pack("<II", 4, 0) + b"nope",
         struct.pack("<II", 2, 0) + b"[]",
-        frames.encode({"ready": True, "space": 3}),
-        READY + frames.encode({"id": 1, "vectors": 1}, b"short"),
-        READY + frames.encode({"id": 1, "vectors": "many"}),
+        embedding_process.encode({"ready": True, "space": 3}),
+        READY + embedding_process.encode({"id": 1, "vectors": 1}, b"short"),
+        READY + embedding_process.encode({"id": 1, "vectors": "many"}),
     ],
 )
 def test_a_worker_that_answers_nonsense_is_ended(start, monkeypatch, tmp_path, sent):

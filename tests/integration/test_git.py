@@ -13,13 +13,12 @@ import pytest
 from repositories import Repo
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.git import command
-from yaadwatch.system.git import layout as layouts
-from yaadwatch.system.git.changes import Departure
-from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.history import TOUCHED_COMMITS_MAX
-from yaadwatch.system.git.layout import Head
-from yaadwatch.system.git.repository import Repository, blob_id
+from yaadwatch.repo import command, layout
+from yaadwatch.repo.changes import Departure
+from yaadwatch.repo.command import GitRunner
+from yaadwatch.repo.history import TOUCHED_COMMITS_MAX
+from yaadwatch.repo.layout import Head
+from yaadwatch.repo.repository import Repository, blob_id
 
 TEXT = "".join(f"line {number}\n" for number in range(30))
 OTHER = "".join(f"row {number}\n" for number in range(30))
@@ -145,7 +144,7 @@ def test_a_linked_work_tree_has_its_own_head_and_files(repo, runner, tmp_path):
     assert linked.open(runner).head() == Head(commit=topic, branch="topic")
     assert linked.open(runner).tracked() == ["a.py", "b.py"]
     assert repo.open(runner).head() == Head(commit=main, branch="main")
-    assert [tree.root for tree in layouts.worktrees(repo.layout)] == [repo.path, linked.path]
+    assert [tree.root for tree in layout.worktrees(repo.layout)] == [repo.path, linked.path]
     assert linked.layout.common_dir == repo.layout.common_dir
 
 
@@ -153,13 +152,13 @@ def test_all_that_a_repository_stands_at_is_named_from_anywhere_in_it(stored, tm
     stored.write("src/one.py", "1\n")
     stored.commit("one")
     stored.git("worktree", "add", "-q", str(tmp_path / "linked"))
-    found = layouts.find(stored.path)
+    found = layout.find(stored.path)
     places = {stored.path, tmp_path / "linked", found.git_dir, found.common_dir}
 
-    assert places <= set(layouts.stands_at(stored.path / "src"))
-    away = set(layouts.stands_at(tmp_path / "linked" / "src"))
+    assert places <= set(layout.place_names(stored.path / "src"))
+    away = set(layout.place_names(tmp_path / "linked" / "src"))
     assert places - {stored.path} <= away
-    assert layouts.find(tmp_path / "linked").git_dir in away
+    assert layout.find(tmp_path / "linked").git_dir in away
 
 
 def test_a_place_is_named_before_anything_in_it_is_looked_at(new_repo, tmp_path):
@@ -168,7 +167,7 @@ def test_a_place_is_named_before_anything_in_it_is_looked_at(new_repo, tmp_path)
     repo.commit("one")
     repo.git("worktree", "add", "-q", str(tmp_path / "linked"))
     git, away = repo.path / ".git", tmp_path / "away"
-    stands = layouts.stands_at(tmp_path / "linked")
+    stands = layout.place_names(tmp_path / "linked")
     named = [next(stands) for _ in range(3)]
     git.rename(away)
 
@@ -180,7 +179,7 @@ def test_a_place_is_named_before_anything_in_it_is_looked_at(new_repo, tmp_path)
 
 
 def test_where_no_repository_is_a_folder_stands_at_itself(tmp_path):
-    assert list(layouts.stands_at(tmp_path)) == [tmp_path]
+    assert list(layout.place_names(tmp_path)) == [tmp_path]
 
 
 def test_a_submodule_is_a_repository_of_its_own(repo, new_repo, runner):
@@ -234,7 +233,7 @@ def test_work_trees_of_a_hidden_bare_repository_have_files(new_repo, repo, runne
 
     assert Repo(home).layout.root is None
     assert Repo(home / "one").open(runner).tracked() == ["a.py"]
-    found = layouts.worktrees(Repo(home / "one").layout)
+    found = layout.worktrees(Repo(home / "one").layout)
     assert [tree.root for tree in found] == [home / "one"]
 
 
@@ -345,9 +344,9 @@ READS = """
 import sys
 from datetime import timedelta
 from pathlib import Path
-from yaadwatch.system.git import layout
-from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.repository import Repository
+from yaadwatch.repo import layout
+from yaadwatch.repo.command import GitRunner
+from yaadwatch.repo.repository import Repository
 opened = Repository(layout.find(Path(sys.argv[1])), GitRunner(timedelta(seconds=30)))
 assert opened.read_blob(opened.blob_at(sys.argv[2], "a.py"))
 assert not opened.has_commit("e" * 40)
@@ -448,14 +447,14 @@ def test_a_history_that_is_cut_in_many_places_is_shallow_too(repo):
     lines = [f"{number:040x}" for number in range(1, 20_000)]
     (repo.path / ".git/shallow").write_text("".join(f"{line}\n" for line in lines))
 
-    assert layouts.cut_at(layouts.find(repo.path)) == set(lines)
+    assert layout.cut_at(layout.find(repo.path)) == set(lines)
 
 
 def test_a_repository_that_went_away_belongs_to_nobody_else(repo, runner):
     repo.add("a.py", TEXT)
     side = repo.path.parent / "side"
     repo.git("worktree", "add", "-q", str(side))
-    opened = Repository(layouts.find(side), runner)
+    opened = Repository(layout.find(side), runner)
     shutil.rmtree(side)
 
     assert not opened.layout.is_own()
@@ -466,7 +465,7 @@ def test_a_repository_in_the_place_of_one_that_went_away_is_another_one(repo, ru
     repo.add("a.py", TEXT)
     side = repo.path.parent / "side"
     repo.git("worktree", "add", "-q", str(side))
-    opened = Repository(layouts.find(side), runner)
+    opened = Repository(layout.find(side), runner)
     (side / ".git").unlink()
     repo.git("worktree", "prune")
     repo.git("init", "-q", str(side))

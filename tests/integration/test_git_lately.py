@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.system.git import recent_changes
-from yaadwatch.system.git.command import GitRunner
+from yaadwatch.repo import recent_changes
+from yaadwatch.repo.command import GitRunner
 
 SECOND_NS = 1_000_000_000
 START = datetime(2026, 11, 21, 9, 30, 12, 980_000, tzinfo=UTC)

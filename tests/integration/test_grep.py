@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from repositories import Repo
 
-from yaadwatch.engine.anchored.commit_range import Window
-from yaadwatch.engine.git_queries import History
-from yaadwatch.system.git import changes as changing
-from yaadwatch.system.git.command import GitFailed, GitRunner
-from yaadwatch.system.git.words import words_in
+from yaadwatch.repo import changes
+from yaadwatch.repo.command import GitFailed, GitRunner
+from yaadwatch.repo.words import words_in
+from yaadwatch.staleness.commits import Window
+from yaadwatch.staleness.git_queries import History
 
 WORDS = ["retry", "retry_all", "--dry-run", "a.b", "b", "naïve", "two words", "C++", "x-retry"]
 TEXTS = [
@@ -196,7 +196,7 @@ def test_what_differs_is_what_git_says_differs(new_repo, runner, storage):
 
     for old, new in ((first, last), (last, first), (first, first)):
         told = repo.git("diff-tree", "-r", "-z", "--raw", "--no-abbrev", old, new)
-        every = changing.parsed(told.encode())
+        every = changes.parsed(told.encode())
         assert opened.differing(old, new) == every
         assert opened.differing_little(old, new, len(every)) == every
         if every:

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from yaadwatch.db import history
+from yaadwatch.db.database import Database
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
-from yaadwatch.store import events
-from yaadwatch.store.sqlite.database import Database
 
 ROOT = Path(__file__).parents[2]
 KILLS = 20 if os.environ.get("YAAD_SOAK") else 4
@@ -30,7 +30,7 @@ def happened(subject, size=0):
 
 
 def subjects(db):
-    return [event.subject for event in db.read(events.after, 0, 10_000)]
+    return [event.subject for event in db.read(history.after, 0, 10_000)]
 
 
 class Store:
@@ -53,7 +53,7 @@ class Store:
         def slow(conn):
             began.set()
             assert go_on.wait(PATIENCE_S)
-            events.append(conn, happened("slow"))
+            history.append(conn, happened("slow"))
 
         with ThreadPoolExecutor(len(changes) + 1) as threads:
             first = threads.submit(self.db.write, slow)
@@ -81,7 +81,7 @@ def store(tmp_path):
 
 
 def _append(subject, size=0):
-    return lambda conn: events.append(conn, happened(subject, size))
+    return lambda conn: history.append(conn, happened(subject, size))
 
 
 def test_changes_that_wait_share_one_transaction_in_the_order_they_came(store):
@@ -102,7 +102,7 @@ def test_a_change_behind_a_whole_group_is_made_too(store):
 
 def test_a_change_that_fails_takes_nothing_from_the_others_and_leaves_nothing(store):
     def bad(conn):
-        events.append(conn, happened("half"))
+        history.append(conn, happened("half"))
         raise ValueError("not this one")
 
     waiting = store.together(_append("a"), bad, _append("b"))
@@ -159,7 +159,7 @@ def test_no_change_is_answered_before_others_can_read_it(store):
     def work(number):
         for step in range(30):
             seq = store.db.write(_append(f"{number}-{step}"))
-            if store.db.read(events.last) < seq:
+            if store.db.read(history.last) < seq:
                 wrong.append(seq)
 
     with ThreadPoolExecutor(12) as threads:
@@ -195,8 +195,8 @@ WRITER = textwrap.dedent(
     from pathlib import Path
 
     from yaadwatch.model.events import Event
-    from yaadwatch.store import events
-    from yaadwatch.store.sqlite.database import Database
+    from yaadwatch.db import history as events
+    from yaadwatch.db.database import Database
 
     NOW = datetime(2026, 11, 21, tzinfo=UTC)
     db = Database.open(Path(sys.argv[1]), role="project", project="p1", create=True)
@@ -238,4 +238,4 @@ def test_nothing_acknowledged_is_lost_when_many_write_and_the_process_is_killed(
 
 
 def subjects_of(db):
-    return [event.subject for event in db.read(events.after, 0, 1_000_000)]
+    return [event.subject for event in db.read(history.after, 0, 1_000_000)]

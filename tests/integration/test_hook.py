@@ -17,10 +17,10 @@ from served import Served
 from waiting import PATIENCE_S
 
 import yaadwatch.client.hook
-from yaadwatch import places, prepared_briefs
-from yaadwatch.client.hooks import agents
-from yaadwatch.connecting.programs import Program
-from yaadwatch.connecting.table import CONNECTIONS, Place
+from yaadwatch import places
+from yaadwatch.client import hook_agents
+from yaadwatch.connect.places import Program
+from yaadwatch.connect.table import CONNECTIONS, Place
 from yaadwatch.model.errors import Code, YaadError
 
 HOOK = Path(yaadwatch.client.hook.__file__)
@@ -297,15 +297,15 @@ def test_the_payload_of_another_event_is_a_line_for_people(environment, agent):
 def test_a_move_in_a_patch_names_both_places():
     patch = "*** Begin Patch\n*** Update File: a.py\n*** Move to: b.py\n@@\n-x\n+y\n*** End Patch"
 
-    assert agents.patched(patch) == ["a.py", "b.py"]
+    assert hook_agents.patched(patch) == ["a.py", "b.py"]
 
 
 @given(st.dictionaries(st.text(), st.none() | st.text() | st.lists(st.text()), max_size=5))
 def test_no_payload_raises_anything_but_what_is_told(payload):
-    for name, agent in agents.AGENTS.items():
-        for event in agents.EVENTS:
+    for name, agent in hook_agents.AGENTS.items():
+        for event in hook_agents.EVENTS:
             for wild in (payload, PAYLOADS[name].get(event, {}) | payload):
-                with contextlib.suppress(agents.WrongPayloadError):
+                with contextlib.suppress(hook_agents.WrongPayloadError):
                     agent.check(wild, event)
                     agent.session_of(wild)
                     agent.files_of(wild, agent.folder_of(wild) or "/")
@@ -319,8 +319,8 @@ def test_the_hooks_that_connect_writes_are_those_that_are_answered(agent):
     spots = row.spots(program, Place(home=Path("/h"), env={}))
     written = " ".join(json.dumps(spot.value) for spot in spots)
 
-    for event, name in agents.AGENTS[agent].names.items():
-        if event == "prompt-submit" and not agents.AGENTS[agent].hears_prompts:
+    for event, name in hook_agents.AGENTS[agent].names.items():
+        if event == "prompt-submit" and not hook_agents.AGENTS[agent].hears_prompts:
             assert event not in written
         elif agent == "opencode":
             assert f'ask(\\"{event}\\"' in written
@@ -476,7 +476,7 @@ def test_without_a_daemon_it_says_so_and_starts_none(environment):
     assert ran.silent
     assert "no daemon is running" in ran.err or "did not answer within" in ran.err
     assert not places.default_socket().exists()
-    assert list(places.home().iterdir()) == []
+    assert list(places.data_folder().iterdir()) == []
 
 
 @pytest.fixture
@@ -622,11 +622,11 @@ sys.path.append(sys.argv[1])
 from yaadwatch.client import hook
 sys.stdin.readline()
 for number in range(40):
-    hook._note_untold("claude", f"{sys.argv[2]}-{number}")
-    hook._note_untold("claude", "shared")
-    hook._note_untold("claude", f"{sys.argv[2]}-told-{number}")
-    hook._forget_untold("claude", "shared")
-    hook._forget_untold("claude", f"{sys.argv[2]}-told-{number}")
+    hook._note_undelivered("claude", f"{sys.argv[2]}-{number}")
+    hook._note_undelivered("claude", "shared")
+    hook._note_undelivered("claude", f"{sys.argv[2]}-told-{number}")
+    hook._forget_undelivered("claude", "shared")
+    hook._forget_undelivered("claude", f"{sys.argv[2]}-told-{number}")
 """
 
 
@@ -648,7 +648,9 @@ def test_hooks_that_note_and_forget_at_once_lose_no_note_of_another(logged):
         assert [one.wait(PATIENCE_S) for one in running] == [0] * 4
 
     sessions = [f"{name}-{number}" for name in range(4) for number in range(40)]
-    assert [one for one in sessions if not yaadwatch.client.hook._is_untold("claude", one)] == []
+    assert [
+        one for one in sessions if not yaadwatch.client.hook._is_undelivered("claude", one)
+    ] == []
     assert len(notes()) == len(sessions)
 
 
@@ -657,16 +659,16 @@ def test_notes_are_bounded_in_number_and_age(logged, monkeypatch):
     monkeypatch.setattr(hook, "NOTES_MAX", 5)
     now = int(time.time())
     for number, age_s in enumerate((hook.NOTE_AGE_MAX_S + 1000, 90, 80, 70, 60, 50)):
-        hook._note_untold("claude", str(number))
+        hook._note_undelivered("claude", str(number))
         os.utime(hook._note("claude", str(number)), (now - age_s, now - age_s))
         if number == 1:
-            hook._note_untold("claude", "1.5")
-            hook._forget_untold("claude", "1.5")
-            assert [hook._is_untold("claude", one) for one in "01"] == [False, True]
+            hook._note_undelivered("claude", "1.5")
+            hook._forget_undelivered("claude", "1.5")
+            assert [hook._is_undelivered("claude", one) for one in "01"] == [False, True]
 
-    hook._note_untold("claude", "last")
+    hook._note_undelivered("claude", "last")
 
-    kept = [one for one in ("1", "2", "3", "4", "5", "last") if hook._is_untold("claude", one)]
+    kept = [one for one in ("1", "2", "3", "4", "5", "last") if hook._is_undelivered("claude", one)]
     assert kept == ["2", "3", "4", "5", "last"]
     assert len(notes()) == 5
 
@@ -675,12 +677,12 @@ def test_sessions_of_two_agents_and_of_any_name_are_noted_apart(logged):
     hook = yaadwatch.client.hook
     sessions = [("claude", "1"), ("codex", "1"), ("claude", "\ud800/../x"), ("claude", "x" * 9999)]
     for one in sessions:
-        hook._note_untold(*one)
-    hook._note_untold("claude", "")
+        hook._note_undelivered(*one)
+    hook._note_undelivered("claude", "")
 
     assert len(notes()) == len(sessions)
-    assert all(hook._is_untold(*one) for one in sessions)
-    assert not hook._is_untold("claude", "")
+    assert all(hook._is_undelivered(*one) for one in sessions)
+    assert not hook._is_undelivered("claude", "")
 
 
 def test_which_session_it_was_is_seen_in_what_there_was_no_time_to_read():
@@ -792,9 +794,8 @@ def test_it_imports_the_client_only():
 
     assert set(done.stdout.split()) == {
         *("yaadwatch.places", "yaadwatch.client", "yaadwatch.client.hook"),
-        *("yaadwatch.client.hooks", "yaadwatch.client.hooks.agents"),
-        *("yaadwatch.client.connection", "yaadwatch.api", "yaadwatch.api.endpoint"),
-        *("yaadwatch.api.frames", "yaadwatch.model", "yaadwatch.model.errors"),
+        *("yaadwatch.client.hook_agents", "yaadwatch.client.connection"),
+        *("yaadwatch.api", "yaadwatch.api.frames", "yaadwatch.model", "yaadwatch.model.errors"),
     }
 
 
@@ -830,8 +831,8 @@ def shop(tmp_path, logged):
 def prepare(shop, agent="claude", *, age_s=0, **said):
     """Write a brief as the daemon does, for the branch that is checked out now."""
     root = str(shop.parent)
-    head = prepared_briefs.head_of(root)
-    path = Path(prepared_briefs.path_of(root, head, agent))
+    head = places.head_of(root)
+    path = Path(places.path_of(root, head, agent))
     path.parent.mkdir(mode=0o700, exist_ok=True)
     found = {"root": root, "head": head, "brief": PREPARED, "short": PREPARED_SHORT} | said
     path.write_text(json.dumps(found))

@@ -15,11 +15,10 @@ import pytest
 from repositories import GIT_ENVIRONMENT, Repo
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.git import branches
-from yaadwatch.system.git import layout as layouts
-from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.question import Git
-from yaadwatch.system.git.repository import Repository, blob_id
+from yaadwatch.repo import branches
+from yaadwatch.repo import layout as repo_layout
+from yaadwatch.repo.command import Git, GitRunner
+from yaadwatch.repo.repository import Repository, blob_id
 
 TEXT = "".join(f"line {number}\n" for number in range(30))
 
@@ -74,12 +73,12 @@ QUIET = frozenset(("remember", "remembered", "searched", "root_commit"))
 
 def ask_everything(repo, runner):
     """Call every public method; return what came back, or the error, by name."""
-    layout = layouts.find(repo.path)
+    layout = repo_layout.find(repo.path)
     if layout is None:
         return {"find": None}
-    layouts.worktrees(layout)
-    layouts.at_work(layout)
-    layouts.cut_at(layout)
+    repo_layout.worktrees(layout)
+    repo_layout.at_work(layout)
+    repo_layout.cut_at(layout)
     opened = Repository(layout, runner)
     first, last = repo.first, repo.last
     blob = blob_id(TEXT.encode())
@@ -137,6 +136,7 @@ def ask_everything(repo, runner):
         "log_size": opened.log_size,
         "lineage": lambda: opened.lineage(last, ["a.py"], limit=9, days=9),
         "root_commit": opened.root_commit,
+        "names_like": lambda: opened.names_like("moved"),
         "checked_out": lambda: opened.checked_out(0, 8),
         "commits_changing": lambda: opened.commits_changing("moved.py", first, last, 8),
         "stashes": opened.stashes,
@@ -339,7 +339,7 @@ def test_a_repository_that_is_committed_into_another_is_a_repository_of_its_own(
     bare = Repo.new(victim.path / "docs" / "evil", "--bare")
     (bare.path / "inside").mkdir()
 
-    found = layouts.find(bare.path / "inside")
+    found = repo_layout.find(bare.path / "inside")
 
     assert found is not None
     assert found.root is None
@@ -577,8 +577,8 @@ def test_a_pipe_that_the_configuration_includes_does_not_stop_the_process(victim
     script = (
         "import sys, threading, datetime, pathlib\n"
         "from yaadwatch.model.errors import YaadError\n"
-        "from yaadwatch.system.git import layout, repository, command\n"
-        "found = layout.find(pathlib.Path(sys.argv[1]))\n"
+        "from yaadwatch.repo import layout; from yaadwatch.repo import repository; from "
+        "yaadwatch.repo import command\nfound = layout.find(pathlib.Path(sys.argv[1]))\n"
         "runner = command.GitRunner(datetime.timedelta(seconds=1))\n"
         "opened = repository.Repository(found, runner)\n"
         "print(opened.head().commit, opened.blob_at(sys.argv[2], 'moved.py'))\n"
@@ -660,7 +660,7 @@ def test_a_repository_that_this_user_cannot_enter_is_none(victim, somebody_else)
             place.chmod(place.stat().st_mode | 0o055)
     os.seteuid(somebody_else)
     try:
-        found = layouts.find(victim.path)
+        found = repo_layout.find(victim.path)
     finally:
         os.seteuid(0)
 

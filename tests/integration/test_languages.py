@@ -4,9 +4,8 @@ import pytest
 from languages import LANGUAGES
 from repositories import Repo
 
-from yaadwatch.core.truth.definitions import State, define
-from yaadwatch.core.truth.hunks import defines, locate, touches
-from yaadwatch.system.git.command import GitRunner
+from yaadwatch.anchors.definitions import State, define, defines, locate, touches
+from yaadwatch.repo.command import GitRunner
 
 each_language = pytest.mark.parametrize("language", LANGUAGES, ids=lambda one: one.path)
 

@@ -3,7 +3,7 @@
 import pytest
 from stepping import CAN_FAIL, Stepped, require_stepping
 
-from yaadwatch.store.sqlite.database import Database
+from yaadwatch.db.database import Database
 
 require_stepping()
 

@@ -8,9 +8,9 @@ import pytest
 from served import Log, OneProject, Served, Wire
 from waiting import wait_until
 
+from yaadwatch.daemon import mcp, mcp_news
+from yaadwatch.daemon.mcp_news import LISTENS_MAX
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.servers import mcp, mcp_frames
-from yaadwatch.servers.mcp_news import LISTENS_MAX
 
 ENVELOPE = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -121,7 +121,7 @@ def call(wire, identity, query, **more):
     return ask(wire, identity, "tools/call", name="yaad_recall", arguments={"query": query}, **more)
 
 
-@pytest.mark.parametrize("version", mcp_frames.HANDSHAKE_VERSIONS)
+@pytest.mark.parametrize("version", mcp_news.HANDSHAKE_VERSIONS)
 def test_a_known_version_is_agreed_on(wire, version):
     result = shake_hands(wire, version)
 
@@ -604,7 +604,7 @@ def test_who_connects_may_say_whose_agent_it_is(served, verbs):
     ],
 )
 def test_an_agent_gets_a_name_that_is_fit_to_keep(client, name):
-    assert mcp_frames.agent_name(client) == name
+    assert mcp_news.agent_name(client) == name
 
 
 def test_twenty_agents_at_once_each_get_their_own_answers(served):
@@ -648,8 +648,7 @@ def test_the_protocol_is_imported_with_its_first_client_only():
     import sys
 
     code = (
-        "import sys, yaadwatch.servers.local_socket;"
-        " sys.exit('yaadwatch.servers.mcp' in sys.modules)"
+        "import sys, yaadwatch.daemon.local_socket; sys.exit('yaadwatch.daemon.mcp' in sys.modules)"
     )
 
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0

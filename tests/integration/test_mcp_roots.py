@@ -5,8 +5,8 @@ import contextlib
 import pytest
 from served import Log, Served, Wire
 
+from yaadwatch.daemon import mcp
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.servers import mcp_roots
 
 HOME = "/home/ada"
 WATCHED = ("/srv/shop", "/srv/web", "/srv/my shop")
@@ -160,7 +160,7 @@ def test_client_without_roots_is_not_asked(served):
     ids=str,
 )
 def test_client_whose_roots_say_nothing_is_answered_all_the_same(served, monkeypatch, roots):
-    monkeypatch.setattr(mcp_roots, "ROOTS_TIME_S", 0.2)
+    monkeypatch.setattr(mcp, "ROOTS_TIME_S", 0.2)
     with client(served, roots) as one:
         assert f"{HOME} is not watched" in one.recall()
         assert one.questions == 1

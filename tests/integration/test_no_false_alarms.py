@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from repositories import Repo
 
-from yaadwatch.engine.anchored import anchoring, assessing
-from yaadwatch.engine.anchored.anchoring import Source
-from yaadwatch.engine.anchored.worktree import expect, look_at
-from yaadwatch.system.git.command import GitRunner
+from yaadwatch.repo.command import GitRunner
+from yaadwatch.staleness import anchoring, assessing
+from yaadwatch.staleness.anchoring import Source
+from yaadwatch.staleness.worktree import expect, look_at
 
 
 class Tree:
@@ -33,7 +33,7 @@ class Tree:
     def verdict(self, page=None):
         tree, head = look_at(self, (), 0)
         expect(tree, self.anchors)
-        assessing.expect(self.anchors, head)
+        assessing.expect_anchors(self.anchors, head)
         pages = (page or self.page,)
         found = assessing.assess(self.text, self.anchors, tree, head, pages=pages)
         return found.level, found.worst.verdict.value

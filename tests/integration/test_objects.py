@@ -7,10 +7,9 @@ import pytest
 from repositories import Repo
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.git.caches import Cache
-from yaadwatch.system.git.object_files import ObjectFiles
-from yaadwatch.system.git.objects import Objects
-from yaadwatch.system.git.question import Git
+from yaadwatch.repo.changes import Cache
+from yaadwatch.repo.command import Git
+from yaadwatch.repo.objects import ObjectFiles, Objects
 
 PATHS = [f"src/{name}/{number}.py" for name in "ab" for number in range(5)]
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")

@@ -9,7 +9,7 @@ import pytest
 from repositories import Repo
 
 from tests import answers
-from yaadwatch.api.answers.commands import Verified
+from yaadwatch.api.answers.shapes import Verified
 from yaadwatch.cli.main import run
 from yaadwatch.cli.terminal import Terminal
 

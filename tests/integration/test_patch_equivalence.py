@@ -5,11 +5,10 @@ import itertools
 import pytest
 
 from yaadwatch.model.errors import YaadError
-from yaadwatch.system.git import branches
-from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.layout import Head
-from yaadwatch.system.git.patch_equivalence import LOOK_S, Landed
-from yaadwatch.system.git.question import Git
+from yaadwatch.repo import branches
+from yaadwatch.repo.branches import LOOK_S, PatchIdCache
+from yaadwatch.repo.command import Git, GitRunner
+from yaadwatch.repo.layout import Head
 
 
 @pytest.fixture
@@ -71,18 +70,18 @@ def known(git, repo, landed, wanted, monotonic_s=still):
 def test_a_squashed_branch_has_landed_with_every_commit_of_it_and_no_other_has(git, repo):
     wanted = [*commits(repo, "one"), *commits(repo, "two")]
 
-    assert look(git, repo, Landed(), wanted) == frozenset(commits(repo, "one"))
+    assert look(git, repo, PatchIdCache(), wanted) == frozenset(commits(repo, "one"))
 
 
 def test_branches_that_hold_nothing_of_what_is_asked_are_not_compared(git, repo, asked):
-    look(git, repo, Landed(), commits(repo, "two")[-1:])
+    look(git, repo, PatchIdCache(), commits(repo, "two")[-1:])
 
     compared = {command[1] for command in asked if command[0] == "merge-base"}
     assert compared == set(commits(repo, "two"))
 
 
 def test_what_was_found_out_is_not_asked_again_while_the_branches_stand(git, repo, asked):
-    landed = Landed()
+    landed = PatchIdCache()
     wanted = [*commits(repo, "one"), *commits(repo, "two")]
     look(git, repo, landed, wanted)
     asked.clear()
@@ -92,7 +91,7 @@ def test_what_was_found_out_is_not_asked_again_while_the_branches_stand(git, rep
 
 
 def test_a_look_ends_in_time_and_the_next_one_goes_on(git, repo, asked):
-    landed = Landed()
+    landed = PatchIdCache()
     wanted = [*commits(repo, "one"), *commits(repo, "two"), *commits(repo, "three")]
     times = itertools.count(0, 0.3 * LOOK_S)
     asked.clear()
@@ -106,7 +105,7 @@ def test_a_look_ends_in_time_and_the_next_one_goes_on(git, repo, asked):
 
 
 def test_what_a_trunk_held_it_holds_when_it_has_grown(git, repo):
-    landed = Landed()
+    landed = PatchIdCache()
     wanted = commits(repo, "one")
     look(git, repo, landed, [*wanted, *commits(repo, "two")])
 
@@ -116,8 +115,8 @@ def test_what_a_trunk_held_it_holds_when_it_has_grown(git, repo):
 
 
 def test_what_a_trunk_held_it_holds_however_much_came_to_the_same_files(git, repo, monkeypatch):
-    monkeypatch.setattr("yaadwatch.system.git.patch_equivalence.TRUNK_MAX", 2)
-    landed = Landed()
+    monkeypatch.setattr("yaadwatch.repo.branches.TRUNK_MAX", 2)
+    landed = PatchIdCache()
     wanted = commits(repo, "one")
     assert look(git, repo, landed, wanted) == frozenset(wanted)
 
@@ -128,7 +127,7 @@ def test_what_a_trunk_held_it_holds_however_much_came_to_the_same_files(git, rep
 
 
 def test_a_grown_trunk_is_compared_only_with_what_it_may_have_brought(git, repo, asked):
-    landed = Landed()
+    landed = PatchIdCache()
     wanted = [*commits(repo, "two"), *commits(repo, "three")]
     assert look(git, repo, landed, wanted) == frozenset()
     repo.add("start.py", "a = 2\n", "more")
@@ -143,7 +142,7 @@ def test_a_grown_trunk_is_compared_only_with_what_it_may_have_brought(git, repo,
 
 
 def test_a_trunk_that_lost_the_work_holds_it_no_more(git, repo):
-    landed = Landed()
+    landed = PatchIdCache()
     wanted = commits(repo, "one")
     assert look(git, repo, landed, wanted) == frozenset(wanted)
 
@@ -155,7 +154,7 @@ def test_a_trunk_that_lost_the_work_holds_it_no_more(git, repo):
 
 @pytest.mark.parametrize("seen", [True, False])
 def test_a_squash_that_was_reverted_has_not_landed_until_it_comes_again(git, repo, seen):
-    landed = Landed()
+    landed = PatchIdCache()
     wanted = commits(repo, "one")
     assert not seen or look(git, repo, landed, wanted) == frozenset(wanted)
 
@@ -169,12 +168,12 @@ def test_a_squash_that_was_reverted_has_not_landed_until_it_comes_again(git, rep
 def test_a_rebased_work_that_was_taken_back_in_one_has_not_landed(git, repo):
     wanted = commits(repo, "two")
     repo.git("cherry-pick", *reversed(wanted))
-    assert look(git, repo, Landed(), wanted) == frozenset(wanted)
+    assert look(git, repo, PatchIdCache(), wanted) == frozenset(wanted)
 
     repo.git("revert", "--no-commit", "HEAD", "HEAD~1")
     repo.commit("without two")
 
-    assert look(git, repo, Landed(), wanted) == frozenset()
+    assert look(git, repo, PatchIdCache(), wanted) == frozenset()
 
 
 def test_what_one_trunk_reverted_another_one_still_holds(git, repo):
@@ -182,7 +181,7 @@ def test_what_one_trunk_reverted_another_one_still_holds(git, repo):
     repo.git("revert", "--no-edit", "HEAD")
     wanted = commits(repo, "one")
 
-    assert look(git, repo, Landed(), wanted) == frozenset(wanted)
+    assert look(git, repo, PatchIdCache(), wanted) == frozenset(wanted)
 
 
 def test_that_no_branch_can_be_read_is_known_for_a_while(git, repo, asked):
@@ -210,4 +209,4 @@ def test_a_work_whose_texts_are_lost_has_not_landed_and_holds_up_no_other(git, r
     (repo.path / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
     wanted = [*commits(repo, "two"), *commits(repo, "one")]
 
-    assert look(git, repo, Landed(), wanted) == frozenset(commits(repo, "one"))
+    assert look(git, repo, PatchIdCache(), wanted) == frozenset(commits(repo, "one"))

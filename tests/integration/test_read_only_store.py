@@ -8,9 +8,9 @@ from pathlib import Path
 import apsw
 import pytest
 
+from yaadwatch.db import database
+from yaadwatch.db.database import Database
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.store import meta
-from yaadwatch.store.sqlite.database import Database
 
 NOBODY = 65_534
 
@@ -23,7 +23,7 @@ def path(tmp_path):
 
 
 def with_one(db):
-    db.write(meta.put, "one", "1")
+    db.write(database.put_meta, "one", "1")
     return db
 
 
@@ -34,7 +34,7 @@ def read_only(path):
 def killed(path):
     """Leave a copy of the folder as a process that is killed leaves it: with a log and no more."""
     writer = Database.open(path, role="user")
-    writer.write(meta.put, "one", "last")
+    writer.write(database.put_meta, "one", "last")
     left = path.parent.parent / "left"
     shutil.copytree(path.parent, left)
     writer.close()
@@ -45,7 +45,7 @@ def killed(path):
 def test_a_store_at_rest_is_read_without_a_file_beside_it(path):
     db = read_only(path)
 
-    assert db.read(meta.get, "one") == "1"
+    assert db.read(database.get_meta, "one") == "1"
     assert os.listdir(path.parent) == ["yaad.db"]
     db.close()
     assert os.listdir(path.parent) == ["yaad.db"]
@@ -55,12 +55,12 @@ def test_what_another_process_has_just_committed_is_read(path):
     writer = Database.open(path, role="user")
     db = read_only(path)
 
-    writer.write(meta.put, "two", "2")
+    writer.write(database.put_meta, "two", "2")
 
-    assert db.read(meta.get, "two") == "2"
+    assert db.read(database.get_meta, "two") == "2"
     db.close()
-    writer.write(meta.put, "three", "3")
-    assert writer.read(meta.get, "three") == "3"
+    writer.write(database.put_meta, "three", "3")
+    assert writer.read(database.get_meta, "three") == "3"
     writer.close()
 
 
@@ -69,7 +69,7 @@ def test_the_log_of_a_process_that_was_killed_is_read_and_stays(path):
     log = left.with_name("yaad.db-wal").read_bytes()
     db = read_only(left)
 
-    assert db.read(meta.get, "one") == "last"
+    assert db.read(database.get_meta, "one") == "last"
     db.close()
     assert left.with_name("yaad.db-wal").read_bytes() == log
 
@@ -102,7 +102,7 @@ def test_writes_are_refused_and_change_nothing(path):
     db = read_only(path)
 
     with pytest.raises(YaadError, match="only read without the daemon; nothing was changed"):
-        db.write(meta.put, "one", "2")
+        db.write(database.put_meta, "one", "2")
 
     db.close()
     assert path.read_bytes() == before

@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from repositories import Repo
 
-from yaadwatch.core.references.tree import Tree
-from yaadwatch.engine.anchored import anchoring, assessing
-from yaadwatch.engine.anchored.anchoring import Source
-from yaadwatch.engine.anchored.commit import AtHead
-from yaadwatch.engine.anchored.worktree import look_at
-from yaadwatch.engine.git_queries import History
+from yaadwatch.anchors.tree import Tree
 from yaadwatch.model.anchors import Method
+from yaadwatch.repo.command import GitRunner
+from yaadwatch.repo.layout import Head
+from yaadwatch.repo.repository import Repository
+from yaadwatch.staleness import anchoring, assessing
+from yaadwatch.staleness.anchoring import Source
+from yaadwatch.staleness.commits import AtHead
+from yaadwatch.staleness.git_queries import History
+from yaadwatch.staleness.worktree import look_at
 from yaadwatch.system.clock import Clock
-from yaadwatch.system.git.command import GitRunner
-from yaadwatch.system.git.layout import Head
-from yaadwatch.system.git.repository import Repository
 
 FILES = {
     "src/net/retry.py": "def retry_all(given):\n    return [given, 'retry', 'again']\n",

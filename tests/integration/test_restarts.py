@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("environment")
 
 SOON = """
     import sys
-    from yaadwatch.daemon import renewal
+    from yaadwatch.daemon import scheduler as renewal
     renewal.LOOK_S = 0.05
     from yaadwatch.daemon.main import run
     sys.exit(run(foreground=False))
@@ -169,7 +169,7 @@ def test_without_a_manager_it_begins_again_by_itself(environment, command, is_bu
         sys.path.insert(0, sys.argv[1])
         if sys.argv[3] == "True":
             threading.Thread(target=threading.Event().wait).start()
-        from yaadwatch.daemon import renewal
+        from yaadwatch.daemon import scheduler as renewal
         renewal.LOOK_S = 0.05
         from yaadwatch.cli.main import main
         sys.exit(main([sys.argv[2]]))
@@ -191,7 +191,7 @@ def test_without_a_manager_it_begins_again_by_itself(environment, command, is_bu
 
 
 def test_who_waits_for_a_daemon_that_cannot_start_is_told_why():
-    (places.home() / "config.toml").write_text("[watch\n")
+    (places.data_folder() / "config.toml").write_text("[watch\n")
     with Handing() as manager:
         told = refusal()
         again = refusal()
@@ -201,13 +201,13 @@ def test_who_waits_for_a_daemon_that_cannot_start_is_told_why():
         assert again.message == told.message
         assert not daemon_holds_lock()
         manager.stop()
-        (places.home() / "config.toml").unlink()
+        (places.data_folder() / "config.toml").unlink()
         manager.start()
         assert pid() > 0
 
 
 def test_it_waits_for_a_daemon_that_is_just_ending():
-    places.home().mkdir(mode=0o700, exist_ok=True)
+    places.data_folder().mkdir(mode=0o700, exist_ok=True)
     with open(places.lock_file(), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with Handing():
@@ -217,7 +217,7 @@ def test_it_waits_for_a_daemon_that_is_just_ending():
 
 
 def test_another_daemon_that_stays_is_named(monkeypatch):
-    places.home().mkdir(mode=0o700, exist_ok=True)
+    places.data_folder().mkdir(mode=0o700, exist_ok=True)
     with open(places.lock_file(), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         lock.write("4711\n/nowhere/sock\n")

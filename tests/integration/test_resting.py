@@ -7,9 +7,8 @@ from contextlib import closing
 import apsw
 import pytest
 
-from yaadwatch.store import meta
-from yaadwatch.store.sqlite import database
-from yaadwatch.store.sqlite.database import Database
+from yaadwatch.db import database
+from yaadwatch.db.database import Database
 
 
 def opened(path, **given):
@@ -21,12 +20,12 @@ def path(tmp_path):
     """A store that was written to and closed."""
     path = tmp_path / "shop" / ".yaad" / "yaad.db"
     with closing(opened(path, create=True)) as db:
-        db.write(meta.put, "asked", "yes")
+        db.write(database.put_meta, "asked", "yes")
     return path
 
 
 def asked(conn):
-    return meta.get(conn, "asked")
+    return database.get_meta(conn, "asked")
 
 
 def _written(folder):
@@ -41,17 +40,17 @@ def _written(folder):
 def test_what_was_written_last_is_told_and_no_file_appears(path):
     before = _written(path.parent)
 
-    assert database.look_at_rest(path, "p1", asked) == "yes"
+    assert database.read_in_place(path, "p1", asked) == "yes"
     assert _written(path.parent) == before
 
 
 def test_what_is_still_in_a_log_is_not_passed_over(path):
     with closing(opened(path)) as db:
-        db.write(meta.put, "asked", "again")
+        db.write(database.put_meta, "asked", "again")
         left = path.parent.parent / "left"
         shutil.copytree(path.parent, left)
 
-    assert database.look_at_rest(left / path.name, "p1", asked) is None
+    assert database.read_in_place(left / path.name, "p1", asked) is None
     with closing(opened(left / path.name)) as db:
         assert db.read(asked) == "again"
 
@@ -60,16 +59,19 @@ def test_what_changed_while_it_was_looked_at_is_not_told(path):
     def meanwhile(conn):
         found = asked(conn)
         with closing(opened(path)) as db:
-            db.write(meta.put, "asked", "no")
+            db.write(database.put_meta, "asked", "no")
         return found
 
-    assert database.look_at_rest(path, "p1", meanwhile) is None
-    assert database.look_at_rest(path, "p1", asked) == "no"
+    assert database.read_in_place(path, "p1", meanwhile) is None
+    assert database.read_in_place(path, "p1", asked) == "no"
 
 
 def test_nothing_can_be_written(path):
-    assert database.look_at_rest(path, "p1", lambda conn: meta.put(conn, "asked", "no")) is None
-    assert database.look_at_rest(path, "p1", asked) == "yes"
+    assert (
+        database.read_in_place(path, "p1", lambda conn: database.put_meta(conn, "asked", "no"))
+        is None
+    )
+    assert database.read_in_place(path, "p1", asked) == "yes"
 
 
 def _header(at, value):
@@ -83,7 +85,7 @@ def _header(at, value):
 
 def _role(path):
     with closing(opened(path)) as db:
-        db.write(meta.put, "role", "user")
+        db.write(database.put_meta, "role", "user")
 
 
 def _link(path):
@@ -123,8 +125,8 @@ def _theirs(path):
 def test_whatever_is_not_as_a_store_at_rest_is_left_to_those_who_open_it(path, change):
     change(path)
 
-    assert database.look_at_rest(path, "p1", asked) is None
+    assert database.read_in_place(path, "p1", asked) is None
 
 
 def test_the_store_of_another_project_is_not_read(path):
-    assert database.look_at_rest(path, "p2", asked) is None
+    assert database.read_in_place(path, "p2", asked) is None

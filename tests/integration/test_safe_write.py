@@ -7,9 +7,9 @@ import subprocess
 import pytest
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.safe_write.former_files import Formers
-from yaadwatch.system.safe_write.replacing import (
+from yaadwatch.system.safe_write import (
     ChangedUnderneathError,
+    StaleHandles,
     create_new,
     recover,
     replace_expected,
@@ -179,7 +179,7 @@ def test_what_is_appended_through_an_open_descriptor_can_be_had(file):
 
 
 def test_what_nobody_looks_at_is_not_kept_for_ever(file):
-    formers = Formers()
+    formers = StaleHandles()
     for number, until_s in enumerate((2.0, 3.0, 63.5)):
         replace_expected(
             file,

@@ -10,7 +10,7 @@ from stepping import CAN_FAIL, Stepped, require_stepping
 
 from yaadwatch.model.errors import YaadError
 from yaadwatch.system.files import replace_atomically
-from yaadwatch.system.safe_write.replacing import (
+from yaadwatch.system.safe_write import (
     ChangedUnderneathError,
     create_new,
     recover,

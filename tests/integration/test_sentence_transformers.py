@@ -5,9 +5,9 @@ import struct
 import extras
 import pytest
 
+from yaadwatch.system import embedding_sources
 from yaadwatch.system.clock import Clock
-from yaadwatch.system.embedding import sources
-from yaadwatch.system.embedding.process import Worker
+from yaadwatch.system.embedding_process import Worker
 
 extras.require(
     "sentence_transformers",
@@ -45,7 +45,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def worker(folder):
-    worker = Worker(sources.find(str(folder)), idle_s=600, clock=Clock())
+    worker = Worker(embedding_sources.find(str(folder)), idle_s=600, clock=Clock())
     yield worker
     worker.close()
 
@@ -55,7 +55,7 @@ def numbers(vector):
 
 
 def test_a_folder_of_the_library_is_taken_for_what_it_is(folder):
-    assert sources.find(str(folder)).provider == "sentence-transformers"
+    assert embedding_sources.find(str(folder)).provider == "sentence-transformers"
 
 
 def test_a_worker_tells_the_space_and_embeds_what_means_the_same_alike(worker):
@@ -71,7 +71,7 @@ def test_a_worker_tells_the_space_and_embeds_what_means_the_same_alike(worker):
 
 
 def test_the_same_folder_is_the_same_space_again(folder, worker):
-    other = Worker(sources.find(str(folder)), idle_s=600, clock=Clock())
+    other = Worker(embedding_sources.find(str(folder)), idle_s=600, clock=Clock())
     try:
         assert other.meet(PATIENCE_S) == worker.meet(PATIENCE_S)
     finally:

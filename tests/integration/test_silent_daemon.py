@@ -10,7 +10,7 @@ import pytest
 from served import client
 
 from yaadwatch import places
-from yaadwatch.client.connection import Silent
+from yaadwatch.client.connection import DaemonUnresponsive
 from yaadwatch.model.errors import Code, YaadError
 
 on_linux = pytest.mark.skipif(
@@ -78,7 +78,7 @@ def test_a_daemon_that_does_nothing_is_waited_for_less_long(
     with mute_daemon(path, then), contextlib.closing(client()) as asking:
         said = refusal(asking.call, "status")
 
-    assert isinstance(said, Silent)
+    assert isinstance(said, DaemonUnresponsive)
     assert said.message == f"The daemon did not answer within {within} s; nothing was done."
 
 
@@ -91,7 +91,7 @@ def test_a_daemon_that_is_suspended_is_not_waited_for(path, monkeypatch):
 
         said = refusal(asking.call, "status")
 
-    assert isinstance(said, Silent)
+    assert isinstance(said, DaemonUnresponsive)
     assert said.message == f"The daemon (process {process.pid}) is suspended; nothing was done."
     assert said.hint.startswith(f"Have it go on: kill -CONT {process.pid} ")
 
@@ -110,7 +110,7 @@ def test_one_that_is_suspended_and_has_a_full_queue_is_told_as_such(path, monkey
 
         said = refusal(queue.enter_context(contextlib.closing(client())).call, "status")
 
-    assert isinstance(said, Silent)
+    assert isinstance(said, DaemonUnresponsive)
     assert said.message == f"The daemon (process {process.pid}) is suspended; nothing was done."
 
 

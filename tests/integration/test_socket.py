@@ -17,11 +17,11 @@ from served import Served, Wire, client
 from waiting import PATIENCE_S, wait_until
 
 from yaadwatch import places
-from yaadwatch.api.endpoint import PATH_BYTES_MAX
-from yaadwatch.client.connection import Ended, NobodyListens, Silent
+from yaadwatch.api.frames import PATH_BYTES_MAX
+from yaadwatch.client.connection import ConnectionEnded, DaemonNotRunning, DaemonUnresponsive
+from yaadwatch.daemon.connection import Limits
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import FRAME_BYTES_MAX, REQUESTS_AT_ONCE_MAX
-from yaadwatch.servers.connection import Limits
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0 and "uid" not in os.environ.get("YAAD_REQUIRE", "").split(","),
@@ -94,7 +94,7 @@ def test_a_client_knows_the_time_and_the_pid_of_the_daemon(path):
 def test_without_a_daemon_nobody_listens(path):
     said = refusal(client().call, "status")
 
-    assert isinstance(said, NobodyListens)
+    assert isinstance(said, DaemonNotRunning)
     assert said.code is Code.UNAVAILABLE
 
 
@@ -573,7 +573,7 @@ def test_a_daemon_that_goes_away_during_a_call_is_told(path):
     with Served(path, {"check": dies}) as served, contextlib.closing(client()) as asking:
         said = refusal(asking.call, "check")
 
-    assert isinstance(said, Ended)
+    assert isinstance(said, ConnectionEnded)
     assert "before it answered `check`" in said.message
     assert said.hint.endswith("yaadwatch status")
 
@@ -588,7 +588,7 @@ def test_an_import_that_is_cut_off_says_where_to_see_whether_it_came(path):
     with Served(path, {"import": dies}) as served, contextlib.closing(client()) as asking:
         said = refusal(asking.call, "import", source="a.jsonl", format="jsonl")
 
-    assert isinstance(said, Ended)
+    assert isinstance(said, ConnectionEnded)
     assert said.hint.endswith("yaadwatch import --list")
 
 
@@ -605,7 +605,7 @@ def test_only_what_changes_nothing_is_asked_again_when_it_was_cut_off(path, oper
     fields = {"text": "kept"} if operation == "remember" else {}
     with Served(path, {operation: dies_at_first}) as served, contextlib.closing(client()) as asking:
         if times == 1:
-            assert isinstance(refusal(asking.call, operation, **fields), Ended)
+            assert isinstance(refusal(asking.call, operation, **fields), ConnectionEnded)
         else:
             assert asking.call(operation, **fields) == {"calls": 2}
 
@@ -643,7 +643,7 @@ def test_a_daemon_that_does_not_even_greet_is_asked_nothing(path, monkeypatch):
 
         said = refusal(asking.call, "status")
 
-    assert isinstance(said, Silent)
+    assert isinstance(said, DaemonUnresponsive)
     assert said.code is Code.UNAVAILABLE
     assert said.message == "The daemon did not answer within 0.05 s; nothing was done."
     assert said.hint == "What keeps it: yaadwatch doctor"
@@ -665,7 +665,7 @@ def test_the_socket_of_a_daemon_that_died_is_replaced(path):
         dead.bind(str(path))
         dead.listen()
 
-    assert isinstance(refusal(client().call, "status"), NobodyListens)
+    assert isinstance(refusal(client().call, "status"), DaemonNotRunning)
     with Served(path, {"status": told}), contextlib.closing(client()) as asking:
         assert asking.call("status")["origin"] == "cli"
 
@@ -789,7 +789,7 @@ def test_a_path_longer_than_the_kernel_takes_is_reached_all_the_same(tmp_path, m
 def test_the_announced_socket_is_found_before_the_default_one(path, tmp_path):
     elsewhere = tmp_path / "elsewhere" / "daemon.sock"
     with Served(elsewhere, {"status": told}):
-        places.home().mkdir(parents=True, exist_ok=True)
+        places.data_folder().mkdir(parents=True, exist_ok=True)
         places.lock_file().write_text(f"{os.getpid()}\n{elsewhere}\n")
         with contextlib.closing(client()) as asking:
             assert asking.call("status")["origin"] == "cli"
@@ -872,4 +872,4 @@ def test_a_client_does_not_talk_to_the_daemon_of_another_user(monkeypatch):
 
 def _other_than_nobody(said):
     """The socket file is there a moment before anybody listens on it."""
-    return None if isinstance(said, NobodyListens) else said
+    return None if isinstance(said, DaemonNotRunning) else said

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from yaadwatch.system.watch import InotifyWatcher, open_watcher, watch_limit
+from yaadwatch.repo.watch import InotifyWatcher, open_watcher, watch_limit
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux")
 
@@ -323,7 +323,7 @@ def test_when_the_system_has_no_watcher_left_every_folder_is_refused_and_nothing
     out = in_a_process(
         """
         import pathlib, sys
-        from yaadwatch.system import watch
+        from yaadwatch.repo import watch
         top = pathlib.Path(sys.argv[1])
         watcher = watch.open_watcher(lambda folder, name: None, lambda: None)
         print(type(watcher).__name__, watcher.watch(top), watcher.refused, len(watcher.folders))
@@ -343,7 +343,7 @@ def test_over_the_systems_limit_folders_are_refused_and_counted_and_the_others_s
     out = in_a_process(
         """
         import pathlib, sys, threading
-        from yaadwatch.system import watch
+        from yaadwatch.repo import watch
         top = pathlib.Path(sys.argv[1])
         heard = threading.Event()
         watcher = watch.open_watcher(lambda folder, name: heard.set(), lambda: None)
@@ -371,7 +371,7 @@ def test_a_folder_we_may_not_read_is_refused_and_does_not_stop_its_siblings():
     out = in_a_process(
         """
         import os, pathlib, tempfile, threading
-        from yaadwatch.system import watch
+        from yaadwatch.repo import watch
         here = tempfile.TemporaryDirectory()
         top = pathlib.Path(here.name)
         heard = threading.Event()

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from repositories import attributes_asked_for
 
-from yaadwatch.system.git import grep
-from yaadwatch.system.git import words as worktree_words
+from yaadwatch.repo import hunks
+from yaadwatch.repo import words as repo_words
 
 WORDS = ["retry", "retry_all", "--dry-run", "a.b", "b", "naïve", "two words", "C++", "mod_1.py"]
 TEXTS = [
@@ -59,7 +59,7 @@ def kept(repo, runner):
     repo.write("aim.txt", "retry\n")
     repo.write(".gitignore", "/ignored.py\n")
     repo.commit()
-    for _ in range(worktree_words.SEARCHES_MIN):
+    for _ in range(repo_words.SEARCHES_MIN):
         repo.open(runner).files_with(["retry"])
     return repo
 
@@ -68,7 +68,7 @@ def asked(repo, runner, words, *, untracked=False):
     """Return what is found, and what git finds."""
     opened = repo.open(runner)
     found = opened.files_with(words, untracked=untracked, whole=False)
-    by_git = grep.files_with(opened._git, words, at=None, untracked=untracked, whole=False)
+    by_git = hunks.files_with(opened._git, words, at=None, untracked=untracked, whole=False)
     return found, by_git
 
 
@@ -103,16 +103,16 @@ def test_many_words_are_looked_for_in_one_look_the_first_time(repo, runner, monk
     for at, name in enumerate(NAMES):
         repo.write(name, TEXTS[at])
     repo.commit()
-    many = [f"word_{number}" for number in range(worktree_words.SEARCHES_MIN * grep.WORDS_PER_SCAN)]
+    many = [f"word_{number}" for number in range(repo_words.SEARCHES_MIN * hunks.WORDS_PER_SCAN)]
     looked, questions = [], []
-    by_git, answer = grep.files_with, worktree_words._Question.answer
+    by_git, answer = hunks.files_with, repo_words._Question.answer
     monkeypatch.setattr(
-        grep,
+        hunks,
         "files_with",
         lambda git, words, **kw: looked.append(words) or by_git(git, words, **kw),
     )
     monkeypatch.setattr(
-        worktree_words._Question,
+        repo_words._Question,
         "answer",
         lambda one: questions.append(len(one.wanted)) or answer(one),
     )
@@ -128,9 +128,9 @@ def test_a_few_words_are_looked_for_by_git_the_first_time(repo, runner, monkeypa
     repo.write("one.py", "retry\n")
     repo.commit()
     questions = []
-    monkeypatch.setattr(worktree_words._Question, "answer", questions.append)
+    monkeypatch.setattr(repo_words._Question, "answer", questions.append)
 
-    for _ in range(worktree_words.SEARCHES_MIN):
+    for _ in range(repo_words.SEARCHES_MIN):
         assert repo.open(runner).files_with(["retry"]) == {"retry": ["one.py"]}
 
     assert questions == []
@@ -167,7 +167,7 @@ def test_new_files_are_looked_at_where_they_are_asked_for(kept, runner, monkeypa
     kept.write("src/new.py", "retry\n")
     kept.write("ignored.py", "retry\n")
     searches = []
-    monkeypatch.setattr(grep, "files_with", lambda git, words, **kw: searches.append(words) or {})
+    monkeypatch.setattr(hunks, "files_with", lambda git, words, **kw: searches.append(words) or {})
     opened = kept.open(runner)
 
     with_new = opened.files_with(["retry"], untracked=True)
@@ -181,10 +181,10 @@ def test_new_files_are_looked_at_where_they_are_asked_for(kept, runner, monkeypa
 def test_a_tree_that_is_too_large_to_be_read_at_once_is_read_bit_by_bit(kept, runner, monkeypatch):
     later = kept.path.stat().st_mtime_ns + 3600 * 10**9
     monkeypatch.setattr(runner, "now_ns", lambda: later)
-    monkeypatch.setattr(worktree_words, "AT_ONCE_BYTES", max(map(len, TEXTS)))
-    search, searches = grep.files_with, []
+    monkeypatch.setattr(repo_words, "AT_ONCE_BYTES", max(map(len, TEXTS)))
+    search, searches = hunks.files_with, []
     monkeypatch.setattr(
-        grep,
+        hunks,
         "files_with",
         lambda git, words, **kw: searches.append(words) or search(git, words, **kw),
     )
@@ -203,7 +203,7 @@ def test_trees_that_are_too_many_files_together_are_not_kept_together(kept, new_
 
     assert kept.open(runner).files_with(["retry"]) == {"retry": ["aim.txt", "one.py"]}
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(worktree_words, "PATHS_MAX", len(NAMES))
+        patched.setattr(repo_words, "PATHS_MAX", len(NAMES))
         assert runner.standing.files_with(*there) == {"retry": ["a.py"]}
 
     assert list(runner.standing._trees) == [other.path.resolve()]
@@ -231,7 +231,7 @@ def test_a_tree_that_was_at_rest_is_looked_at_all_the_same(repo, what):
         repo.write(path, "retry\n")
     repo.write("aim.txt", "retry\n")
     later = (repo.path / "aim.txt").stat().st_ctime_ns + 3_600 * 10**9
-    kept = worktree_words.Standing()
+    kept = repo_words.WordFilter()
 
     def found(word="retry"):
         return kept.files_with(repo.path, paths, [word], later)[word]
@@ -300,7 +300,7 @@ def test_no_folder_without_the_word_is_looked_into_for_attributes(kept, runner, 
 def test_a_tree_that_is_being_read_keeps_no_other_question_waiting(kept, new_repo, runner):
     other = new_repo("other")
     other.add("a.py", "retry\n")
-    for _ in range(worktree_words.SEARCHES_MIN + 1):
+    for _ in range(repo_words.SEARCHES_MIN + 1):
         assert other.open(runner).files_with(["retry"]) == {"retry": ["a.py"]}
     kept.open(runner).files_with(["retry"])
     (reading,) = [
@@ -315,20 +315,20 @@ def test_a_tree_that_is_being_read_keeps_no_other_question_waiting(kept, new_rep
 
 
 def test_files_of_too_many_words_are_read_again_until_they_are_too_much(kept, runner, monkeypatch):
-    many = "".join(f"word{number} retry\n" for number in range(worktree_words.WORDS_MAX + 1))
+    many = "".join(f"word{number} retry\n" for number in range(repo_words.WORDS_MAX + 1))
     kept.write("src/two.py", many)
     later = kept.path.stat().st_mtime_ns + 3600 * 10**9
     monkeypatch.setattr(runner, "now_ns", lambda: later)
-    words = ["retry", f"word{worktree_words.WORDS_MAX}", "nowhere"]
+    words = ["retry", f"word{repo_words.WORDS_MAX}", "nowhere"]
     for _ in range(2):
         found, by_git = asked(kept, runner, words)
         assert found == by_git
     looked = []
-    monkeypatch.setattr(grep, "files_with", lambda git, words, **kw: looked.append(words) or {})
+    monkeypatch.setattr(hunks, "files_with", lambda git, words, **kw: looked.append(words) or {})
 
     assert kept.open(runner).files_with(words) == found
     assert looked == []
-    monkeypatch.setattr(worktree_words, "AGAIN_BYTES_MAX", len(many) - 1)
+    monkeypatch.setattr(repo_words, "AGAIN_BYTES_MAX", len(many) - 1)
     kept.open(runner).files_with(words)
     assert looked == [words]
 
@@ -336,10 +336,10 @@ def test_files_of_too_many_words_are_read_again_until_they_are_too_much(kept, ru
 @given(st.binary(max_size=300), st.integers(min_value=1, max_value=20))
 def test_no_word_is_lost_where_a_file_is_looked_at_in_pieces(data, piece):
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(worktree_words, "_PIECE_BYTES", piece)
-        held = worktree_words._bits(worktree_words._words_of(data))
-    for word in worktree_words._WORD.findall(data):
-        assert all(held[at] & bit for at, bit in worktree_words._slots([word]))
+        patched.setattr(repo_words, "_PIECE_BYTES", piece)
+        held = repo_words._bits(repo_words._words_of(data))
+    for word in repo_words._WORD.findall(data):
+        assert all(held[at] & bit for at, bit in repo_words._slots([word]))
 
 
 @pytest.mark.parametrize(
@@ -347,12 +347,12 @@ def test_no_word_is_lost_where_a_file_is_looked_at_in_pieces(data, piece):
 )
 def test_what_is_too_much_is_left_to_git(kept, runner, monkeypatch, what):
     words = ["☂"] if what == "a word of no letters" else ["retry"]
-    monkeypatch.setattr(worktree_words, "PATHS_MAX", 2 if "list" in what else 100)
-    monkeypatch.setattr(worktree_words, "TEXT_BYTES_MAX", 3 if "file" in what else 1000)
-    monkeypatch.setattr(worktree_words, "TREE_BYTES_MAX", 3 if "tree" in what else 10_000)
+    monkeypatch.setattr(repo_words, "PATHS_MAX", 2 if "list" in what else 100)
+    monkeypatch.setattr(repo_words, "TEXT_BYTES_MAX", 3 if "file" in what else 1000)
+    monkeypatch.setattr(repo_words, "TREE_BYTES_MAX", 3 if "tree" in what else 10_000)
     kept.write("one.py", "retry ☂\n")
     looked = []
-    monkeypatch.setattr(grep, "files_with", lambda git, words, **kw: looked.append(words) or {})
+    monkeypatch.setattr(hunks, "files_with", lambda git, words, **kw: looked.append(words) or {})
 
     kept.open(runner).files_with(words)
 
@@ -366,7 +366,7 @@ def test_what_git_is_told_not_to_look_at_is_found_as_by_git(kept, runner, flag):
 
     found = kept.open(runner).files_with(["retry", "something_else"])
 
-    git = grep.files_with(
+    git = hunks.files_with(
         kept.open(runner)._git, ["retry", "something_else"], at=None, untracked=False, whole=True
     )
     assert found == git

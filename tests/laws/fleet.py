@@ -7,15 +7,12 @@ from datetime import UTC, datetime
 
 from bridges.block import Absent, Block, find, put
 from bridges.registry import for_path
-from yaadwatch.core.sync.guard import Paused
-from yaadwatch.core.sync.inventory import take_stock
-from yaadwatch.core.sync.match import read
-from yaadwatch.core.sync.plan import Plan, plan
-from yaadwatch.core.sync.reconcile import Terms
-from yaadwatch.core.sync.sides import File, Graph, Known
-from yaadwatch.core.text import text_hash
-from yaadwatch.model.agent_files import Agreement
-from yaadwatch.model.nodes import Provenance
+from yaadwatch.model.memories import Provenance
+from yaadwatch.model.projects import Agreement
+from yaadwatch.sync.inventory import Paused, take_stock
+from yaadwatch.sync.plan import Plan, plan
+from yaadwatch.sync.reconcile import File, Graph, Known, Terms, read
+from yaadwatch.text.words import text_hash
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from yaadwatch.core.settings_text.edits import NotUnderstoodError
-from yaadwatch.core.settings_text.toml import assign, drop
+from yaadwatch.text.toml import NotUnderstoodError, assign, drop
 
 values = st.one_of(
     st.integers(min_value=-(2**53), max_value=2**53),

@@ -6,7 +6,7 @@ from itertools import count
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.core.sync.block_history import Version, resolve
+from yaadwatch.sync.block_history import Version, resolve
 
 FILES = ("AGENTS.md", "CLAUDE.md")
 STEPS = 40

@@ -22,10 +22,9 @@ from bridges.block import (
     replace,
     restricted_by,
 )
-from bridges.escaping import bare
-from bridges.formats.plain import parse
-from bridges.items import items, line_of
+from bridges.items import bare, items, line_of
 from bridges.markdown import scan
+from bridges.registry import parse
 from bridges.zones import zones
 
 shreds = st.sampled_from(

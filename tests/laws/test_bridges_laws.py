@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from bridges.block import Absent, Block, find
-from bridges.imports import imports
 from bridges.markdown import scan
 from bridges.outline import outline
+from bridges.reading import imports
 from bridges.registry import BRIDGES
 
 HIDDEN = "zzhidden"

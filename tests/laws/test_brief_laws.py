@@ -5,15 +5,15 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from yaadwatch.core.recall.brief import Cause, Clash, Doubt, Gap, Statement, compose, quoted
-from yaadwatch.core.text import estimate_tokens
+from yaadwatch.recall.brief import Cause, Clash, FlaggedMemory, Gap, Statement, compose, quoted
+from yaadwatch.text.words import estimate_tokens
 
 words = st.text(st.characters(exclude_categories=("Cs",)), max_size=500)
 ids = st.uuids().map(str)
 causes = st.builds(Cause, summary=words, commit=st.sampled_from(["", "1a2b", '3c4d, "a"']) | words)
 doubts = st.lists(
     st.builds(
-        Doubt,
+        FlaggedMemory,
         id=ids,
         text=words,
         summary=words.map(lambda text: text[:160]),
@@ -36,7 +36,9 @@ statements = st.lists(
     max_size=8,
 )
 budgets = st.integers(1, 4000)
-DOUBT = Doubt(id="a" * 36, text="It is in net.py", summary="It", verdict="gone", reason="net.py")
+DOUBT = FlaggedMemory(
+    id="a" * 36, text="It is in net.py", summary="It", verdict="gone", reason="net.py"
+)
 
 
 @given(doubts, statements, statements, budgets, budgets, words)
@@ -65,7 +67,11 @@ def test_every_memory_is_told_or_counted(doubted, rules, tasks, tokens_max):
 
 @given(doubts, statements, statements, st.integers(1, 150))
 @example(
-    [Doubt(id="1", text="The limit is 5 " * 20, summary="", verdict="changed", reason="it is 7")],
+    [
+        FlaggedMemory(
+            id="1", text="The limit is 5 " * 20, summary="", verdict="changed", reason="it is 7"
+        )
+    ],
     [Statement(id="2", text="Use tabs", summary="Use tabs")],
     [],
     50,

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.engine.budget import FAR_DAYS, day_of, forecast
-from yaadwatch.store.whole.checks import Size
+from yaadwatch.db.checks import Size
+from yaadwatch.workspace.lookup import FAR_DAYS, day_of, forecast
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 TODAY = day_of(NOW)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.daemon.watching.bursts import Batch, Bursts, Tree
+from yaadwatch.daemon.arming import Batch, Bursts, Tree
 from yaadwatch.model.settings import BURST, DIRTY_PATHS_MAX, HOLD
 
 A: Tree = ("project", 1)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from repositories import Repo
 
 from tests.bench import verdicts as bench
-from yaadwatch.engine.anchored.commit_range import FILES_MAX
+from yaadwatch.staleness.commits import FILES_MAX
 
 FILES = {
     "GUIDE.md": "How it works.\n",

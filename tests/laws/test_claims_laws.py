@@ -5,10 +5,10 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.core.recall.query import question_form
-from yaadwatch.core.truth.claiming import pairing
-from yaadwatch.core.truth.claiming.parts import differ, sense
-from yaadwatch.model.claims import Stated
+from yaadwatch.memory import claiming
+from yaadwatch.memory.claiming import differ, sense
+from yaadwatch.model.memories import Stated
+from yaadwatch.text.words import question_form
 
 
 @given(
@@ -53,18 +53,18 @@ def test_the_pairs_of_a_thing_are_those_that_cannot_both_be_right(sides, right, 
         and not together(one, other)
     ]
 
-    found = pairing.pairs("version", sides, together, limit=limit)
+    found = claiming.pairs("version", sides, together, limit=limit)
 
     assert found == sorted(found)
     assert set(found) <= set(every)
     assert len(found) == min(limit, len(every))
     own = {one.claim for one in sides if one.node == "a"}
     mine = [pair for pair in every if own & {*pair}]
-    near = pairing.pairs("version", sides, together, limit=limit, of="a")
+    near = claiming.pairs("version", sides, together, limit=limit, of="a")
     assert set(near) <= set(every)
     assert len(near) == (min(limit, len(every)) if mine else 0)
     assert sum(bool(own & {*pair}) for pair in near) == min(limit, len(mine))
-    assert pairing.pairs("version", sides, together, limit=1000, of="a") == (every if mine else [])
+    assert claiming.pairs("version", sides, together, limit=1000, of="a") == (every if mine else [])
 
 
 def test_where_all_are_right_together_no_more_than_so_many_are_looked_at():
@@ -75,5 +75,5 @@ def test_where_all_are_right_together_no_more_than_so_many_are_looked_at():
         asked.append((one, other))
         return True
 
-    assert pairing.pairs("retries", sides, together, limit=1) == []
-    assert len(asked) == pairing.LOOKED_AT_MIN
+    assert claiming.pairs("retries", sides, together, limit=1) == []
+    assert len(asked) == claiming.LOOKED_AT_MIN

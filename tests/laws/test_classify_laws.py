@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.core.ingest import classify as cues
-from yaadwatch.core.ingest.classify import classify
-from yaadwatch.model.nodes import KINDS, canonical_kind, tier_of
+from yaadwatch.model.memories import KINDS, canonical_kind, tier_of
+from yaadwatch.remember import classify as remember_classify
+from yaadwatch.remember.classify import classify
 
 phrases = st.sampled_from(
     [
@@ -77,29 +77,33 @@ def test_a_tier_that_does_not_exist_is_refused(text, tier):
 
 @given(texts)
 def test_a_cue_that_is_looked_for_at_the_beginning_only_stands_nowhere_else(text):
-    for _, _, pattern in (*cues._PLAIN, *cues._HEADINGS, *cues._FAINT):
+    for _, _, pattern in (
+        *remember_classify._PLAIN,
+        *remember_classify._HEADINGS,
+        *remember_classify._FAINT,
+    ):
         cue = re.compile(pattern, re.IGNORECASE | re.VERBOSE)
-        if cues.begins_only(pattern):
+        if remember_classify.begins_only(pattern):
             found, first = cue.search(text), cue.match(text)
             assert (found and found.span()) == (first and first.span())
 
 
 def test_what_may_stand_elsewhere_is_told_from_what_may_not():
     for pattern in ("^a", "^(?:a|b)", "^a|^b", r"^\[|^b", "^[(|]x"):
-        assert cues.begins_only(pattern), pattern
+        assert remember_classify.begins_only(pattern), pattern
     for pattern in ("a", "^a|b", r"\ba", "(?:^a)", "^(?:a)|\\bb"):
-        assert not cues.begins_only(pattern), pattern
+        assert not remember_classify.begins_only(pattern), pattern
 
 
 GUARDED = [
-    (pattern, cues.held(pattern))
-    for _, _, pattern in (*cues._PLAIN, *cues._FAINT)
-    if cues.held(pattern)
+    (pattern, remember_classify.held_words(pattern))
+    for _, _, pattern in (*remember_classify._PLAIN, *remember_classify._FAINT)
+    if remember_classify.held_words(pattern)
 ]
 
 
 def test_every_guard_is_that_of_a_cue():
-    assert len(GUARDED) == len(cues.HOLDS)
+    assert len(GUARDED) == len(remember_classify.HOLDS)
 
 
 @pytest.mark.parametrize(("pattern", "words"), GUARDED)

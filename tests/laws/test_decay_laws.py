@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.core.truth.decay import (
+from yaadwatch.memory.impact import (
     SANE_FROM,
     Facts,
     boosted,

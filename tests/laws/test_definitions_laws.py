@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from marked_sources import MARKED
 
-from yaadwatch.core.truth.definitions import State, define, names
+from yaadwatch.anchors.definitions import State, define, names
 
 each_language = pytest.mark.parametrize("marked", MARKED, ids=lambda one: one.path)
 some_examples = settings(max_examples=settings.default.max_examples // 3)

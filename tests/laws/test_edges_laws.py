@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.model.edges import Interval, circle, clash, free_from, told_circle
+from yaadwatch.model.memories import Interval, circle, circle_in_words, clash, free_from
 
 DAY = datetime(2026, 11, 21, tzinfo=UTC)
 HOURS = 12
@@ -121,7 +121,7 @@ def test_a_long_circle_is_found_and_told_in_short():
     ring = [f"node{number:05}" for number in range(5000)]
     rows = list(zip(ring, [*ring[1:], ring[0]], strict=True))
 
-    told = told_circle(circle(rows), [rows[-1]])
+    told = circle_in_words(circle(rows), [rows[-1]])
 
     assert told.startswith("node04999 -> node00000 -> node00001")
     assert "4989 more" in told

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import settings
 
 from bridges import laws
-from bridges.formats.plain import PLAIN, listed
 from bridges.laws import LAWS
 from bridges.reading import parse, parse_part
-from bridges.registry import BRIDGES
+from bridges.registry import BRIDGES, PLAIN, listed
 from bridges.rules import Bridge, Document, Statement
 
 # What laws can tell apart: rows that are read by one function and begin alike are one.

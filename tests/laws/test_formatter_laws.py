@@ -14,7 +14,7 @@ from repositories import Repo
 
 from tests.bench import verdicts as bench
 from tests.formatters.tools import SOURCES, TOOLS, WRITTEN
-from yaadwatch.core.truth.definitions import State, define, names
+from yaadwatch.anchors.definitions import State, define, names
 
 SOAK = bool(os.environ.get("YAAD_SOAK"))
 RECORDED = [

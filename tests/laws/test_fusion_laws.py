@@ -5,12 +5,22 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from test_recall_laws import NOW, candidates
 
-from yaadwatch.core.recall import expansion, fusion
-from yaadwatch.core.recall.expansion import BOOST_MAX, INTENTS, Link, edge_weight, intent_of
-from yaadwatch.core.recall.rank import MILD, USED_MOST, Answers, merge_stores, rank
-from yaadwatch.core.recall.synonyms import TABLE, synonyms
-from yaadwatch.model.recall import BLEND, MERGES, RRF
+from yaadwatch.model.queries import BLEND, MERGES, RRF
 from yaadwatch.model.settings import Settings
+from yaadwatch.recall import rank as recall_rank
+from yaadwatch.recall.gathering import TABLE, synonyms
+from yaadwatch.recall.rank import (
+    BOOST_MAX,
+    INTENTS,
+    MILD,
+    USED_MOST,
+    Answers,
+    Link,
+    edge_weight,
+    intent_of,
+    merge_stores,
+    rank,
+)
 
 names = st.sampled_from("abcdefgh")
 # In steps, so that what differs differs by more than floats lose.
@@ -21,7 +31,7 @@ each_merge = pytest.mark.parametrize("how", MERGES)
 
 
 def merge(how, by_words, by_meaning, weight):
-    return fusion.merge(how, by_words, by_meaning, semantic_weight=weight)
+    return recall_rank.merge(how, by_words, by_meaning, semantic_weight=weight)
 
 
 @each_merge
@@ -64,8 +74,8 @@ def test_larger_numbers_do_not_make_a_list_count_more(how, by_words, by_meaning,
 @pytest.mark.parametrize("how", [BLEND, RRF])
 @given(words, meaning)
 def test_without_weight_or_without_vectors_the_words_decide_alone(how, by_words, by_meaning):
-    assert merge(how, by_words, by_meaning, 0.0) == fusion.share_of_best(by_words)
-    assert merge(how, by_words, {}, 0.5) == fusion.share_of_best(by_words)
+    assert merge(how, by_words, by_meaning, 0.0) == recall_rank.share_of_best(by_words)
+    assert merge(how, by_words, {}, 0.5) == recall_rank.share_of_best(by_words)
 
 
 @given(words, meaning, st.sets(names, max_size=3))
@@ -75,15 +85,15 @@ def test_who_has_the_very_word_is_ahead_of_every_look_alike_that_says_less(
     scores = merge(BLEND, by_words, by_meaning, 0.5)
     holders &= by_words.keys()
 
-    found = fusion.led(scores, by_words, holders)
+    found = recall_rank.led(scores, by_words, holders)
 
     assert found.keys() == scores.keys()
     assert all(0.0 <= score <= 1.0 for score in found.values())
     others = [name for name in scores if name not in holders]
     for one in holders:
         for other in others:
-            if by_words[one] >= fusion.CLEARLY * by_words.get(other, 0.0):
-                assert found[one] >= fusion.CLEARLY * found[other] - 1e-9
+            if by_words[one] >= recall_rank.CLEARLY * by_words.get(other, 0.0):
+                assert found[one] >= recall_rank.CLEARLY * found[other] - 1e-9
     for one in others:
         for other in others:
             assert scores[one] < scores[other] or found[one] >= found[other]
@@ -93,13 +103,13 @@ def test_who_has_the_very_word_is_ahead_of_every_look_alike_that_says_less(
 def test_where_no_word_is_rare_nobody_is_led(by_words, by_meaning):
     scores = merge(BLEND, by_words, by_meaning, 0.5)
 
-    assert fusion.led(scores, by_words, ()) == scores
+    assert recall_rank.led(scores, by_words, ()) == scores
 
 
 def test_no_mild_factor_makes_up_for_what_is_clear():
     most = (1 + MILD) * (1 + USED_MOST) / (1 - MILD)
 
-    assert most <= fusion.CLEARLY
+    assert most <= recall_rank.CLEARLY
 
 
 @given(meaning, st.integers(1, 20).map(lambda step: step / 40))
@@ -107,7 +117,7 @@ def test_who_alone_holds_the_words_stands_out(by_meaning, weight):
     assume(len(by_meaning) >= 5)
     alone = {"alone": 1.0}
 
-    found = fusion.merge("blend", alone, by_meaning, semantic_weight=weight, whole=True)
+    found = recall_rank.merge("blend", alone, by_meaning, semantic_weight=weight, whole=True)
 
     best = max(by_meaning.values())
     assert found.keys() == by_meaning.keys() | alone.keys()
@@ -118,7 +128,7 @@ def test_who_alone_holds_the_words_stands_out(by_meaning, weight):
 @each_merge
 @given(words, meaning, weights)
 def test_a_whole_list_keeps_who_is_as_good_in_both(how, by_words, by_meaning, weight):
-    found = fusion.merge(how, by_words, by_meaning, semantic_weight=weight, whole=True)
+    found = recall_rank.merge(how, by_words, by_meaning, semantic_weight=weight, whole=True)
 
     for one in by_words.keys() & by_meaning.keys():
         for other in by_words.keys() & by_meaning.keys():
@@ -146,7 +156,7 @@ intents = st.sampled_from(INTENTS)
 
 @given(words, links, intents)
 def test_relations_add_nobody_and_a_tenth_at_most(scores, related, intent):
-    boosted = expansion.boosted(scores, related, intent=intent)
+    boosted = recall_rank.boosted(scores, related, intent=intent)
 
     assert boosted.keys() == scores.keys()
     for name, score in scores.items():
@@ -155,8 +165,8 @@ def test_relations_add_nobody_and_a_tenth_at_most(scores, related, intent):
 
 @given(words, links, links, intents)
 def test_more_relations_never_lower_a_score(scores, related, more, intent):
-    some = expansion.boosted(scores, related, intent=intent)
-    all_of_them = expansion.boosted(scores, [*related, *more], intent=intent)
+    some = recall_rank.boosted(scores, related, intent=intent)
+    all_of_them = recall_rank.boosted(scores, [*related, *more], intent=intent)
 
     assert all(all_of_them[name] >= some[name] for name in scores)
 

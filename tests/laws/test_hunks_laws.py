@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.core.truth.hunks import defines, locate, touches
+from yaadwatch.anchors.definitions import defines, locate, touches
 from yaadwatch.model.anchors import Hunk
 
 STYLES = {

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from yaadwatch.core.truth.impact import CARRIES, Graph
-from yaadwatch.model.edges import Edge
+from yaadwatch.memory.impact import CARRIES, Graph
+from yaadwatch.model.memories import Edge
 from yaadwatch.model.settings import IMPACT_HOPS_MAX
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

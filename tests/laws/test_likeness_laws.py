@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.core.ingest.likeness import are_alike, folded, number
-from yaadwatch.core.text import normalise
+from yaadwatch.remember.likeness import are_alike, folded, numbered
+from yaadwatch.text.words import normalise
 
 words = st.sampled_from(
     (
@@ -27,17 +27,17 @@ def test_likeness_is_symmetric_and_holds_for_the_same_statement(one, other):
 
 @given(texts, texts)
 def test_the_same_statements_share_a_number_that_fits_into_32_bits(one, other):
-    assert (number(one) == 0) == (folded(one) == "")
-    assert 0 <= number(one) < 2**32
-    assert folded(one) != folded(other) or number(one) == number(other)
+    assert (numbered(one) == 0) == (folded(one) == "")
+    assert 0 <= numbered(one) < 2**32
+    assert folded(one) != folded(other) or numbered(one) == numbered(other)
 
 
 def test_the_numbers_that_stores_keep_stay_what_they_are():
     """Other numbers need a step of the schema that forgets the stored ones."""
-    assert number("The Queries of naïve users go to `retry` in src/net.py") == 942895042
-    assert number("NEVER use the TABS of Go files") == 3692557811
-    assert number("Use JOSE!") == 3945799518
-    assert number(" . ") == 0
+    assert numbered("The Queries of naïve users go to `retry` in src/net.py") == 942895042
+    assert numbered("NEVER use the TABS of Go files") == 3692557811
+    assert numbered("Use JOSE!") == 3945799518
+    assert numbered(" . ") == 0
 
 
 @given(texts)
@@ -82,12 +82,12 @@ def test_louder_words_are_the_same_statement_and_found_by_the_same_number(words,
     loud = louder(text, which) + end
 
     assert folded(loud) == folded(text)
-    assert number(loud) == number(text)
+    assert numbered(loud) == numbered(text)
 
 
 @given(texts)
 def test_a_statement_has_the_number_of_what_counts_in_it(text):
-    assert number(folded(text)) == number(normalise(text))
+    assert numbered(folded(text)) == numbered(normalise(text))
 
 
 LONG = ("“", "« ", " ‘a", "'", '"', "`a ", "FOO ", "A ", "The ", "A-", "(", ")", "!", "-a ", "::")
@@ -101,7 +101,7 @@ def test_however_odd_a_text_is_it_costs_no_more_than_its_length(piece):
         for _ in range(3):
             begun = time.process_time()
             folded(text)
-            number(text)
+            numbered(text)
             best = min(best, time.process_time() - begun)
         return best
 

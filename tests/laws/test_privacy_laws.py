@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from yaadwatch.core import privacy
-from yaadwatch.core.privacy import cleaned, kept, mask, mask_tree, readings
-from yaadwatch.core.secret_shapes import SHORTEST, SHORTEST_OF_ALL, TOKENS
+from yaadwatch.text import privacy
+from yaadwatch.text.privacy import cleaned, kept, mask, mask_tree, readings
+from yaadwatch.text.secret_shapes import SHORTEST, SHORTEST_OF_ALL, TOKENS
 
 LETTERS = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"

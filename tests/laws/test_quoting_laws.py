@@ -6,7 +6,7 @@ import unicodedata
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from yaadwatch.core.quoting import NAME_CHARS_MAX, as_name, as_names
+from yaadwatch.text.quoting import NAME_CHARS_MAX, as_name, as_names
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
 plain_names = st.from_regex(r"\A[A-Za-z0-9_./@()\[\]*-]{1,80}\Z")

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import yaadwatch.store.sqlite
-from yaadwatch.core import cjk
-from yaadwatch.core.recall.budget import Item, fit
-from yaadwatch.core.recall.query import STOP_WORDS, match_expression
-from yaadwatch.core.recall.rank import (
+import yaadwatch.db
+from yaadwatch.model.settings import Settings
+from yaadwatch.recall.brief import Item, fit
+from yaadwatch.recall.rank import (
     MILD,
     USED_MOST,
     Candidate,
@@ -21,12 +20,12 @@ from yaadwatch.core.recall.rank import (
     usage_factor,
     worth_ranking,
 )
-from yaadwatch.core.text import estimate_tokens, normalise, subtokens
-from yaadwatch.model.settings import Settings
+from yaadwatch.text import words as text_words
+from yaadwatch.text.words import STOP_WORDS, estimate_tokens, match_expression, normalise, subtokens
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 MONTH = timedelta(days=30)
-SCHEMA = Path(yaadwatch.store.sqlite.__file__).parent / "schema" / "0001-store.sql"
+SCHEMA = Path(yaadwatch.db.__file__).parent / "schema" / "0001-store.sql"
 
 identifiers = st.from_regex(r"[a-z]{2,8}([A-Z][a-z]{2,6}){0,2}(_[a-z]{2,5})?", fullmatch=True)
 words = st.one_of(identifiers, st.text(min_size=1, max_size=8), st.sampled_from(sorted(STOP_WORDS)))
@@ -102,7 +101,7 @@ def test_a_text_without_spaces_is_found_by_every_part_of_it(index, said, data):
         index.execute("DELETE FROM nodes_fts")
         index.execute(
             "INSERT INTO nodes_fts (rowid, text, sub, tags) VALUES (1, ?, '', '')",
-            (cjk.spaced(text),),
+            (text_words.spaced(text),),
         )
 
     assert search(index, match_expression(part)) == [1]
@@ -111,15 +110,15 @@ def test_a_text_without_spaces_is_found_by_every_part_of_it(index, said, data):
 
 @given(st.text(), st.text(letters))
 def test_letters_are_indexed_alike_however_often_they_were_set_apart(text, more):
-    once = cjk.spaced(text + more)
+    once = text_words.spaced(text + more)
 
-    assert cjk.spaced(once).split() == once.split()
-    assert cjk.letters(once) == cjk.letters(text + more)
+    assert text_words.spaced(once).split() == once.split()
+    assert text_words.letters(once) == text_words.letters(text + more)
 
 
 @given(st.text(st.characters(max_codepoint=0x10FF)))
 def test_other_texts_are_indexed_as_they_are(text):
-    assert cjk.spaced(text) == cjk.apart(text) == text
+    assert text_words.spaced(text) == text_words.apart(text) == text
 
 
 @given(unquoted)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from yaadwatch.core.references import values
-from yaadwatch.core.references.mentions import MENTIONS_MAX, mentions
-from yaadwatch.core.references.tree import Tree
+from yaadwatch.anchors import values
+from yaadwatch.anchors.mentions import MENTIONS_MAX, mentions
+from yaadwatch.anchors.tree import Tree
 
 WORDS = """
     the of and a to in is that we use for every call only when retry limit client server file test

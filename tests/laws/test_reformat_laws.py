@@ -14,10 +14,10 @@ from python_sources import function, rewrite
 from repositories import Repo
 
 from tests.bench import verdicts as bench
-from yaadwatch.core.truth.definitions import State, define
-from yaadwatch.engine.anchored import assessing
-from yaadwatch.engine.anchored.worktree import expect, look_at
-from yaadwatch.system.git.command import GitRunner
+from yaadwatch.anchors.definitions import State, define
+from yaadwatch.repo.command import GitRunner
+from yaadwatch.staleness import assessing
+from yaadwatch.staleness.worktree import expect, look_at
 
 seeds = st.integers(min_value=0, max_value=2**32)
 

@@ -5,8 +5,8 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.core.references import values
-from yaadwatch.core.truth.doubt import returns
+from yaadwatch.anchors import values
+from yaadwatch.staleness import successors
 
 LITERALS = {"5": 5, "-1.5": -1.5, "True": True, "None": None, '"on"': "on", "[]": [], "x": None}
 simple = st.one_of(
@@ -67,7 +67,7 @@ def test_what_is_said_to_be_returned_is_what_every_call_returns(body):
     except SyntaxError:
         return  # `break` outside a loop
 
-    said = returns.given(source.encode(), "limit.py", "limit")
+    said = successors.returned_literal(source.encode(), "limit.py", "limit")
 
     if said is not None:
         for x, y in product((True, False), repeat=2):
@@ -87,4 +87,4 @@ def test_anything_is_a_literal_or_not(text):
 
 @given(st.binary(max_size=60), st.sampled_from(["a.py", "a.rs", "a.go", "a.kt", "a.cs", "a.sh"]))
 def test_whatever_a_file_holds_nothing_is_raised(source, path):
-    assert returns.given(source, path, "limit") is None or b"limit" in source
+    assert successors.returned_literal(source, path, "limit") is None or b"limit" in source

@@ -7,12 +7,14 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.core.recall import brief, handoff, news, past
-from yaadwatch.core.recall.brief import Clash, Doubt, Gap, Statement
-from yaadwatch.core.recall.news import Backed, Item
-from yaadwatch.core.recall.past import Lesson
-from yaadwatch.core.text import estimate_tokens
-from yaadwatch.model.sessions import Facts, Made, Session, Touched
+from yaadwatch.memory import lessons as memory_lessons
+from yaadwatch.memory.lessons import Lesson
+from yaadwatch.model.projects import Facts, Session, SessionCommit, Touched
+from yaadwatch.recall import brief
+from yaadwatch.recall.brief import Clash, FlaggedMemory, Gap, Statement
+from yaadwatch.sessions import news
+from yaadwatch.sessions.news import Backed, Item
+from yaadwatch.text.words import estimate_tokens
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
@@ -29,7 +31,7 @@ sessions = st.builds(
 )
 facts = st.builds(
     Facts,
-    commits=st.lists(st.builds(Made, id=names, subject=words), max_size=12).map(tuple),
+    commits=st.lists(st.builds(SessionCommit, id=names, subject=words), max_size=12).map(tuple),
     files=st.lists(
         st.builds(
             Touched,
@@ -54,7 +56,9 @@ doubts = st.lists(st.tuples(names, words, words), max_size=12)
 
 @given(sessions, facts, lessons, st.lists(words, max_size=5))
 def test_a_session_in_which_nothing_happened_has_nothing_to_tell(session, facts, learned, notes):
-    told = past.tell(session, facts=facts, learned=learned, notes=notes, ended_at=NOW)
+    told = memory_lessons.session_lines(
+        session, facts=facts, learned=learned, notes=notes, ended_at=NOW
+    )
 
     something = bool(facts.commits or facts.files or learned or notes)
     assert bool(told) == something
@@ -63,7 +67,9 @@ def test_a_session_in_which_nothing_happened_has_nothing_to_tell(session, facts,
 @given(sessions, facts, lessons, st.lists(words, max_size=5))
 def test_every_line_of_a_summary_is_one_line(session, facts, learned, notes):
     """A branch, a file or a subject with a line end in it begins no line of its own."""
-    told = past.tell(session, facts=facts, learned=learned, notes=notes, ended_at=None)
+    told = memory_lessons.session_lines(
+        session, facts=facts, learned=learned, notes=notes, ended_at=None
+    )
 
     begin = ("Noted: ", "Learned: ", "Tasks: ", "Commits: ", "Files: ", "Files not committed: ")
     assert all(line.startswith(begin) for line in told.split("\n")[1:])
@@ -77,14 +83,16 @@ def test_words_of_others_never_leave_their_quotes(session, said, subjects):
     """Notes, lessons, tasks, commits, names of files: quotes or line ends in them end nothing."""
     learned = [Lesson(id="a", kind=kind, text=text) for text in said for kind in ("bug", "task")]
     made = Facts(
-        commits=tuple(Made(id="abcdef12", subject=subject) for subject in subjects),
+        commits=tuple(SessionCommit(id="abcdef12", subject=subject) for subject in subjects),
         files=tuple(Touched(path=f"do {one}", how="added", committed=True) for one in subjects),
     )
     at_work = replace(session, branch="main")
-    told = past.tell(at_work, facts=made, learned=learned, notes=said, ended_at=None)
+    told = memory_lessons.session_lines(
+        at_work, facts=made, learned=learned, notes=said, ended_at=None
+    )
     tasks = [Statement(id="a", text=text, summary=text, source="an import") for text in said]
 
-    prompt = handoff.compose(
+    prompt = news.compose(
         done=told,
         going_on=False,
         tasks=tasks,
@@ -99,24 +107,24 @@ def test_words_of_others_never_leave_their_quotes(session, said, subjects):
 
 @given(words)
 def test_what_stood_there_before_is_no_news(text):
-    assert past.new_names(text, text) == frozenset()
+    assert memory_lessons.new_names(text, text) == frozenset()
 
 
 @given(words, st.text("abcdefgh", min_size=4, max_size=12))
 def test_a_name_that_was_put_in_is_found(text, name):
     called = f"{name}_{name}"
-    assert called in past.names(f"Call {called} there")
-    assert called in past.new_names(text, f"{text}\n{called}(1)\n")
+    assert called in memory_lessons.names(f"Call {called} there")
+    assert called in memory_lessons.new_names(text, f"{text}\n{called}(1)\n")
 
 
 @given(st.lists(st.text("abcdefghij", min_size=1, max_size=12), max_size=8))
 def test_plain_words_are_no_names(plain):
-    assert past.names(" ".join(plain)) == frozenset()
+    assert memory_lessons.names(" ".join(plain)) == frozenset()
 
 
 @given(words, st.booleans(), statements, doubts, budgets)
 def test_a_handoff_keeps_its_budget(done, going_on, tasks, doubted, tokens_max):
-    told = handoff.compose(
+    told = news.compose(
         done=done, going_on=going_on, tasks=tasks, doubts=doubted, tokens_max=tokens_max
     )
 
@@ -129,7 +137,7 @@ def test_a_handoff_keeps_its_budget(done, going_on, tasks, doubted, tokens_max):
 
 @given(statements, doubts)
 def test_a_handoff_with_room_tells_everything(tasks, doubted):
-    told = handoff.compose(
+    told = news.compose(
         done="claude.\nNoted: it", going_on=False, tasks=tasks, doubts=doubted, tokens_max=100_000
     )
 
@@ -141,7 +149,7 @@ def test_a_handoff_with_room_tells_everything(tasks, doubted):
     budgets,
 )
 def test_news_keep_their_budget(items, tokens_max):
-    text, told = news.tell(items, tokens_max=tokens_max)
+    text, told = news.compose_news(items, tokens_max=tokens_max)
 
     assert estimate_tokens(text) <= tokens_max
     assert told.keys() <= {item.id for item in items}
@@ -167,7 +175,12 @@ def test_only_a_file_on_which_something_rests_is_spoken_of(files, tokens_max):
 @given(
     st.lists(
         st.builds(
-            Doubt, id=names, text=words, summary=words, verdict=st.just("gone"), reason=words
+            FlaggedMemory,
+            id=names,
+            text=words,
+            summary=words,
+            verdict=st.just("gone"),
+            reason=words,
         ),
         max_size=9,
     ),
@@ -214,7 +227,7 @@ def test_a_long_session_tells_from_when_to_when():
         id="1", worktree=None, agent="agent:claude", started_at=NOW, last_at=NOW, branch="main"
     )
 
-    told = past.tell(
+    told = memory_lessons.session_lines(
         session, facts=Facts(), learned=(), notes=["it"], ended_at=NOW + timedelta(days=1)
     )
 

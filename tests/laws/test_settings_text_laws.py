@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from yaadwatch.core.settings_text import jsonc, toml
-from yaadwatch.core.settings_text.edits import Added, NotUnderstoodError
+from yaadwatch.text import jsonc, toml
+from yaadwatch.text.toml import Added, NotUnderstoodError
 
 OURS = {"type": "stdio", "command": "/opt/ö/python", "args": ["-I", "-S", "/opt/shim.py"]}
 OTHER = {"command": "/elsewhere/python", "args": []}

@@ -9,10 +9,9 @@ import hypothesis.strategies as st
 from hypothesis import assume, example, given
 from python_sources import dump, edit, function, indented, rewrite
 
-from yaadwatch.core.truth.found import State
-from yaadwatch.core.truth.parsing import grammar, parse
-from yaadwatch.core.truth.prefilter import may_define
-from yaadwatch.core.truth.symbols import define
+from yaadwatch.anchors.naming import State, may_define
+from yaadwatch.anchors.parsing import grammar, parse
+from yaadwatch.anchors.python_definitions import define
 
 sizes = st.integers(min_value=0, max_value=12)
 seeds = st.integers(min_value=0, max_value=2**32)

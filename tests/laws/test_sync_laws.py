@@ -7,11 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bridges.block import Block, find, is_notice, put, remove
-from yaadwatch.core.sync.guard import Paused
-from yaadwatch.core.sync.match import read
-from yaadwatch.core.sync.plan import Plan
-from yaadwatch.core.sync.reconcile import Decision, Last, Terms, decide
-from yaadwatch.core.text import text_hash
+from yaadwatch.sync.inventory import Paused
+from yaadwatch.sync.plan import Plan
+from yaadwatch.sync.reconcile import Decision, Last, Terms, decide, read
+from yaadwatch.text.words import text_hash
 
 rules = st.sampled_from(
     [

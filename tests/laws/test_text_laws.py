@@ -4,7 +4,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.core.text import (
+from yaadwatch.text.words import (
     SUMMARY_CHARS_MAX,
     case_parts,
     estimate_tokens,

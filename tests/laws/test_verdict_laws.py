@@ -5,9 +5,9 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.core.truth.doubt.proposals import proposal, suggest
-from yaadwatch.core.truth.verdict import DOUBTS, Seen, Span, combine, judge
 from yaadwatch.model.anchors import Anchor, Method, Verdict
+from yaadwatch.staleness.proposals import proposal, suggest
+from yaadwatch.staleness.verdict import DOUBTS, Seen, Span, combine, judge_anchor
 
 PATHS = ("src/net.py", "src/http.py", "net.py")
 GRAVITY = ["fresh", "touched", "unknown", "changed", "moved", "gone"]
@@ -31,7 +31,7 @@ sights = st.builds(
     elsewhere=st.sampled_from([(), ("a.py",), ("a.py", "b.py"), ("a", "b", "c", "d")]),
     unknown=st.sampled_from(["", "", "git did not answer"]),
 )
-judgements = st.builds(judge, anchors, sights)
+judgements = st.builds(judge_anchor, anchors, sights)
 
 
 @given(st.lists(judgements, min_size=1, max_size=4))
@@ -59,9 +59,9 @@ def test_one_more_judgement_never_makes_a_node_less_grave_but_for_a_file_that_wa
 
 @given(anchors, sights)
 def test_a_sight_is_always_judged_alike_and_a_place_is_where_it_is(anchor, seen):
-    judged = judge(anchor, seen)
+    judged = judge_anchor(anchor, seen)
 
-    assert judged == judge(anchor, seen)
+    assert judged == judge_anchor(anchor, seen)
     assert judged.place in {None, seen.place, *seen.elsewhere}
     assert (judged.verdict in DOUBTS) == (judged.verdict in ("changed", "moved", "gone"))
 
@@ -86,7 +86,7 @@ words = st.lists(
 
 @given(words)
 def test_a_text_is_rewritten_word_by_word(parts):
-    moved = judge(
+    moved = judge_anchor(
         Anchor(
             node="n1",
             path="src/net.py",
@@ -124,7 +124,7 @@ def moved(old, new, method=Method.FILE, symbol=""):
         fingerprint="",
         line=None,
     )
-    return judge(anchor, Seen(place=new, span=Span.SAME))
+    return judge_anchor(anchor, Seen(place=new, span=Span.SAME))
 
 
 @given(stems=STEMS, data=st.data())
@@ -153,7 +153,7 @@ def test_files_that_took_one_another_s_names_are_never_mixed_up(stems, data):
 
 @given(stems=STEMS, places=st.lists(st.sampled_from(["lib", "app"]), min_size=4, max_size=4))
 def test_no_text_is_proposed_for_a_split_folder_wherever_the_files_named_of_it_went(stems, places):
-    folder = judge(
+    folder = judge_anchor(
         moved("src", "src", Method.FOLDER).anchor, Seen(elsewhere=("app", "lib"), likely="app")
     )
     named = [

@@ -14,18 +14,18 @@ MODULES = sorted(
 )
 TEXTS = {path: path.read_text(encoding="utf-8") for path in MODULES}
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
-LINES_MAX = 600
+LINES_MAX = 620
 TOP = {
     *(".ci", ".gitignore", ".pre-commit-hooks.yaml", "Makefile", "pyproject.toml"),
     *("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "docs", "service-units"),
     *("bridges", "yaadwatch", "tests"),
 }
-ASYNC_HOMES = ("yaadwatch/daemon/", "yaadwatch/servers/", "yaadwatch/client/")
+ASYNC_HOMES = ("yaadwatch/daemon/", "yaadwatch/client/")
 CATCH_ALL_HOMES = {
     "bridges/registry.py",
-    "yaadwatch/servers/connection.py",
-    "yaadwatch/servers/dispatch.py",
-    "yaadwatch/servers/mcp.py",
+    "yaadwatch/daemon/connection.py",
+    "yaadwatch/daemon/dispatch.py",
+    "yaadwatch/daemon/mcp.py",
     "yaadwatch/cli/main.py",
     "yaadwatch/daemon/supervisor.py",
 }

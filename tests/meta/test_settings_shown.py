@@ -9,7 +9,7 @@ import pytest
 from yaadwatch.model.settings import Settings
 
 TESTS = Path(__file__).parents[1]
-ENGINE = "integration/engine"
+ENGINE = "integration/verbs"
 SHOWN = {
     "memory.half_life_days": f"{ENGINE}/test_upkeep_verb.py::test_the_settings_of_ageing_are_read",
     "memory.half_lives": f"{ENGINE}/test_upkeep_verb.py::test_the_half_life_of_a_kind_is_a_setting",

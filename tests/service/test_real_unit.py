@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from waiting import wait_until
 
-from yaadwatch.installing import units
+from yaadwatch.install import units
 
 pytestmark = [pytest.mark.xdist_group("systemd"), pytest.mark.timeout(600)]
 

@@ -3,12 +3,12 @@
 import re
 
 from yaadwatch.api.operations import OPERATIONS
-from yaadwatch.cli.parsing import COMMANDS
-from yaadwatch.connecting import own_files
-from yaadwatch.core.text import estimate_tokens
+from yaadwatch.cli.main import COMMANDS
+from yaadwatch.connect import table
+from yaadwatch.text.words import estimate_tokens
 
 TOKENS_MAX = 600
-TEXT = own_files.skill()
+TEXT = table.skill()
 
 
 def test_it_costs_less_than_600_tokens():

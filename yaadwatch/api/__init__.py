@@ -1,0 +1,1 @@
+"""Operations, their requests and answers, and the frames on the wire."""

@@ -11,12 +11,11 @@ from sys import float_info
 from typing import Final, NamedTuple, TypeVar, cast
 
 from yaadwatch.api.frames import kind_of
-from yaadwatch.api.limits import check_folder
-from yaadwatch.api.message import Message
-from yaadwatch.api.messages.wire import Hello
+from yaadwatch.api.message import Message, check_folder
+from yaadwatch.api.messages.store import Hello
 from yaadwatch.api.operations import BY_NAME, Operation
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.given import GivenEdge, GivenNode
+from yaadwatch.model.queries import GivenEdge, GivenNode
 from yaadwatch.places import PROTOCOL
 
 Kind = TypeVar("Kind")

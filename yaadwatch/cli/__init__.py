@@ -1,0 +1,1 @@
+"""Parse, ask the daemon, print."""

@@ -1,18 +1,28 @@
-"""Commands for agents: connect, disconnect, hook, mcp."""
-# ruff: noqa: PTH100, PTH109
+"""Commands for agents: connect, disconnect, hook, mcp.
 
+Commands about settings and shells: config, completion.
+"""
+
+import json
 import os
-from argparse import Namespace
+from argparse import Namespace, _SubParsersAction
 
 from yaadwatch.cli.commands import command, option
-from yaadwatch.cli.terminal import Terminal, styled
+from yaadwatch.cli.main import Parser, full_parser
+from yaadwatch.cli.terminal import Terminal, folder, styled
+from yaadwatch.client.connection import DaemonNotRunning
+from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from yaadwatch.client.connection import Client
-    from yaadwatch.connecting.plans import World
+    from yaadwatch.connect.plans import World
+
+
+# ruff: noqa: PTH100, PTH109
+
 
 REFUSED = 4
 """Exit status when an agent's files were left alone; the others are connected."""
@@ -66,11 +76,11 @@ _OPTIONS = (
 )
 def connect(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
     """Connect agents, and say what was written and what is left to do."""
-    from yaadwatch.connecting import verbs
+    from yaadwatch.connect import connect as connect_verbs
 
-    answer = verbs.connect(_world(args), args.agents, dry_run=args.dry_run)
+    answer = connect_verbs.connect(_world(args), args.agents, dry_run=args.dry_run)
     undo = ["yaadwatch disconnect", *args.agents, *["--project-level"] * args.project_level]
-    return tell(answer, terminal, as_json=args.json, undo=" ".join(undo))
+    return print_written(answer, terminal, as_json=args.json, undo=" ".join(undo))
 
 
 @command(
@@ -87,21 +97,23 @@ def connect(args: Namespace, client: "Client", terminal: Terminal) -> int:  # no
 )
 def disconnect(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
     """Disconnect agents, and say what was taken out."""
-    from yaadwatch.connecting import verbs
+    from yaadwatch.connect import connect as connect_verbs
 
-    answer = verbs.disconnect(_world(args), args.agents, dry_run=args.dry_run)
-    return tell(answer, terminal, as_json=args.json)
+    answer = connect_verbs.disconnect(_world(args), args.agents, dry_run=args.dry_run)
+    return print_written(answer, terminal, as_json=args.json)
 
 
 def _world(args: Namespace) -> "World":
-    from yaadwatch.connecting import verbs
+    from yaadwatch.connect import connect as connect_verbs
 
-    return verbs.this_machine(
+    return connect_verbs.this_machine(
         os.path.abspath(args.project or os.getcwd()) if args.project_level else None
     )
 
 
-def tell(answer: "dict[str, Any]", terminal: Terminal, *, as_json: bool, undo: str = "") -> int:
+def print_written(
+    answer: "dict[str, Any]", terminal: Terminal, *, as_json: bool, undo: str = ""
+) -> int:
     """Print what was written, and return the exit status.
 
     Args:
@@ -115,7 +127,7 @@ def tell(answer: "dict[str, Any]", terminal: Terminal, *, as_json: bool, undo: s
         terminal.json(answer)
         return REFUSED if refused else 0
     for one in answer["agents"]:
-        _tell_agent(one, terminal, dry_run=answer["dry_run"])
+        _print_agent(one, terminal, dry_run=answer["dry_run"])
     written = any(one["state"] in ("connected", "disconnected") for one in answer["agents"])
     if answer["dry_run"]:
         terminal.line(styled("Nothing was written.", "bold"))
@@ -127,7 +139,7 @@ def tell(answer: "dict[str, Any]", terminal: Terminal, *, as_json: bool, undo: s
     return REFUSED if refused else 0
 
 
-def _tell_agent(one: "dict[str, Any]", terminal: Terminal, *, dry_run: bool) -> None:
+def _print_agent(one: "dict[str, Any]", terminal: Terminal, *, dry_run: bool) -> None:
     states = _SKILL_STATES if one["agent"] == "skill" else _STATES
     words, colour = states[one["state"]]
     if dry_run and one["state"] in ("connected", "disconnected"):
@@ -179,9 +191,9 @@ def _tell_agent(one: "dict[str, Any]", terminal: Terminal, *, dry_run: bool) -> 
 )
 def hook(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
     """Answer a hook; the process is its alone from here on."""
-    from yaadwatch.client import hook as hooks
+    from yaadwatch.client import hook as client_hook
 
-    hooks.main([args.event, "--agent", args.agent])
+    client_hook.main([args.event, "--agent", args.agent])
 
 
 @command(
@@ -210,3 +222,204 @@ def mcp(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: 
 
     named = ["--agent", args.agent] if args.agent else []
     return shim.main([*named, *(["--project", args.project] if args.project else [])])
+
+
+WARNINGS_MAX = 10
+ACTIONS = ("list", "get", "set", "unset")
+_NEEDS = {"list": (0, ""), "get": (1, "KEY"), "set": (2, "KEY VALUE"), "unset": (1, "KEY")}
+
+
+@command(
+    "config",
+    "show the settings, or change one",
+    examples=[
+        ("yaadwatch config list", "every value, and its source"),
+        ("yaadwatch config get watch.poll_s", "one value, for scripts"),
+        ("yaadwatch config set watch.poll_s 30", "into ~/.yaad/config.toml"),
+        ("yaadwatch config set memory.half_lives task=7", "a list"),
+        ("yaadwatch config unset watch.poll_s", "back to the default"),
+    ],
+    more="The first of these that has a value wins: an option of the command, a variable\n"
+    "of the daemon such as YAAD_WATCH_POLL_S, the project's .yaad/config.toml\n"
+    "(half-lives and the budget only), ~/.yaad/config.toml, the default. The daemon\n"
+    "reads its settings when it starts. After a change: yaadwatch restart",
+    options=[
+        option(
+            "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
+        ),
+        option(
+            "words", metavar="KEY [VALUE]", nargs="*", help="a setting, and its new value for set"
+        ),
+    ],
+    starts_daemon=False,
+)
+def config(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Show or set what was asked for."""
+    count, usage = _NEEDS[args.action]
+    if len(args.words) != count:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"`config {args.action}` takes {usage or 'nothing more'}; nothing was done.",
+            hint="How it is used: yaadwatch config --help",
+        )
+    if args.action == "list":
+        return _list(_ask(args, client), args, terminal)
+    if args.action == "get":
+        return _get(args.words[0], _ask(args, client), args, terminal)
+    return _change(args, client, terminal)
+
+
+def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
+    """Return what holds for the daemon that runs, else for the next one."""
+    from pathlib import Path
+
+    from yaadwatch.install import units
+
+    try:
+        return client.call("config")
+    except DaemonNotRunning:
+        return units.list_settings(os.environ, Path(args.project or Path.cwd()))
+
+
+def _list(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int:
+    if args.json:
+        terminal.json(answer)
+        return 0
+    rows = []
+    for row in answer["settings"]:
+        ours = row["from"] != "default"
+        name = styled(str(row["key"]), "bold" if ours else "")
+        rows.append((name, _shown(row["value"]), _source(row)))
+    terminal.table(rows, indent=0)
+    told, left = answer["warnings"][:WARNINGS_MAX], answer["warnings"][WARNINGS_MAX:]
+    for warning in told:
+        terminal.line(styled(str(warning), "yellow"))
+    if left:
+        terminal.line(styled(f"… and {len(left)} more: yaadwatch config list --json", "yellow"))
+    if not answer["running"]:
+        terminal.line(styled("The daemon is not running; the next one would have these.", "dim"))
+    return 0
+
+
+def _get(key: str, answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int:
+    from yaadwatch.install import units
+
+    units.known(key)
+    row = next(row for row in answer["settings"] if row["key"] == key)
+    if args.json:
+        terminal.json(row)
+    else:
+        terminal.line(_shown(row["value"]))
+    return 0
+
+
+def _change(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    from yaadwatch.install import units
+
+    key = args.words[0]
+    if args.action == "set":
+        value = units.put(key, args.words[1])
+        said = f"{key} = {_shown(value)} in {folder(units.path())}"
+    else:
+        there = units.take(key)
+        where = folder(units.path())
+        said = f"{key} is no longer in {where}" if there else f"{key} is not in {where}"
+    rows = {row["key"]: row for row in units.list_settings(os.environ)["settings"]}
+    none = {"key": key, "value": None, "from": "default", "default": None}
+    row = rows.get(key, none)
+    runs = _holds(client, key) not in (None, row["value"])
+    if args.json:
+        terminal.json({**row, "restart": runs})
+        return 0
+    terminal.line(said)
+    if row["from"] not in ("default", str(units.path())):
+        terminal.line(f"{row['from']} is set in this shell, and says {_shown(row['value'])}.")
+    if runs:
+        terminal.line("The running daemon still has the old value. To apply it: yaadwatch restart")
+    return 0
+
+
+def _holds(client: "Client", key: str) -> object:
+    """Return what the daemon that runs has for `key`; None without one."""
+    try:
+        rows = client.call("config")["settings"]
+    except DaemonNotRunning:
+        return None
+    return next((row["value"] for row in rows if row["key"] == key), None)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _source(row: "dict[str, Any]") -> str:
+    if row["from"] == "default":
+        return styled("default", "dim")
+    name = str(row["from"])
+    shown = folder(name) if name.startswith("/") else f"${name}"
+    return f"{shown} (default: {_shown(row['default'])})"
+
+
+SHELLS = ("bash", "zsh", "fish", "tcsh")
+
+
+def _offering(parser: Parser) -> Parser:
+    """Return the parser with the words that the commands themselves know, and take care of."""
+    from yaadwatch.connect.table import CONNECTIONS
+    from yaadwatch.install.units import keys
+
+    agents = [row.agent for row in CONNECTIONS]
+    offered = {
+        ("connect", "agents"): agents,
+        ("disconnect", "agents"): agents,
+        ("config", "words"): keys(),
+    }
+    (commands,) = [one for one in parser._actions if isinstance(one, _SubParsersAction)]
+    for name, parser_ in commands.choices.items():
+        for argument in parser_._actions:
+            argument.choices = offered.get((name, argument.dest), argument.choices)
+    return parser
+
+
+@command(
+    "completion",
+    "print the completion script for a shell",
+    examples=[
+        ('eval "$(yaadwatch completion bash)"', "in ~/.bashrc"),
+        ("yaadwatch completion zsh > ~/.zfunc/_yaadwatch", "for zsh"),
+        ("yaadwatch completion fish | source", "in ~/.config/fish/config.fish"),
+    ],
+    more="The package shtab makes it, which comes with 'yaadwatch[completion]':\n"
+    "uv tool install 'yaadwatch[completion]', or pipx install --force with that.",
+    options=[
+        option(
+            "shell",
+            metavar="SHELL",
+            choices=SHELLS,
+            help=f"{', '.join(SHELLS[:-1])} or {SHELLS[-1]}",
+        )
+    ],
+    starts_daemon=False,
+)
+def completion(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
+    """Print the script for a shell.
+
+    Raises:
+        YaadError: unavailable, when the package that makes it is not installed.
+    """
+    try:
+        import shtab
+    except ImportError:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            "Completion is made by the package shtab, which is not installed.",
+            hint="Install it with yaadwatch: uv tool install 'yaadwatch[completion]'",
+        ) from None
+    script = shtab.complete(_offering(full_parser()), shell=args.shell)
+    if args.json:
+        terminal.json({"shell": args.shell, "script": script})
+    else:
+        terminal.write(f"{script}\n")
+    return 0

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from yaadwatch.api.messages.truth import (
+from yaadwatch.api.messages.graph import (
     AddClaim,
     ApproveGap,
     Claims,
@@ -10,10 +10,20 @@ from yaadwatch.api.messages.truth import (
     Feedback,
     Resolve,
 )
-from yaadwatch.cli.commands import asked, command, option
-from yaadwatch.cli.memories import tell_contradicted
-from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import ago, authored, count, listed, short, stated, worded, worded_by
+from yaadwatch.cli.commands import command, given_fields, option
+from yaadwatch.cli.memories import print_contradicted
+from yaadwatch.cli.terminal import (
+    Terminal,
+    ago,
+    authored,
+    count,
+    in_a_row,
+    memory_words,
+    short,
+    stated,
+    styled,
+    version_words,
+)
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -21,6 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yaadwatch.client.connection import Client
+
 
 ONE = "its id or key; a unique beginning or end of the id is enough"
 
@@ -57,7 +68,7 @@ def claims(args: Namespace, client: "Client", terminal: Terminal) -> int:
         return _end_claim(args, client, terminal)
     if len(args.what) > 1:
         raise _usage("claims", "`claims` takes the id of one memory, `add` or `end`")
-    answer = client.call("claims", id=action or None, **asked(args, Claims))
+    answer = client.call("claims", id=action or None, **given_fields(args, Claims))
     if args.json:
         terminal.json(answer)
         return 0
@@ -85,7 +96,7 @@ def claims(args: Namespace, client: "Client", terminal: Terminal) -> int:
 )
 def contradictions(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """List open contradictions, and what was decided."""
-    answer = client.call("contradictions", **asked(args, Contradictions))
+    answer = client.call("contradictions", **given_fields(args, Contradictions))
     if args.json:
         terminal.json(answer)
         return 0
@@ -96,7 +107,7 @@ def contradictions(args: Namespace, client: "Client", terminal: Terminal) -> int
         terminal.line(styled(one["id"], "bold"), f"  {one['words']}", hang=10)
         for side in one["sides"]:
             terminal.line(
-                f"{short(side['node'])}  {worded(side)}  "
+                f"{short(side['node'])}  {memory_words(side)}  "
                 f"(confirmed {ago(side['confirmed_at'], now)})",
                 indent=10,
                 hang=20,
@@ -104,13 +115,13 @@ def contradictions(args: Namespace, client: "Client", terminal: Terminal) -> int
         if one.get("against"):
             against = one["against"]
             terminal.line(
-                f"{short(against['node'])}  {worded(against)}  (newer)", indent=10, hang=20
+                f"{short(against['node'])}  {memory_words(against)}  (newer)", indent=10, hang=20
             )
     if answer["contradictions"]:
         terminal.line("Settle one: yaadwatch resolve ID --keep MEMORY, --both, or --none")
     for past in answer["settled"]:
         kept = f" {short(past['kept'])}" if past.get("kept") else ""
-        why = f": {worded_by(past['reason'], past['by'])}" if past.get("reason") else ""
+        why = f": {version_words(past['reason'], past['by'])}" if past.get("reason") else ""
         terminal.line(styled(past["id"], "dim"), f"  {past['words']}", hang=10)
         terminal.line(
             f"{past['decision']}{kept}, {ago(past['at'], now)} by {authored(past['by'])}{why}",
@@ -133,7 +144,7 @@ def contradictions(args: Namespace, client: "Client", terminal: Terminal) -> int
 )
 def resolve(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Settle a contradiction; print what that did."""
-    answer = client.call("resolve", **asked(args, Resolve))
+    answer = client.call("resolve", **given_fields(args, Resolve))
     if args.json:
         terminal.json(answer)
         return 0
@@ -142,7 +153,7 @@ def resolve(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(f"{count(len(answer['ended']), 'claim')} ended.", indent=2)
     for what, ids in (("Superseded", answer["superseded"]), ("Forgot", answer["forgotten"])):
         if ids:
-            terminal.line(f"{what} {listed([short(one) for one in ids])}.", indent=2)
+            terminal.line(f"{what} {in_a_row([short(one) for one in ids])}.", indent=2)
     for place in answer["still_said"]:
         terminal.line(
             styled(f"{place['path']}, line {place['line']}", "yellow"),
@@ -151,7 +162,7 @@ def resolve(args: Namespace, client: "Client", terminal: Terminal) -> int:
         )
     for rule in answer["still_rules"]:
         terminal.line(
-            f"{short(rule['id'])} is a rule still: {worded(rule)}",
+            f"{short(rule['id'])} is a rule still: {memory_words(rule)}",
             indent=2,
             hang=12,
         )
@@ -180,7 +191,7 @@ def gaps(args: Namespace, client: "Client", terminal: Terminal) -> int:
     action = args.what[0] if args.what else ""
     if action == "approve" and len(args.what) > 1:
         answer = client.call(
-            "approve_gap", question=" ".join(args.what[1:]), **asked(args, ApproveGap)
+            "approve_gap", question=" ".join(args.what[1:]), **given_fields(args, ApproveGap)
         )
         said = f"Kept, and told in the brief: {answer['text']}"
     elif action == "drop" and len(args.what) == 2:
@@ -214,15 +225,17 @@ def feedback(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Judge a memory; print what it says now."""
     if bool(args.text) != (args.verdict == "edit"):
         raise _usage("feedback", "new words are for `edit`, and needed there")
-    answer = client.call("feedback", **asked(args, Feedback))
+    answer = client.call("feedback", **given_fields(args, Feedback))
     if args.json:
         terminal.json(answer)
         return 0
     done = {"approve": "Confirmed", "edit": "Edited", "discard": "Forgot"}[args.verdict]
-    terminal.line(f"{done} ", styled(short(answer["id"]), "bold"), f"  {worded(answer)}", hang=10)
+    terminal.line(
+        f"{done} ", styled(short(answer["id"]), "bold"), f"  {memory_words(answer)}", hang=10
+    )
     if answer.get("masked"):
-        terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
-    tell_contradicted(answer, terminal)
+        terminal.line(styled(f"masked: {in_a_row(answer['masked'])}", "yellow"), indent=2)
+    print_contradicted(answer, terminal)
     if answer.get("undo"):
         terminal.line(f"Undo: {answer['undo']}")
     return 0
@@ -238,15 +251,15 @@ def _add_claim(args: Namespace, client: "Client", terminal: Terminal) -> int:
         subject=subject,
         attribute=attribute,
         value=value,
-        **asked(args, AddClaim),
+        **given_fields(args, AddClaim),
     )
     if args.json:
         terminal.json(answer)
         return 0
     terminal.table([_claim(answer)], indent=0)
     if answer["masked"]:
-        terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
-    tell_contradicted(answer, terminal)
+        terminal.line(styled(f"masked: {in_a_row(answer['masked'])}", "yellow"), indent=2)
+    print_contradicted(answer, terminal)
     terminal.line(f"Undo: {answer['undo']}")
     return 0
 

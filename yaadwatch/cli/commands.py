@@ -7,7 +7,7 @@ import math
 import os
 from argparse import ArgumentTypeError
 
-from yaadwatch.api.limits import Each, OneOf
+from yaadwatch.api.message import Each, OneOf
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from yaadwatch.cli.terminal import Terminal
     from yaadwatch.client.connection import Client
 
+
+if TYPE_CHECKING:
     Run = Callable[[Namespace, Client, Terminal], int]
 
 _SHOWN_CHARS_MAX = 200
@@ -139,7 +141,7 @@ def command(
     return declare
 
 
-def asked(args: "Namespace", request: "type[Message]") -> "dict[str, Any]":
+def given_fields(args: "Namespace", request: "type[Message]") -> "dict[str, Any]":
     """Return the fields of a request that the command line gives; the rest is as declared.
 
     In `args`, what was not given is None, [] or, for a flag, its default.

@@ -1,17 +1,52 @@
-"""The command `doctor`: what is wrong here, and the command that mends it."""
+"""The command `doctor`: what is wrong here, and the command that mends it.
 
+The verb of `doctor`, and the facts that it judges.
+
+Each part is gathered by itself, whatever state the others are in. Nothing here
+needs a daemon or a store that can be opened, and nothing is written.
+"""
+
+import contextlib
+import os
+import shutil
+import stat
+import subprocess
 from argparse import Namespace
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
 
+from yaadwatch import places
 from yaadwatch.cli.commands import command
-from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import count
+from yaadwatch.cli.terminal import Terminal, count, styled
+from yaadwatch.client import hook_agents
+from yaadwatch.client.connection import DaemonNotRunning
+from yaadwatch.client.presence import daemon_holds_lock, is_suspended
+from yaadwatch.connect import connect
+from yaadwatch.db import checks, migrations
+from yaadwatch.install.plans import service_state
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.projects import diagnosis
+from yaadwatch.projects.diagnosis import (
+    AgentFacts,
+    DaemonFacts,
+    Facts,
+    HomeFacts,
+    HookFacts,
+    ServiceFacts,
+    SettingsFacts,
+    StoreFacts,
+)
+from yaadwatch.system import config, files
+from yaadwatch.system.clock import Clock
+from yaadwatch.system.settings_files import UnreadableError
+from yaadwatch.text.privacy import mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from yaadwatch.client.connection import Client
+
 
 FOUND = 1
 BROKEN = 5
@@ -42,22 +77,21 @@ _STATES = {
 )
 def doctor(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print what is wrong on this machine, each with what mends it."""
-    from yaadwatch.doctor import gathering
 
     try:
-        briefly = client.beside(gathering.PROJECT_TIME_S)
-        answer = gathering.examine(client.call, briefly.call)
+        briefly = client.beside(PROJECT_TIME_S)
+        answer = examine(client.call, briefly.call)
     except RuntimeError as error:
         hint = "Set HOME, or YAAD_HOME to a folder of your own"
         raise YaadError(Code.UNAVAILABLE, str(error), hint=hint) from None
     if args.json:
         terminal.json(answer)
     else:
-        _tell(answer, terminal)
+        _print_report(answer, terminal)
     return 0 if answer["sound"] else FOUND
 
 
-def _tell(answer: "dict[str, Any]", terminal: Terminal) -> None:
+def _print_report(answer: "dict[str, Any]", terminal: Terminal) -> None:
     problems = [one for one in answer["findings"] if one["level"] == "problem"]
     left = [one for one in answer["findings"] if one["level"] == "todo"]
     if problems:
@@ -87,3 +121,351 @@ def _remedy(one: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.command(label, str(one["mend"]), indent=4)
     if one["advice"]:
         terminal.line(str(one["advice"]), indent=4, hang=6)
+
+
+Ask = Callable[..., dict[str, Any]]
+"""Asks the daemon for an operation; raises as `Client.call`."""
+
+PROJECTS_MAX: Final = 20
+"""Projects whose agent files are looked at."""
+PROJECT_TIME_S: Final = 4.0
+"""A project is waited for this long, and no further project once SILENT_MAX were silent."""
+SILENT_MAX: Final = 3
+LOG_BYTES: Final = 64 * 1024
+"""What is read of the end of a log."""
+
+
+def gather(ask: Ask, briefly: Ask, now: datetime, environ: Mapping[str, str]) -> Facts:
+    """Return all facts.
+
+    Args:
+        ask: asks the daemon.
+        briefly: asks it, and waits for no longer than PROJECT_TIME_S.
+        now: the present time.
+        environ: the environment of this process.
+
+    Raises:
+        RuntimeError: the data folder is unknown.
+    """
+    stores, odd = _stores()
+    agents, odd_agents = _agents()
+    service, odd_service = _service(environ)
+    lacking = [("the service", odd_service), ("your agents", odd_agents)]
+    git, git_silent = _git()
+    receipts = [why for _, why in lacking if isinstance(why, UnreadableError)]
+    odd_logs = _odd_logs()
+    daemon = _daemon(ask)
+    obstacles, misplaced, silent = (
+        _files(ask, briefly) if daemon.state == "answers" else ((), (), ())
+    )
+    return Facts(
+        home=_home(places.data_folder()),
+        settings=_settings(places.data_folder() / "config.toml", environ),
+        daemon=daemon,
+        obstacles=obstacles,
+        misplaced=misplaced,
+        git=git,
+        git_silent=git_silent,
+        hooks=_hooks(now),
+        stores=stores,
+        agents=agents,
+        service=service,
+        odd_logs=odd_logs,
+        taken=_taken(
+            (places.data_folder(), places.data_folder() / "config.toml", *odd_logs), stores
+        ),
+        receipt=(receipts[0].why, receipts[0].mend) if receipts else None,
+        not_gathered=(
+            *odd,
+            *((part, why.message) for part, why in lacking if why and why not in receipts),
+            *silent,
+        ),
+    )
+
+
+def _home(path: Path) -> HomeFacts:
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return _no_home(path)
+    except OSError:
+        return HomeFacts(path=str(path), state="closed")
+    if not path.is_dir():
+        return HomeFacts(path=str(path), state="file")
+    if found.st_uid != os.geteuid():
+        return HomeFacts(path=str(path), state="foreign")
+    if files.takes_nothing(path) == "read-only":
+        return HomeFacts(path=str(path), state="read-only")
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        return HomeFacts(path=str(path), state="closed")
+    return HomeFacts(
+        path=str(path),
+        state="ok",
+        # Whoever may not enter it reads nothing in it, whatever the modes of the files are.
+        is_open=bool(found.st_mode & 0o077),
+        free_bytes=shutil.disk_usage(path).free,
+    )
+
+
+def _no_home(path: Path) -> HomeFacts:
+    above = next(folder for folder in path.parents if os.path.lexists(folder))
+    if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
+        return HomeFacts(path=str(path), state="absent")
+    return HomeFacts(path=str(path), state="barred", above=str(above))
+
+
+def _settings(path: Path, environ: Mapping[str, str]) -> SettingsFacts:
+    try:
+        loaded = config.load(path, environ)
+    except YaadError as error:
+        return SettingsFacts(
+            path=str(path),
+            error=mask(error.message).text,
+            hint=error.hint,
+            is_read=error.code is not Code.UNAVAILABLE,
+        )
+    return SettingsFacts(path=str(path), warnings=tuple(mask(one).text for one in loaded.warnings))
+
+
+def _daemon(ask: Ask) -> DaemonFacts:
+    # Every daemon holds the lock. Where none does, a service manager may hold the socket, and would
+    # start one for whoever connects.
+    if not daemon_holds_lock():
+        return DaemonFacts(state="absent", said=_last_words())
+    try:
+        status = ask("status")
+        daemon, problems = status["daemon"], status["problems"]
+        return DaemonFacts(
+            state="answers",
+            pid=daemon.get("pid"),
+            version=str(daemon.get("version") or ""),
+            ours=places.VERSION,
+            problems=tuple((str(one["what"]), str(one["mend"])) for one in problems),
+        )
+    except DaemonNotRunning:
+        if daemon_holds_lock():
+            return _silent()
+        return DaemonFacts(state="absent", said=_last_words())
+    except YaadError as error:
+        if error.code is Code.TIMEOUT:
+            return _silent()
+        return DaemonFacts(state="odd", said=f"{error.message} {error.hint}".strip())
+    except (KeyError, TypeError, AttributeError):
+        return DaemonFacts(state="odd", said="What the daemon says of itself makes no sense here.")
+
+
+_Pairs = tuple[tuple[str, str], ...]
+
+
+def _files(ask: Ask, briefly: Ask) -> tuple[_Pairs, _Pairs, _Pairs]:
+    """Return what keeps agents from loading agent files, and which blocks are misplaced, each with
+    the path of its project; and the projects that did not answer.
+    """
+    found, misplaced, silent = [], [], []
+    with contextlib.suppress(YaadError, KeyError, TypeError, AttributeError):
+        for project in ask("status")["projects"][:PROJECTS_MAX]:
+            path = str(project["path"])
+            if project.get("git_silent_since"):
+                silent.append((f"the agent files of {path}", "git does not answer there"))
+                continue
+            if len(silent) >= SILENT_MAX:
+                silent.append((f"the agent files of {path}", "the projects before it are silent"))
+                continue
+            try:
+                files = briefly("files", project=path)
+            except YaadError as error:
+                if error.code is Code.TIMEOUT:
+                    why = f"the daemon did not answer within {PROJECT_TIME_S:g} s"
+                    silent.append((f"the agent files of {path}", why))
+            else:
+                misplaced += [(path, mask(str(why)).text) for why in files["misplaced"]]
+                found += [
+                    (path, mask(str(why)).text)
+                    for agent in files["agents"]
+                    for why in agent["obstacles"]
+                ]
+    return tuple(found), tuple(misplaced), tuple(silent)
+
+
+def _silent() -> DaemonFacts:
+    pid = places.announced_pid()
+    return DaemonFacts(state="silent", pid=pid, is_suspended=pid is not None and is_suspended(pid))
+
+
+def _last_words() -> str:
+    """Return why the last daemon that was started in the background did not start, if it did not.
+
+    It writes there only what went wrong before its log was open, which a later one does not undo.
+    """
+    try:
+        if places.log_file().stat().st_mtime_ns > places.start_log().stat().st_mtime_ns:
+            return ""
+    except OSError:
+        pass  # one of them is not there: then nothing was said, or nothing since
+    for line in reversed(_end_of(places.start_log())):
+        if line.startswith("yaadwatch: "):
+            return mask(line.removeprefix("yaadwatch: ")).text
+    return ""
+
+
+def _git() -> tuple[str, str]:
+    """Return what git says of itself, and where it is when it says nothing in time."""
+    try:
+        done = subprocess.run(
+            ["git", "--version"], capture_output=True, text=True, timeout=5.0, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return "", shutil.which("git") or "git"
+    except OSError:
+        return "", ""
+    return done.stdout.strip() if done.returncode == 0 else "", ""
+
+
+def _stores() -> tuple[tuple[StoreFacts, ...], tuple[tuple[str, str], ...]]:
+    user = checks.inspect_store(places.user_store(), "user")
+    found = [_store(user, "", "user")]
+    if user.state == "absent":
+        return tuple(found), ()
+    known = places.user_store() if user.state == "ok" else Path(found[0].backup)
+    if user.state != "ok" and not found[0].backup:
+        return tuple(found), (("your projects", "their list is in that store"),)
+    try:
+        projects = checks.projects(known)
+    except YaadError as error:
+        return tuple(found), (("the projects", error.message),)
+    for project in projects:
+        looked = checks.inspect_store(places.project_store(project.id), "project")
+        found.append(_store(looked, str(project.root), project.id))
+    return tuple(found), ()
+
+
+def _store(looked: checks.StoreState, root: str, whose: str) -> StoreFacts:
+    role = "project" if root else "user"
+    lost = looked.state in {"absent", "damaged"}
+    backup = migrations.newest_sound_copy(places.backups(whose), role=role) if lost else None
+    return StoreFacts(
+        path=str(looked.path),
+        root=root,
+        state=looked.state,
+        said=looked.said,
+        backup="" if backup is None else str(backup),
+        has_root=not root or os.path.isdir(root),  # noqa: PTH112
+    )
+
+
+def _hooks(now: datetime) -> HookFacts:
+    found = hook_agents.count(places.hook_log(), now)
+    return HookFacts(
+        path=places.hook_log(),
+        failed=found.failed,
+        late=found.late,
+        said=mask(found.in_words()).text,
+    )
+
+
+def _odd_logs() -> tuple[str, ...]:
+    logs = (places.log_file(), places.start_log(), Path(places.hook_log()))
+    return tuple(str(log) for log in logs if os.path.lexists(log) and not _is_plain(log))
+
+
+def _taken(paths: Iterable[str | Path], stores: Iterable[StoreFacts]) -> frozenset[str]:
+    """Return what stands beside `paths` and begins like one, and what was put aside of stores."""
+    found: set[str] = set()
+    for path in map(Path, paths):
+        with contextlib.suppress(OSError):
+            found.update(
+                f"{path.parent}/{name}"
+                for name in os.listdir(path.parent)  # noqa: PTH208
+                if name.startswith(f"{path.name}.")
+            )
+    for store in stores:
+        if store.state == "damaged":
+            aside = Path(store.path).parent / "damaged"
+            found.update(map(str, config.files_below(aside)))
+    return frozenset(found)
+
+
+def _is_plain(log: Path) -> bool:
+    """Return whether a log is there, and nothing that leads to what is none, or never ends."""
+    try:
+        return stat.S_ISREG(log.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def _end_of(log: Path) -> list[str]:
+    if not _is_plain(log):
+        return []
+    try:
+        with log.open("rb") as stream:
+            stream.seek(max(0, log.stat().st_size - LOG_BYTES))
+            return stream.read(LOG_BYTES).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+
+
+def _service(environ: Mapping[str, str]) -> tuple[ServiceFacts | None, YaadError | None]:
+    try:
+        found = service_state(Path.home(), environ)
+    except YaadError as error:
+        return None, error
+    if found is None:
+        return None, None
+    return ServiceFacts(
+        unlisted=found.unlisted,
+        altered=found.altered,
+        masked=found.masked,
+        program=found.program,
+        is_reached=found.is_reached,
+        runs=found.runs,
+    ), None
+
+
+def _agents() -> tuple[tuple[AgentFacts, ...], YaadError | None]:
+    try:
+        rows = connect.connection_rows(connect.this_machine(None))
+    except YaadError as error:
+        return (), error
+    return tuple(
+        AgentFacts(
+            agent=row["agent"],
+            title=row["title"],
+            state=row["state"],
+            said=row.get("reason") or ", ".join(row["files"]),
+            hint=row.get("hint", ""),
+            todo=row.get("todo", ""),
+        )
+        for row in rows
+    ), None
+
+
+def examine(ask: Ask, briefly: Ask) -> dict[str, Any]:
+    """Return what is wrong on this machine; the answer is Examined.
+
+    Args:
+        ask: asks the daemon for an operation; raises as `Client.call`.
+        briefly: the same, but gives up after PROJECT_TIME_S.
+
+    Raises:
+        RuntimeError: the data folder is unknown.
+    """
+    facts = gather(ask, briefly, Clock().now(), os.environ)
+    found = diagnosis.diagnose(facts)
+    return {
+        "sound": not any(one.level == "problem" for one in found),
+        "checks": [name for name, _ in diagnosis.CHECKS],
+        "findings": [
+            {
+                "check": one.check,
+                "level": one.level,
+                "what": one.what,
+                "mend": one.mend or None,
+                "advice": one.advice or None,
+            }
+            for one in found
+        ],
+        "agents": [
+            {"agent": one.agent, "title": one.title, "state": one.state, "todo": one.todo or None}
+            for one in facts.agents
+        ],
+    }

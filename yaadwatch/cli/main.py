@@ -1,20 +1,35 @@
-"""The command line: parse, call, print, and one way of saying what went wrong."""
-# ruff: noqa: PTH100, PTH109
+"""The command line: parse, call, print, and one way of saying what went wrong.
+
+GROUPS: every command and the module that has it; and how a command line is read.
+
+Only the parser of the command that is asked for is built, because agents run these often; help and
+completion build all of them, from the same functions.
+"""
 
 import contextlib
 import os
 import sys
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 
+from yaadwatch.cli.commands import DECLARED, file_name, utf8_text
+from yaadwatch.cli.terminal import columns, report_unwritten
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Callable, Sequence
+    from argparse import Action, _SubParsersAction
+    from collections.abc import Callable
+    from typing import Any, NoReturn
 
     from yaadwatch.cli.terminal import Terminal
     from yaadwatch.client.connection import Client
+
+
+# ruff: noqa: PTH100, PTH109
+
 
 EXITS = {
     Code.BAD_REQUEST: 2,
@@ -62,11 +77,10 @@ def run(
         terminal: where it prints.
         connect: makes the client that the command asks; by default one for the real daemon.
     """
-    from yaadwatch.cli import parsing
 
     args = None
     try:
-        args = parsing.parse(argv)
+        args = parse(argv)
         client = (connect or _client)(args, terminal)
         try:
             status: int = args.run(args, client, terminal)
@@ -77,7 +91,7 @@ def run(
             client.close()
         terminal.flush()
     except YaadError as error:
-        _tell(_about_git_dir(error), terminal, as_json="--json" in argv)
+        _print_error(_about_git_dir(error), terminal, as_json="--json" in argv)
         return _status(error.code, args)
     except (BrokenPipeError, KeyboardInterrupt):
         raise
@@ -89,7 +103,7 @@ def run(
             f"This command ran into a bug in yaadwatch: {type(error).__name__}: {error}",
             hint="It may or may not have been done; see: yaadwatch status",
         )
-        _tell(ours, terminal, as_json="--json" in argv, trace=traceback.format_exc())
+        _print_error(ours, terminal, as_json="--json" in argv, trace=traceback.format_exc())
         return _status(Code.INTERNAL, args)
     return status
 
@@ -131,8 +145,7 @@ def _for_agents(command: str, argv: "Sequence[str]") -> int:
 
 
 def _client(args: "Namespace", terminal: "Terminal") -> "Client":
-    from yaadwatch.client.connection import Client
-    from yaadwatch.client.invoker import agent_of
+    from yaadwatch.client.connection import Client, agent_of
 
     def start() -> None:
         from yaadwatch.client import autostart
@@ -147,20 +160,20 @@ def _client(args: "Namespace", terminal: "Terminal") -> "Client":
     agent = found[0] if found is not None else None
     if not args.starts_daemon:
         return Client(cwd=folder, agent=agent, on_wait=wait)
-    from yaadwatch.cli.reading import Reader
+    from yaadwatch.cli.memories import Reader
 
-    alone = partial(_tell_alone, terminal)
+    alone = partial(_print_from_store, terminal)
     return Reader(cwd=folder, agent=agent, start=start, on_wait=wait, on_alone=alone)
 
 
-def _tell_alone(terminal: "Terminal", why: YaadError) -> None:
+def _print_from_store(terminal: "Terminal", why: YaadError) -> None:
     """Say, beside the answer, that no daemon gave it."""
-    from yaadwatch.client.connection import Silent
+    from yaadwatch.client.connection import DaemonUnresponsive
 
     terminal.end_progress()
     told = f"{why.message}\n  {why.hint}" if why.hint else why.message
     what = "No daemon can be started; this is what the stores hold."
-    if isinstance(why, Silent):
+    if isinstance(why, DaemonUnresponsive):
         what = "This is what the stores hold, without the daemon."
     terminal.err.write(f"yaadwatch: {what} {told}\n")
 
@@ -176,7 +189,7 @@ def _folder(given: str | None) -> str:
         ) from None
 
 
-def _tell(error: YaadError, terminal: "Terminal", *, as_json: bool, trace: str = "") -> None:
+def _print_error(error: YaadError, terminal: "Terminal", *, as_json: bool, trace: str = "") -> None:
     """Say what went wrong: as JSON on standard output, else on standard error.
 
     Args:
@@ -225,3 +238,273 @@ def _leave_unwritten() -> None:
             stream.flush()
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+GROUPS = {
+    "projects and their agent files": {
+        "status": "status",
+        "add": "projects",
+        "remove": "projects",
+        "list": "projects",
+        "files": "projects",
+    },
+    "memories": {
+        "remember": "memories",
+        "recall": "memories",
+        "show": "memories",
+        "context": "memories",
+        "review": "review",
+        "history": "memories",
+        "edit": "edit",
+        "tag": "edit",
+        "pin": "edit",
+        "unpin": "edit",
+        "forget": "edit",
+        "restore": "edit",
+    },
+    "what may no longer be true": {
+        "stale": "stale",
+        "impact": "relations",
+        "check": "stale",
+        "confirm": "edit",
+        "reanchor": "edit",
+        "claims": "claims",
+        "contradictions": "claims",
+        "resolve": "claims",
+        "gaps": "claims",
+        "feedback": "claims",
+    },
+    "tasks and sessions": {
+        "tasks": "tasks",
+        "task": "tasks",
+        "skill": "tasks",
+        "sessions": "tasks",
+        "handoff": "tasks",
+    },
+    "relations": {
+        "link": "relations",
+        "unlink": "relations",
+        "subgraph": "relations",
+        "traverse": "relations",
+        "inject": "relations",
+        "graph": "relations",
+    },
+    "the store": {
+        "upkeep": "store",
+        "export": "store",
+        "import": "store",
+        "verify": "store",
+        "compact": "store",
+        "backup": "store",
+        "embed": "store",
+    },
+    "agents": {
+        "connect": "agents",
+        "disconnect": "agents",
+        "hook": "agents",
+        "mcp": "agents",
+    },
+    "the daemon": {
+        "up": "service",
+        "daemon": "service",
+        "install": "service",
+        "uninstall": "service",
+        "start": "service",
+        "stop": "service",
+        "restart": "service",
+        "logs": "logs",
+        "config": "agents",
+        "doctor": "doctor",
+    },
+    "more": {
+        "completion": "agents",
+    },
+}
+"""Command to module, by what it is about, in the order of the help.
+
+The module declares the command, see `yaadwatch.cli.commands`.
+"""
+COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
+
+HELP = """\
+yaadwatch keeps what coding agents remember true. It reads the agent files of
+your repositories (CLAUDE.md, AGENTS.md and others), watches the code they
+describe, and tells you which statements may no longer hold, and why.
+"""
+PROGRAM = "yaadwatch"
+EXAMPLES = (
+    ("yaadwatch add ~/src/api", "watch a repository"),
+    ("yaadwatch connect", "give your agents this memory, and its warnings"),
+    ("yaadwatch install", "start the daemon at every login"),
+    ("yaadwatch stale", "what may no longer be true here"),
+    ("yaadwatch doctor", "find out why something does not work"),
+)
+HELP_WIDTH_MAX = 100
+LIKE = 0.7
+"""How like a command a word must be to be taken for a slip of the hand."""
+
+
+class Parser(ArgumentParser):
+    """An argument parser that raises its complaints instead of ending the process."""
+
+    def __init__(self, **about: "Any") -> None:
+        super().__init__(**about)
+        # What every argument is that says nothing else of itself.
+        self.register("type", None, utf8_text)
+
+    def _print_message(self, message: str, file: "Any" = None) -> None:
+        """Print help or the version; argparse would take an error for nothing."""
+        with report_unwritten():
+            (file or sys.stdout).write(message)
+
+    def exit(self, status: int = 0, message: str | None = None) -> "NoReturn":
+        """End the command: help or the version was printed.
+
+        Raises:
+            Unwritten: it was not.
+            SystemExit: it was.
+        """
+        with report_unwritten():
+            sys.stdout.flush()
+        super().exit(status, message)
+
+    def error(self, message: str) -> "NoReturn":
+        """Raise what is wrong with the command line.
+
+        Raises:
+            YaadError: bad_request, always.
+        """
+        said = message.replace("invalid choice:", "no such choice:")
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{said}. Nothing was done.",
+            hint=f"How it is used: {self.prog} --help",
+        )
+
+
+def parse(argv: Sequence[str]) -> Namespace:
+    """Return what the command line asks for; `run` in it is the function that does it.
+
+    Raises:
+        YaadError: bad_request, when it makes no sense.
+        SystemExit: help or the version was asked for, and was printed.
+    """
+    name, rest = _command(argv)
+    if name is None:
+        return full_parser().parse_args(rest)
+    parser = _parser(name)
+    known, left = parser.parse_known_args(rest)
+    if not left:
+        return known
+    if "--" in rest or any(one.startswith("-") for one in left):
+        parser.error(f"unrecognized arguments: {' '.join(left)}")
+    # Words behind an option, as in `sessions note --session ID WORDS`.
+    return parser.parse_intermixed_args(rest)
+
+
+def full_parser() -> Parser:
+    """Return the parser of everything: for help and completion."""
+    from yaadwatch.places import VERSION
+
+    parser = Parser(
+        prog=PROGRAM,
+        description=HELP,
+        epilog=_examples(EXAMPLES)
+        + "\n\nWithout a command: status. Help for one command: yaadwatch COMMAND --help",
+        formatter_class=_Formatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"yaadwatch {VERSION}")
+    whole = parser.add_subparsers(title="commands", metavar="COMMAND", prog="yaadwatch")
+    for name in COMMANDS:
+        _parser(name, whole)
+    return parser
+
+
+def _command(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
+    """Return the command and its arguments; no command when the whole parser has to answer."""
+    at = _options_before(argv)
+    if at == len(argv):
+        return "status", argv
+    first = argv[at]
+    if first in COMMANDS:
+        return first, [*argv[:at], *argv[at + 1 :]]
+    if first in {"-h", "--help", "--version"}:
+        return None, [first]
+    if first.startswith("-"):
+        return "status", argv
+    from difflib import get_close_matches
+
+    near = get_close_matches(first, COMMANDS, n=1, cutoff=LIKE)
+    raise YaadError(
+        Code.BAD_REQUEST,
+        f"There is no command {first!r}. Nothing was done.",
+        hint=f"The nearest one is: yaadwatch {near[0]}"
+        if near
+        else "All commands: yaadwatch --help",
+    )
+
+
+def _options_before(argv: Sequence[str]) -> int:
+    """Return how many arguments before the command are options that every command takes."""
+    at = 0
+    while at < len(argv) and (argv[at] == "--json" or argv[at].startswith("--project")):
+        at += 2 if argv[at] == "--project" else 1
+    return min(at, len(argv))
+
+
+def _parser(name: str, whole: "_SubParsersAction[Parser] | None" = None) -> Parser:
+    """Return the parser of a command, alone or as a part of `whole`.
+
+    It takes `--json` and `--project` besides its own options.
+    """
+    import_module(f"yaadwatch.cli.{COMMANDS[name]}")
+    command = DECLARED[name]
+    description = f"{command.help[0].upper()}{command.help[1:]}."
+    about: dict[str, Any] = {
+        "description": description + (f"\n\n{command.more}" if command.more else ""),
+        "epilog": _examples(command.examples),
+        "formatter_class": _Formatter,
+        "allow_abbrev": False,
+    }
+    if whole is None:
+        parser = Parser(prog=f"yaadwatch {name}", **about)
+    else:
+        parser = whole.add_parser(name, help=command.help, **about)
+    parser.add_argument("--json", action="store_true", help="print the answer as one line of JSON")
+    parser.add_argument(
+        "--project",
+        metavar="DIR",
+        type=file_name,
+        help="a folder in the repository to use (default: the current folder)",
+    )
+    command.add_options(parser)
+    parser.set_defaults(
+        run=command.run,
+        starts_daemon=command.starts_daemon,
+        exit_on_error=command.exit_on_error,
+    )
+    return parser
+
+
+def _examples(examples: Sequence[tuple[str, str]]) -> str:
+    width = max(len(line) for line, _ in examples)
+    return "examples:\n" + "\n".join(f"  {line:{width}}  {what}" for line, what in examples)
+
+
+class _Formatter(RawDescriptionHelpFormatter):
+    """Help as wide as the terminal. Told the width, argparse does not import shutil to ask for it,
+    which it would even when no help is printed.
+    """
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=min(columns(), HELP_WIDTH_MAX))
+        # argparse forgets that commands are indented, and would put the longest on a line alone.
+        self._action_max_length = max(map(len, COMMANDS)) + 4
+        whole = prog == PROGRAM
+        self._headings = {next(iter(group)): about for about, group in GROUPS.items() if whole}
+
+    def _format_action(self, action: "Action") -> str:
+        text = super()._format_action(action)
+        about = self._headings.get(action.dest)
+        return text if about is None else f"\n{' ' * (self._current_indent - 2)}{about}:\n{text}"

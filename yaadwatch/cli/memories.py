@@ -1,37 +1,47 @@
-"""Commands that keep a memory or show one: remember, show, history."""
+"""Commands that keep a memory or show one: remember, show, history.
+
+Commands that ask: recall, context.
+
+The client of commands: starts a daemon, and reads by itself when none can be had.
+"""
 
 from argparse import Namespace
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
 
-from yaadwatch.api.messages.memories import History, Remember, Show
-from yaadwatch.cli.commands import asked, command
-from yaadwatch.cli.terminal import Terminal, read_whole, styled
-from yaadwatch.cli.words import (
+from yaadwatch.api.messages.memories import Context, History, Recall, Remember, Show
+from yaadwatch.cli.commands import command, given_fields
+from yaadwatch.cli.terminal import (
+    Terminal,
     ago,
     authored,
     count,
     folder,
-    listed,
-    named,
+    in_a_row,
+    memory_words,
     noted,
     place,
+    print_hidden,
     proposed,
+    quoted_name,
+    read_all,
     short,
     stated,
+    styled,
     tier,
-    worded,
-    worded_by,
+    version_words,
 )
+from yaadwatch.client.connection import Client, DaemonNotRunning, DaemonUnresponsive
+from yaadwatch.model.errors import YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
-    from typing import Any
-
-    from yaadwatch.client.connection import Client
 
 
-def tell_contradicted(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 2) -> None:
+def print_contradicted(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 2) -> None:
     """Print each contradiction with the memories against it, and how it is settled; what stands in
     the place of the memory, and in whose place it stands. Mostly that is nothing.
     """
@@ -50,7 +60,7 @@ def tell_contradicted(answer: "dict[str, Any]", terminal: Terminal, *, indent: i
         for side in one["against"]:
             terminal.line(
                 styled(stated(side["value"], [side]), "yellow"),
-                f" in {short(side['id'])}  {worded(side)}",
+                f" in {short(side['id'])}  {memory_words(side)}",
                 indent=indent + 2,
                 hang=4,
             )
@@ -61,10 +71,12 @@ def tell_contradicted(answer: "dict[str, Any]", terminal: Terminal, *, indent: i
         terminal.line("All of them: yaadwatch contradictions", indent=indent)
     for one in answer.get("superseded_by") or ():
         terminal.line(
-            styled("superseded by", "yellow"), f" {short(one['id'])}  {worded(one)}", indent=indent
+            styled("superseded by", "yellow"),
+            f" {short(one['id'])}  {memory_words(one)}",
+            indent=indent,
         )
     for one in answer.get("stands_for") or ():
-        terminal.line(f"supersedes {short(one['id'])}  {worded(one)}", indent=indent)
+        terminal.line(f"supersedes {short(one['id'])}  {memory_words(one)}", indent=indent)
 
 
 _DONE = {
@@ -91,9 +103,9 @@ _UNDO_CHARS_MAX = 300
 )
 def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Keep a statement; print what was made of it."""
-    asks = asked(args, Remember)
+    asks = given_fields(args, Remember)
     if args.text == ["-"]:
-        asks["text"] = read_whole(terminal.keys, "Standard input", "Nothing was remembered.")
+        asks["text"] = read_all(terminal.keys, "Standard input", "Nothing was remembered.")
     answer = client.call("remember", **asks)
     if args.json:
         terminal.json(answer)
@@ -108,7 +120,7 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
     for anchor in answer["anchors"]:
         terminal.line(f"rests on {place(anchor)}", indent=2)
     if answer.get("holds_in"):
-        package = named(answer["holds_in"])
+        package = quoted_name(answer["holds_in"])
         terminal.line(f"holds in {package}; to hold everywhere, state it at the top", indent=2)
     if answer.get("scope") == "user":
         terminal.line("holds in all your projects", indent=2)
@@ -122,14 +134,14 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
             indent=2,
         )
     if answer["masked"]:
-        terminal.line(styled(f"masked: {listed(answer['masked'])}", "yellow"), indent=2)
+        terminal.line(styled(f"masked: {in_a_row(answer['masked'])}", "yellow"), indent=2)
     _print_missing(answer, terminal)
-    tell_contradicted(answer, terminal)
+    print_contradicted(answer, terminal)
     _print_flagged(answer, terminal)
     for one in answer.get("alike") or ():
         terminal.line(
             styled("nearly the same words, kept apart:", "yellow"),
-            f" {short(one['id'])}  {worded(one)}",
+            f" {short(one['id'])}  {memory_words(one)}",
             indent=2,
         )
     before = answer.get("supersedes")
@@ -187,18 +199,18 @@ def _undo(before: "dict[str, Any]") -> str:
 )
 def show(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print everything known about one memory."""
-    answer = client.call("show", **asked(args, Show))
+    answer = client.call("show", **given_fields(args, Show))
     if args.json:
         terminal.json(answer)
         return 0
     now = client.now()
-    terminal.line(styled(worded(answer), "bold"), hang=0)
+    terminal.line(styled(memory_words(answer), "bold"), hang=0)
     if new := proposed(answer):
         terminal.line(styled(new, "yellow"))
     if answer.get("stale"):
         stale = answer["stale"]
         terminal.line(styled(f"may be stale: {stale['verdict']}", "yellow"))
-    tell_contradicted(answer, terminal, indent=0)
+    print_contradicted(answer, terminal, indent=0)
     terminal.gap()
     terminal.table(list(_facts(answer, now)), indent=0)
     _sections(answer, terminal, now, numbered=bool(args.view))
@@ -218,10 +230,10 @@ def _facts(answer: "dict[str, Any]", now: "datetime") -> "Iterator[tuple[str, st
     if answer.get("key"):
         yield "key", str(answer["key"])
     if answer["tags"]:
-        yield "tags", ", ".join(map(named, answer["tags"]))
+        yield "tags", ", ".join(map(quoted_name, answer["tags"]))
     for name, value in (answer.get("attributes") or {}).items():
-        shown = worded_by(value, "agent:" if answer.get("unverified") else "")
-        yield "attribute", f"{named(name)} = {shown}"
+        shown = version_words(value, "agent:" if answer.get("unverified") else "")
+        yield "attribute", f"{quoted_name(name)} = {shown}"
     if answer.get("archived_at"):
         why = answer.get("archive_reason") or "no reason given"
         yield "archived", f"{ago(answer['archived_at'], now)}: {why}"
@@ -246,7 +258,7 @@ def _sections(
             ago(past["at"], now),
             str(past["change"]),
             authored(past["by"]),
-            worded_by(past["text"], past["by"]),
+            version_words(past["text"], past["by"]),
         )
         for past in answer["versions"]
     ]
@@ -285,7 +297,7 @@ def _as_of(anchor: "dict[str, Any]") -> str:
 
 def _edge(edge: "dict[str, Any]", identity: str) -> tuple[str, str, str]:
     """Return a row for an edge: `depends_on X`, or `<- depends_on X` when it comes from there."""
-    said = worded(edge) + ("  (archived)" if edge.get("archived") else "")
+    said = memory_words(edge) + ("  (archived)" if edge.get("archived") else "")
     if edge["from"] == identity:
         return str(edge["kind"]), short(edge["to"]), said
     return f"<- {edge['kind']}", short(edge["from"]), said
@@ -310,7 +322,7 @@ def _held(edge: "dict[str, Any]") -> str:
 )
 def history(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print every version of a memory, oldest first."""
-    answer = client.call("history", **asked(args, History))
+    answer = client.call("history", **given_fields(args, History))
     if args.json:
         terminal.json(answer)
         return 0
@@ -319,7 +331,7 @@ def history(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(styled(f"{count(answer['more'], 'older version')}, not told here", "dim"))
     before: tuple[object, ...] = ()
     for past in answer["versions"]:
-        why = f": {worded_by(past['reason'], past['by'])}" if past.get("reason") else ""
+        why = f": {version_words(past['reason'], past['by'])}" if past.get("reason") else ""
         terminal.line(
             styled(f"{past['version']:>3}  ", "bold"),
             f"{past['change']} {ago(past['at'], now)} by {authored(past['by'])}{why}",
@@ -328,7 +340,7 @@ def history(args: Namespace, client: "Client", terminal: Terminal) -> int:
         # A version that only notes a pin or a confirmation says what the one before it says.
         says = past["text"], past["kind"], past["tier"]
         if says != before:
-            text = worded_by(past["text"], past["by"])
+            text = version_words(past["text"], past["by"])
             terminal.line(f"{text}  ({past['kind']}, {tier(past['tier'])})", indent=5)
         before = says
     if len(answer["versions"]) > 1:
@@ -338,3 +350,168 @@ def history(args: Namespace, client: "Client", terminal: Terminal) -> int:
             )
         )
     return 0
+
+
+@command(
+    "recall",
+    "find the memories that answer a question",
+    examples=[
+        ("yaadwatch recall how do we sign tokens", "a question in your own words"),
+        ("yaadwatch recall src/auth.ts", "what is known about a file"),
+        ("yaadwatch recall jose --kind decision --json", "for scripts"),
+        ("yaadwatch recall retry --path src --tag http", "about a folder, with a tag"),
+        ("yaadwatch recall deploy --at 2026-03-01", "what was known on that day"),
+        ("yaadwatch recall deploy --agent claude", "what claude remembered"),
+    ],
+    more="Any of the words may match; rare words count most. Words in double quotes must\n"
+    "stand together. A key, a title, a path or the end of a path finds what it\n"
+    "names. Archived memories are left out. Memories from branches that are not\n"
+    "merged here are only counted, unless you give --all-branches.",
+    takes=Recall,
+)
+def recall(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print the memories that answer a question, best first."""
+    answer = client.call("recall", **given_fields(args, Recall))
+    if args.json:
+        terminal.json(answer)
+        return 0
+    results = answer["results"]
+    if not results:
+        terminal.line("Nothing is remembered about that. Fewer or other words may find it.")
+        print_hidden(answer, terminal)
+        return 0
+    for found in results:
+        _print(found, terminal)
+    for edge in answer.get("edges", ()):
+        terminal.line(
+            styled(f"{short(edge['from'])} {edge['kind']} {short(edge['to'])}", "dim"), indent=10
+        )
+    budget = answer["budget"]
+    terminal.line(
+        styled(
+            f"{count(len(results), 'memory')}, {budget['used']} tokens used, {budget['left']} left",
+            "dim",
+        )
+    )
+    print_hidden(answer, terminal)
+    return 0
+
+
+def _print(found: "dict[str, Any]", terminal: Terminal) -> None:
+    own = ", yours" if found.get("scope") == "user" else ""
+    state = f", {found['state']}" if found.get("state") else ""
+    more = "" if found["depth"] == "full" else f", {found['depth']}"
+    terminal.line(
+        styled(short(found["id"]), "bold"),
+        styled(f"  {found['score']:.2f}  {found['kind']}{state}{own}{more}  ", "dim"),
+        memory_words(found),
+        hang=10,
+    )
+    if found.get("approved_at"):
+        terminal.line(styled(noted(found), "dim"), indent=10)
+    if new := proposed(found):
+        terminal.line(styled(new, "dim"), indent=10)
+    if found["stale"]:
+        terminal.line(styled(f"may be stale: {found['stale']['verdict']}", "yellow"), indent=10)
+    if later := found.get("superseded_by"):
+        ids = in_a_row([short(one["id"]) for one in later])
+        terminal.line(styled(f"superseded by {ids}", "yellow"), indent=10)
+
+
+@command(
+    "context",
+    "show the brief that an agent gets when it starts",
+    examples=[
+        ("yaadwatch context", "flags, rules, open tasks"),
+        ("yaadwatch context --tokens 500 --json", "a shorter one, for scripts"),
+    ],
+    more="Flags come first, then rules, then open tasks. What your agent files say\n"
+    "already is left out, unless it is flagged. Agents get it by themselves once\n"
+    "you run: yaadwatch connect",
+    takes=Context,
+)
+def context(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print the brief."""
+    tokens = args.tokens_max or int(str(Context.FIELDS["tokens_max"].default))
+    answer = client.call("context", **given_fields(args, Context), chars_max=8 * tokens)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    if not answer["brief"]:
+        terminal.line(
+            "Nothing to tell: no flags, no rules but those in your agent files, no open tasks;"
+            f" or none of them fits into {count(tokens, 'token')}."
+        )
+        return 0
+    for line in str(answer["brief"]).splitlines():
+        indent = len(line) - len(line.lstrip())
+        terminal.line(styled(line, "bold" if line.startswith("#") else ""), hang=indent + 2)
+    terminal.line(
+        styled(
+            f"{count(answer['stale'], 'flag')}, {count(answer['rules'], 'rule')},"
+            f" {count(answer['tasks'], 'task')}; {answer['budget']['used']} tokens used,"
+            f" {answer['budget']['left']} left",
+            "dim",
+        )
+    )
+    return 0
+
+
+class Reader(Client):
+    """Asks the daemon; where `start` fails, what only reads is answered from the stores.
+
+    Args:
+        cwd, agent, on_wait: as for `Client`.
+        start: starts a daemon.
+        on_alone: told why no daemon can be had, once, before something is answered without.
+    """
+
+    def __init__(
+        self,
+        *,
+        cwd: str,
+        agent: str | None = None,
+        start: Callable[[], object],
+        on_wait: Callable[[int], object],
+        on_alone: Callable[[YaadError], object],
+    ) -> None:
+        super().__init__(cwd=cwd, agent=agent, start=self._begin, on_wait=on_wait)
+        self._folder = Path(cwd)
+        self._begin_daemon = start
+        self._on_alone = on_alone
+        self._why: YaadError | None = None
+        self._is_alone = False
+
+    def call(self, operation: str, /, **fields: object) -> dict[str, Any]:
+        """Ask for `operation` and return its answer; as `Client.call`."""
+        try:
+            if not self._is_alone:
+                return super().call(operation, **fields)
+        except DaemonUnresponsive as error:
+            self._why = error  # it hangs, and the stores may still be read
+        except YaadError as error:
+            if error is not self._why:
+                raise
+        from yaadwatch.cli import offline
+
+        if self._why is None or not offline.can_answer(operation):
+            raise self._why or DaemonNotRunning
+        if not self._is_alone:
+            self._is_alone = True
+            self._on_alone(self._why)
+        return offline.answer(operation, fields, self._folder)
+
+    def now(self) -> datetime:
+        """Return the present time by the clock that the times in answers are of."""
+        if not self._is_alone:
+            return super().now()
+        from yaadwatch.cli import offline
+
+        return offline.now()
+
+    def _begin(self) -> None:
+        try:
+            self._begin_daemon()
+        except YaadError as error:
+            self._why = error
+            raise

@@ -1,6 +1,4 @@
 """Files and folders of a person: read for an import, written by an export. No link is followed."""
-# ruff: noqa: PTH102, PTH103, PTH105, PTH108, PTH110, PTH112, PTH113, PTH114, PTH118, PTH119
-# ruff: noqa: PTH116, PTH120, PTH123
 
 import base64
 import hashlib
@@ -8,12 +6,17 @@ import json
 import os
 import stat
 
-from yaadwatch.cli.words import in_command
+from yaadwatch.cli.terminal import in_command
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+
+# ruff: noqa: PTH102, PTH103, PTH105, PTH108, PTH110, PTH112, PTH113, PTH114, PTH118, PTH119
+# ruff: noqa: PTH116, PTH120, PTH123
+
 
 CHUNK_BYTES = 1024 * 1024
 """Sent at once; in base64 a third more, which a line on the socket holds."""
@@ -39,7 +42,7 @@ def format_of(path: str) -> str:
     """
     if os.path.isdir(path):
         return "markdown"
-    with _Told(path), open(path, "rb") as stream:
+    with _ReadErrors(path), open(path, "rb") as stream:
         head = stream.read(100)
     if head.startswith(_PACKED):
         raise YaadError(
@@ -66,7 +69,7 @@ def require_plain(path: str) -> None:
     Raises:
         YaadError: NOT_FOUND when it is not there; BAD_REQUEST.
     """
-    with _Told(path):
+    with _ReadErrors(path):
         mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise YaadError(
@@ -80,7 +83,7 @@ def size_of(path: str) -> int:
     """Return about how many bytes there are to read."""
     if os.path.isdir(path):
         return sum(size for _, size in _pages(path, []))
-    with _Told(path):
+    with _ReadErrors(path):
         return os.stat(path).st_size
 
 
@@ -188,7 +191,7 @@ def _sent_files(path: str, unread: "list[str]") -> "Iterator[tuple[str, str]]":
     above = path if os.path.isdir(path) else os.path.dirname(path)
     batch = b""
     for name, _ in found:
-        with _Told(name), open(os.path.join(above, name), "rb") as stream:
+        with _ReadErrors(name), open(os.path.join(above, name), "rb") as stream:
             data = stream.read(PAGE_BYTES_MAX + 1)
         if len(data) > PAGE_BYTES_MAX:
             unread.append(f"{name}: it is larger than {PAGE_BYTES_MAX // 1024} KiB")
@@ -230,7 +233,7 @@ def _pages(folder: str, unread: "list[str]") -> "list[tuple[str, int]]":
 
 
 def _read(path: str) -> "Iterator[str]":
-    with _Told(path), open(path, "rb") as stream:
+    with _ReadErrors(path), open(path, "rb") as stream:
         while chunk := stream.read(CHUNK_BYTES):
             yield base64.b64encode(chunk).decode()
 
@@ -337,7 +340,7 @@ def _replace(path: str, pieces: "Iterable[bytes]") -> int:
     return written
 
 
-class _Told:
+class _ReadErrors:
     """Tells that a file cannot be read."""
 
     def __init__(self, path: str) -> None:

@@ -1,16 +1,36 @@
-"""Commands about repositories: add, remove, list."""
-# ruff: noqa: PTH100, PTH109, PTH118, PTH120
+"""Commands about repositories: add, remove, list.
+
+The command about agent files: list, diff, sync, history, share, adopt, release, restore.
+"""
 
 import os
+import shlex
 from argparse import Namespace
 
-from yaadwatch.api.messages.files import Add, Remove
-from yaadwatch.cli.commands import asked, command, option
-from yaadwatch.cli.doubts import tell_shallow
-from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import count, folder, named, short, was_read
-from yaadwatch.model.agent_files import MODES
+from yaadwatch.api.messages.store import (
+    Add,
+    FilesAdopt,
+    FilesRestore,
+    FilesShare,
+    FilesSync,
+    Remove,
+)
+from yaadwatch.cli.commands import command, given_fields, option
+from yaadwatch.cli.stale import print_shallow
+from yaadwatch.cli.terminal import Terminal, count, folder, quoted_name, short, styled, was_read
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.limits import short_id
+from yaadwatch.model.projects import INLINE, MODES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yaadwatch.client.connection import Client
+
+
+# ruff: noqa: PTH100, PTH109, PTH118, PTH120
+
 
 _ANSWERS_MAX = 3
 _FOLDER = option(
@@ -19,12 +39,6 @@ _FOLDER = option(
     nargs="?",
     help="a folder in the repository (default: the current folder)",
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from yaadwatch.client.connection import Client
 
 
 @command(
@@ -52,7 +66,7 @@ def add(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.json:
         terminal.json(answer)
     else:
-        tell_added(answer, terminal)
+        print_added(answer, terminal)
     return 0
 
 
@@ -71,7 +85,7 @@ def add(args: Namespace, client: "Client", terminal: Terminal) -> int:
 )
 def remove(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Stop watching a repository; print where its memories are kept."""
-    answer = client.call("remove", **asked(args, Remove), **_folder(args))
+    answer = client.call("remove", **given_fields(args, Remove), **_folder(args))
     if args.json:
         terminal.json(answer)
         return 0
@@ -154,7 +168,7 @@ def top_of(below: str) -> str | None:
     return top
 
 
-def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
+def print_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
     """Print what `add` did."""
     done = "Read again " if answer["again"] else "Watching "
     terminal.line(done, styled(folder(answer["path"]), "bold"))
@@ -194,7 +208,7 @@ def tell_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
             else f"looking up what {looked} rested on when {they} written; see: yaadwatch stale",
             indent=2,
         )
-    tell_shallow(answer, terminal, indent=2)
+    print_shallow(answer, terminal, indent=2)
     if answer.get("guards"):
         terminal.line(_guarded(answer), indent=2)
     if any(found["mode"] == "private" for found in answer["files"]):
@@ -263,7 +277,7 @@ def _row(project: "dict[str, Any]") -> tuple[str, ...]:
     return (
         short(project["id"]),
         styled(folder(project["path"]), "bold"),
-        named(project.get("branch") or "-"),
+        quoted_name(project.get("branch") or "-"),
         count(project["memories"], "memory") if was_read(project) else "-",
         styled(stale if was_read(project) else "-", "yellow" if project["stale"] else ""),
         styled(state, "" if state == "ok" else "red"),
@@ -289,3 +303,213 @@ def _require_utf8(folder: str) -> None:
 def _folder(args: Namespace) -> dict[str, str]:
     """Return the folder that was named, as a field of the request."""
     return {"project": os.path.abspath(args.folder)} if args.folder else {}
+
+
+# ruff: noqa: PTH100, PTH112
+
+
+ACTIONS = ("list", "diff", "sync", "history", "share", "adopt", "release", "restore")
+
+
+@command(
+    "files",
+    "see which agent files are read and written, and change that",
+    examples=[
+        ("yaadwatch files", "which files there are, and their state"),
+        ("yaadwatch files diff", "what a sync would change"),
+        ("yaadwatch files --statements", "what they state, and which of it travels"),
+        ("yaadwatch files share CLAUDE.md", "send what it states to the other agents"),
+        ("yaadwatch files adopt CLAUDE.md", "write the rules into a block in it"),
+        ("yaadwatch files release CLAUDE.md", "take our block out, byte for byte"),
+        ("yaadwatch files history CLAUDE.md", "what was read from it and written to it"),
+        ("yaadwatch files restore CLAUDE.md", "as it was before our last write"),
+    ],
+    more="A bullet that you type into an agent file becomes a memory. Memories that are\n"
+    "rules are written to the other agent files: into a block of ours (inline), or\n"
+    "into a file of ours that git ignores (private).\n"
+    'A file that says "paused" needs you: the reason is beside it.',
+    takes=(FilesAdopt, FilesShare, FilesSync, FilesRestore),
+    options=[
+        option(
+            "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
+        ),
+        option(
+            "what",
+            metavar="DIR|FILE",
+            nargs="?",
+            help="a folder in the repository (for list, diff, sync), or an agent file",
+        ),
+        option(
+            "ids",
+            metavar="ID",
+            nargs="*",
+            help="for share: these memories only (default: all of FILE)",
+        ),
+        option(
+            "--statements",
+            action="store_true",
+            help="for list: what the files, or FILE, state; which of it travels, and why the rest"
+            " does not",
+        ),
+    ],
+)
+def files(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Do what was asked about agent files, and print how they are then."""
+    answer = _ask(args, client)
+    if args.json:
+        terminal.json(answer)
+    elif args.action == "share":
+        _print_shared(answer, terminal)
+    elif args.statements:
+        _print_statements(answer, terminal)
+    elif args.action == "diff":
+        _print_diff(answer, terminal)
+    elif args.action == "history":
+        _print_history(answer, terminal)
+    elif args.action == "restore":
+        size = count(answer["bytes"], "byte")
+        terminal.line(f"{answer['path']} is as it was ({size}); from now on it is only read")
+        terminal.line(f"To write to it again: yaadwatch files adopt {shlex.quote(answer['path'])}")
+    else:
+        _print_files(answer, terminal)
+        if args.action == "adopt" and answer.get("wrote") and args.mode in (None, INLINE):
+            named = shlex.join(answer["wrote"])
+            terminal.line(f"If git tracks them, commit this: git commit {named}")
+    return 0 if answer.get("settled", True) else 1
+
+
+def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
+    operation = {"list": "files"}.get(args.action, f"files_{args.action}")
+    about = args.what
+    if args.ids and args.action != "share":
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{args.action} takes one name; nothing was done.",
+            hint=f"yaadwatch files {args.action} --help",
+        )
+    if args.action == "share":
+        is_file = bool(about) and (os.path.lexists(about) or "." in about or "/" in about)
+        ids = args.ids if is_file or not about else [about, *args.ids]
+        path = about if is_file else None
+        return client.call(operation, path=path, ids=ids, **given_fields(args, FilesShare))
+    if args.statements:
+        if about and os.path.isdir(about):
+            return client.call("files_statements", project=os.path.abspath(about))
+        return client.call("files_statements", path=about)
+    if args.action in {"adopt", "release"}:
+        given = given_fields(args, FilesAdopt) if args.action == "adopt" else {}
+        if about and os.path.isdir(about):
+            return client.call(operation, project=os.path.abspath(about), **given)
+        return client.call(operation, path=about, **given)
+    if args.action in {"restore", "history"} and not about:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"Which file do you mean? {args.action} is about one; nothing was done.",
+            hint=f"yaadwatch files {args.action} CLAUDE.md",
+        )
+    if args.action == "history":
+        return client.call(operation, path=about)
+    if args.action == "restore":
+        return client.call(operation, path=about, **given_fields(args, FilesRestore))
+    where = {"project": os.path.abspath(about)} if about else {}
+    if args.action == "sync":
+        return client.call(operation, **given_fields(args, FilesSync), **where)
+    return client.call(operation, **where)
+
+
+def _print_files(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    if not answer["files"]:
+        terminal.line("There are no agent files here.")
+        return
+    terminal.table([_agent_file_row(found) for found in answer["files"]], indent=0)
+    if answer.get("agents"):
+        terminal.line()
+        terminal.table([_agent(found) for found in answer["agents"]], indent=0)
+        for obstacle in (one for found in answer["agents"] for one in found["obstacles"]):
+            terminal.line(styled(f"{obstacle}; its agent gets the rules from the brief", "yellow"))
+    for problem in answer.get("problems", ()):
+        terminal.line(styled(problem, "yellow"))
+    if pause := answer.get("pause"):
+        terminal.line(styled(f"Agent files are {pause['what']}.", "yellow"))
+        terminal.line(f"fix: {pause['mend']}", indent=2)
+    if not answer.get("settled", True):
+        terminal.line(
+            "Not finished: git or an agent is at work, or a file cannot be written;"
+            " yaadwatch tries again by itself."
+        )
+
+
+def _print_shared(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    shared = count(len(answer["shared"]), "statement")
+    done = "sent to" if "--undo" in str(answer.get("undo")) else "taken back from"
+    terminal.line(f"{shared} {done} the other agents" if answer["shared"] else "Nothing changed.")
+    if answer["stays"]:
+        terminal.line("These stay where they are:")
+        for row in answer["stays"]:
+            terminal.line(
+                styled(f"{row['path']}:{row['line']}", "bold"), f" {row['text']}", indent=2
+            )
+            terminal.line(str(row["reason"]), indent=4)
+    if answer.get("undo"):
+        terminal.line(f"Undo: {answer['undo']}")
+
+
+def _print_statements(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    if not answer["statements"]:
+        terminal.line("No agent file here states anything.")
+        return
+    for row in answer["statements"]:
+        to = f"to {', '.join(row['to'])}" if row["travels"] else f"stays: {row['reason']}"
+        terminal.line(styled(f"{row['path']}:{row['line']}", "bold"), f" {row['text']}")
+        terminal.line(styled(to, "" if row["travels"] else "yellow"), indent=2)
+
+
+def _agent_file_row(found: "dict[str, Any]") -> tuple[str, ...]:
+    state = str(found["state"])
+    if found.get("reason"):
+        state += f": {found['reason']}"
+    kept = found["snapshots"]
+    copies = f"copies {kept[-1]['id']} to {kept[0]['id']}" if len(kept) > 1 else ""
+    copies = f"copy {kept[0]['id']}" if len(kept) == 1 else copies
+    return (
+        styled(str(found["path"]), "bold"),
+        str(found["mode"]),
+        styled(state, "" if found["state"] == "synced" else "yellow"),
+        copies,
+    )
+
+
+def _agent(found: "dict[str, Any]") -> tuple[str, ...]:
+    """Tell what an agent takes in when it starts, and what that costs it."""
+    if not found["reads"]:
+        return (found["title"], "reads nothing here", "", "")
+    twice = f"our rules are in {found['blocks']} of them" if found["blocks"] > 1 else ""
+    tokens = f"{count(found['tokens'], 'token')}, {found['ours']} of them ours"
+    return (found["title"], f"reads {', '.join(found['reads'])}", tokens, twice)
+
+
+def _print_history(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    if not answer["entries"]:
+        terminal.line(f"Nothing is known of {answer['path']}.")
+        return
+    rows = []
+    for entry in answer["entries"]:
+        mark = f" (copy {entry['snapshot']})" if entry.get("snapshot") else ""
+        mark = f" ({short_id(entry['id'])})" if entry.get("id") else mark
+        rows.append((str(entry["at"])[:19].replace("T", " "), entry["what"], entry["text"] + mark))
+    terminal.table(rows, indent=0)
+
+
+def _print_diff(answer: "dict[str, Any]", terminal: Terminal) -> None:
+    if not answer["files"]:
+        terminal.line("Nothing would change.")
+        return
+    for found in answer["files"]:
+        brings = [
+            f"{found['new']} to be taken in" if found["new"] else "",
+            f"{found['gone']} gone" if found["gone"] else "",
+            str(found.get("reason") or ""),
+        ]
+        told = ", ".join(part for part in brings if part)
+        terminal.line(styled(found["path"], "bold"), f": {told}" if told else "")
+        terminal.diff(str(found["diff"]), indent=2)

@@ -6,9 +6,17 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from yaadwatch.cli.commands import command, option
-from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import count, day, listed, place, short, worded
-from yaadwatch.client.invoker import agent_of
+from yaadwatch.cli.terminal import (
+    Terminal,
+    count,
+    day,
+    in_a_row,
+    memory_words,
+    place,
+    short,
+    styled,
+)
+from yaadwatch.client.connection import agent_of
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -17,6 +25,8 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
+
+if TYPE_CHECKING:
     Note = dict[str, Any]
 
 _KEYS = "[a]pprove, [e]dit, [d]ismiss, [s]kip, [q]uit"
@@ -183,7 +193,7 @@ def _caused_by(client: "Client", cause: str) -> "list[Note]":
         raise YaadError(
             Code.NOT_FOUND,
             f"No note that waits is from {cause}; nothing was changed.",
-            hint=f"There are notes from {listed(causes)}." if causes else "Nothing waits.",
+            hint=f"There are notes from {in_a_row(causes)}." if causes else "Nothing waits.",
         )
     return found
 
@@ -233,7 +243,7 @@ def _decide_all(
             failed.append((note, error))
         else:
             if not args.json:
-                _tell(done[-1], terminal)
+                _print_review(done[-1], terminal)
     if args.json:
         terminal.json(done[0] if len(notes) == 1 else {"decided": done})
     if failed:
@@ -288,7 +298,7 @@ def _ask_each(notes: "list[Note]", client: "Client", terminal: Terminal) -> int:
             rest = [one for one in rest if one not in alike]
         for one in chosen:
             try:
-                _tell(_decide(client, one, verdict, text), terminal)
+                _print_review(_decide(client, one, verdict, text), terminal)
             except YaadError as error:
                 terminal.line(styled(f"{error.message} {error.hint}".rstrip(), "red"), indent=2)
     return 0
@@ -296,7 +306,7 @@ def _ask_each(notes: "list[Note]", client: "Client", terminal: Terminal) -> int:
 
 def _show(note: "Note", terminal: Terminal) -> None:
     """Print a note: what it says, who said it when, what it rests on, what it would change."""
-    from yaadwatch.core.quoting import quoted
+    from yaadwatch.text.quoting import quoted
 
     terminal.line(
         styled(_seen_as(note), "bold"),
@@ -319,12 +329,12 @@ def _show(note: "Note", terminal: Terminal) -> None:
         terminal.line(f"would be written to {', '.join(note['files'])}", indent=10)
 
 
-def _tell(done: "dict[str, Any]", terminal: Terminal) -> None:
+def _print_review(done: "dict[str, Any]", terminal: Terminal) -> None:
     stays = done["verdict"] == "dismiss" and not done["archived"]
     terminal.line(
         f"{_DONE[done['verdict']]} ",
         styled(short(done["id"]), "bold"),
-        f"  your words stay: {done['text']}" if stays else f"  {worded(done)}",
+        f"  your words stay: {done['text']}" if stays else f"  {memory_words(done)}",
         hang=10,
     )
     if done["verdict"] == "undo":
@@ -334,7 +344,7 @@ def _tell(done: "dict[str, Any]", terminal: Terminal) -> None:
     elif done["files"]:
         terminal.line(f"goes to {', '.join(done['files'])}", indent=2)
     if done.get("masked"):
-        terminal.line(styled(f"masked: {listed(done['masked'])}", "yellow"), indent=2)
+        terminal.line(styled(f"masked: {in_a_row(done['masked'])}", "yellow"), indent=2)
     if done.get("undo"):
         label = "Decide again: " if done["verdict"] == "undo" else "Undo: "
         terminal.command(label, str(done["undo"]), indent=2)

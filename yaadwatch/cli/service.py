@@ -1,17 +1,30 @@
-"""Commands about the daemon: daemon, start, stop, restart, install, uninstall."""
+"""Commands about the daemon: daemon, start, stop, restart, install, uninstall.
+
+The command `up`: the daemon in this terminal, telling what it finds. The trial run.
+
+Here one process is the daemon and its own client: a helper thread asks over the socket.
+"""
 
 import os
 import sys
+import threading
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from yaadwatch.cli.commands import command, option
-from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import folder
-from yaadwatch.client.connection import NobodyListens
-from yaadwatch.client.presence import daemon_holds_lock, daemon_process, holder, wait_until_gone
-from yaadwatch.client.service import manager
+from yaadwatch.cli.projects import print_added
+from yaadwatch.cli.stale import headline, reason
+from yaadwatch.cli.terminal import Terminal, count, folder, short, styled, when
+from yaadwatch.client.connection import ConnectionEnded, DaemonNotRunning
+from yaadwatch.client.presence import (
+    daemon_holds_lock,
+    daemon_process,
+    holder,
+    manager,
+    wait_for_exit,
+)
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import STALE_CLEARED, STALE_RAISED
 from yaadwatch.places import announced_pid
 
 TYPE_CHECKING = False
@@ -45,17 +58,17 @@ STOP_TIME_S = 20.0
 def daemon(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
     """Be the daemon; return its exit status when it ends."""
     from yaadwatch.daemon.main import run
-    from yaadwatch.daemon.renewal import AGAIN
+    from yaadwatch.daemon.scheduler import AGAIN
 
     if args.supervised:
         return run(foreground=False)
-    status = run(foreground=False, begin_again=begin_again)
+    status = run(foreground=False, begin_again=restart_program)
     if status == AGAIN:
-        begin_again()
+        restart_program()
     return status
 
 
-def begin_again() -> "NoReturn":
+def restart_program() -> "NoReturn":
     """Become a new process of the same command line, and of the program that is installed now."""
     sys.stdout.flush()
     sys.stderr.flush()
@@ -75,9 +88,9 @@ def begin_again() -> "NoReturn":
 )
 def start(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Start the daemon and say that it answers."""
-    from yaadwatch.installing import verbs
+    from yaadwatch.install import install as install_verbs
 
-    answer = verbs.start(verbs.this_machine(client))
+    answer = install_verbs.start(install_verbs.this_machine(client))
     by = f", started by {answer['by']}" if answer["by"] else ""
     runs = "The daemon answers" if answer["started"] else "The daemon is running already"
     daemon = answer["daemon"]
@@ -98,9 +111,9 @@ def start(args: Namespace, client: "Client", terminal: Terminal) -> int:
 )
 def restart(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Restart the daemon and report that it answers."""
-    from yaadwatch.installing import verbs
+    from yaadwatch.install import install as install_verbs
 
-    answer = verbs.restart(verbs.this_machine(client))
+    answer = install_verbs.restart(install_verbs.this_machine(client))
     daemon = answer["daemon"]
     text = f"The daemon was restarted (pid {daemon['pid']}, version {daemon['version']})."
     return _told(args, terminal, text, answer)
@@ -127,21 +140,21 @@ def _stop(args: Namespace, client: "Client", terminal: Terminal, process: int | 
     pid = announced_pid() if daemon_holds_lock() else None
     told = False
     if manager() is not None:
-        from yaadwatch.installing import verbs
+        from yaadwatch.install import install as install_verbs
 
         # Also when no process holds the lock: what cannot start is started again and again.
-        told = verbs.stop(verbs.this_machine(client)) is not None
-        if told and pid is not None and wait_until_gone(STOP_TIME_S, process):
+        told = install_verbs.stop(install_verbs.this_machine(client)) is not None
+        if told and pid is not None and wait_for_exit(STOP_TIME_S, process):
             return _ended(args, terminal, pid)
     try:
         client.call("shutdown")
-    except NobodyListens:
+    except DaemonNotRunning:
         if daemon_holds_lock():
             raise _still_there(pid, "does not answer") from None
         text = "No daemon is running." + (" Its service was stopped, too." if told else "")
         return _told(args, terminal, text, {"stopping": False, "running": False})
     pid = client.pid or pid
-    if not wait_until_gone(STOP_TIME_S, process):
+    if not wait_for_exit(STOP_TIME_S, process):
         raise _still_there(pid, f"has not ended after {STOP_TIME_S:g} s")
     return _ended(args, terminal, pid)
 
@@ -215,23 +228,23 @@ _WOULD = {
 )
 def install(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Install the service, and say what was written and whether it runs."""
-    from yaadwatch.installing import verbs
+    from yaadwatch.install import install as install_verbs
 
-    world = verbs.this_machine(client)
-    answer = verbs.install(world, dry_run=args.dry_run, linger=args.linger)
+    world = install_verbs.this_machine(client)
+    answer = install_verbs.install(world, dry_run=args.dry_run, linger=args.linger)
     if args.json:
         terminal.json(answer)
         return 0
     if answer["state"] == "on_demand":
-        _tell_on_demand(answer, terminal)
+        _print_on_demand(answer, terminal)
         return 0
-    _tell_files(answer, terminal)
+    _print_files(answer, terminal)
     if answer["dry_run"]:
         terminal.line(styled("Nothing was written.", "bold"))
         return 0
     if answer.get("ended"):
         terminal.line(f"The daemon that ran by itself (pid {answer['ended']}) has ended.")
-    _tell_daemon(answer, terminal)
+    _print_daemon(answer, terminal)
     terminal.line("See: yaadwatch status, yaadwatch logs    Undo: yaadwatch uninstall")
     return 0
 
@@ -251,9 +264,9 @@ def install(args: Namespace, client: "Client", terminal: Terminal) -> int:
 )
 def uninstall(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Remove the service, and say what was taken away."""
-    from yaadwatch.installing import verbs
+    from yaadwatch.install import install as install_verbs
 
-    answer = verbs.uninstall(verbs.this_machine(client), dry_run=args.dry_run)
+    answer = install_verbs.uninstall(install_verbs.this_machine(client), dry_run=args.dry_run)
     if args.json:
         terminal.json(answer)
         return 0
@@ -263,7 +276,7 @@ def uninstall(args: Namespace, client: "Client", terminal: Terminal) -> int:
         else:
             terminal.line("No service is installed; nothing was done.")
         return 0
-    _tell_files(answer, terminal)
+    _print_files(answer, terminal)
     if answer["dry_run"]:
         terminal.line(styled("Nothing was removed.", "bold"))
         return 0
@@ -275,7 +288,7 @@ def uninstall(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
-def _tell_files(answer: "dict[str, Any]", terminal: Terminal) -> None:
+def _print_files(answer: "dict[str, Any]", terminal: Terminal) -> None:
     by = f" ({answer['manager']})" if answer.get("manager") else ""
     words = _WOULD if answer["dry_run"] else _STATES
     terminal.line(styled(f"{words[answer['state']]}{by}", "bold"))
@@ -290,13 +303,194 @@ def _tell_files(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.diff(str(one.get("diff", "")), indent=4)
 
 
-def _tell_on_demand(answer: "dict[str, Any]", terminal: Terminal) -> None:
+def _print_on_demand(answer: "dict[str, Any]", terminal: Terminal) -> None:
     terminal.line(styled("No service manager runs here", "bold"), f": {answer['why']}.")
     terminal.line("Nothing was written. Commands and agents start the daemon when they need it.")
     if not answer["dry_run"]:
-        _tell_daemon(answer, terminal)
+        _print_daemon(answer, terminal)
 
 
-def _tell_daemon(answer: "dict[str, Any]", terminal: Terminal) -> None:
+def _print_daemon(answer: "dict[str, Any]", terminal: Terminal) -> None:
     daemon = answer["daemon"]
     terminal.line(f"The daemon answers (pid {daemon['pid']}, version {daemon['version']}).")
+
+
+# ruff: noqa: PTH100
+
+
+LAST_WORDS_S = 2.0
+"""How long the helper may take to end after the daemon has."""
+
+
+@command(
+    "up",
+    "run the daemon in this terminal, and print what it finds",
+    examples=[
+        ("yaadwatch up ~/src/api", "watch a repository, see each flag come and go"),
+        ("yaadwatch up", "with the repositories that are watched already"),
+    ],
+    more="Ctrl-C ends it. The repository stays watched by later daemons; to stop that:\n"
+    "yaadwatch remove DIR",
+    options=[option("repo", metavar="REPO", nargs="?", help="a repository to watch")],
+    starts_daemon=False,
+)
+def up(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Be the daemon in the foreground until Ctrl-C.
+
+    Raises:
+        YaadError: refused, when a daemon runs already; what `add` says when REPO cannot be watched.
+    """
+    if daemon_holds_lock():
+        raise YaadError(
+            Code.REFUSED,
+            f"A daemon runs already (pid {announced_pid()}); no second one was started.",
+            hint="It can watch the repository too: yaadwatch add DIR. Or end it: yaadwatch stop",
+        )
+    from functools import partial
+
+    from yaadwatch.daemon.main import run
+    from yaadwatch.daemon.scheduler import AGAIN
+
+    repo = os.path.abspath(args.repo) if args.repo else None
+    teller = ProgressPrinter(client, terminal, repo=repo, as_json=args.json)
+    try:
+        status = run_with_progress(partial(run, begin_again=restart_program), teller)
+        if status == AGAIN:
+            terminal.err.write("The daemon begins again. Why: yaadwatch logs\n")
+            terminal.flush()
+            restart_program()
+        return status
+    finally:
+        if terminal.err.isatty():
+            terminal.err.write("\n")  # after the ^C that the terminal shows
+
+
+def run_with_progress(run: Callable[..., int], teller: "ProgressPrinter") -> int:
+    """Run the daemon with `run` while `teller` tells; return the exit status.
+
+    Raises:
+        YaadError: what kept the teller from beginning.
+    """
+    try:
+        status = run(foreground=True, on_ready=teller.start)
+    except KeyboardInterrupt:
+        status = 0
+    teller.join()
+    if teller.error is not None:
+        raise teller.error
+    return status
+
+
+class ProgressPrinter:
+    """Has a repository watched, then prints each doubt as it comes and goes, in a thread.
+
+    Args:
+        client: asks the daemon.
+        terminal: is printed to.
+        repo: an absolute folder in the repository to watch; None: only tell.
+        as_json: print answers and events as they are, one a line.
+    """
+
+    def __init__(
+        self, client: "Client", terminal: Terminal, *, repo: str | None, as_json: bool
+    ) -> None:
+        self.error: YaadError | None = None
+        self._client = client
+        self._terminal = terminal
+        self._repo = repo
+        self._as_json = as_json
+        self._folders: dict[str, str] = {}
+        self._known: dict[str, tuple[str, str]] = {}
+        self._thread = threading.Thread(target=self._run, name="teller", daemon=True)
+
+    def start(self) -> None:
+        """Begin; the daemon answers from now on."""
+        self._thread.start()
+
+    def join(self) -> None:
+        """Wait until everything is told."""
+        if self._thread.is_alive():
+            self._thread.join(LAST_WORDS_S)
+
+    def _run(self) -> None:
+        try:
+            self._tell()
+        except (ConnectionEnded, DaemonNotRunning):
+            return  # the daemon was told to stop: so are we
+        except (YaadError, BrokenPipeError) as error:
+            # Without a teller a trial run is of no use: it ends, and says why.
+            self.error = error if isinstance(error, YaadError) else None
+            self._client.close()
+            self._client.call("shutdown")
+
+    def _tell(self) -> None:
+        # Subscribed first, so that nothing which happens from here on is missed.
+        events = self._client.beside().events()
+        if self._repo is None:
+            self._begin_without_repo()
+        else:
+            added = self._client.call("add", project=self._repo)
+            self._folders[added["id"]] = self._repo
+            if self._as_json:
+                self._terminal.json(added)
+            else:
+                print_added(added, self._terminal)
+            for doubt in self._doubts(self._repo, check=True):
+                self._tell_doubt(doubt, "        ")
+        if not self._as_json:
+            self._terminal.line(styled("Watching. Ctrl-C ends it.", "dim"))
+        self._terminal.flush()
+        for event in events:
+            if event["kind"] in {STALE_RAISED, STALE_CLEARED}:
+                self._tell_event(event)
+                self._terminal.flush()
+
+    def _begin_without_repo(self) -> None:
+        projects = self._client.call("projects")["projects"]
+        if self._as_json:
+            return
+        self._terminal.line(f"{count(len(projects), 'repository')} watched")
+        for project in projects:
+            self._terminal.line(folder(project["path"]), indent=2)
+
+    def _tell_event(self, event: "dict[str, Any]") -> None:
+        if self._as_json:
+            self._terminal.json(event)
+            return
+        moment = when(event["at"])
+        clock = moment.astimezone().strftime("%H:%M:%S") if moment is not None else "        "
+        identity = event["subject"]
+        if event["kind"] == STALE_CLEARED:
+            _, text = self._known.pop(identity, ("", ""))
+            self._terminal.line(
+                f"{clock}  ",
+                styled("holds again", "green"),
+                "  ",
+                styled(short(identity), "bold"),
+                f"  {text}",
+                hang=10,
+            )
+            return
+        for doubt in self._doubts(self._folder(event["project"]), check=False):
+            if doubt["id"] == identity and self._known.get(identity, ("",))[0] != doubt["verdict"]:
+                self._tell_doubt(doubt, clock)
+
+    def _tell_doubt(self, doubt: "dict[str, Any]", clock: str) -> None:
+        self._known[doubt["id"]] = (doubt["verdict"], doubt["text"])
+        if not self._as_json:
+            self._terminal.line(f"{clock}  ", *headline(doubt), f"  ({reason(doubt)})", hang=10)
+
+    def _doubts(self, where: str | None, *, check: bool) -> "list[dict[str, Any]]":
+        if where is None:
+            return []
+        found: list[dict[str, Any]] = self._client.call(
+            "stale", project=where, check=check, all=True
+        )["stale"]
+        return found
+
+    def _folder(self, project: str) -> str | None:
+        """Return a folder of a project, by its id; None when it was removed meanwhile."""
+        if project not in self._folders:
+            for row in self._client.call("projects")["projects"]:
+                self._folders.setdefault(row["id"], row["path"])
+        return self._folders.get(project)

@@ -2,11 +2,20 @@
 
 from argparse import Namespace
 
-from yaadwatch.cli import doubts
+from yaadwatch.cli import stale
 from yaadwatch.cli.commands import command, option
-from yaadwatch.cli.terminal import Terminal, styled
-from yaadwatch.cli.words import ago, clock, count, folder, named, size, was_read
-from yaadwatch.client.connection import NobodyListens
+from yaadwatch.cli.terminal import (
+    Terminal,
+    ago,
+    clock,
+    count,
+    folder,
+    quoted_name,
+    size,
+    styled,
+    was_read,
+)
+from yaadwatch.client.connection import DaemonNotRunning
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -17,6 +26,8 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
+
+if TYPE_CHECKING:
     T = TypeVar("T")
 
 DOUBTS_MAX = 5
@@ -41,11 +52,11 @@ WATCHES = {"full": "watched", "poll": "polled", "off": "not watched"}
 def status(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print the state of the daemon and of everything it watches; start nothing."""
     if args.watch:
-        from yaadwatch.cli.live import keep_showing
+        from yaadwatch.cli.logs import refresh_until_interrupted
 
-        keep_showing(
+        refresh_until_interrupted(
             lambda: _ask(client),
-            lambda answer, paper: _tell_live(answer, client, paper),
+            lambda answer, paper: _print_live(answer, client, paper),
             client,
             terminal,
             as_json=args.json,
@@ -54,15 +65,15 @@ def status(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.json:
         terminal.json(answer)
     else:
-        _tell(answer, client, terminal)
-        _tell_unwatched(answer, args.project, terminal)
+        _print_status(answer, client, terminal)
+        _print_unwatched(answer, args.project, terminal)
     return 0
 
 
 def _ask(client: "Client") -> "dict[str, Any]":
     try:
         return client.call("status")
-    except NobodyListens:
+    except DaemonNotRunning:
         return _without_daemon()
     except YaadError as error:
         if error.code is not Code.TIMEOUT:
@@ -102,13 +113,13 @@ def _without_daemon() -> "dict[str, Any]":
     }
 
 
-def _tell(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
+def _print_status(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
     """Print what is wrong last: there it stands right above the prompt."""
-    _tell_state(answer, client, terminal)
-    _tell_problems(answer, terminal)
+    _print_state(answer, client, terminal)
+    _print_problems(answer, terminal)
 
 
-def _tell_unwatched(answer: "dict[str, Any]", named: str | None, terminal: Terminal) -> None:
+def _print_unwatched(answer: "dict[str, Any]", named: str | None, terminal: Terminal) -> None:
     """Say that the repository in which a person stands is not among those that are listed.
 
     Of one whose `.git` is a file, such as a linked work tree, that cannot be seen from here.
@@ -127,15 +138,15 @@ def _tell_unwatched(answer: "dict[str, Any]", named: str | None, terminal: Termi
         terminal.line(f"{folder(top)} is not watched. To watch it: yaadwatch add{where}")
 
 
-def _tell_live(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
+def _print_live(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
     """Print what is wrong first: the end may not fit into the window."""
-    _tell_problems(answer, terminal)
+    _print_problems(answer, terminal)
     if answer["problems"]:
         terminal.gap()
-    _tell_state(answer, client, terminal)
+    _print_state(answer, client, terminal)
 
 
-def _tell_problems(answer: "dict[str, Any]", terminal: Terminal) -> None:
+def _print_problems(answer: "dict[str, Any]", terminal: Terminal) -> None:
     if answer["problems"]:
         _title("Problems", terminal)
         for problem in answer["problems"]:
@@ -143,15 +154,15 @@ def _tell_problems(answer: "dict[str, Any]", terminal: Terminal) -> None:
             terminal.line(f"fix: {problem['mend']}", indent=4)
 
 
-def _tell_state(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
+def _print_state(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
     if answer["daemon"]["running"]:
-        _tell_running(answer, client, terminal)
+        _print_running(answer, client, terminal)
     else:
         how = "does not answer" if answer["daemon"].get("silent") else "is not running"
         terminal.line(styled(f"yaadwatch {how}", "bold"))
 
 
-def _tell_running(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
+def _print_running(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
     now = client.now()
     daemon = answer["daemon"]
     terminal.line(
@@ -164,8 +175,8 @@ def _tell_running(answer: "dict[str, Any]", client: "Client", terminal: Terminal
     if daemon.get("socket"):
         terminal.line(styled(f"listens on {folder(daemon['socket'])}", "dim"), indent=2)
     if answer["projects"]:
-        _tell_projects(answer["projects"], terminal, now)
-        _tell_doubts(answer["projects"], client, terminal)
+        _print_projects(answer["projects"], terminal, now)
+        _print_flags(answer["projects"], client, terminal)
     else:
         terminal.gap()
         terminal.line("No repository is watched. Watch one: yaadwatch add DIR")
@@ -181,11 +192,11 @@ def _tell_running(answer: "dict[str, Any]", client: "Client", terminal: Terminal
         terminal.table([_job(job, now) for job in answer["jobs"]])
 
 
-def _tell_projects(projects: "list[dict[str, Any]]", terminal: Terminal, now: "datetime") -> None:
+def _print_projects(projects: "list[dict[str, Any]]", terminal: Terminal, now: "datetime") -> None:
     _title("Projects", terminal)
     shown, others = _first(projects, _is_notable)
     for project in shown:
-        branch = f"  {named(project['branch'])}" if project.get("branch") else ""
+        branch = f"  {quoted_name(project['branch'])}" if project.get("branch") else ""
         terminal.line(styled(folder(project["path"]), "bold"), branch, indent=2)
         terminal.line(*_project(project, now), indent=4)
         if pause := project.get("pause"):
@@ -278,7 +289,7 @@ def _state(found: "dict[str, Any]") -> str:
     return styled(f"{found['state']}{reason}", "yellow" if found["state"] == "paused" else "")
 
 
-def _tell_doubts(projects: "list[dict[str, Any]]", client: "Client", terminal: Terminal) -> None:
+def _print_flags(projects: "list[dict[str, Any]]", client: "Client", terminal: Terminal) -> None:
     """Print the gravest doubts in a line each, as they were found last."""
     shown = 0
     total = sum(project["stale"] for project in projects)
@@ -297,8 +308,8 @@ def _tell_doubts(projects: "list[dict[str, Any]]", client: "Client", terminal: T
                 _title("In doubt", terminal)
             if several and not at:
                 terminal.line(folder(project["path"]), indent=2)
-            reason = f" ({doubts.reason(doubt)})"
-            terminal.line(*doubts.headline(doubt), reason, indent=4 if several else 2, hang=8)
+            reason = f" ({stale.reason(doubt)})"
+            terminal.line(*stale.headline(doubt), reason, indent=4 if several else 2, hang=8)
             shown += 1
     if total > shown:
         terminal.line(f"and {total - shown} more", indent=2)

@@ -1,21 +1,47 @@
-"""Commands about work: tasks, task, skill."""
-# ruff: noqa: PTH103, PTH118, PTH123
+"""Commands about work: tasks, task, skill.
+
+Commands about past work: sessions, handoff.
+"""
 
 import os
 from argparse import Namespace
 
-from yaadwatch.api.messages.sessions import Tasks, TaskUpdate
-from yaadwatch.cli.commands import asked, command, file_name, option
-from yaadwatch.cli.terminal import Terminal, read_whole, styled, tell_hidden
-from yaadwatch.cli.words import ago, count, short, worded
+from yaadwatch.api.messages.store import (
+    Handoff,
+    SessionNote,
+    Sessions,
+    SessionStart,
+    Tasks,
+    TaskUpdate,
+)
+from yaadwatch.cli.commands import command, file_name, given_fields, option
+from yaadwatch.cli.terminal import (
+    Terminal,
+    ago,
+    count,
+    in_a_row,
+    memory_words,
+    print_hidden,
+    read_all,
+    short,
+    span,
+    styled,
+    version_words,
+    when,
+)
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.limits import NORMAL, STATES, UNFINISHED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
     from typing import Any
 
     from yaadwatch.client.connection import Client
+
+
+# ruff: noqa: PTH103, PTH118, PTH123
+
 
 _STATES = {"start": "doing", "done": "done", "drop": "dropped", "open": "open"}
 ACTIONS = ("add", *_STATES, "edit")
@@ -37,12 +63,12 @@ _COLOURS = {"doing": "green", "done": "dim", "dropped": "dim"}
 def tasks(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Print the tasks."""
     states = list(STATES) if args.all else args.states or list(UNFINISHED)
-    answer = client.call("tasks", **asked(args, Tasks) | {"states": states})
+    answer = client.call("tasks", **given_fields(args, Tasks) | {"states": states})
     if args.json:
         terminal.json(answer)
         return 0
     for row in answer["tasks"]:
-        _tell(row, terminal, f"  ({ago(row['updated_at'], client.now())})")
+        _print_tasks(row, terminal, f"  ({ago(row['updated_at'], client.now())})")
     counts = answer["counts"]
     told = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
     if not answer["tasks"]:
@@ -52,7 +78,7 @@ def tasks(args: Namespace, client: "Client", terminal: Terminal) -> int:
             else f"No task is {' or '.join(states)}."
         )
     terminal.line(styled(told, "dim")) if told else None
-    tell_hidden(answer, terminal)
+    print_hidden(answer, terminal)
     return 0
 
 
@@ -84,14 +110,14 @@ def task(args: Namespace, client: "Client", terminal: Terminal) -> int:
         return 0
     if args.action == "add":
         terminal.line("Added:" if answer["made"] else "There is one already; it is open again:")
-    _tell(answer, terminal, "")
+    _print_tasks(answer, terminal, "")
     if args.action in {"done", "drop"}:
         terminal.line(f"Undo: yaadwatch task open {short(answer['id'])}")
     return 0
 
 
 def _fields(args: Namespace) -> "dict[str, Any]":
-    priority = asked(args, TaskUpdate)
+    priority = given_fields(args, TaskUpdate)
     if args.action == "add":
         return {"text": " ".join(args.what)} | priority
     identity, *words = args.what
@@ -113,7 +139,7 @@ def _fields(args: Namespace) -> "dict[str, Any]":
     return {"id": identity, "state": _STATES[args.action]} | priority
 
 
-def _tell(row: "dict[str, Any]", terminal: Terminal, more: str) -> None:
+def _print_tasks(row: "dict[str, Any]", terminal: Terminal, more: str) -> None:
     state = str(row["state"])
     priority = "" if row["priority"] == NORMAL else f", {row['priority']}"
     waits = [f"; waits for {', '.join(map(short, row['waits_for']))}"] if row["waits_for"] else []
@@ -121,7 +147,7 @@ def _tell(row: "dict[str, Any]", terminal: Terminal, more: str) -> None:
         styled(short(row["id"]), "bold"),
         "  ",
         styled(f"{state}{priority}", _COLOURS.get(state, "yellow")),
-        f"  {worded(row)}",
+        f"  {memory_words(row)}",
         *waits,
         styled(more, "dim"),
         hang=10,
@@ -188,20 +214,20 @@ def skill(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.json:
         terminal.json(answer)
     elif args.name:
-        _tell_skill(answer["skills"][0], terminal)
+        _print_skill(answer["skills"][0], terminal)
     elif not answer["skills"]:
         terminal.line("There are no skills here. Add one: yaadwatch skill add --help")
     for found in [] if args.json or args.name else answer["skills"]:
         stale = [styled("  may be stale", "yellow")] if found["stale"] else []
-        said = worded(found | {"text": found["description"]})
+        said = memory_words(found | {"text": found["description"]})
         terminal.line(styled(found["name"], "bold"), f"  {said}", *stale)
     return 0
 
 
 def _install(args: Namespace, terminal: Terminal) -> int:
     """Put the skill that teaches agents when to remember, recall, confirm and correct."""
-    from yaadwatch.cli.agents import tell
-    from yaadwatch.connecting import table, verbs
+    from yaadwatch.cli.agents import print_written
+    from yaadwatch.connect import connect, table
 
     if args.name:
         raise YaadError(
@@ -209,8 +235,8 @@ def _install(args: Namespace, terminal: Terminal) -> int:
             "There is one skill to install, and it needs no name. Nothing was done.",
             hint="yaadwatch skill install",
         )
-    answer = verbs.connect(verbs.this_machine(None), [table.SKILL])
-    return tell(answer, terminal, as_json=args.json, undo="yaadwatch disconnect skill")
+    answer = connect.connect(connect.this_machine(None), [table.SKILL])
+    return print_written(answer, terminal, as_json=args.json, undo="yaadwatch disconnect skill")
 
 
 def _add(args: Namespace, client: "Client", terminal: Terminal) -> int:
@@ -241,9 +267,9 @@ def _body(args: Namespace, terminal: Terminal) -> str:
     """
     try:
         if args.file in (None, "-"):
-            return read_whole(terminal.keys, "Standard input", "Nothing was kept.")
+            return read_all(terminal.keys, "Standard input", "Nothing was kept.")
         with open(args.file, encoding="utf-8") as file:
-            return read_whole(file, str(args.file), "Nothing was kept.")
+            return read_all(file, str(args.file), "Nothing was kept.")
     except OSError as error:
         raise YaadError(
             Code.UNAVAILABLE, f"{args.file} cannot be read ({error.strerror}). Nothing was kept."
@@ -290,8 +316,8 @@ def _export(found: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int
     return 0
 
 
-def _tell_skill(found: "dict[str, Any]", terminal: Terminal) -> None:
-    said = worded(found | {"text": found["description"]})
+def _print_skill(found: "dict[str, Any]", terminal: Terminal) -> None:
+    said = memory_words(found | {"text": found["description"]})
     terminal.line(styled(found["name"], "bold"), f"  {said}")
     if found["stale"]:
         terminal.line(styled("may be stale: yaadwatch stale", "yellow"))
@@ -299,3 +325,209 @@ def _tell_skill(found: "dict[str, Any]", terminal: Terminal) -> None:
     mark = "> " if found.get("unverified") else ""
     for line in str(found["body"]).splitlines():
         terminal.line(f"{mark}{line}")
+
+
+SESSION_ACTIONS = ("list", "show", "search", "start", "note", "end")
+_NEEDED = {"show": "which session", "search": "what to look for", "note": "what to note"}
+_WORDLESS = {
+    "list": "Find some: yaadwatch sessions search WORDS",
+    "start": "Give it a name: yaadwatch sessions start --name NAME",
+}
+
+
+@command(
+    "sessions",
+    "look at past sessions, find one, or keep your own",
+    examples=[
+        ("yaadwatch sessions", "the latest, with what each one left"),
+        ("yaadwatch sessions show 5c01f2e4", "what it was shown, and what it used"),
+        ("yaadwatch sessions search slow parser", "find the one where this came up"),
+        ("yaadwatch sessions start", "start one of your own"),
+        ("yaadwatch sessions note tests need redis", "leave a note for the next one"),
+        ("yaadwatch sessions end", "end it, and print what was done"),
+    ],
+    more="A session is a stretch of work of one agent. Agents' sessions begin and end by\n"
+    "themselves. What you remember at the command line without one belongs to a\n"
+    "session of the day. To pass the work on: yaadwatch handoff",
+    takes=(Sessions, SessionStart, SessionNote),
+    options=[
+        option(
+            "action",
+            choices=SESSION_ACTIONS,
+            nargs="?",
+            default="list",
+            help="what to do (default: list)",
+        ),
+        option("what", metavar="ID|WORDS", nargs="*", help="a session (for show, end), or words"),
+    ],
+)
+def sessions(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Do what was asked about sessions, and print it."""
+    answer = _ask(args, client)
+    if args.json:
+        terminal.json(answer)
+        return 0
+    now = client.now()
+    if args.action == "show":
+        _print_receipt(answer["sessions"][0], terminal, now)
+    elif args.action == "start":
+        again = "Resumed" if answer["again"] else "Started"
+        terminal.line(f"{again}: session ", styled(short(answer["session"]), "bold"))
+        terminal.line("End it: yaadwatch sessions end")
+    elif args.action == "note":
+        terminal.line("Noted in session ", styled(short(answer["session"]), "bold"))
+        terminal.line(str(answer["text"]), indent=2)
+    elif args.action == "end":
+        _print_end(answer, terminal, now)
+    else:
+        _print_list(answer["sessions"], args, terminal, now)
+    return 0
+
+
+@command(
+    "handoff",
+    "print a prompt for the agent that goes on with the work",
+    examples=[
+        ("yaadwatch handoff | claude -p", "pass the work on to an agent"),
+        ("yaadwatch handoff --tokens 800", "a shorter one"),
+    ],
+    more="The prompt says what was done, what is open, what is in doubt, and which files\n"
+    "were changed. To pick a session: yaadwatch sessions",
+    takes=Handoff,
+)
+def handoff(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Print a prompt, and nothing else: it may be read by an agent."""
+    tokens = args.tokens_max or Handoff.FIELDS["tokens_max"].default
+    answer = client.call("handoff", **given_fields(args, Handoff))
+    if args.json:
+        terminal.json(answer)
+        return 0
+    if not answer["prompt"]:
+        # An empty prompt would be handed to an agent without a word.
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"There is nothing to hand on here that fits into {tokens} tokens.",
+            hint="What was done here: yaadwatch sessions. A longer prompt: yaadwatch handoff "
+            "--tokens N",
+        )
+    for line in str(answer["prompt"]).splitlines():
+        terminal.line(line)
+    return 0
+
+
+def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
+    words = " ".join(args.what)
+    if words and args.action in _WORDLESS:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"`sessions {args.action}` takes no words, got: {words}. Nothing was done.",
+            hint=_WORDLESS[args.action],
+        )
+    if args.action in _NEEDED and not words:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"Say {_NEEDED[args.action]}; nothing was done.",
+            hint=f"yaadwatch sessions {args.action} --help",
+        )
+    if args.action == "show":
+        return client.call("sessions", id=words)
+    if args.action == "search":
+        return client.call("sessions", query=words, **given_fields(args, Sessions))
+    if args.action == "start":
+        return client.call("session_start", **given_fields(args, SessionStart))
+    if args.action == "note":
+        return client.call("session_note", text=words, **given_fields(args, SessionNote))
+    if args.action == "end":
+        return client.call(
+            "session_end", session=words or args.session, **given_fields(args, SessionStart)
+        )
+    return client.call("sessions", **given_fields(args, Sessions))
+
+
+def _print_list(
+    found: "list[dict[str, Any]]", args: Namespace, terminal: Terminal, now: "datetime"
+) -> None:
+    if not found:
+        terminal.line(
+            "No session is about that."
+            if args.action == "search"
+            else "There are no sessions here yet. One begins when an agent asks something, or with:"
+            " yaadwatch sessions start"
+        )
+        return
+    for one in found:
+        _print_row(one, terminal, now)
+
+
+def _print_row(one: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
+    who = str(one["agent"]).partition(":")[2] or str(one["name"] or "command line")
+    state = (
+        "still open"
+        if one["ended_at"] is None
+        else f"{_took(one)}, ended by {_END[one['ended_by']]}"
+    )
+    terminal.line(
+        styled(short(one["id"]), "bold"),
+        f"  {who}, {ago(one['started_at'], now)}, {state};"
+        f" learned {one['learned']}, shown {one['shown']}, used {one['used']},"
+        f" {count(one['files'], 'file')}, {count(one['commits'], 'commit')}",
+        hang=10,
+    )
+    for line in str(one["summary"]).splitlines()[1:]:
+        terminal.line(styled(line, "dim"), indent=10)
+
+
+_END = {"asked": "request", "left": "its agent leaving", "idle": "quiet"}
+
+
+def _took(one: "dict[str, Any]") -> str:
+    begun, ended = when(one["started_at"]), when(one["ended_at"])
+    return span((ended - begun).total_seconds()) if begun and ended else "goes on"
+
+
+def _print_receipt(one: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
+    _print_row(one, terminal, now)
+    shown = [
+        (
+            short(row["id"]),
+            f"{row['tokens']} tokens",
+            "used" if row["used"] else "",
+            _since(row),
+            memory_words(row),
+        )
+        for row in one["shown_memories"]
+    ]
+    learned = [
+        (short(row["id"]), str(row["kind"]), _since(row), memory_words(row))
+        for row in one["learned_memories"]
+    ]
+    notes = [
+        (ago(row["at"], now), version_words(row["text"], one.get("agent"))) for row in one["notes"]
+    ]
+    for title, rows in (("Shown", shown), ("Learned", learned), ("Noted", notes)):
+        if rows:
+            terminal.gap()
+            terminal.line(styled(title, "bold"))
+            terminal.table(rows)
+    terminal.gap()
+    terminal.line(f"{one['tokens']} tokens were spent on what it was shown.")
+
+
+def _since(row: "dict[str, Any]") -> str:
+    """Return what became of a memory since: "changed" for one in doubt, "contradicted (ID)"."""
+    if row["archived"]:
+        return "archived"
+    became = [str(row["stale"]["verdict"])] if row["stale"] else []
+    became += ["superseded"] if row["superseded"] else []
+    if row["contradicted"]:
+        became.append(f"contradicted ({in_a_row([str(one['id']) for one in row['contradicted']])})")
+    return ", ".join(became)
+
+
+def _print_end(answer: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
+    if not answer["kept"]:
+        terminal.line("Nothing happened in it, so it is not kept.")
+        return
+    terminal.line("Ended.")
+    _print_row(answer["session"], terminal, now)
+    terminal.line("Hand it on: yaadwatch handoff")

@@ -1,0 +1,1 @@
+"""What agents and people start: connection, hook, MCP shim. Standard library only."""

@@ -16,9 +16,8 @@ if not __package__:  # run as a file
     sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from yaadwatch import places
-from yaadwatch.client.connection import Client, NobodyListens, Silent
-from yaadwatch.client.presence import daemon_holds_lock
-from yaadwatch.client.service import ask_to_start
+from yaadwatch.client.connection import Client, DaemonNotRunning, DaemonUnresponsive
+from yaadwatch.client.presence import ask_to_start, daemon_holds_lock
 from yaadwatch.model.errors import Code, YaadError
 
 DAEMON = (sys.executable, "-I", "-m", "yaadwatch", "daemon")
@@ -119,9 +118,9 @@ def _spawn(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
 
 def _begin_log(log: Path) -> int:
     """Make the folder of `log`; return where in it the lines of this start will begin."""
-    _refuse_anothers(places.home())
+    _refuse_anothers(places.data_folder())
     try:
-        for folder in (places.home(), log.parent):
+        for folder in (places.data_folder(), log.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         size = log.stat().st_size
         if size <= LOG_BYTES_MAX:
@@ -167,11 +166,11 @@ def _answering() -> int | None:
     client = Client(cwd="/")
     try:
         client.connect()
-    except Silent:
+    except DaemonUnresponsive:
         if daemon_holds_lock():
             raise
         return None  # the manager of a service that does not come up
-    except NobodyListens:
+    except DaemonNotRunning:
         return None
     finally:
         client.close()

@@ -1,16 +1,17 @@
 """Ask the daemon: find its socket, say who asks, turn its answers into dicts and exceptions.
 
 Synchronous and small, because every hook and every command starts with it.
+
+Tells whether a coding agent runs this command, by the variables that agents set in shells.
 """
 
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from yaadwatch import places
-from yaadwatch.api.endpoint import at_address, peer_uid
-from yaadwatch.api.frames import Stopping, decode, encode, to_error
+from yaadwatch.api.frames import Stopping, at_address, decode, encode, peer_uid, to_error
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yaadwatch.client.presence import Patience
+
 
 ANSWER_TIME_S = 60.0
 SLOW_ANSWER_TIMES_S = {
@@ -47,7 +49,7 @@ _QUEUE_TRIES = 200
 _QUEUE_PAUSE_S = 0.02
 
 
-class NobodyListens(YaadError):
+class DaemonNotRunning(YaadError):
     """No daemon answers on any socket we know of."""
 
     def __init__(self) -> None:
@@ -58,7 +60,7 @@ class NobodyListens(YaadError):
         )
 
 
-class Silent(NobodyListens):
+class DaemonUnresponsive(DaemonNotRunning):
     """Somebody listens and does not even greet: a daemon that hangs, or the manager of a service
     that cannot start.
     """
@@ -71,7 +73,7 @@ class Silent(NobodyListens):
         YaadError.__init__(self, Code.UNAVAILABLE, f"{what}; nothing was done.", hint=hint)
 
 
-class Waited(Exception):
+class WaitTimeout(Exception):
     """The daemon was waited for long enough: for how long, and its pid when it is suspended."""
 
     def __init__(self, waited_s: float, suspended: int | None = None) -> None:
@@ -80,7 +82,7 @@ class Waited(Exception):
         self.suspended = suspended
 
 
-class Ended(YaadError):
+class ConnectionEnded(YaadError):
     """The daemon went away before it answered."""
 
     def __init__(self, operation: str) -> None:
@@ -144,7 +146,7 @@ class Client:
         while True:
             try:
                 return self._exchange(self.connect(), operation, fields)
-            except Ended:
+            except ConnectionEnded:
                 if not (again and _changes_nothing(operation)):
                     raise
                 again = False
@@ -176,7 +178,7 @@ class Client:
             usual_s = SLOW_ANSWER_TIMES_S.get(operation, ANSWER_TIME_S)
             time_s = usual_s if self._patience_s is None else self._patience_s
             found = self._next(connected, operation, time_s)
-        except Waited as waited:
+        except WaitTimeout as waited:
             self.close()
             raise _not_answered(operation, waited) from None
         except BaseException:
@@ -221,7 +223,7 @@ class Client:
             self._start()
             connected = self._greeted()
         if connected is None:
-            raise NobodyListens
+            raise DaemonNotRunning
         return connected
 
     def now(self) -> "datetime":
@@ -263,7 +265,7 @@ class Client:
         while (connected := reach_daemon()) is not None:
             try:
                 self._greet(connected)
-            except Ended:
+            except ConnectionEnded:
                 self.close()
                 if time.monotonic() >= until_s:
                     return None
@@ -287,8 +289,8 @@ class Client:
         try:
             _send(connected, hello)
             greeting = self._next(connected, _HELLO, GREETING_TIME_S)
-        except Waited as waited:
-            raise Silent(waited.waited_s, waited.suspended) from None
+        except WaitTimeout as waited:
+            raise DaemonUnresponsive(waited.waited_s, waited.suspended) from None
         if "error" in greeting:
             raise to_error(greeting["error"])
         pid = greeting.get("pid")
@@ -315,7 +317,7 @@ class Client:
             except ConnectionError:
                 chunk = b""
             if not chunk:
-                raise Ended(operation)
+                raise ConnectionEnded(operation)
             self._read += chunk
         line = bytes(self._read[:end])
         del self._read[: end + 1]
@@ -335,10 +337,10 @@ class Client:
         patience.look(waited_s)
         suspended = patience.suspended()
         if suspended is not None or waited_s >= time_s:
-            raise Waited(time_s, suspended)
+            raise WaitTimeout(time_s, suspended)
         # A greeting costs nothing; what an answer costs is not done by the process alone.
         if operation == _HELLO and patience.is_idle(waited_s, HUNG_TIME_S, YOUNG_S):
-            raise Waited(waited_s)
+            raise WaitTimeout(waited_s)
         if self._on_wait is not None:
             self._on_wait(int(waited_s))
 
@@ -349,7 +351,7 @@ def _patience() -> "Patience":
     return Patience()
 
 
-def _not_answered(operation: str, waited: Waited) -> YaadError:
+def _not_answered(operation: str, waited: WaitTimeout) -> YaadError:
     if waited.suspended is not None:
         return YaadError(
             Code.TIMEOUT,
@@ -402,7 +404,7 @@ def _reach(path: str, tries: int) -> socket.socket | None:
     except (FileNotFoundError, NotADirectoryError, ConnectionError):
         connecting.close()
         return None
-    except Silent:
+    except DaemonUnresponsive:
         connecting.close()
         raise
     except OSError as error:
@@ -434,7 +436,7 @@ def _wait_in_queue(connecting: socket.socket, path: str, tries: int) -> None:
             return
     from yaadwatch.client.presence import suspended_now
 
-    raise Silent(tries * _QUEUE_PAUSE_S, suspended_now())
+    raise DaemonUnresponsive(tries * _QUEUE_PAUSE_S, suspended_now())
 
 
 def _send(connected: socket.socket, frame: dict[str, object]) -> None:
@@ -467,3 +469,50 @@ def _nonsense(operation: str) -> YaadError:
         f"What the daemon answered to `{operation}` makes no sense to this version.",
         hint="Run: yaadwatch stop, then the command again.",
     )
+
+
+SIGNS = (
+    ("CLAUDECODE", "claude"),
+    ("CLAUDE_CODE_ENTRYPOINT", "claude"),
+    ("CODEX_SANDBOX", "codex"),
+    ("CODEX_SANDBOX_NETWORK_DISABLED", "codex"),
+    ("CODEX_THREAD_ID", "codex"),
+    ("CODEX_CI", "codex"),
+    ("GEMINI_CLI", "gemini"),
+    ("CURSOR_AGENT", "cursor"),
+    ("OPENCODE", "opencode"),
+    ("OPENCODE_CLIENT", "opencode"),
+    ("CLINE_ACTIVE", "cline"),
+    ("COPILOT_CLI", "copilot"),
+    ("COPILOT_AGENT", "copilot"),
+    ("QWEN_CODE", "qwen"),
+    ("AUGMENT_AGENT", "augment"),
+    ("GOOSE_TERMINAL", "goose"),
+    ("ANTIGRAVITY_AGENT", "antigravity"),
+)
+"""Variables that an agent sets for the commands it runs, and its name."""
+NAMED = ("AI_AGENT", "AGENT")
+"""Variables that some agents set to their own name."""
+_UNSET = frozenset({"", "0", "false", "no"})
+_NAME_CHARS_MAX = 64
+
+
+def agent_of(environ: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the agent that runs us and the variable that says so; None for a person or a script.
+
+    What an agent types in a shell of its own is its word, and not a person's.
+    """
+    for variable, name in SIGNS:
+        if environ.get(variable, "").strip().lower() not in _UNSET:
+            return name, variable
+    for variable in NAMED:
+        given = environ.get(variable, "").strip().lower()
+        if given not in _UNSET:
+            return _plain(given), variable
+    return None
+
+
+def _plain(given: str) -> str:
+    """Return a name in the form that an agent's name has."""
+    name = "".join(one if one.isascii() and one.isalnum() else "-" for one in given).strip("-")
+    return name[:_NAME_CHARS_MAX].strip("-") or "agent"

@@ -23,13 +23,14 @@ if not __package__:  # run as a file
 from yaadwatch import places
 from yaadwatch.api.frames import encode
 from yaadwatch.client.connection import reach_daemon
-from yaadwatch.client.hooks.agents import AGENTS, EVENTS, Agent, WrongPayloadError
+from yaadwatch.client.hook_agents import AGENTS, EVENTS, Agent, WrongPayloadError
 from yaadwatch.model.errors import YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, NoReturn
+
 
 LIMIT_S = 0.150
 """From the start of the process to its end, in the middle of a session."""
@@ -63,11 +64,11 @@ _CHECK_SHARE = 0.4  # of the time that is left, for the daemon to look at the fi
 _SILENT = {"not_found"}  # a folder that nobody asked us to watch is no trouble
 
 
-class Trouble(Exception):
+class HookFailure(Exception):
     """Why there is no answer for the agent, in a line."""
 
 
-class NoAnswerError(Trouble):
+class NoAnswerError(HookFailure):
     """The daemon gave no answer."""
 
 
@@ -95,7 +96,7 @@ class Call:
         while chunk := os.read(0, 65536):
             self._data += chunk
             if len(self._data) > PAYLOAD_BYTES_MAX:
-                raise Trouble(f"the payload has more than {PAYLOAD_BYTES_MAX} bytes")
+                raise HookFailure(f"the payload has more than {PAYLOAD_BYTES_MAX} bytes")
         self._parse()
 
     def read_at_hand(self) -> None:
@@ -109,7 +110,7 @@ class Call:
             pass
         try:
             self._parse()
-        except Trouble:
+        except HookFailure:
             return
 
     @property
@@ -133,7 +134,7 @@ class Call:
         """Return whether the brief is due: a session starts, or has not got it yet."""
         if self.event == "session-end" or not self.name:
             return False
-        return self.event in _STARTS or (self.hears and _is_untold(self.name, self.session))
+        return self.event in _STARTS or (self.hears and _is_undelivered(self.name, self.session))
 
     def answer(self, text: str) -> bytes:
         """Return the answer that brings a text to the model, in JSON of the agent's own form."""
@@ -145,9 +146,9 @@ class Call:
         try:
             found = json.loads(self._data)
         except (ValueError, RecursionError) as error:
-            raise Trouble(f"the payload is not JSON: {error}") from None
+            raise HookFailure(f"the payload is not JSON: {error}") from None
         if not isinstance(found, dict):
-            raise Trouble("the payload is not a JSON object")
+            raise HookFailure("the payload is not a JSON object")
         self.payload = found
         self.session = self.agent.session_of(found)
         if self.event == "session-start" and self.agent.is_subagent(found):
@@ -181,7 +182,7 @@ def main(argv: "Sequence[str]") -> "NoReturn":
     try:
         call.read(argv)
         text, settles = _answer(call, end_s)
-    except (Trouble, WrongPayloadError) as trouble:
+    except (HookFailure, WrongPayloadError) as trouble:
         why, is_ours = str(trouble), isinstance(trouble, NoAnswerError)
     except YaadError as error:
         why, is_ours = error.message, True
@@ -192,11 +193,11 @@ def main(argv: "Sequence[str]") -> "NoReturn":
     signal.setitimer(signal.ITIMER_REAL, max(spare_s, _BRIEF_END_S if call.wants_brief else _END_S))
     if why:
         _end_with(call, why, "hook.failed", may_use_prepared=is_ours)
-    said = _say(call.answer(text))
+    said = _print_line(call.answer(text))
     if said and settles:
-        _forget_untold(call.name, call.session)
+        _forget_undelivered(call.name, call.session)
     elif call.event == "session-start":
-        _note_untold(call.name, call.session)
+        _note_undelivered(call.name, call.session)
     # Not by returning: Python resets signals at its end, and the alarm would become the status.
     os._exit(0)
 
@@ -209,11 +210,11 @@ def _end_with(call: Call, why: str, kind: str, *, may_use_prepared: bool = True)
             text, told = _prepared(call)
     except (OSError, ValueError, RuntimeError, WrongPayloadError) as error:
         why = f"{why}; the prepared brief cannot be read: {_named(error)}"
-    said = _say(call.answer(text))
+    said = _print_line(call.answer(text))
     if said and text and call.event != "subagent-start":
-        _note_untold(call.name, call.session, _body_of(text))
+        _note_undelivered(call.name, call.session, _body_of(text))
     elif call.event == "session-start":
-        _note_untold(call.name, call.session)
+        _note_undelivered(call.name, call.session)
     complain(f"{why}; {told}" if text else why, kind, sent=bool(text))
     _read_out()
     os._exit(0)
@@ -221,13 +222,13 @@ def _end_with(call: Call, why: str, kind: str, *, may_use_prepared: bool = True)
 
 def _prepared(call: Call) -> tuple[str, str]:
     """Return the prepared brief with a line about its age, and that age in words; or nothing."""
-    from yaadwatch.client.hooks import prepared
+    from yaadwatch.client import hook_agents
 
     is_short = call.event == "subagent-start"
-    brief, age = prepared.read(call.folder, call.name, is_short=is_short)
+    brief, age = hook_agents.read(call.folder, call.name, is_short=is_short)
     if not brief or (not is_short and _body_of(brief) == _noted(call.name, call.session)):
         return "", ""
-    return prepared.with_age(brief, age), f"the brief of {age} ago was sent"
+    return hook_agents.with_age(brief, age), f"the brief of {age} ago was sent"
 
 
 def _body_of(brief: str) -> str:
@@ -331,14 +332,14 @@ def _asked(argv: "Sequence[str]") -> tuple[str, str]:
         agent = "".join(words[at + 1 : at + 2])
         del words[at : at + 2]
     if len(words) != 1 or words[0] not in EVENTS:
-        raise Trouble(f"no such hook: {_shown(' '.join(argv))}; there are: {', '.join(EVENTS)}")
+        raise HookFailure(f"no such hook: {_shown(' '.join(argv))}; there are: {', '.join(EVENTS)}")
     if agent not in AGENTS:
         known = ", ".join(AGENTS)
-        raise Trouble(
+        raise HookFailure(
             f"the hooks of agent '{_shown(agent)}' are not known; --agent may be: {known}"
         )
     if words[0] not in AGENTS[agent].names:
-        raise Trouble(f"agent {agent} has no hook {words[0]}")
+        raise HookFailure(f"agent {agent} has no hook {words[0]}")
     return words[0], agent
 
 
@@ -405,7 +406,7 @@ def _end_quietly() -> None:
     signal.signal(signal.SIGALRM, lambda number, frame: os._exit(0))  # noqa: ARG005
 
 
-def _say(told: bytes) -> bool:
+def _print_line(told: bytes) -> bool:
     """Write the answer; return whether the agent took it."""
     try:
         os.write(1, told)
@@ -415,7 +416,7 @@ def _say(told: bytes) -> bool:
     return True
 
 
-def _note_untold(name: str, session: str, body: str = "") -> None:
+def _note_undelivered(name: str, session: str, body: str = "") -> None:
     """Note that a session did not get its brief, or only a prepared one: its next hook sees to it.
 
     A note is a file of its own, so that hooks that run at once need no lock.
@@ -467,7 +468,7 @@ def _forget_old(folder: str) -> None:
             _remove(path)
 
 
-def _forget_untold(name: str, session: str) -> None:
+def _forget_undelivered(name: str, session: str) -> None:
     if session:
         _remove(_note(name, session))
 
@@ -479,7 +480,7 @@ def _remove(path: str) -> None:
         return
 
 
-def _is_untold(name: str, session: str) -> bool:
+def _is_undelivered(name: str, session: str) -> bool:
     return bool(session) and os.path.exists(_note(name, session))  # noqa: PTH110
 
 

@@ -3,10 +3,16 @@
 The lock that it holds says the first, because its pid may belong to another process by now; its
 process says the second. Only Linux shows what another process does; elsewhere waiting ends when its
 time is over.
+
+Is the daemon a service on this machine? Then its manager is asked to start it.
+
+What `yaadwatch install` wrote stands on the receipt; a manager that cannot be reached, as in a
+container that shares the home folder, is as good as none.
 """
 
 import fcntl
 import os
+import sys
 import time
 from contextlib import contextmanager
 
@@ -15,6 +21,7 @@ from yaadwatch import places
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 SUSPENDED = frozenset({"T", "t"})
 """States of a process: stopped by a signal; by a debugger."""
@@ -45,7 +52,7 @@ def daemon_holds_lock() -> bool:
     return False
 
 
-def standing(pid: int) -> tuple[str, int | None, float]:
+def process_state(pid: int) -> tuple[str, int | None, float]:
     """Return the state of the daemon, a letter; how long it ran by now, in ticks; its age in s.
 
     '', None, 0.0 where it is not seen: it is gone, this is not Linux, or `pid` is another process
@@ -82,7 +89,7 @@ def _holds_lock(pid: int) -> bool:
 
 def is_suspended(pid: int) -> bool:
     """Return whether the daemon is: by Ctrl-Z, `kill -STOP`, or a debugger."""
-    return standing(pid)[0] in SUSPENDED
+    return process_state(pid)[0] in SUSPENDED
 
 
 def holder(pid: int | None = None) -> tuple[str, str]:
@@ -125,7 +132,7 @@ def daemon_process() -> "Iterator[int | None]":
             os.close(process)
 
 
-def wait_until_gone(seconds: float, process: int | None = None) -> bool:
+def wait_for_exit(seconds: float, process: int | None = None) -> bool:
     """Wait until nobody holds the lock, `seconds` at most; say whether nobody does.
 
     Args:
@@ -172,7 +179,7 @@ class Patience:
     def look(self, waited_s: float) -> None:
         """Take note of what the process does, after so many seconds of waiting."""
         pid = places.announced_pid() if daemon_holds_lock() else None
-        self.note(*(("", None, 0.0) if pid is None else standing(pid)), waited_s)
+        self.note(*(("", None, 0.0) if pid is None else process_state(pid)), waited_s)
 
     def note(self, state: str, ran: int | None, age_s: float, waited_s: float) -> None:
         """Take note of a look; the first three are as `standing` gives them.
@@ -204,3 +211,79 @@ class Patience:
         """
         is_still = self._ran is not None and waited_s - self._ran_at_s >= idle_s
         return is_still and self._age_s >= start_s
+
+
+SERVICE = "yaadwatch.service"
+SOCKET = "yaadwatch.socket"
+LABEL = "dev.yaadwatch.daemon"
+"""Of the launchd agent."""
+RECEIPT_PART = "service"
+"""The key under which the receipt tells of the service."""
+ASK_TIME_S = 10.0
+
+
+def manager() -> str | None:
+    """Return the name of the manager that the service was installed with, or None.
+
+    The receipt in a copy of a home tells of the service of another one.
+    """
+    import json
+
+    try:
+        said = json.loads(places.receipt().read_bytes())[RECEIPT_PART]
+        found, home = said["manager"], said.get("home")
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    if not isinstance(found, str) or not _is_ours(home):
+        return None
+    return found
+
+
+def _is_ours(home: object) -> bool:
+    if not isinstance(home, str) or not home:
+        return True  # an older version did not say
+    return os.path.realpath(home) == os.path.realpath(places.data_folder())
+
+
+def environment() -> dict[str, str]:
+    """Return the variables to ask a manager with; a shell by `su` or cron does not have all."""
+    found = dict(os.environ)
+    runtime = f"/run/user/{os.getuid()}"
+    if sys.platform != "darwin" and not found.get("XDG_RUNTIME_DIR") and os.path.isdir(runtime):  # noqa: PTH112
+        found["XDG_RUNTIME_DIR"] = runtime
+    return found
+
+
+def ask_to_start() -> bool:
+    """Ask the manager to start the service, if there is one; say whether it said that it would."""
+    named = manager()
+    if named == "systemd":
+        # Both: a socket whose file was deleted looks well to the manager, and nobody finds it until
+        # the daemon has made it anew.
+        return _ran("systemctl", "--user", "start", "--no-block", SOCKET, SERVICE)
+    if named == "launchd":
+        domain = f"gui/{os.getuid()}"
+        plist = os.path.expanduser(f"~/Library/LaunchAgents/{LABEL}.plist")  # noqa: PTH111
+        return _ran("launchctl", "kickstart", f"{domain}/{LABEL}") or _ran(
+            "launchctl", "bootstrap", domain, plist
+        )
+    return False
+
+
+def _ran(*command: str) -> bool:
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment(),
+            cwd="/",
+            timeout=ASK_TIME_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0

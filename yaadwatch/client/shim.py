@@ -16,10 +16,10 @@ if not __package__:  # run as a file
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
 
 from yaadwatch import places
-from yaadwatch.client.connection import Silent, reach_daemon
+from yaadwatch.client.connection import DaemonUnresponsive, reach_daemon
 from yaadwatch.client.shim_frames import (
-    Asked,
     Batch,
+    PendingRequest,
     alone_answer,
     batch_of,
     frame_of,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from socket import socket
     from subprocess import Popen
     from typing import Any
+
 
 LINE_BYTES_MAX = 4 * 1024 * 1024
 """What the daemon takes as one line."""
@@ -85,10 +86,10 @@ class Shim:
         }
         self._agent_rest = bytearray()
         self._ends_s: float | None = None
-        self._pending: dict[int | str, Asked] = {}
-        self._held: list[Asked] = []
-        self._subscribed: dict[int | str, Asked] = {}  # of both eras: what was granted
-        self._opening: Asked | None = None
+        self._pending: dict[int | str, PendingRequest] = {}
+        self._held: list[PendingRequest] = []
+        self._subscribed: dict[int | str, PendingRequest] = {}  # of both eras: what was granted
+        self._opening: PendingRequest | None = None
         self._opened_alone = False
         self._initialized = b""
         self._daemon: socket | None = None
@@ -153,7 +154,7 @@ class Shim:
             if event & ~select.POLLOUT:
                 reads[descriptor]()
 
-    def _answer_late(self, asked: Asked) -> None:
+    def _answer_late(self, asked: PendingRequest) -> None:
         told = f"The daemon did not answer within {asked.patience_s:g} s."
         self._answer_alone(asked, self._reason or told)
 
@@ -207,7 +208,7 @@ class Shim:
         elif isinstance(identity, bool) or not isinstance(identity, int | str):
             self._refuse(None, -32600, "id must be a number or text.", batch)
         else:
-            asked = Asked(frame, line, batch)
+            asked = PendingRequest(frame, line, batch)
             if identity in self._pending:
                 self._held.append(asked)  # an id that is in use: asked once the first is answered
             else:
@@ -226,7 +227,7 @@ class Shim:
                 return
         self._to_daemon(line)
 
-    def _ask(self, identity: int | str, asked: Asked) -> None:
+    def _ask(self, identity: int | str, asked: PendingRequest) -> None:
         if asked.method == "initialize":
             self._opening, self._opened_alone, self._initialized = asked, False, b""
             self._unsubscribe(lambda one: one.method == "resources/subscribe")
@@ -259,7 +260,7 @@ class Shim:
         else:
             self._tell_agent(frame)
 
-    def _reply(self, asked: Asked, line: bytes) -> None:
+    def _reply(self, asked: PendingRequest, line: bytes) -> None:
         """Answer a request that waits, or leave it unanswered (b""); then ask what was held."""
         identity, batch = asked.frame["id"], asked.batch
         del self._pending[identity]
@@ -284,7 +285,7 @@ class Shim:
         self._look_later()
         try:
             self._daemon = reach_daemon(waits=False)
-        except Silent:
+        except DaemonUnresponsive:
             return
         except YaadError as error:
             self._give_up(error.message)
@@ -358,7 +359,7 @@ class Shim:
         elif identity in self._subscribed:
             self._subscribed_again(identity, frame)
 
-    def _note_subscription(self, asked: Asked, frame: "dict[str, Any]") -> None:
+    def _note_subscription(self, asked: PendingRequest, frame: "dict[str, Any]") -> None:
         if asked.method in {"resources/subscribe", "resources/unsubscribe"} and "result" in frame:
             self._unsubscribe(lambda one: one.params.get("uri") == asked.params["uri"])
             if asked.method == "resources/subscribe":
@@ -372,7 +373,7 @@ class Shim:
         else:
             self._tell_changed([uri], {})
 
-    def _unsubscribe(self, is_over: "Callable[[Asked], bool]") -> None:
+    def _unsubscribe(self, is_over: "Callable[[PendingRequest], bool]") -> None:
         for identity in [key for key, asked in self._subscribed.items() if is_over(asked)]:
             del self._subscribed[identity]
 
@@ -463,7 +464,7 @@ class Shim:
         for asked in list(self._pending.values()):
             self._answer_alone(asked, reason)
 
-    def _answer_alone(self, asked: Asked, reason: str, told: str = "") -> None:
+    def _answer_alone(self, asked: PendingRequest, reason: str, told: str = "") -> None:
         """Say that there is no daemon, or what is `told`, in the way in which the agent asked."""
         if asked is self._opening:
             self._opened_alone = True

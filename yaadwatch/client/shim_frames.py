@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+
 HANDSHAKE_TIME_S = 8.0
 """A handshake is answered after this at the latest, by us if need be."""
 ANSWER_TIME_S = 120.0
@@ -43,7 +44,7 @@ class Batch:
         return b"[" + b",".join(self.answers) + b"]\n"
 
 
-class Asked:
+class PendingRequest:
     """A request that waits for its answer."""
 
     __slots__ = ("batch", "due_s", "frame", "line", "method", "params", "patience_s", "tries")
@@ -73,7 +74,7 @@ class Asked:
         return name not in WIDE_READS or given.get("do") in WIDE_READS[name]
 
 
-def alone_answer(asked: Asked, told: str) -> "dict[str, Any]":
+def alone_answer(asked: PendingRequest, told: str) -> "dict[str, Any]":
     """Return `result` or `error` for a request that no daemon will answer."""
     meta = asked.params.get("_meta")
     stateless = isinstance(meta, dict) and VERSION_KEY in meta

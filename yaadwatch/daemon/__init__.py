@@ -1,0 +1,1 @@
+"""The process: socket, dispatch, MCP, watching, scheduler, supervision."""

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from yaadwatch.daemon.wiring import Parts
     from yaadwatch.system.config import Loaded
-    from yaadwatch.system.lock import DaemonLock
-    from yaadwatch.system.supervision import Manager
+    from yaadwatch.system.processes import DaemonLock, Manager
+
 
 ENDED: Final = 0
 UNUSABLE: Final = 3
@@ -69,16 +69,16 @@ def run(
         begin_again: becomes a new process, where nobody starts one for status 75. The caller calls
             it, too; here it is when a thread that is deep in something keeps us from returning.
     """
-    from yaadwatch.system import supervision
-    from yaadwatch.system.lock import DaemonLock
-
     os.umask(0o077)
     _allocate_from_one_heap()
     _import_without_libraries()
+    from yaadwatch.system import processes
+    from yaadwatch.system.processes import DaemonLock
+
     lock = DaemonLock()
-    manager = supervision.Manager()
+    manager = processes.Manager()
     try:
-        manager = supervision.take_over(os.environ)
+        manager = processes.take_over(os.environ)
         patience_s = 0.0 if manager.listening is None else OTHER_ENDS_S
         lock.acquire(manager.path or places.default_socket(), patience_s=patience_s)
         return _run_locked(lock, manager, foreground, on_ready, begin_again)
@@ -93,10 +93,10 @@ def _did_not_start(error: Exception, manager: "Manager") -> int:
     """Say why, to everybody who waits for us; return the exit status."""
     if not isinstance(error, YaadError):
         error = YaadError(Code.UNAVAILABLE, f"The daemon did not start: {error}.")
-    _tell(error)
+    _print_line(error)
     if manager.listening is not None and manager.listening.fileno() >= 0:
         manager.tell(STATUS=error.message.splitlines()[0])
-        turn_away(manager.listening, error)
+        refuse_clients(manager.listening, error)
     return LOCK_IS_HELD if error.code is Code.CONFLICT else UNUSABLE
 
 
@@ -107,19 +107,19 @@ def _run_locked(
     on_ready: Callable[[], None] | None,
     begin_again: Callable[[], object] | None,
 ) -> int:
-    from yaadwatch.core import privacy
-    from yaadwatch.daemon import logs
+    from yaadwatch.daemon import supervisor
     from yaadwatch.system.files import private_folder
+    from yaadwatch.text import privacy
 
     loaded = _settings()
     private_folder(places.log_file().parent)
-    opened = logs.begin(
+    opened = supervisor.begin(
         places.log_file(), privacy.mask_tree, echo=sys.stderr if foreground else None
     )
     try:
         return _on_a_loop(partial(_live, loaded, lock, manager, on_ready), Ending(begin_again))
     finally:
-        logs.end(opened)
+        supervisor.end(opened)
 
 
 def _settings() -> "Loaded":
@@ -128,12 +128,12 @@ def _settings() -> "Loaded":
     Raises:
         YaadError: as `system.config.load`.
     """
-    from yaadwatch.engine.agent_files import finding
     from yaadwatch.system import config
+    from yaadwatch.workspace import agent_files
 
     loaded = config.load(_settings_file(), os.environ)
     try:
-        finding.formats(loaded.settings.agent_files.also)
+        agent_files.formats(loaded.settings.agent_files.also)
     except YaadError as error:
         loaded = loaded.without(config.ALSO, error.message)
     return loaded
@@ -164,9 +164,9 @@ class Ending:
             self._timer.cancel()
 
     def _cut(self, status: int) -> None:
-        from yaadwatch.daemon.renewal import AGAIN
+        from yaadwatch.daemon.scheduler import AGAIN
 
-        telling = threading.Thread(target=_tell_of_cut, daemon=True)
+        telling = threading.Thread(target=_log_cut, daemon=True)
         telling.start()
         telling.join(_TELL_S)  # a disk that hangs keeps that from being written, too
         try:
@@ -176,7 +176,7 @@ class Ending:
             os._exit(status)
 
 
-def _tell_of_cut() -> None:
+def _log_cut() -> None:
     import logging
 
     left = [thread.name for thread in _threads_left()]
@@ -261,7 +261,7 @@ def _cancel_all(loop: "AbstractEventLoop") -> None:
     loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
 
 
-def turn_away(
+def refuse_clients(
     listening: "socket.socket", error: YaadError, *, seconds: float = _TURN_AWAY_S
 ) -> int:
     """Tell every client that connects within `seconds` why it is not served; return how many.
@@ -290,7 +290,7 @@ def turn_away(
 
 
 def _told(visitor: "socket.socket", line: bytes) -> bool:
-    from yaadwatch.api.endpoint import require_same_user
+    from yaadwatch.api.frames import require_same_user
 
     visitor.settimeout(_LINE_S)
     try:
@@ -313,11 +313,11 @@ async def _live(
     import asyncio
     import logging
 
-    from yaadwatch.core import privacy
     from yaadwatch.daemon import wiring
-    from yaadwatch.daemon.renewal import AGAIN
+    from yaadwatch.daemon.scheduler import AGAIN
     from yaadwatch.daemon.supervisor import Fatal
     from yaadwatch.system.config import PREFIX
+    from yaadwatch.text import privacy
 
     log = logging.getLogger(__name__)
     stopping = asyncio.Event()
@@ -399,8 +399,8 @@ async def _stop(parts: "Parts", *, served: bool) -> None:
     """
     from datetime import timedelta
 
-    from yaadwatch.engine import upkeep
-    from yaadwatch.engine.sessions import ending
+    from yaadwatch.projects import upkeep
+    from yaadwatch.sessions import ending
 
     parts.bell.close()
     await parts.intake.stop()
@@ -429,10 +429,10 @@ async def _finish(work: Callable[[], object], limit_s: float, effect: str) -> No
 
 
 def _settings_file() -> "Path":
-    return places.home() / "config.toml"
+    return places.data_folder() / "config.toml"
 
 
-def _tell(error: YaadError) -> None:
+def _print_line(error: YaadError) -> None:
     """Say on stderr why the daemon did not start."""
     sys.stderr.write(f"yaadwatch: {error.message}\n")
     if error.hint:

@@ -2,17 +2,87 @@
 
 Three kinds of error: any exception means "restart me", `Hopeless` means "do not", `Fatal` ends the
 process. Here everything may be caught, so that nobody else needs to.
+
+What is degraded right now, and which command mends it; `status` shows it.
+
+The daemon's log: one JSON object a line, an event name and its fields, masked and rotated.
 """
 
 import asyncio
+import json
 import logging
+import os
+import stat
+import sys
+import threading
 import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from datetime import UTC, datetime
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import Final, TextIO
 
-from yaadwatch.daemon.health import Health
 from yaadwatch.model.errors import YaadError
+from yaadwatch.system import files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Something that does not work as it should: what, in words, and the command that mends it.
+
+    `project`: of which project alone; '' when it is of none.
+    """
+
+    what: str
+    mend: str
+    project: str = ""
+
+
+class Health:
+    """The present problems, one for each part of the daemon. Any thread may call it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._problems: dict[str, Problem] = {}
+
+    def degraded(self, part: str, what: str, *, mend: str, project: str = "") -> None:
+        """Note that `part` is degraded; logged when it is news."""
+        problem = Problem(what=what, mend=mend, project=project)
+        with self._lock:
+            known = self._problems.get(part)
+            self._problems[part] = problem
+        if known != problem:
+            _log.warning("health.degraded", extra={"part": part, "what": what, "mend": mend})
+
+    def well(self, part: str) -> None:
+        """Note that `part` works; logged when it did not before."""
+        with self._lock:
+            known = self._problems.pop(part, None)
+        if known is not None:
+            _log.info("health.restored", extra={"part": part})
+
+    def keep_only(self, projects: Collection[str]) -> None:
+        """Forget what is wrong with projects that are not among `projects`: nobody can mend it."""
+        with self._lock:
+            gone = [
+                part
+                for part, problem in self._problems.items()
+                if problem.project and problem.project not in projects
+            ]
+            for part in gone:
+                del self._problems[part]
+        for part in gone:
+            _log.info("health.forgotten", extra={"part": part})
+
+    def problems(self) -> list[Problem]:
+        """Return what is degraded now, in the order of the parts' names."""
+        if not self._problems:  # mostly
+            return []
+        with self._lock:
+            return [problem for _, problem in sorted(self._problems.items())]
+
 
 _log: Final = logging.getLogger(__name__)
 
@@ -22,7 +92,7 @@ HEALTHY_AFTER_S: Final = 60.0
 BACK_OFF_MAX_S: Final = 60.0
 
 
-class Hopeless(Exception):
+class Unrecoverable(Exception):
     """A service cannot work here, and restarting it would not help. The message says why."""
 
 
@@ -53,7 +123,7 @@ async def attempt(work: Awaitable[object]) -> Exception | None:
     return None
 
 
-def in_words(error: Exception) -> str:
+def error_in_words(error: Exception) -> str:
     """Return `error` in one line for people."""
     if isinstance(error, YaadError):
         return error.message
@@ -64,7 +134,7 @@ def log_crash(event: str, error: Exception, **fields: object) -> None:
     """Log `error` under the name `event`; with its traceback unless such things are expected."""
     if not isinstance(error, YaadError):
         fields["traceback"] = "".join(traceback.format_exception(error))
-    _log.error(event, extra={**fields, "error": in_words(error)})
+    _log.error(event, extra={**fields, "error": error_in_words(error)})
 
 
 async def supervise(
@@ -105,12 +175,174 @@ async def _keep(
         if monotonic_s() - started >= HEALTHY_AFTER_S:
             crashes = 0
         crashes += 1
-        if isinstance(error, Hopeless) or crashes > RESTARTS_MAX:
-            tried = "" if isinstance(error, Hopeless) else f" after {RESTARTS_MAX} restarts"
+        if isinstance(error, Unrecoverable) or crashes > RESTARTS_MAX:
+            tried = "" if isinstance(error, Unrecoverable) else f" after {RESTARTS_MAX} restarts"
             health.degraded(
                 f"service {service.name}",
-                f"The part `{service.name}` of the daemon was given up{tried}: {in_words(error)}.",
+                f"The part `{service.name}` of the daemon was given up{tried}: "
+                f"{error_in_words(error)}.",
                 mend="yaadwatch stop",
             )
             return
         await sleep(min(2.0 ** (crashes - 1), BACK_OFF_MAX_S))
+
+
+BYTES_MAX: Final = 1_000_000
+KEPT: Final = 3
+"""Older logs beside the present one."""
+
+Fields = dict[str, object]
+Mask = Callable[[Fields], Fields]
+"""Takes the secrets out of every text in an object."""
+
+_PLAIN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+def begin(path: Path, mask: Mask, *, echo: TextIO | None) -> list[logging.Handler]:
+    """Send what is logged to the file at `path`; return what has to be given to `end`.
+
+    Args:
+        path: the file; its folder is there.
+        mask: what is written passes through it.
+        echo: where warnings and errors are told to people as well; None for nowhere.
+
+    What stands there and is no plain file (a folder, a link, a pipe) is put aside.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    writing = _Private(path, maxBytes=BYTES_MAX, backupCount=KEPT, encoding="utf-8")
+    path.chmod(0o600)
+    writing.setFormatter(JsonLines(mask))
+    handlers: list[logging.Handler] = [writing]
+    if echo is not None:
+        telling = logging.StreamHandler(echo)
+        telling.setLevel(logging.WARNING)
+        telling.setFormatter(Words(mask))
+        handlers.append(telling)
+    for handler in handlers:
+        logging.getLogger().addHandler(handler)
+    logging.getLogger("yaadwatch").setLevel(logging.INFO)
+    # It warns at each beat for which a job is still busy: a poll that waits for a disk, for hours.
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
+    return handlers
+
+
+def end(handlers: Iterable[logging.Handler]) -> None:
+    """Write out and close what `begin` opened."""
+    for handler in handlers:
+        logging.getLogger().removeHandler(handler)
+        handler.close()
+
+
+class _Private(RotatingFileHandler):
+    """Makes its files readable for their owner only, whatever the umask is, and makes the present
+    one again when somebody took it away.
+    """
+
+    def shouldRollover(self, record: logging.LogRecord) -> int:  # noqa: N802
+        """Return whether the file is full; called before each line."""
+        if self.stream is not None and _is_gone(self.stream, self.baseFilename):
+            opened = self._open()
+            self.stream.close()
+            self.stream = opened
+        return super().shouldRollover(record)
+
+    def doRollover(self) -> None:  # noqa: N802
+        """Move the logs on; where that cannot be done, begin anew in the same file."""
+        try:
+            for number in range(1, self.backupCount + 1):
+                _put_aside_what_is_odd(f"{self.baseFilename}.{number}")
+            super().doRollover()
+        except OSError:
+            if self.stream is None:
+                self.stream = self._open()
+            self.stream.truncate(0)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Pass over a line for which there is no room: a traceback on stderr would be the next."""
+        if not isinstance(sys.exception(), OSError):
+            super().handleError(record)
+
+    def _open(self) -> TextIOWrapper:
+        _put_aside_what_is_odd(self.baseFilename)
+        # Whoever puts something there now has it refused: a pipe would make us wait for a reader.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(self.baseFilename, flags, 0o600)
+        return os.fdopen(descriptor, "a", encoding=self.encoding)
+
+
+def _is_gone(stream: TextIOWrapper, path: str) -> bool:
+    """Tell whether what `stream` writes to is no longer at `path`, and can be made there again."""
+    try:
+        return not os.path.samestat(os.fstat(stream.fileno()), os.lstat(path))
+    except FileNotFoundError:
+        return os.path.isdir(os.path.dirname(path))  # noqa: PTH112, PTH120
+
+
+def _put_aside_what_is_odd(path: str) -> None:
+    """Give what is no plain file the first free name `PATH.odd`, `PATH.odd2` ...: nothing is lost.
+
+    `logs` does not read it either: it may lead to what is no log, or never end.
+    """
+    try:
+        if stat.S_ISREG(os.lstat(path).st_mode):
+            return
+    except FileNotFoundError:
+        return
+    Path(path).rename(files.free_name(f"{path}.odd"))
+
+
+class JsonLines(logging.Formatter):
+    """Writes a record as one line of JSON: at, level, event, where, and its fields."""
+
+    def __init__(self, mask: Mask) -> None:
+        super().__init__()
+        self._mask = mask
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        at = datetime.fromtimestamp(record.created, UTC)
+        line: Fields = {
+            "at": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            "where": record.name,
+        }
+        return json.dumps(self._mask(line | _fields(record)), ensure_ascii=False)
+
+
+class Words(logging.Formatter):
+    """Tells a record in one line for people; a traceback stays in the file."""
+
+    def __init__(self, mask: Mask) -> None:
+        super().__init__()
+        self._mask = mask
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        told = self._mask({"event": record.getMessage()} | _fields(record))
+        told.pop("traceback", None)
+        event = told.pop("event")
+        words = ", ".join(f"{name}: {value}" for name, value in told.items())
+        return f"yaadwatch: {event}" + (f" ({words})" if words else "")
+
+
+def _fields(record: logging.LogRecord) -> Fields:
+    """Return what was given as `extra`, and the traceback if there is one."""
+    fields = {name: _plain(value) for name, value in vars(record).items() if name not in _PLAIN}
+    if record.exc_info:
+        fields["traceback"] = logging.Formatter().formatException(record.exc_info)
+    return fields
+
+
+def _plain(value: object) -> object:
+    """Return `value` as JSON can hold it; a path or an exception becomes its text."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(inner) for inner in value]
+    # Names of files need not be text; what is written must be.
+    return str(value).encode("utf-8", "replace").decode("utf-8")

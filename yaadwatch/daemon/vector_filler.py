@@ -2,6 +2,8 @@
 
 What is missing stands in the stores; here is only which of them to look at. So nothing is lost with
 the process: at the start, and whenever other models are wanted, every store is looked through once.
+
+Runs the comparison of older statements, one project after the other.
 """
 
 import asyncio
@@ -10,11 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from yaadwatch.daemon.health import Health
+from yaadwatch.daemon.supervisor import Health, attempt, log_crash
 from yaadwatch.model.errors import YaadError
-from yaadwatch.model.recall import Model
+from yaadwatch.model.queries import Model
 from yaadwatch.model.settings import FILL_BATCH
-from yaadwatch.system.embedding.process import NotEmbedded, NotTried
+from yaadwatch.system.embedding_process import NotEmbedded, NotTried
 
 IDS_MAX: Final = 512
 """More memories than this that are new in one store are found by looking through it."""
@@ -189,3 +191,46 @@ class Filler:
 
 def _names(wanted: Sequence[Model]) -> tuple[tuple[str, str], ...]:
     return tuple((model.space, model.state) for model in wanted)
+
+
+class Looker:
+    """Compares in the projects it is woken for, some memories in each in turn; runs on the loop.
+
+    Args:
+        go_on: compares what is next in a project, in a thread; returns whether there was anything.
+        on_found: called with a project whose memories may rest on other files now.
+    """
+
+    def __init__(self, go_on: Callable[[str], bool], on_found: Callable[[str], None]) -> None:
+        self._go_on = go_on
+        self._on_found = on_found
+        self._woken: dict[str, None] = {}
+        self._crashed: set[str] = set()
+        self._news = asyncio.Event()
+
+    def wake(self, project: str) -> None:
+        """Look into a project's store; one that crashed us waits for the next daemon."""
+        if project not in self._crashed:
+            self._woken[project] = None
+            self._news.set()
+
+    async def run(self) -> None:
+        """Compare until cancelled."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            while self._woken:
+                project = next(iter(self._woken))
+                del self._woken[project]
+                error = await attempt(self._piece(project))
+                if isinstance(error, YaadError):
+                    _log.info("lookback.put_off", extra={"project": project, "error": str(error)})
+                elif error is not None:
+                    self._crashed.add(project)
+                    effect = "it waits for the next start"
+                    log_crash("lookback.failed", error, project=project, effect=effect)
+
+    async def _piece(self, project: str) -> None:
+        if await asyncio.to_thread(self._go_on, project):
+            self._woken[project] = None
+            self._on_found(project)

@@ -15,59 +15,55 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from yaadwatch import places
-from yaadwatch.client.hooks import log as hook_log
-from yaadwatch.core import privacy, text_cache
-from yaadwatch.daemon import records
-from yaadwatch.daemon.follower import Follower
-from yaadwatch.daemon.health import Health
-from yaadwatch.daemon.lookback_worker import Looker
-from yaadwatch.daemon.renewal import Renewal
-from yaadwatch.daemon.scheduler import Scheduler
-from yaadwatch.daemon.stream import Stream
-from yaadwatch.daemon.supervisor import Service, attempt, in_words
-from yaadwatch.daemon.vector_filler import Filler, Verbs
-from yaadwatch.daemon.watching.intake import Intake
-from yaadwatch.daemon.watching.trees import Engine
-from yaadwatch.engine import compose, watch_list
-from yaadwatch.engine.agent_files import finding, reading
-from yaadwatch.engine.inout import own_store
-from yaadwatch.engine.vectors import vector_fill
-from yaadwatch.engine.workspace import Call, Home
-from yaadwatch.model import times
+from yaadwatch.client import hook_agents
+from yaadwatch.daemon import follower as daemon_follower
+from yaadwatch.daemon.dispatch import MEND, Disks, Dispatcher, Workers
+from yaadwatch.daemon.follower import Follower, Stream
+from yaadwatch.daemon.intake import Intake
+from yaadwatch.daemon.local_socket import LocalSocket
+from yaadwatch.daemon.scheduler import Renewal, Scheduler
+from yaadwatch.daemon.supervisor import Health, Service, attempt, error_in_words
+from yaadwatch.daemon.trees import Engine
+from yaadwatch.daemon.vector_filler import Filler, Looker, Verbs
+from yaadwatch.model import events
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.settings import LONG_REST, STORE_IDLE, Settings
-from yaadwatch.servers.dispatch import MEND, Dispatcher
-from yaadwatch.servers.local_socket import LocalSocket
-from yaadwatch.servers.workers import Disks, Workers
-from yaadwatch.system import mounts, processes
+from yaadwatch.projects import verifying
+from yaadwatch.recall import vectors
+from yaadwatch.repo.layout import place_names
+from yaadwatch.staleness import stale
+from yaadwatch.system import files, processes
 from yaadwatch.system.clock import Clock
-from yaadwatch.system.distribution import Installation
-from yaadwatch.system.git.layout import stands_at
-from yaadwatch.system.supervision import Manager
+from yaadwatch.system.processes import Manager
+from yaadwatch.system.settings_files import Installation
+from yaadwatch.text import privacy, words
+from yaadwatch.workspace import agent_files, lookup
+from yaadwatch.workspace.workspace import Call, Home
 
 if TYPE_CHECKING:
-    from yaadwatch.engine.doubts.flagging import Checked
+    from yaadwatch.memory.flags import Checked
+
 
 SOCKET_LOOK_S: Final = 5.0
 """Time between two looks at whether the socket's file is still there."""
 _SOCKET: Final = "socket"
 LATER: Final = (
-    "yaadwatch.engine.visibility",
-    "yaadwatch.engine.syncing.lookback",
-    "yaadwatch.engine.moved",
-    "yaadwatch.engine.stale",
-    "yaadwatch.engine.syncing.tree",
-    "yaadwatch.engine.upkeep",
-    "yaadwatch.engine.sessions.ending",
-    "yaadwatch.engine.sessions.prepared",
+    "yaadwatch.memory.visibility",
+    "yaadwatch.sync.lookback",
+    "yaadwatch.workspace.lookup",
+    "yaadwatch.staleness.stale",
+    "yaadwatch.sync.tree",
+    "yaadwatch.projects.upkeep",
+    "yaadwatch.sessions.ending",
+    "yaadwatch.sessions.context",
 )
 """What the first check and the end need, but neither an answer nor watching. It is imported before
 it is needed: once an upgrade has replaced our modules, the new ones would not fit.
 """
 
 
-class Bell:
+class WriteSignal:
     """Carries the news that a store was written from any thread to the loop it was made in."""
 
     def __init__(self) -> None:
@@ -96,7 +92,7 @@ def _nobody(store: str) -> None:
     """Hear nothing: the parts are still being made."""
 
 
-class Pulse:
+class DaemonState:
     """What the running daemon knows of itself; see `engine.workspace.Pulse`. Any thread."""
 
     def __init__(
@@ -112,7 +108,7 @@ class Pulse:
         self._intake = intake
         self._scheduler = scheduler
         self._health = health
-        self._since = times.told(started_at)  # made once: `health` is asked often
+        self._since = events.time_text(started_at)  # made once: `health` is asked often
         self._socket = socket
         self._now = now
 
@@ -134,7 +130,7 @@ class Pulse:
             {"what": what, "mend": MEND, "project": project}
             for what, project in self._intake.stuck()
         ]
-        hooks = privacy.mask(hook_log.count(places.hook_log(), self._now()).in_words()).text
+        hooks = privacy.mask(hook_agents.count(places.hook_log(), self._now()).in_words()).text
         return [*found, {"what": hooks, "mend": "yaadwatch doctor"}] if hooks else found
 
     def next_runs(self) -> dict[str, datetime]:
@@ -154,13 +150,13 @@ class Pulse:
 class Parts:
     """Everything the daemon consists of."""
 
-    bell: Bell
+    bell: WriteSignal
     home: Home
     health: Health
     dispatcher: Dispatcher
     socket: LocalSocket
     intake: Intake
-    own_list: own_store.KeptList
+    own_list: verifying.ProjectListKeeper
     services: tuple[Service, ...]
 
 
@@ -182,17 +178,17 @@ def build(
     Raises:
         YaadError: neither the user store nor anything in its place can be had.
     """
-    bell, health, clock = Bell(), Health(), Clock()
-    own = own_store.open_own(on_commit=lambda: bell.ring(records.USER))
+    bell, health, clock = WriteSignal(), Health(), Clock()
+    own = verifying.open_own(on_commit=lambda: bell.ring(daemon_follower.USER))
     if own.told:
         health.degraded("user store", own.told, mend=own.mend)
-    home = compose.open_home(settings, user=own.db, clock=clock, on_commit=bell.ring)
-    stream = Stream(records.logs_of(home))
+    home = lookup.open_home(settings, user=own.db, clock=clock, on_commit=bell.ring)
+    stream = Stream(daemon_follower.logs_of(home))
     intake = _intake(home, bell, health)
     filler = _filler(home, health)
     looker = Looker(partial(_look_back, home), intake.anchors_changed)
     follower = _follower(home, intake, filler, health)
-    own_list = own_store.KeptList()
+    own_list = verifying.ProjectListKeeper()
     scheduler = _scheduler(home, intake, own_list, health)
 
     workers = Workers()
@@ -202,18 +198,18 @@ def build(
         loop = asyncio.get_running_loop()
 
         def end() -> None:
-            from yaadwatch.engine.sessions import ending
+            from yaadwatch.sessions import ending
 
             home.left(call)
             loop.call_soon_threadsafe(intake.quiet, call.folder.resolve())
-            ending.left(home, call)
+            ending.end_of_agent(home, call)
 
         # No client waits for it: git takes its time, and a disk that hangs keeps it for ever.
         ending_now = asyncio.ensure_future(workers.run((str(call.folder), "left"), end))
         leaving.add(ending_now)
         ending_now.add_done_callback(leaving.discard)
 
-    disks = Disks(mounts.networks, stands_at)
+    disks = Disks(files.networks, place_names)
     dispatcher = Dispatcher(home, mask, on_left=left, workers=workers, disks=disks)
     path = manager.path or places.default_socket()
     socket = LocalSocket(
@@ -229,7 +225,7 @@ def build(
     renewal = Renewal(
         replaced=Installation().was_replaced,
         holds_lock=holds_lock,
-        stale_store=own_store.Standing(own, clock.now).why_begin_again,
+        stale_store=verifying.UserStoreHealth(own, clock.now).why_begin_again,
         rss_bytes=processes.own_rss_bytes,
         memory_mib=settings.daemon.memory_mib,
         busy=lambda: dispatcher.busy,
@@ -237,7 +233,7 @@ def build(
         mark=places.renewed(),
         now=clock.now,
     )
-    home.pulse = Pulse(
+    home.pulse = DaemonState(
         intake=intake,
         scheduler=scheduler,
         health=health,
@@ -248,7 +244,7 @@ def build(
 
     def written(store: str) -> None:
         stream.wake(store)
-        if store == records.USER:
+        if store == daemon_follower.USER:
             intake.registry_changed()
             filler.user_store_written()
         else:
@@ -282,16 +278,16 @@ def mask(text: str) -> str:
     return privacy.mask(text).text
 
 
-def _intake(home: Home, bell: Bell, health: Health) -> Intake:
-    def trees(project: str | None) -> list[watch_list.WatchedTree]:
-        if not records.are_in_place(home, project):
-            from yaadwatch.engine import moved
+def _intake(home: Home, bell: WriteSignal, health: Health) -> Intake:
+    def trees(project: str | None) -> list[stale.WatchedTree]:
+        if not daemon_follower.are_in_place(home, project):
+            from yaadwatch.workspace import lookup
 
-            moved.seek(home, project)
-        return watch_list.watched(home, project)
+            lookup.seek(home, project)
+        return stale.watched(home, project)
 
     def check(project: str, worktree: int, paths: frozenset[str] | None) -> "Checked":
-        from yaadwatch.engine import stale
+        from yaadwatch.staleness import stale
 
         try:
             return stale.check_tree(home, project, worktree, paths)
@@ -300,46 +296,46 @@ def _intake(home: Home, bell: Bell, health: Health) -> Intake:
             bell.ring(project)
 
     def sync(project: str, worktree: int, paths: frozenset[str] | None) -> bool:
-        from yaadwatch.engine import visibility
-        from yaadwatch.engine.sessions import prepared
-        from yaadwatch.engine.syncing import tree as syncing
+        from yaadwatch.memory import visibility
+        from yaadwatch.sessions import context
+        from yaadwatch.sync import tree
 
-        visibility.find_landed(home, project, worktree)
-        done = syncing.sync_tree(home, project, worktree, paths)
-        prepared.prepare(home, project, worktree, anew=paths is None)
+        visibility.find_merged_elsewhere(home, project, worktree)
+        done = tree.sync_tree(home, project, worktree, paths)
+        context.prepare(home, project, worktree, anew=paths is None)
         return done.waiting or done.watching
 
     def is_rule(path: str) -> bool:
         try:
-            return reading.formats(home).is_below(path)
+            return agent_files.known_formats(home).is_below(path)
         except YaadError:  # a setting that is no pattern: `status` tells, no file is read
             return False
 
     def is_place(path: str) -> bool:
         try:
-            return path in reading.formats(home).places
+            return path in agent_files.known_formats(home).places
         except YaadError:
             return False
 
     return Intake(
         Engine(
             trees=trees,
-            projects=lambda: records.where(home),
+            projects=lambda: daemon_follower.where(home),
             check=check,
             sync=sync,
             is_rule=is_rule,
-            is_passed=finding.is_passed,
+            is_passed=agent_files.is_skipped_folder,
             is_place=is_place,
         ),
         settings=home.settings.watch,
         health=health,
         monotonic_s=home.clock.monotonic_s,
-        silent=mounts.networks,
+        silent=files.networks,
     )
 
 
 def _look_back(home: Home, project: str) -> bool:
-    from yaadwatch.engine.syncing import lookback
+    from yaadwatch.sync import lookback
 
     try:
         return lookback.go_on(home, project)
@@ -349,14 +345,14 @@ def _look_back(home: Home, project: str) -> bool:
 
 def _filler(home: Home, health: Health) -> Filler:
     verbs = Verbs(
-        user=vector_fill.USER,
-        wanted=partial(vector_fill.wanted, home),
-        stores=partial(vector_fill.stores, home),
-        batch=partial(vector_fill.batch, home),
-        skip=partial(vector_fill.skip, home),
-        these=partial(vector_fill.these, home),
-        take_over=partial(vector_fill.take_over, home),
-        tidy=partial(vector_fill.tidy, home),
+        user=vectors.USER,
+        wanted=partial(vectors.wanted, home),
+        stores=partial(vectors.stores, home),
+        batch=partial(vectors.batch, home),
+        skip=partial(vectors.skip, home),
+        these=partial(vectors.these, home),
+        take_over=partial(vectors.take_over, home),
+        tidy=partial(vectors.tidy, home),
     )
     return Filler(verbs, health)
 
@@ -376,18 +372,18 @@ def _follower(home: Home, intake: Intake, filler: Filler, health: Health) -> Fol
         intake.rules_changed(project)
 
     handlers = {"check": check, "watch": watch, "carry": carry}
-    return Follower(records.journal_of(home), handlers, health)
+    return Follower(daemon_follower.journal_of(home), handlers, health)
 
 
 def _scheduler(
     home: Home,
     intake: Intake,
-    own_list: own_store.KeptList,
+    own_list: verifying.ProjectListKeeper,
     health: Health,
 ) -> Scheduler:
     async def keep() -> None:
-        from yaadwatch.engine import upkeep
-        from yaadwatch.engine.sessions import ending
+        from yaadwatch.projects import upkeep
+        from yaadwatch.sessions import ending
 
         try:
             await asyncio.to_thread(upkeep.run_daily, home)
@@ -395,13 +391,13 @@ def _scheduler(
             await asyncio.to_thread(ending.expire, home, everywhere=True)
 
     async def expire() -> None:
-        from yaadwatch.engine.sessions import ending
+        from yaadwatch.sessions import ending
 
         await asyncio.to_thread(ending.expire, home)
 
     async def poll() -> None:
         await intake.poll()
-        await asyncio.to_thread(rest, home)
+        await asyncio.to_thread(release_idle, home)
         await asyncio.to_thread(own_list.keep, home)
 
     async def back_up() -> None:
@@ -419,7 +415,7 @@ def _scheduler(
             "poll": poll,
             "sessions": expire,
         },
-        records.runs_of(home, mask),
+        daemon_follower.runs_of(home, mask),
         clock=home.clock,
         settings=home.settings.watch,
         health=health,
@@ -427,18 +423,18 @@ def _scheduler(
     )
 
 
-def rest(home: Home) -> None:
+def release_idle(home: Home) -> None:
     """Close idle stores, drop caches after a long rest, and return free memory to the system."""
     home.stores.rest(STORE_IDLE)
     if home.stores.begins_long_rest(LONG_REST):
         home.git.rest()
-        text_cache.forget()
+        words.clear_caches()
     processes.give_back()
 
 
 def _keeping() -> ModuleType:
     """Return what backs up and trims; a daemon that has nothing of that to do goes without it."""
-    return import_module("yaadwatch.engine.inout.backups")
+    return import_module("yaadwatch.projects.exporting")
 
 
 def keeper(
@@ -461,7 +457,7 @@ def keeper(
             else:
                 health.degraded(
                     _SOCKET,
-                    f"The socket is gone and cannot be made anew: {in_words(error)}",
+                    f"The socket is gone and cannot be made anew: {error_in_words(error)}",
                     mend="yaadwatch restart",
                 )
 

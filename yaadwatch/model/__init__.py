@@ -1,0 +1,1 @@
+"""The nouns: memories, anchors, projects, settings. Frozen dataclasses without I/O."""

@@ -1,10 +1,26 @@
-"""Projects and their work trees: what is watched."""
+"""Projects and their work trees: what is watched.
 
-from dataclasses import dataclass
-from datetime import datetime
+Agent files as they are known: how one takes part, how it is, and the copies kept of it.
+
+Sessions: a stretch of work of one agent, or of a person at the command line, in a work tree.
+
+Authority: whose word a memory is, and whether a person approved it.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Final, Literal
 
 from yaadwatch.model.anchors import Anchor
+from yaadwatch.model.limits import INLINE, MODES, PRIVATE, READ
+
+__all__ = (
+    "INLINE",
+    "MODES",
+    "PRIVATE",
+    "READ",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,3 +92,257 @@ class Worktree:
     head: str
     branch: str
     checked_at: datetime | None
+
+
+"""Defined in `limits`, which imports nothing; the other names here are public, too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreed:
+    """One rule of a block as it was agreed; each side in its own words.
+
+    Both sides may agree that only one of them has the rule: git brings a block as its branch has
+    it.
+
+    Args:
+        position: its place among the rules of the block, from 0; rules without a line come last.
+        node: the memory it stands for.
+        graph: the memory's text then, masked; '' when it was no rule.
+        file: keyed hash of the line then: a secret may stand in it; '' when there was no line.
+    """
+
+    position: int
+    node: str
+    graph: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """What a block of one file said when both sides last agreed; `digest` is of its text."""
+
+    digest: str
+    items: tuple[Agreed, ...]
+
+
+SYNCED: Final = "synced"
+PENDING: Final = "pending"
+PAUSED: Final = "paused"
+ABSENT: Final = "absent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFileRow:
+    """What is known of an agent file; hashes are keyed, `digest` '' means never agreed on.
+
+    `adopted` is the committed version of a tracked file in which a person asked for a block; ''
+    for none. `logged`: the bytes of git's log of HEAD when both sides last agreed. `personal`:
+    whether git does not share the file.
+    """
+
+    worktree: int
+    path: str
+    mode: str
+    state: str
+    reason: str = ""
+    digest: str = ""
+    block: str = ""
+    head: str = ""
+    branch: str = ""
+    written: tuple[datetime, ...] = ()
+    adopted: str = ""
+    logged: int = 0
+    personal: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A copy of a person's file before a write of ours; its bytes are in the file `name`."""
+
+    id: int
+    worktree: int
+    path: str
+    name: str
+    size: int
+    digest: str
+    at: datetime
+
+
+Role = Literal["shown", "used", "learned"]
+SHOWN: Final[Role] = "shown"
+USED: Final[Role] = "used"
+LEARNED: Final[Role] = "learned"
+
+Ending = Literal["", "asked", "left", "idle"]
+"""Why a session is over: somebody said so, its agent went away, nothing was asked for long."""
+
+IDLE: Final = timedelta(minutes=30)
+"""A session in which nothing was asked for so long is over; asked again, it goes on."""
+DAY: Final = "day "
+"""What the name of a session begins with that a day at the command line is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionCommit:
+    """A commit that was made in a session; `id` is hex, `subject` masked."""
+
+    id: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touched:
+    """A file that a session changed; `path` masked, `how`: added, changed, removed."""
+
+    path: str
+    how: str
+    committed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What git says of a session; `more`: files that were left out. `reason`: why git said less."""
+
+    commits: tuple[SessionCommit, ...] = ()
+    files: tuple[Touched, ...] = ()
+    more: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A session as it is stored; everything in words is masked.
+
+    `agent` is an origin ('agent:NAME', 'cli'). `ended_at` is None while it goes on.
+    """
+
+    id: str
+    worktree: int | None
+    agent: str
+    started_at: datetime
+    last_at: datetime
+    name: str = ""
+    ended_at: datetime | None = None
+    ended_by: Ending = ""
+    branch: str = ""
+    start_commit: str = ""
+    told_seq: int = 0
+    facts: Facts = field(default_factory=Facts)
+    summary: str = ""
+
+    @property
+    def is_day(self) -> bool:
+        """Tell whether it is what a person said at the command line on one day."""
+        return self.name.startswith(DAY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionNode:
+    """A node that a session was shown, used or learned; `tokens`: what showing it took."""
+
+    session: str
+    node: str
+    role: Role
+    at: datetime
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionNote:
+    """What somebody noted in a session, masked."""
+
+    at: datetime
+    text: str
+
+
+PERSON: Final = "person"
+AGENT: Final = "agent"
+REPOSITORY: Final = "repository"
+IMPORT: Final = "import"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """New words that an agent or an import proposes for a memory of a person.
+
+    Args:
+        node: the memory.
+        text: the new words, masked.
+        actor: who proposes them: 'agent:NAME', 'import' or 'import:NAME'.
+        at: when.
+        decision: `approve`, `edit` or `dismiss`; '' while it waits.
+        version: of the memory: the one it was made for, while it waits; after that, the one right
+            after the decision.
+    """
+
+    node: str
+    text: str
+    actor: str
+    at: datetime
+    decision: str = ""
+    version: int = 0
+
+    @property
+    def by(self) -> str:
+        """Return who proposes it: `agent NAME` or `import NAME`."""
+        return of_origin(self.actor, self.at).by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authority:
+    """Whose word a memory is.
+
+    Args:
+        kind: PERSON, AGENT, REPOSITORY or IMPORT.
+        name: of the agent or the import, or the path of the file; '' for a person.
+        at: when it was said first.
+        approved_at: when a person approved words that are not a person's; None before that.
+        scope: `project`, or `user` for what holds in all projects of a person.
+        package: the folder that it was stated for; '' when the store names none.
+        branch: whose uncommitted work it is about; '' when it holds wherever its code is.
+        proposal: new words for it that wait for a person.
+        is_personal: it is for one person: it holds in all projects of theirs, or only files that
+            git does not share say it.
+    """
+
+    kind: str
+    name: str
+    at: datetime
+    approved_at: datetime | None = None
+    scope: str = "project"
+    package: str = ""
+    branch: str = ""
+    proposal: Proposal | None = None
+    is_personal: bool = False
+
+    @property
+    def is_persons(self) -> bool:
+        """Whether a person said it, or approved it."""
+        return self.kind == PERSON or self.approved_at is not None
+
+    @property
+    def is_unverified(self) -> bool:
+        """Whether it is the word of an agent or an import that no person has approved."""
+        return self.kind in (AGENT, IMPORT) and self.approved_at is None
+
+    @property
+    def by(self) -> str:
+        """Return who said it: `person`, `agent NAME`, `repository` or `import NAME`."""
+        named = self.name if self.kind in (AGENT, IMPORT) else ""
+        return f"{self.kind} {named}".strip()
+
+
+def of_origin(origin: str, at: datetime, *, from_git: bool = False) -> Authority:
+    """Return whose word a memory of this origin is, before any approval.
+
+    Args:
+        origin: 'cli', 'agent:NAME', 'file:PATH', 'import' or 'import:NAME'.
+        at: when it was said.
+        from_git: the words of the file came with git.
+    """
+    kind, _, name = origin.partition(":")
+    if kind == "file":
+        return Authority(kind=REPOSITORY if from_git else PERSON, name=name, at=at)
+    if kind in (AGENT, IMPORT):
+        return Authority(kind=kind, name=name, at=at)
+    return Authority(kind=PERSON, name="", at=at)

@@ -18,7 +18,7 @@ from yaadwatch.model.limits import (
     TEXT_CHARS_MAX,
     TOP_K_MAX,
 )
-from yaadwatch.model.nodes import canonical_kind
+from yaadwatch.model.memories import canonical_kind
 
 __all__ = (
     "ANCHORS_PER_NODE_MAX",
@@ -33,6 +33,8 @@ __all__ = (
     "TEXT_CHARS_MAX",
     "TOP_K_MAX",
 )
+
+
 """Defined in `limits`, which imports nothing; the other names here are public, too."""
 
 

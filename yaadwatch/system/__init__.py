@@ -1,0 +1,1 @@
+"""The machine: files, processes, clock, configuration, the model that embeds."""

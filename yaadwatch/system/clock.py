@@ -1,10 +1,14 @@
-"""What time it is, and ids that sort by the time they were made. Nothing else reads the clock."""
+"""What time it is, and ids that sort by the time they were made. Nothing else reads the clock.
+
+Asks what may never answer, such as a network file system whose server is gone.
+"""
 
 import secrets
 import threading
 import time
+from collections.abc import Callable, Hashable
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RANDOM_BITS: Final = 74
@@ -51,3 +55,49 @@ def _as_uuid(number: int) -> str:
     milliseconds, middle = high >> 12, high & 0xFFF
     digits = f"{milliseconds << 80 | 0x7 << 76 | middle << 64 | 0b10 << 62 | low:032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+PATIENCE_S: Final = 2.0
+
+T = TypeVar("T")
+
+
+class _Asked(Generic[T]):
+    def __init__(self) -> None:
+        self.over = threading.Event()
+        self.answer: T | None = None
+
+
+class Patience(Generic[T]):
+    """Waits for answers, but not for long. Any thread may call it.
+
+    Who asks what was asked before, and was not answered yet, is told at once that there is no
+    answer: of each question one thread waits at most.
+    """
+
+    def __init__(self, seconds: float = PATIENCE_S) -> None:
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._open: set[Hashable] = set()
+
+    def ask(self, question: Hashable, work: Callable[[], T | None]) -> T | None:
+        """Return what `work` returns; None when it takes too long, or went wrong."""
+        with self._lock:
+            if question in self._open:
+                return None
+            self._open.add(question)
+        asked: _Asked[T] = _Asked()
+        waiting = threading.Thread(
+            target=self._wait, args=(question, work, asked), name="patience", daemon=True
+        )
+        waiting.start()
+        asked.over.wait(self._seconds)
+        return asked.answer
+
+    def _wait(self, question: Hashable, work: Callable[[], T | None], asked: _Asked[T]) -> None:
+        try:
+            asked.answer = work()
+        finally:
+            with self._lock:
+                self._open.discard(question)
+            asked.over.set()

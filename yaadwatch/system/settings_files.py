@@ -1,18 +1,33 @@
-"""Files of settings of other programs: read through their links, copied, and replaced whole."""
+"""Files of settings of other programs: read through their links, copied, and replaced whole.
+
+The receipt: a JSON file in our home that says what was written into other programs' files.
+
+Each who writes there has a part of it, under a name of its own; the parts of others stay.
+
+Which programs does this person use, and how are they set up? Told by their files at home.
+
+Is the program that runs still the one that is installed?
+
+Installers replace the folder with the distribution's metadata; its METADATA file is looked at, and
+nothing of the program is imported for that.
+"""
 
 import contextlib
 import fcntl
 import hashlib
+import json
 import os
-from collections.abc import Iterator, Sequence
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.files import private_folder
-from yaadwatch.system.safe_write import replacing
+from yaadwatch.system import safe_write
+from yaadwatch.system.files import free_name, private_folder, replace_atomically
 
 BYTES_MAX: Final = 64 * 1024 * 1024
 """A larger file of settings is not read; live state of agents has reached tens of MB."""
@@ -21,7 +36,7 @@ COPIES_MAX: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SettingsFile:
     """A file of settings.
 
     Args:
@@ -35,7 +50,9 @@ class Found:
     data: bytes | None
 
 
-def look(path: Path, *, inside: Path | None, copies: Path, now: datetime) -> Found:
+def read_settings_file(
+    path: Path, *, inside: Path | None, copies: Path, now: datetime
+) -> SettingsFile:
     """Read a file of settings; a write of ours that was killed half-way is undone first.
 
     Args:
@@ -53,14 +70,14 @@ def look(path: Path, *, inside: Path | None, copies: Path, now: datetime) -> Fou
         if inside is not None and not target.is_relative_to(inside.resolve()):
             raise _refused(path, f"is a link to {target}, outside of the project")
         if not target.parent.is_dir():
-            return Found(path=path, target=target, data=None)
+            return SettingsFile(path=path, target=target, data=None)
 
         def keep(data: bytes) -> None:
             _keep(target, data, copies, now)
 
-        replacing.recover(target, keep)
+        safe_write.recover(target, keep)
         if not os.path.lexists(target):
-            return Found(path=path, target=target, data=None)
+            return SettingsFile(path=path, target=target, data=None)
         if not target.is_file():
             raise _refused(path, "is no plain file")
         size = target.stat().st_size
@@ -69,7 +86,7 @@ def look(path: Path, *, inside: Path | None, copies: Path, now: datetime) -> Fou
                 Code.TOO_LARGE,
                 f"{path} has {size} bytes; {BYTES_MAX} is the limit. Nothing was written.",
             )
-        return Found(path=path, target=target, data=target.read_bytes())
+        return SettingsFile(path=path, target=target, data=target.read_bytes())
     except (OSError, RuntimeError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise YaadError(
@@ -79,7 +96,7 @@ def look(path: Path, *, inside: Path | None, copies: Path, now: datetime) -> Fou
         ) from error
 
 
-def require_writable(found: Found) -> None:
+def require_writable(found: SettingsFile) -> None:
     """Raise unless a file can be replaced, as far as that can be known before it is tried.
 
     Raises:
@@ -97,9 +114,9 @@ def require_writable(found: Found) -> None:
     if found.data is None:
         return
     try:
-        replacing.require_own(found.target)
+        safe_write.require_own(found.target)
     except FileNotFoundError:
-        raise replacing.ChangedUnderneathError(str(found.target)) from None
+        raise safe_write.ChangedUnderneathError(str(found.target)) from None
     except YaadError as error:
         if error.code is not Code.REFUSED:
             raise
@@ -108,7 +125,9 @@ def require_writable(found: Found) -> None:
         ) from error
 
 
-def write(found: Found, data: bytes, *, mode: int, copies: Path, now: datetime) -> Path | None:
+def write(
+    found: SettingsFile, data: bytes, *, mode: int, copies: Path, now: datetime
+) -> Path | None:
     """Make a file hold `data`, if it still holds what was found; return the copy made before.
 
     Raises:
@@ -119,18 +138,18 @@ def write(found: Found, data: bytes, *, mode: int, copies: Path, now: datetime) 
     if found.data is None:
         with _told(found.path):
             target.parent.mkdir(parents=True, exist_ok=True)
-        replacing.create_new(target, data, mode=mode)
+        safe_write.create_new(target, data, mode=mode)
         return None
     try:
         require_writable(found)
         copy = _keep(target, found.data, copies, now)
-        replacing.replace_expected(target, found.data, data)
+        safe_write.replace_expected(target, found.data, data)
     except FileNotFoundError:
-        raise replacing.ChangedUnderneathError(str(target)) from None
+        raise safe_write.ChangedUnderneathError(str(target)) from None
     return copy
 
 
-def remove(found: Found, *, made: Sequence[str], copies: Path, now: datetime) -> Path:
+def remove(found: SettingsFile, *, made: Sequence[str], copies: Path, now: datetime) -> Path:
     """Take a file away, if it still holds what was found, and folders that are empty without it.
 
     Args:
@@ -152,7 +171,7 @@ def remove(found: Found, *, made: Sequence[str], copies: Path, now: datetime) ->
             or not found.target.exists()
             or found.target.read_bytes() != found.data
         ):
-            raise replacing.ChangedUnderneathError(str(found.target))
+            raise safe_write.ChangedUnderneathError(str(found.target))
         copy = _keep(found.target, found.data, copies, now)
         found.target.unlink()
         for folder in made:
@@ -197,8 +216,8 @@ def _keep(target: Path, data: bytes, copies: Path, now: datetime) -> Path:
     number = 0
     while True:
         copy = copies / f"{now:%Y%m%dT%H%M%S}{now.microsecond // 1000:03}-{number}{ending}"
-        with contextlib.suppress(replacing.ChangedUnderneathError):
-            replacing.create_new(copy, data, mode=0o600)
+        with contextlib.suppress(safe_write.ChangedUnderneathError):
+            safe_write.create_new(copy, data, mode=0o600)
             break
         number += 1
     with _told(copies):
@@ -228,3 +247,182 @@ def _refused(path: Path, what: str) -> YaadError:
         f"{path} {what}; it was not written.",
         hint="Make it a plain file, then run the command again.",
     )
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Return all parts by name; none when there is no receipt.
+
+    Raises:
+        YaadError: UNAVAILABLE when it cannot be read, or makes no sense.
+    """
+    try:
+        said = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or f"it makes no sense: {error}"
+        raise UnreadableError(path, why) from error
+    if not isinstance(said, dict):
+        raise UnreadableError(path, "it makes no sense: it holds no object")
+    return said
+
+
+def save(path: Path, said: dict[str, Any]) -> None:
+    """Write all parts; where there are none, the receipt goes.
+
+    Raises:
+        YaadError: UNAVAILABLE when it cannot be written.
+    """
+    try:
+        private_folder(path.parent)
+        if said:
+            text = json.dumps(said, ensure_ascii=False, indent=1)
+            replace_atomically(path, text.encode() + b"\n")
+        else:
+            path.unlink(missing_ok=True)
+    except (OSError, UnicodeEncodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{path} cannot be written ({why}). Nothing else was written, either.",
+            hint="Look at the disk and at the permissions of the folder.",
+        ) from error
+
+
+class UnreadableError(YaadError):
+    """A receipt that says nothing.
+
+    `why`: the reason, with its path; `mend`: the command that puts it aside.
+    """
+
+    def __init__(self, path: Path, why: str) -> None:
+        self.why = f"{path} cannot be read ({why})."
+        aside = free_name(f"{path}.unreadable")
+        self.mend = f"mv -n {shlex.quote(str(path))} {shlex.quote(aside)}"
+        super().__init__(
+            Code.UNAVAILABLE,
+            f"{self.why} Nothing was written.",
+            hint=f"Put it aside, then try again: {self.mend}",
+        )
+
+
+SETTINGS_BYTES_MAX: Final = 1024 * 1024
+"""A longer file of settings is read up to here."""
+
+
+def is_used(homes: Iterable[str]) -> bool:
+    """Return whether a program was ever run by this user.
+
+    PATH would not tell: a service has another one than the person, and what lies there may never
+    have been run.
+
+    Args:
+        homes: files or folders that it makes, relative to the home folder; one of them will do.
+            What is in `.config` is also looked for in `$XDG_CONFIG_HOME`.
+    """
+    home, moved = Path.home(), os.environ.get("XDG_CONFIG_HOME", "")
+    places = [f"{home}/{one}" for one in homes]
+    if os.path.isabs(moved):  # noqa: PTH117
+        below = (one.removeprefix(".config/") for one in homes if one.startswith(".config/"))
+        places += [f"{moved}/{one}" for one in below]
+    return any(map(os.path.lexists, places))
+
+
+def settings_text(path: Path) -> str:
+    """Return what a file of another program's settings says; "" when it cannot be read.
+
+    Links are followed, because people keep such files in a repository of their own.
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(SETTINGS_BYTES_MAX).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return ""
+
+
+Stamp = tuple[tuple[str, int, int, int], ...]
+"""Path, inode, time and size of each METADATA of ours; empty when the program is not installed."""
+
+_BEGINS = "yaadwatch-"
+_ENDS = ".dist-info"
+
+
+def stamp(folders: Iterable[str] | None = None) -> Stamp:
+    """Return what changes when the program is installed anew.
+
+    Args:
+        folders: where packages are; by default those of this process.
+    """
+    return _seen(_metadata(dict.fromkeys(sys.path if folders is None else folders)))
+
+
+class Installation:
+    """The installed program, as it was when this object was made.
+
+    Args:
+        folders: as for `stamp`.
+    """
+
+    def __init__(self, folders: Iterable[str] | None = None) -> None:
+        self._folders = None if folders is None else tuple(folders)
+        self._times: list[int | None] = []
+        self._at_rest = False
+        self._paths: list[str] = []
+        self._first = self._last = self._stamp()
+
+    def was_replaced(self) -> bool:
+        """Say whether another one is installed, and its installer has finished.
+
+        It has finished when nothing moved since this was asked last. A program that is gone is not
+        replaced: it may come back, and until then there is nothing to start.
+        """
+        now, last = self._stamp(), self._last
+        self._last = now
+        return bool(self._first) and bool(now) and now == last != self._first
+
+    def _stamp(self) -> Stamp:
+        """Return the stamp; folders are listed only while their times move, and once more after
+        that: two changes may have the same time.
+        """
+        folders = dict.fromkeys(sys.path if self._folders is None else self._folders)
+        times = [_changed_ns(folder) for folder in folders]
+        moves = times != self._times
+        if moves or not self._at_rest:
+            self._paths = _metadata(folders)
+        self._times, self._at_rest = times, not moves
+        return _seen(self._paths)
+
+
+def _changed_ns(folder: str) -> int | None:
+    """Return when something came into a folder or went; None when it is not there."""
+    try:
+        return os.stat(folder or ".").st_mtime_ns  # noqa: PTH116
+    except OSError:
+        return None
+
+
+def _metadata(folders: Iterable[str]) -> list[str]:
+    """Return where each METADATA of ours is, or is about to be."""
+    found = []
+    for folder in folders:
+        try:
+            names = os.listdir(folder or ".")  # noqa: PTH208
+        except OSError:
+            continue  # a zip file, or a folder that is not there
+        found += [
+            os.path.join(folder, name, "METADATA")  # noqa: PTH118
+            for name in names
+            if name.startswith(_BEGINS) and name.endswith(_ENDS)
+        ]
+    return found
+
+
+def _seen(paths: Iterable[str]) -> Stamp:
+    seen = []
+    for path in paths:
+        try:
+            found = os.stat(path)  # noqa: PTH116
+        except OSError:
+            continue  # just being written, or taken away
+        seen.append((path, found.st_ino, found.st_mtime_ns, found.st_size))
+    return tuple(sorted(seen))

@@ -3,7 +3,7 @@
 import pytest
 
 from tests import answers
-from yaadwatch.api.answers import graph, memories, shapes, wire
+from yaadwatch.api.answers import graph, memories, shapes
 
 HEALTH = {"ok": True, "pid": 7, "version": "1", "since": None, "problems": []}
 
@@ -13,7 +13,7 @@ def found(value, shape):
 
 
 def test_an_answer_as_declared_has_no_problems():
-    assert found(HEALTH, wire.Health) == []
+    assert found(HEALTH, shapes.Health) == []
     assert found({"path": "a.py", "line": 3}, shapes.Anchor) == []
     assert found({"from": "a", "reason": "no node b"}, graph.LeftOut) == []
 
@@ -29,12 +29,12 @@ def test_an_answer_as_declared_has_no_problems():
     ],
 )
 def test_what_differs_from_the_declaration_is_named(change, problem):
-    assert found(HEALTH | change, wire.Health)[0] == problem
+    assert found(HEALTH | change, shapes.Health)[0] == problem
 
 
 def test_a_missing_key_is_named():
     del (left := dict(HEALTH))["version"]
-    assert found(left, wire.Health) == ["answer.version is missing"]
+    assert found(left, shapes.Health) == ["answer.version is missing"]
 
 
 def test_a_value_that_is_none_of_the_words_is_named():

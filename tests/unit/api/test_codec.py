@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.api import codec, frames, limits
-from yaadwatch.api.messages import files, graph, memories, store, wire
+from yaadwatch.api import codec, frames, message
+from yaadwatch.api.messages import graph, memories, store
 from yaadwatch.api.operations import OPERATIONS
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import ID_CHARS_MAX, QUERY_CHARS_MAX, TAGS_MAX, TOP_K_MAX
@@ -44,12 +44,12 @@ requests = st.one_of(
         memories.Recall,
         query=texts,
         top_k=st.integers(1, TOP_K_MAX),
-        tokens_max=st.integers(1, limits.TOKENS_MAX),
+        tokens_max=st.integers(1, message.TOKENS_MAX),
         kinds=st.lists(kinds, **few).map(tuple),
     ),
     st.builds(
         memories.Context,
-        tokens_max=st.integers(1, limits.TOKENS_MAX),
+        tokens_max=st.integers(1, message.TOKENS_MAX),
         chars_max=st.integers(1, memories.CHARS_MAX),
         wait_ms=st.integers(0, memories.WAIT_MS_MAX),
     ),
@@ -65,19 +65,19 @@ requests = st.one_of(
         )
     ),
     st.builds(memories.Stale, all=st.booleans(), check=st.booleans()),
-    st.builds(files.Add, adopt=st.booleans()),
-    st.builds(files.Add, separate=st.booleans()),
-    st.builds(files.Add, restore=st.booleans()),
-    st.builds(files.Remove, erase=st.booleans()),
+    st.builds(store.Add, adopt=st.booleans()),
+    st.builds(store.Add, separate=st.booleans()),
+    st.builds(store.Add, restore=st.booleans()),
+    st.builds(store.Remove, erase=st.booleans()),
     st.builds(memories.Upkeep, dry_run=st.booleans()),
-    st.builds(wire.Subscribe, after=st.none() | texts),
+    st.builds(store.Subscribe, after=st.none() | texts),
     st.sampled_from(
         [
             memories.Check(),
-            files.Remove(),
-            files.Projects(),
-            files.Status(),
-            wire.Shutdown(),
+            store.Remove(),
+            store.Projects(),
+            store.Status(),
+            store.Shutdown(),
         ]
     ),
 )
@@ -234,7 +234,7 @@ def test_what_is_wrong_with_a_line_is_said(line, told):
             {"nodes": [], "edges": [{"from": "a", "kind": "led_to", "to": "b", "weight": 10**400}]},
             "is out of range",
         ),
-        (files.FilesRestore, {"path": "a", "snapshot": 2**63}, "snapshot must be within 1 and"),
+        (store.FilesRestore, {"path": "a", "snapshot": 2**63}, "snapshot must be within 1 and"),
         (store.Export, {"after": 10**400}, "after must be within 0 and"),
         (memories.Show, {"id": "x" * (ID_CHARS_MAX + 1)}, "id must have at most 128 characters"),
         (memories.Show, {"id": None}, "id must be text, got null"),
@@ -308,7 +308,7 @@ def hello(**wrong):
 
 
 def test_the_first_line_says_who_asks():
-    assert codec.hello(hello(agent="claude-code")) == wire.Hello(
+    assert codec.hello(hello(agent="claude-code")) == store.Hello(
         protocol=PROTOCOL, client="shim/1", cwd="/srv/api", agent="claude-code", speaks="rpc"
     )
 

@@ -17,8 +17,8 @@ from bridges.block import (
     replace,
     restricted_by,
 )
-from bridges.formats.plain import parse
 from bridges.items import items, line_of
+from bridges.registry import parse
 
 RULES = ["- Use tabs.", "- Use jose."]
 BODY = "\n".join([NOTICE, *RULES, END, ""]).encode()

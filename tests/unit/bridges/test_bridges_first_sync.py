@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from bridges.block import Block, Malformed, find, insert, outside, put, remove, replace
-from bridges.formats.plain import PLAIN
 from bridges.reading import parse
-from bridges.registry import BRIDGES
+from bridges.registry import BRIDGES, PLAIN
 
 RULES = ["- Use tabs in Go files", "- Run `make test` first", "- 表は使わない"]
 

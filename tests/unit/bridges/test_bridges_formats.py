@@ -2,9 +2,8 @@
 
 import pytest
 
-from bridges.formats.plain import listed
 from bridges.reading import STATEMENTS_MAX, parse
-from bridges.registry import BRIDGES, for_path
+from bridges.registry import BRIDGES, for_path, listed
 from bridges.rules import Bridge, Problem, Statement
 
 

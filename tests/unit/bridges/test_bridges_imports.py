@@ -3,7 +3,7 @@
 import pytest
 
 from bridges.block import insert
-from bridges.imports import IMPORTS_MAX, imports
+from bridges.reading import IMPORTS_MAX, imports
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridges.escaping import bare, escaped, escaped_start
-from bridges.items import items, line_of, parts_lines, restricted, too_long
+from bridges.items import (
+    bare,
+    escaped,
+    escaped_start,
+    items,
+    line_of,
+    parts_lines,
+    restricted,
+    too_long,
+)
 
 BODIES = {
     "nested items": ["- Never do any of these:", "  - push to main", "  - skip the tests"],

@@ -8,7 +8,7 @@ import recording
 
 from yaadwatch import places
 from yaadwatch.cli.terminal import UNLIMITED
-from yaadwatch.client.connection import NobodyListens
+from yaadwatch.client.connection import DaemonNotRunning
 from yaadwatch.model.settings import Settings
 
 FILE = "config.toml"
@@ -22,7 +22,7 @@ def command(*argv, answers):
 
 @pytest.fixture(autouse=True)
 def home(environment):
-    return places.home()
+    return places.data_folder()
 
 
 def row(key="watch.poll_s", value=60, source="default", default=60):
@@ -41,7 +41,7 @@ def answers(*rows, warnings=(), running=True):
 
 
 def alone():
-    return {"config": NobodyListens()}
+    return {"config": DaemonNotRunning()}
 
 
 def test_the_list_says_what_holds_and_what_set_it(home):

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recording import ID, RecordingClient, Screen
 
-from yaadwatch.cli import live
+from yaadwatch.cli import logs
 from yaadwatch.cli.main import run
 from yaadwatch.cli.terminal import Terminal
-from yaadwatch.client.connection import Ended, NobodyListens
+from yaadwatch.client.connection import ConnectionEnded, DaemonNotRunning
 
 STATUS = {
     "daemon": {
@@ -47,9 +47,9 @@ POLLED = STATUS | {"problems": [{"what": "The watch limit is reached.", "mend": 
 
 @pytest.fixture(autouse=True)
 def no_time_to_lose(monkeypatch):
-    monkeypatch.setattr(live, "ASK_S", 0.0)
-    monkeypatch.setattr(live, "DRAW_S", 0.0)
-    monkeypatch.setattr(live, "LOOK_S", 0.0)
+    monkeypatch.setattr(logs, "ASK_S", 0.0)
+    monkeypatch.setattr(logs, "DRAW_S", 0.0)
+    monkeypatch.setattr(logs, "LOOK_S", 0.0)
 
 
 def watched(*states, arguments=(), person=False):
@@ -82,7 +82,9 @@ def test_without_a_terminal_each_change_is_printed_after_the_last_and_nothing_st
 def test_a_daemon_that_goes_and_comes_is_a_change_and_no_end(monkeypatch, tmp_path):
     monkeypatch.setenv("YAAD_HOME", str(tmp_path))
 
-    out = watched(STATUS, Ended("status"), NobodyListens(), STATUS, arguments=["--json"])
+    out = watched(
+        STATUS, ConnectionEnded("status"), DaemonNotRunning(), STATUS, arguments=["--json"]
+    )
 
     running = [json.loads(line)["daemon"]["running"] for line in out.splitlines()]
     assert running == [True, False, True]
@@ -117,7 +119,9 @@ def test_however_it_ends_the_terminal_and_the_signals_are_given_back(monkeypatch
         raise error
 
     with pytest.raises(type(error)):
-        live.keep_showing(lambda: STATUS, tell, RecordingClient(), terminal, as_json=False)
+        logs.refresh_until_interrupted(
+            lambda: STATUS, tell, RecordingClient(), terminal, as_json=False
+        )
 
     assert terminal.out.getvalue().endswith("\x1b[?25h\x1b[?1049l")
     assert [signal.getsignal(number) for number in numbers] == before
@@ -141,7 +145,7 @@ def test_a_frame_never_has_more_lines_than_the_window(height, lines):
         for number in range(lines):
             paper.line(f"line {number}")
 
-    frame = live._frame(STATUS, tell, terminal, (80, height))
+    frame = logs._frame(STATUS, tell, terminal, (80, height))
 
     rows = frame.count("\n") + 1
     shown = frame.count("line ")

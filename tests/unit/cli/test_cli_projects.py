@@ -7,7 +7,7 @@ from recording import ID, command
 
 from yaadwatch import places
 from yaadwatch.cli.terminal import UNLIMITED
-from yaadwatch.client.connection import NobodyListens
+from yaadwatch.client.connection import DaemonNotRunning
 from yaadwatch.model.errors import Code, YaadError
 
 ADDED = {
@@ -763,8 +763,8 @@ def home(tmp_path, monkeypatch):
 
 
 def test_status_without_a_daemon_is_an_answer_in_the_same_shape(home):
-    person = command("status", answers={"status": NobodyListens()})
-    program = command("--json", answers={"status": NobodyListens()})
+    person = command("status", answers={"status": DaemonNotRunning()})
+    program = command("--json", answers={"status": DaemonNotRunning()})
 
     assert (person.status, program.status) == (0, 0)
     assert person.lines[0] == "yaadwatch is not running"
@@ -779,8 +779,8 @@ def test_a_daemon_whose_lock_does_not_say_which_process_it_is_is_found_by_that_f
         lock.flush()
         fcntl.flock(lock, fcntl.LOCK_EX)
 
-        ran = command("status", "--json", answers={"status": NobodyListens()})
-        stopped = command("stop", answers={"shutdown": NobodyListens()})
+        ran = command("status", "--json", answers={"status": DaemonNotRunning()})
+        stopped = command("stop", answers={"shutdown": DaemonNotRunning()})
 
     assert "None" not in str(ran.json["problems"]) + stopped.err
     look = f"see which process has it open (fuser {places.lock_file()}), kill that"
@@ -794,9 +794,9 @@ def test_a_daemon_that_does_not_answer_is_told_apart_from_none(home):
         lock.flush()
         fcntl.flock(lock, fcntl.LOCK_EX)
 
-        ran = command("status", "--json", answers={"status": NobodyListens()})
-        person = command("status", answers={"status": NobodyListens()})
-        stopped = command("stop", answers={"shutdown": NobodyListens()})
+        ran = command("status", "--json", answers={"status": DaemonNotRunning()})
+        person = command("status", answers={"status": DaemonNotRunning()})
+        stopped = command("stop", answers={"shutdown": DaemonNotRunning()})
 
     assert person.lines[0] == "yaadwatch does not answer"
     assert ran.json["daemon"] == {"running": False, "silent": True}
@@ -840,8 +840,8 @@ def test_a_daemon_that_does_not_end_is_told(home, monkeypatch):
 
 
 def test_stop_without_a_daemon_is_no_error(home):
-    person = command("stop", answers={"shutdown": NobodyListens()})
-    program = command("stop", "--json", answers={"shutdown": NobodyListens()})
+    person = command("stop", answers={"shutdown": DaemonNotRunning()})
+    program = command("stop", "--json", answers={"shutdown": DaemonNotRunning()})
 
     assert (person.status, person.out) == (0, "No daemon is running.\n")
     assert program.json == {"stopping": False, "running": False}

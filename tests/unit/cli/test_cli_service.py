@@ -11,10 +11,10 @@ import pytest
 from recording import command
 
 from yaadwatch import places
-from yaadwatch.client.connection import NobodyListens
-from yaadwatch.installing import verbs
+from yaadwatch.client.connection import DaemonNotRunning
+from yaadwatch.install import install
 
-sys.path.append(str(Path(__file__).parents[1] / "installing"))
+sys.path.append(str(Path(__file__).parents[1] / "install"))
 from standing_in import FakeDaemon, FakeManager
 
 
@@ -26,7 +26,7 @@ def manager(environment, monkeypatch):
     monkeypatch.delenv("YAAD_HOME")
 
     def world(client):
-        return verbs.World(
+        return install.World(
             home=home,
             environ=os.environ,
             client=FakeDaemon(manager),
@@ -35,7 +35,7 @@ def manager(environment, monkeypatch):
             asking=manager,
         )
 
-    monkeypatch.setattr(verbs, "this_machine", world)
+    monkeypatch.setattr(install, "this_machine", world)
     return manager
 
 
@@ -123,7 +123,7 @@ def test_stop_asks_the_manager_also_when_no_daemon_has_come_up(manager):
     command("install")
     manager.told.clear()
 
-    ran = command("stop", answers={"shutdown": NobodyListens()})
+    ran = command("stop", answers={"shutdown": DaemonNotRunning()})
 
     assert manager.told == [("stop", "yaadwatch.socket", "yaadwatch.service")]
     assert ran.lines == ["No daemon is running. Its service was stopped, too."]

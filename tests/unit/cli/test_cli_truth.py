@@ -5,7 +5,7 @@ import json
 import pytest
 from recording import command
 
-from yaadwatch.cli import parsing
+from yaadwatch.cli import main
 from yaadwatch.model.errors import YaadError
 
 ERASED = {
@@ -61,7 +61,7 @@ def test_erasing_for_programs_is_the_answer_itself():
 
 def test_a_reason_is_not_kept_of_what_is_erased():
     with pytest.raises(YaadError):
-        parsing.parse(["forget", "--erase", "e4ab37", "--reason", "leaked"])
+        main.parse(["forget", "--erase", "e4ab37", "--reason", "leaked"])
 
 
 def test_the_history_tells_who_and_why_and_words_once():

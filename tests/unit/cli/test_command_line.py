@@ -13,11 +13,11 @@ import pytest
 from recording import command
 
 from yaadwatch.api.operations import OPERATIONS
-from yaadwatch.cli import parsing
-from yaadwatch.cli.parsing import COMMANDS
+from yaadwatch.cli import main
+from yaadwatch.cli.main import COMMANDS
 from yaadwatch.cli.terminal import UNLIMITED
-from yaadwatch.client.connection import Client, NobodyListens
-from yaadwatch.client.presence import wait_until_gone
+from yaadwatch.client.connection import Client, DaemonNotRunning
+from yaadwatch.client.presence import wait_for_exit
 
 ROOT = Path(__file__).parents[3]
 SMALL_DAEMON = Path(__file__).parents[1] / "client" / "small_daemon.py"
@@ -132,8 +132,8 @@ each_command = pytest.mark.parametrize("name", COMMANDS)
 def test_one_command_alone_reads_its_line_as_the_whole_would(name):
     line = LINES[name].split()
 
-    alone = vars(parsing.parse(line))
-    whole = vars(parsing.whole_parser().parse_args(line))
+    alone = vars(main.parse(line))
+    whole = vars(main.full_parser().parse_args(line))
 
     assert alone == whole
 
@@ -141,7 +141,7 @@ def test_one_command_alone_reads_its_line_as_the_whole_would(name):
 @each_command
 def test_the_help_of_every_command_has_two_examples_that_can_be_read(name, capsys):
     with pytest.raises(SystemExit) as raised:
-        parsing.parse([name, "--help"])
+        main.parse([name, "--help"])
 
     shown = capsys.readouterr().out
     examples = shown.split("examples:\n")[1].splitlines()
@@ -154,7 +154,7 @@ def test_the_help_of_every_command_has_two_examples_that_can_be_read(name, capsy
 def test_help_fits_a_terminal_of_80_columns(name, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit):
-        parsing.parse(["--help"] if name is None else [name, "--help"])
+        main.parse(["--help"] if name is None else [name, "--help"])
 
     shown = capsys.readouterr().out
     assert [line for line in shown.splitlines() if len(line) > 80] == []
@@ -162,16 +162,16 @@ def test_help_fits_a_terminal_of_80_columns(name, capsys, monkeypatch):
 
 def test_help_has_the_commands_by_what_they_are_about(capsys):
     with pytest.raises(SystemExit):
-        parsing.parse(["--help"])
+        main.parse(["--help"])
 
     shown = capsys.readouterr().out
-    for about, (first, *_) in parsing.GROUPS.items():
+    for about, (first, *_) in main.GROUPS.items():
         assert f"\n  {about}:\n    {first} " in shown
 
 
 @each_command
 def test_only_what_needs_the_daemon_itself_starts_it(name):
-    starts = parsing.parse(LINES[name].split()).starts_daemon
+    starts = main.parse(LINES[name].split()).starts_daemon
 
     assert starts == (name not in WITHOUT)
 
@@ -212,7 +212,7 @@ def test_a_command_line_that_makes_no_sense_is_told_and_ends_with_2(line, told):
     ["--json recall a b", "--project /srv recall a b --json", "--project=/srv --json recall a b"],
 )
 def test_what_every_command_takes_may_stand_before_it(line):
-    read = parsing.parse(line.split())
+    read = main.parse(line.split())
 
     assert read.query == ["a", "b"]
     assert read.json
@@ -224,7 +224,7 @@ def test_without_a_command_it_is_status(line):
     if line == "--project":
         assert "expected one argument" in command("--project").err
     else:
-        assert parsing.parse(line.split()).run.__name__ == "status"
+        assert main.parse(line.split()).run.__name__ == "status"
 
 
 def test_a_program_is_told_of_its_command_line_in_json():
@@ -236,7 +236,7 @@ def test_a_program_is_told_of_its_command_line_in_json():
 
 def test_the_version_is_told(capsys):
     with pytest.raises(SystemExit):
-        parsing.parse(["--version"])
+        main.parse(["--version"])
 
     assert capsys.readouterr().out == "yaadwatch 0.1.0\n"
 
@@ -284,14 +284,14 @@ def daemon(environment, monkeypatch):
         assert time.monotonic() < end
         time.sleep(0.01)
     yield running
-    with contextlib.suppress(NobodyListens), contextlib.closing(Client(cwd="/")) as client:
+    with contextlib.suppress(DaemonNotRunning), contextlib.closing(Client(cwd="/")) as client:
         client.call("shutdown")
     running.wait(PATIENCE_S)
-    assert wait_until_gone(PATIENCE_S)
+    assert wait_for_exit(PATIENCE_S)
 
 
 def _answers():
-    with contextlib.suppress(NobodyListens), contextlib.closing(Client(cwd="/")) as client:
+    with contextlib.suppress(DaemonNotRunning), contextlib.closing(Client(cwd="/")) as client:
         return client.connect()
     return False
 
@@ -347,10 +347,21 @@ HEAVY = {
     "urllib",
     "yaadwatch.api.codec",
     "yaadwatch.cli.memories",
-    "yaadwatch.cli.up",
+    "yaadwatch.cli.service",
     "yaadwatch.client.autostart",
-    "yaadwatch.engine",
-    "yaadwatch.servers",
+    "yaadwatch.anchors",
+    "yaadwatch.daemon",
+    "yaadwatch.db",
+    "yaadwatch.memory",
+    "yaadwatch.projects",
+    "yaadwatch.recall",
+    "yaadwatch.remember",
+    "yaadwatch.repo",
+    "yaadwatch.sessions",
+    "yaadwatch.staleness",
+    "yaadwatch.sync",
+    "yaadwatch.system",
+    "yaadwatch.workspace",
 }
 
 
@@ -494,7 +505,7 @@ def test_a_text_that_is_not_utf_8_is_refused_by_every_command_before_anything_is
 
 @pytest.mark.parametrize("line", ["import {}", "export {} --force", "inject {}"])
 def test_the_name_of_a_file_that_we_open_ourselves_need_not_be_utf_8(line):
-    args = parsing.parse(line.format(ODD).split())
+    args = main.parse(line.format(ODD).split())
 
     assert ODD in vars(args).values()
 

@@ -4,9 +4,8 @@ from argparse import ArgumentError, ArgumentParser
 
 import pytest
 
-from yaadwatch.api.limits import Each, OneOf
-from yaadwatch.api.message import Message, field
-from yaadwatch.cli.commands import DECLARED, asked, command
+from yaadwatch.api.message import Each, Message, OneOf, field
+from yaadwatch.cli.commands import DECLARED, command, given_fields
 from yaadwatch.model.errors import YaadError
 
 
@@ -57,7 +56,7 @@ def parser(monkeypatch):
     ],
 )
 def test_only_what_was_given_is_sent(parser, line, sent):
-    assert asked(parser.parse_args(line.split()), Paint) == {"wall": "north"} | sent
+    assert given_fields(parser.parse_args(line.split()), Paint) == {"wall": "north"} | sent
 
 
 @pytest.mark.parametrize(
@@ -83,8 +82,8 @@ def test_the_help_names_the_default(parser):
 
 
 def test_every_command_is_declared_under_its_name():
-    from yaadwatch.cli.parsing import COMMANDS, whole_parser
+    from yaadwatch.cli.main import COMMANDS, full_parser
 
-    whole_parser()
+    full_parser()
 
     assert DECLARED.keys() >= COMMANDS.keys()

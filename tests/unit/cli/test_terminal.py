@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recording import NOW
 
-from yaadwatch.cli import words
-from yaadwatch.cli.terminal import Terminal, columns, of_process, read_whole, styled
+from yaadwatch.cli import terminal
+from yaadwatch.cli.terminal import Terminal, columns, of_process, read_all, styled
 from yaadwatch.model.errors import Code, YaadError
 
 widths = st.integers(min_value=40, max_value=120)
@@ -143,11 +143,11 @@ def test_progress_is_not_shown_to_programs():
     ],
 )
 def test_times_are_told_by_their_distance(distance, said):
-    assert words.ago((NOW - distance).isoformat(), NOW) == said
+    assert terminal.ago((NOW - distance).isoformat(), NOW) == said
 
 
 def test_no_time_is_never():
-    assert words.ago(None, NOW) == "never"
+    assert terminal.ago(None, NOW) == "never"
 
 
 @pytest.mark.parametrize(
@@ -160,22 +160,22 @@ def test_no_time_is_never():
     ],
 )
 def test_things_are_counted_in_english(number, noun, said):
-    assert words.count(number, noun) == said
+    assert terminal.count(number, noun) == said
 
 
 @pytest.mark.parametrize(
     ("number", "said"), [(512, "1 kB"), (38_400_000, "38 MB"), (None, "unknown")]
 )
 def test_sizes_are_for_people(number, said):
-    assert words.size(number) == said
+    assert terminal.size(number) == said
 
 
 def test_the_home_folder_is_a_tilde(monkeypatch):
     monkeypatch.setenv("HOME", "/home/ada/")
 
-    assert words.folder("/home/ada/src") == "~/src"
-    assert words.folder("/home/ada") == "~"
-    assert words.folder("/home/adam/src") == "/home/adam/src"
+    assert terminal.folder("/home/ada/src") == "~/src"
+    assert terminal.folder("/home/ada") == "~"
+    assert terminal.folder("/home/adam/src") == "/home/adam/src"
 
 
 def stream(held=b"", **options):
@@ -208,7 +208,7 @@ def test_an_input_that_is_not_utf_8_is_refused_with_what_to_do_about_it():
     latin1 = io.TextIOWrapper(io.BytesIO(b"caf\xe9"), encoding="utf-8")
 
     with pytest.raises(YaadError) as raised:
-        read_whole(latin1, "Standard input", "Nothing was kept.")
+        read_all(latin1, "Standard input", "Nothing was kept.")
 
     assert raised.value.code is Code.BAD_REQUEST
     assert raised.value.message == "Standard input is not text in UTF-8. Nothing was kept."

@@ -7,9 +7,9 @@ import pytest
 from recording import ID, RecordingClient, command
 
 from yaadwatch import places
+from yaadwatch.cli.service import ProgressPrinter, run_with_progress
 from yaadwatch.cli.terminal import Terminal
-from yaadwatch.cli.up import Teller, run_telling
-from yaadwatch.client.connection import Ended
+from yaadwatch.client.connection import ConnectionEnded
 from yaadwatch.model.errors import Code, YaadError
 
 ADDED = {
@@ -49,7 +49,7 @@ def told(answers, events, repo="/srv/api", as_json=False, run=None):
     """What is printed, and what was asked, while a daemon runs that ends after `events`."""
     client = RecordingClient(answers, events)
     terminal = Terminal(io.StringIO(), io.StringIO())
-    teller = Teller(client, terminal, repo=repo, as_json=as_json)
+    teller = ProgressPrinter(client, terminal, repo=repo, as_json=as_json)
 
     def daemon(*, foreground, on_ready):
         assert foreground
@@ -57,7 +57,7 @@ def told(answers, events, repo="/srv/api", as_json=False, run=None):
         teller.join()
         return 0
 
-    status = run_telling(run or daemon, teller)
+    status = run_with_progress(run or daemon, teller)
     return status, terminal.out.getvalue().splitlines(), client.calls
 
 
@@ -124,7 +124,7 @@ def test_a_repository_that_cannot_be_watched_ends_the_trial_with_the_reason():
 
 
 def test_a_daemon_that_ends_ends_the_telling_quietly():
-    status, lines, _ = told({"add": Ended("add")}, [])
+    status, lines, _ = told({"add": ConnectionEnded("add")}, [])
 
     assert (status, lines) == (0, [])
 

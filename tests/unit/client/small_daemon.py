@@ -13,8 +13,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from yaadwatch import places
-from yaadwatch.servers.dispatch import Dispatcher
-from yaadwatch.servers.local_socket import LocalSocket
+from yaadwatch.daemon.dispatch import Dispatcher
+from yaadwatch.daemon.local_socket import LocalSocket
 
 
 async def silence(after):
@@ -60,7 +60,7 @@ def main():
     if len(sys.argv) > 1:
         print("\n".join(sys.argv[1:]), file=sys.stderr)
         return 1
-    places.home().mkdir(mode=0o700, parents=True, exist_ok=True)
+    places.data_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     with open(places.lock_file(), "a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

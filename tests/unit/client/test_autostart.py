@@ -14,8 +14,8 @@ import pytest
 
 from yaadwatch import places
 from yaadwatch.client import autostart
-from yaadwatch.client.connection import Client, NobodyListens
-from yaadwatch.client.presence import daemon_holds_lock, daemon_process, wait_until_gone
+from yaadwatch.client.connection import Client, DaemonNotRunning
+from yaadwatch.client.presence import daemon_holds_lock, daemon_process, wait_for_exit
 from yaadwatch.model.errors import Code, YaadError
 
 SMALL_DAEMON = (sys.executable, str(Path(__file__).with_name("small_daemon.py")))
@@ -25,9 +25,9 @@ SMALL_DAEMON = (sys.executable, str(Path(__file__).with_name("small_daemon.py"))
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("YAAD_HOME", str(tmp_path / "yaad"))
     yield tmp_path / "yaad"
-    with contextlib.suppress(NobodyListens), contextlib.closing(Client(cwd="/")) as client:
+    with contextlib.suppress(DaemonNotRunning), contextlib.closing(Client(cwd="/")) as client:
         client.call("shutdown")
-    assert wait_until_gone(20)
+    assert wait_for_exit(20)
 
 
 def starting_client(**options):
@@ -222,7 +222,7 @@ def test_a_daemon_is_gone_when_its_process_is_and_not_when_its_lock_is(home):
     with going:
         assert going.stdout.readline() == "held\n"
         with daemon_process() as process:
-            waiting = threading.Thread(target=lambda: gone.append(wait_until_gone(20, process)))
+            waiting = threading.Thread(target=lambda: gone.append(wait_for_exit(20, process)))
             waiting.start()
             print("let go of it", file=going.stdin, flush=True)
             assert going.stdout.readline() == "let go\n"
@@ -246,5 +246,5 @@ def test_waiting_for_a_lock_that_stays_ends(home):
     with open(places.lock_file(), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert daemon_holds_lock()
-        assert not wait_until_gone(0.05)
-    assert wait_until_gone(0.05)
+        assert not wait_for_exit(0.05)
+    assert wait_for_exit(0.05)

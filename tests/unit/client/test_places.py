@@ -27,7 +27,7 @@ def user(tmp_path, monkeypatch):
 def test_everything_is_in_the_home_folder(user):
     home = user / ".yaad"
 
-    assert places.home() == home
+    assert places.data_folder() == home
     assert places.lock_file() == home / "daemon.lock"
     assert places.user_store() == home / "yaad.db"
     assert places.log_file() == home / "log" / "daemon.log"
@@ -38,16 +38,16 @@ def test_everything_is_in_the_home_folder(user):
 def test_one_variable_moves_everything_and_the_socket_too(user, monkeypatch):
     monkeypatch.setenv("YAAD_HOME", str(user / "else"))
 
-    assert places.home() == user / "else"
+    assert places.data_folder() == user / "else"
     assert places.default_socket() == user / "else" / "run" / "daemon.sock"
 
 
 def test_a_relative_home_and_a_tilde_become_absolute(user, monkeypatch):
     monkeypatch.chdir(user)
     monkeypatch.setenv("YAAD_HOME", "here")
-    assert places.home() == user / "here"
+    assert places.data_folder() == user / "here"
     monkeypatch.setenv("YAAD_HOME", "~/there")
-    assert places.home() == user / "there"
+    assert places.data_folder() == user / "there"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no runtime folder")
@@ -80,7 +80,7 @@ def test_a_runtime_folder_that_others_can_enter_is_not_used(user, monkeypatch, m
 
 @pytest.mark.parametrize("said", ["", "12\n", "12\nrelative\n", "twelve\n/x\n", "\xff"])
 def test_a_lock_file_that_does_not_say_both_says_nothing(user, said):
-    places.home().mkdir()
+    places.data_folder().mkdir()
     places.lock_file().write_text(said, encoding="latin-1")
 
     assert places.sockets() == (str(places.default_socket()),)
@@ -124,11 +124,19 @@ HEAVY = {
     "urllib",
     "yaadwatch.api.codec",
     "yaadwatch.api.messages",
+    "yaadwatch.anchors",
     "yaadwatch.daemon",
-    "yaadwatch.engine",
-    "yaadwatch.servers",
-    "yaadwatch.store",
+    "yaadwatch.db",
+    "yaadwatch.memory",
+    "yaadwatch.projects",
+    "yaadwatch.recall",
+    "yaadwatch.remember",
+    "yaadwatch.repo",
+    "yaadwatch.sessions",
+    "yaadwatch.staleness",
+    "yaadwatch.sync",
     "yaadwatch.system",
+    "yaadwatch.workspace",
 }
 
 

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trees import Tree, repository
 
-from yaadwatch.daemon.health import Health
-from yaadwatch.daemon.watching.arming import ANY, ITSELF, Arms, key_of, plan, report
+from yaadwatch.daemon.arming import ANY, ITSELF, Arms, key_of, plan, report
+from yaadwatch.daemon.supervisor import Health
 from yaadwatch.model.settings import Watch
-from yaadwatch.system.watch import NoWatcher
+from yaadwatch.repo.watch import NoWatcher
 
 
 class PaperWatcher:

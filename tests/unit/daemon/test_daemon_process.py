@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from yaadwatch import places
-from yaadwatch.client.connection import Client, NobodyListens
+from yaadwatch.client.connection import Client, DaemonNotRunning
 from yaadwatch.client.presence import daemon_holds_lock
 from yaadwatch.daemon import main
-from yaadwatch.daemon.renewal import AGAIN
+from yaadwatch.daemon.scheduler import AGAIN
 from yaadwatch.model.errors import Code, YaadError
 
 DEADLINE_S = 20.0
@@ -73,7 +73,7 @@ def answers() -> bool:
     client = Client(cwd="/")
     try:
         return bool(client.call("status"))
-    except NobodyListens:
+    except DaemonNotRunning:
         return False
     finally:
         client.close()
@@ -94,13 +94,18 @@ def test_it_answers_until_it_is_told_to_stop_and_leaves_nothing_open(start, numb
     until(lambda: "daemon.ready" in logged())  # it answers a moment sooner
     modes = {
         path: stat.S_IMODE(path.stat().st_mode)
-        for path in (places.home(), places.log_file(), places.user_store(), places.default_socket())
+        for path in (
+            places.data_folder(),
+            places.log_file(),
+            places.user_store(),
+            places.default_socket(),
+        )
     }
     process.send_signal(number)
 
     assert ended(process) == (0, "", "")
-    assert [mode for path, mode in modes.items() if path == places.home()] == [0o700]
-    assert {mode for path, mode in modes.items() if path != places.home()} == {0o600}
+    assert [mode for path, mode in modes.items() if path == places.data_folder()] == [0o700]
+    assert {mode for path, mode in modes.items() if path != places.data_folder()} == {0o600}
     assert not places.default_socket().exists()
     assert not daemon_holds_lock()
     assert logged() == ["daemon.ready", "daemon.ended"]
@@ -152,7 +157,7 @@ def test_a_home_that_cannot_be_used_is_told(start, environment, what):
 
 
 def test_settings_that_cannot_be_read_are_told_with_their_place(start):
-    (places.home() / "config.toml").write_text("[watch\n")
+    (places.data_folder() / "config.toml").write_text("[watch\n")
 
     status, _, err = ended(start(wait=False))
 
@@ -171,7 +176,7 @@ def test_settings_that_cannot_be_read_are_told_with_their_place(start):
     ],
 )
 def test_a_setting_that_is_not_used_is_a_problem_that_status_shows(start, lines, told):
-    (places.home() / "config.toml").write_text(f"{lines}[recall]\ntop_k = 7\n")
+    (places.data_folder() / "config.toml").write_text(f"{lines}[recall]\ntop_k = 7\n")
     start()
 
     (problem,) = Client(cwd="/").call("status")["problems"]
@@ -186,7 +191,7 @@ def test_a_setting_that_is_not_used_is_a_problem_that_status_shows(start, lines,
 
 
 def test_what_is_set_after_the_start_is_told_as_what_a_restart_brings(start):
-    file = places.home() / "config.toml"
+    file = places.data_folder() / "config.toml"
     file.write_text("[watch]\nquiet_ms = 200\n")
     start()
     before = Client(cwd="/").call("config")["warnings"]
@@ -235,7 +240,7 @@ def test_what_only_some_need_is_not_imported_at_start(start):
 
 
 def test_in_the_foreground_warnings_are_told_on_stderr(start):
-    (places.home() / "config.toml").write_text("[watch]\nquite_ms = 10\n")
+    (places.data_folder() / "config.toml").write_text("[watch]\nquite_ms = 10\n")
     process = start(RUN.replace("False", "True"))
     process.terminate()
 
@@ -261,9 +266,10 @@ def test_a_thread_that_never_ends_does_not_keep_the_process(start):
 HANGING = """
 import sys, threading, time
 from yaadwatch.daemon import main
-from yaadwatch.engine import report, upkeep
-from yaadwatch.engine.workspace import Home
-from yaadwatch.daemon.watching.intake import Intake
+from yaadwatch.projects import projects as report
+from yaadwatch.projects import upkeep
+from yaadwatch.workspace.workspace import Home
+from yaadwatch.daemon.intake import Intake
 def hang(*given, **named):
     open("hangs", "w").close()
     time.sleep(3600)
@@ -321,7 +327,7 @@ def test_what_hangs_is_left_too_where_no_new_process_can_be_begun(start):
         """
         import threading, time
         from yaadwatch.daemon import main
-        from yaadwatch.daemon.renewal import AGAIN
+        from yaadwatch.daemon.scheduler import AGAIN
         async def live(ending):
             threading.Thread(target=time.sleep, args=[3600]).start()
             ending.begin(AGAIN)
@@ -382,7 +388,7 @@ def test_it_can_be_told_to_stop_while_it_is_still_starting(start, environment):
         """
         import sys, time
         from yaadwatch.daemon.main import run
-        from yaadwatch.engine import watch_list
+        from yaadwatch.staleness import stale as watch_list
         def slowly(home, project=None):
             open("started", "w").close()
             time.sleep(3600)

@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from yaadwatch.daemon.watching import polling
-from yaadwatch.daemon.watching.polling import Folders
-from yaadwatch.engine.agent_files.finding import formats, is_passed
+from yaadwatch.daemon import polling
+from yaadwatch.daemon.polling import Folders
+from yaadwatch.workspace.agent_files import formats, is_skipped_folder
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def root(tmp_path):
 
 @pytest.fixture
 def look(root):
-    watched = Folders(str(root), formats().is_below, is_passed)
+    watched = Folders(str(root), formats().is_below, is_skipped_folder)
     assert watched.look(()) == frozenset()
     return lambda known=(): watched.look(known)
 
@@ -102,7 +102,7 @@ def test_there_is_a_limit_and_what_is_near_the_top_comes_first(root, monkeypatch
     monkeypatch.setattr(polling, "FOLDERS_MAX", 5)
     for number in range(10):
         (root / "web" / str(number)).mkdir()
-    watched = Folders(str(root), formats().is_below, is_passed)
+    watched = Folders(str(root), formats().is_below, is_skipped_folder)
     watched.look(())
     write(root, "src/CLAUDE.md")
     write(root, "web/9/CLAUDE.md")

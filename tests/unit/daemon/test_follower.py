@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from yaadwatch.daemon.follower import PAGE, REACTIONS, Follower, Journal, Reaction
-from yaadwatch.daemon.health import Health
+from yaadwatch.daemon.supervisor import Health
 from yaadwatch.model.events import EDGE_CREATED, EVENTS, HEAD_MOVED, JOB_RAN, NODE_CREATED, Event
 from yaadwatch.model.settings import EVENT_TRIES_MAX
 

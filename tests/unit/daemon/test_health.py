@@ -1,6 +1,6 @@
 import logging
 
-from yaadwatch.daemon.health import Health, Problem
+from yaadwatch.daemon.supervisor import Health, Problem
 
 
 def test_a_problem_is_shown_until_its_part_is_well():

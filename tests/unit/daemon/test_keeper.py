@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from yaadwatch.daemon.health import Health
-from yaadwatch.daemon.supervisor import RESTARTS_MAX
+from yaadwatch.daemon.supervisor import RESTARTS_MAX, Health
 from yaadwatch.daemon.wiring import keeper
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from yaadwatch.core.privacy import mask_tree
-from yaadwatch.daemon import logs
+from yaadwatch.daemon import supervisor
+from yaadwatch.text.privacy import mask_tree
 
 SECRET = "ghp_" + "a1B2" * 9
 
@@ -17,9 +17,9 @@ SECRET = "ghp_" + "a1B2" * 9
 @pytest.fixture
 def log(tmp_path: Path):
     echo = io.StringIO()
-    handlers = logs.begin(tmp_path / "daemon.log", mask_tree, echo=echo)
+    handlers = supervisor.begin(tmp_path / "daemon.log", mask_tree, echo=echo)
     yield tmp_path / "daemon.log", echo
-    logs.end(handlers)
+    supervisor.end(handlers)
 
 
 def lines(path: Path) -> list[dict]:
@@ -29,7 +29,7 @@ def lines(path: Path) -> list[dict]:
 def test_a_line_is_an_event_with_its_fields(log):
     path, _ = log
 
-    logging.getLogger("yaadwatch.daemon.watching.intake").warning(
+    logging.getLogger("yaadwatch.daemon.intake").warning(
         "check.failed", extra={"project": "p", "paths": {"a.py"}, "took_ms": 4, "at_all": None}
     )
 
@@ -38,7 +38,7 @@ def test_a_line_is_an_event_with_its_fields(log):
     assert line == {
         "level": "warning",
         "event": "check.failed",
-        "where": "yaadwatch.daemon.watching.intake",
+        "where": "yaadwatch.daemon.intake",
         "project": "p",
         "paths": ["a.py"],
         "took_ms": 4,
@@ -98,10 +98,10 @@ def test_the_log_is_ours_alone_and_does_not_grow_for_ever(tmp_path):
     try:
         path = tmp_path / "daemon.log"
         path.touch(0o644)
-        handlers = logs.begin(path, mask_tree, echo=None)
+        handlers = supervisor.begin(path, mask_tree, echo=None)
         for number in range(100):
             logging.getLogger("yaadwatch").warning("x", extra={"n": number, "text": "y" * 60_000})
-        logs.end(handlers)
+        supervisor.end(handlers)
     finally:
         os.umask(umask)
 
@@ -112,7 +112,7 @@ def test_the_log_is_ours_alone_and_does_not_grow_for_ever(tmp_path):
         "daemon.log.2",
         "daemon.log.3",
     ]
-    assert all(file.stat().st_size <= logs.BYTES_MAX for file in tmp_path.iterdir())
+    assert all(file.stat().st_size <= supervisor.BYTES_MAX for file in tmp_path.iterdir())
 
 
 ODD = {
@@ -129,12 +129,12 @@ def test_what_is_no_file_is_put_aside_and_written_in_by_nobody(tmp_path, kind):
     ODD[kind](path)
     (tmp_path / "daemon.log.odd").touch()
 
-    handlers = logs.begin(path, mask_tree, echo=None)
+    handlers = supervisor.begin(path, mask_tree, echo=None)
     logging.getLogger("yaadwatch").warning("first")
     path.unlink()
     ODD[kind](path)
     logging.getLogger("yaadwatch").warning("second")
-    logs.end(handlers)
+    supervisor.end(handlers)
 
     assert [line["event"] for line in lines(path)] == ["second"]
     for aside in ("daemon.log.odd2", "daemon.log.odd3"):
@@ -147,10 +147,10 @@ def test_logs_are_moved_on_past_what_is_no_file(tmp_path, kind):
     path = tmp_path / "daemon.log"
     (tmp_path / "elsewhere").write_text("not ours\n")
     ODD[kind](tmp_path / "daemon.log.2")
-    handlers = logs.begin(path, mask_tree, echo=None)
+    handlers = supervisor.begin(path, mask_tree, echo=None)
     for number in range(100):
         logging.getLogger("yaadwatch").warning("x", extra={"n": number, "text": "y" * 60_000})
-    logs.end(handlers)
+    supervisor.end(handlers)
 
     kept = [path, *(tmp_path / f"daemon.log.{number}" for number in range(1, 4))]
     assert [line["n"] for file in reversed(kept) for line in lines(file)][-20:] == [*range(80, 100)]
@@ -160,19 +160,19 @@ def test_logs_are_moved_on_past_what_is_no_file(tmp_path, kind):
 
 def test_a_log_that_cannot_be_moved_on_goes_on_and_does_not_grow_for_ever(tmp_path, capsys):
     path = tmp_path / ("d" * 254)  # none longer is a name
-    handlers = logs.begin(path, mask_tree, echo=None)
+    handlers = supervisor.begin(path, mask_tree, echo=None)
     for number in range(120):
         logging.getLogger("yaadwatch").warning("x", extra={"n": number, "text": "y" * 60_000})
-    logs.end(handlers)
+    supervisor.end(handlers)
 
-    assert path.stat().st_size <= logs.BYTES_MAX
+    assert path.stat().st_size <= supervisor.BYTES_MAX
     assert lines(path)[-1]["n"] == 119
     assert capsys.readouterr().err == ""
 
 
 def test_a_line_for_which_there_is_no_room_is_passed_over_in_silence(tmp_path, capsys):
     path = tmp_path / "daemon.log"
-    handlers = logs.begin(path, mask_tree, echo=None)
+    handlers = supervisor.begin(path, mask_tree, echo=None)
     room = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (64, room[1]))
     try:
@@ -181,7 +181,7 @@ def test_a_line_for_which_there_is_no_room_is_passed_over_in_silence(tmp_path, c
         resource.setrlimit(resource.RLIMIT_FSIZE, room)
     told = capsys.readouterr().err
     logging.getLogger("yaadwatch").warning("room")
-    logs.end(handlers)
+    supervisor.end(handlers)
 
     assert path.read_text().splitlines()[-1].count('"event": "room"') == 1
     assert told == ""
@@ -191,7 +191,7 @@ def test_a_line_for_which_there_is_no_room_is_passed_over_in_silence(tmp_path, c
 def test_a_log_that_is_taken_away_is_begun_anew(tmp_path, how):
     path = tmp_path / "log" / "daemon.log"
     path.parent.mkdir()
-    handlers = logs.begin(path, mask_tree, echo=None)
+    handlers = supervisor.begin(path, mask_tree, echo=None)
     logging.getLogger("yaadwatch").warning("first")
     if how == "moved":
         path.rename(tmp_path / "kept.log")
@@ -203,7 +203,7 @@ def test_a_log_that_is_taken_away_is_begun_anew(tmp_path, how):
         path.parent.mkdir()
 
     logging.getLogger("yaadwatch").warning("second")
-    logs.end(handlers)
+    supervisor.end(handlers)
 
     assert [line["event"] for line in lines(path)] == ["second"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -4,7 +4,7 @@ import asyncio
 
 from waiting import PATIENCE_S
 
-from yaadwatch.daemon.lookback_worker import Looker
+from yaadwatch.daemon.vector_filler import Looker
 from yaadwatch.model.errors import Code, YaadError
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from trees import Tree, repository
 
-from yaadwatch.daemon.watching.arming import key_of
-from yaadwatch.daemon.watching.polling import Differences, Poller
+from yaadwatch.daemon.arming import key_of
+from yaadwatch.daemon.polling import Differences, Poller
 
 NOTHING = Differences(paths=frozenset(), head=False, replaced=False)
 

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from yaadwatch.daemon import renewal
-from yaadwatch.daemon.health import Health
+from yaadwatch.daemon import scheduler
 from yaadwatch.daemon.main import LOCK_IS_HELD
-from yaadwatch.daemon.renewal import AGAIN, DISPLACED, LOOKS_ABOVE, MIB, Renewal
-from yaadwatch.daemon.supervisor import Fatal
+from yaadwatch.daemon.scheduler import AGAIN, DISPLACED, LOOKS_ABOVE, MIB, Renewal
+from yaadwatch.daemon.supervisor import Fatal, Health
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Daemon
 
@@ -77,7 +76,7 @@ def run(
 
 
 def test_without_a_reason_it_looks_for_ever():
-    assert run() == (None, [renewal.LOOK_S] * 20)
+    assert run() == (None, [scheduler.LOOK_S] * 20)
 
 
 def test_to_begin_again_is_told_by_the_status_75():
@@ -88,7 +87,7 @@ def test_another_daemon_is_a_reason_and_not_to_begin_again():
     reason, pauses = run(holds_lock=[True, False], status=DISPLACED)
 
     assert "another daemon runs now" in reason
-    assert len(pauses) == 1 + renewal.LOOKS_DISPLACED
+    assert len(pauses) == 1 + scheduler.LOOKS_DISPLACED
     assert DISPLACED == LOCK_IS_HELD
 
 
@@ -121,7 +120,7 @@ def test_a_user_store_that_is_to_be_opened_anew_is_a_reason():
     reason, pauses = run(stale_store=["", "the user store can be used again"], busy=[True, False])
 
     assert reason == "the user store can be used again"
-    assert pauses == [renewal.LOOK_S, renewal.LOOK_S, 1.0]
+    assert pauses == [scheduler.LOOK_S, scheduler.LOOK_S, 1.0]
 
 
 def test_above_the_limit_for_long_is_a_reason_that_names_the_setting():
@@ -145,14 +144,14 @@ def test_what_is_being_answered_is_answered_first():
     reason, pauses = run(replaced=[True], busy=[True, True, False])
 
     assert reason is not None
-    assert pauses == [renewal.LOOK_S, 1.0, 1.0]
+    assert pauses == [scheduler.LOOK_S, 1.0, 1.0]
 
 
 def test_who_never_is_quiet_is_not_waited_for_for_ever():
     reason, pauses = run(looks=200, replaced=[True], busy=[True])
 
     assert reason is not None
-    assert sum(pauses[1:]) == renewal.BUSY_S
+    assert sum(pauses[1:]) == scheduler.BUSY_S
 
 
 def test_what_did_not_help_is_not_done_again_soon_but_told_with_its_command():
@@ -175,7 +174,7 @@ def test_what_is_below_its_limit_again_is_told_no_more():
     assert health.problems() == []
 
 
-@pytest.mark.parametrize("age_s", [renewal.SPACING_S + 60, -60])
+@pytest.mark.parametrize("age_s", [scheduler.SPACING_S + 60, -60])
 def test_after_a_while_or_when_the_clock_was_set_back_it_may_again(mark, age_s):
     mark.touch()
     os.utime(mark, (time.time() - age_s,) * 2)

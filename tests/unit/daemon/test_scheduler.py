@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.scheduler import JOBS, LOG_AGAIN_AFTER_S, Job, Runs, Scheduler, first_run
+from yaadwatch.daemon.supervisor import Health
 from yaadwatch.model.settings import Watch
 from yaadwatch.system.clock import Clock
 

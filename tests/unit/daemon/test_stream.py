@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.daemon.stream import PAGE, Logs, Stream, decode_cursor, encode_cursor
+from yaadwatch.daemon.follower import PAGE, Logs, Stream, decode_cursor, encode_cursor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import NODE_CREATED, Event
 

@@ -3,16 +3,16 @@ import logging
 
 import pytest
 
-from yaadwatch.daemon.health import Health
 from yaadwatch.daemon.supervisor import (
     BACK_OFF_MAX_S,
     HEALTHY_AFTER_S,
     RESTARTS_MAX,
     Fatal,
-    Hopeless,
+    Health,
     Service,
+    Unrecoverable,
     attempt,
-    in_words,
+    error_in_words,
     log_crash,
     supervise,
 )
@@ -137,7 +137,7 @@ def test_a_hopeless_service_is_not_tried_again():
 
         async def hopeless() -> None:
             runs.append(1)
-            raise Hopeless("there is no inotify here")
+            raise Unrecoverable("there is no inotify here")
 
         await supervise(
             [Service(name="watch", run=hopeless)],
@@ -224,5 +224,5 @@ def test_only_an_unexpected_error_is_logged_with_its_traceback(caplog):
 
 
 def test_an_error_without_words_is_still_named():
-    assert in_words(TimeoutError()) == "TimeoutError"
-    assert in_words(OSError("no space")) == "OSError: no space"
+    assert error_in_words(TimeoutError()) == "TimeoutError"
+    assert error_in_words(OSError("no space")) == "OSError: no space"

@@ -3,11 +3,11 @@
 import asyncio
 from datetime import UTC, datetime
 
-from yaadwatch.daemon.health import Health
+from yaadwatch.daemon.supervisor import Health
 from yaadwatch.daemon.vector_filler import IDS_MAX, TRIES_MAX, Filler, Verbs
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.recall import Model
-from yaadwatch.system.embedding.process import NotEmbedded, NotTried
+from yaadwatch.model.queries import Model
+from yaadwatch.system.embedding_process import NotEmbedded, NotTried
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 PATIENCE_S = 30.0

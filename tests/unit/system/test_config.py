@@ -233,7 +233,7 @@ def test_no_file_of_a_project_makes_it_fall_over(tmp_path_factory, data):
     folder.mkdir(exist_ok=True)
     (folder / config.FILE).write_bytes(data)
 
-    loaded = config.Beside(folder / "home", time.time_ns).load(folder, Settings(), {})
+    loaded = config.ProjectSettings(folder / "home", time.time_ns).load(folder, Settings(), {})
 
     assert loaded.settings == Settings()
 
@@ -241,7 +241,7 @@ def test_no_file_of_a_project_makes_it_fall_over(tmp_path_factory, data):
 def test_a_file_just_written_is_not_read_again_for_a_second_and_then_is(path):
     path.write_text("[store]\nbudget_mib = 20\n")
     now = [path.stat().st_mtime_ns]
-    beside = config.Beside(path.parent / "home", lambda: now[0])
+    beside = config.ProjectSettings(path.parent / "home", lambda: now[0])
     first = beside.load(path.parent, Settings(), {})
 
     assert beside.load(path.parent, Settings(), {}) is first

@@ -2,7 +2,7 @@
 
 import threading
 
-from yaadwatch.system.deadlines import Patience
+from yaadwatch.system.clock import Patience
 
 LONG_S = 30.0
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from yaadwatch.system.distribution import Installation, stamp
+from yaadwatch.system.settings_files import Installation, stamp
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from repositories import Repo
 
 from yaadwatch.model.errors import YaadError
-from yaadwatch.system.git.caches import Cache
-from yaadwatch.system.git.repository import Repository, inside
+from yaadwatch.repo.changes import Cache
+from yaadwatch.repo.repository import Repository, inside
 
 TEXT = "".join(f"line {number}\n" for number in range(30))
 

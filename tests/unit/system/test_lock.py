@@ -13,14 +13,14 @@ import pytest
 from yaadwatch import places
 from yaadwatch.client import presence
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.lock import DaemonLock
+from yaadwatch.system.processes import DaemonLock
 
 ROOT = Path(__file__).parents[3]
 SOCKET = Path("/run/user/1000/yaadwatch/daemon.sock")
 HOLDER = """
 import sys
 from pathlib import Path
-from yaadwatch.system.lock import DaemonLock
+from yaadwatch.system.processes import DaemonLock
 lock = DaemonLock(Path(sys.argv[1]))
 lock.acquire(Path("/run/theirs.sock"))
 print("held", flush=True)

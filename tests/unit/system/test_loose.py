@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.system.git.object_files import Loose, NotPlain, read_loose
+from yaadwatch.repo.objects import Loose, NotPlain, read_loose
 
 KINDS = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
 texts = st.binary(max_size=300)

@@ -8,11 +8,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from yaadwatch.system import mounts
+from yaadwatch.system import files
 
 
 def file_system(path):
-    return mounts._kind(os.path.realpath(path), mounts._mounts())
+    return files._kind(os.path.realpath(path), files._mounts())
 
 
 def test_the_file_system_of_a_path_is_the_one_of_the_closest_mount(tmp_path):
@@ -22,7 +22,7 @@ def test_the_file_system_of_a_path_is_the_one_of_the_closest_mount(tmp_path):
 
 
 def test_a_local_disk_is_no_network(tmp_path):
-    assert mounts.networks(tmp_path) == frozenset()
+    assert files.networks(tmp_path) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_local_disk_is_no_network(tmp_path):
      ("fuse.ntfs-3g", False), ("tmpfs", False), ("apfs", False), ("", False)],
 )  # fmt: skip
 def test_network_file_systems_are_known_by_their_kind(kind, network):
-    assert mounts._is_network_kind(kind) is network
+    assert files._is_network_kind(kind) is network
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
@@ -50,34 +50,34 @@ def test_the_last_of_two_mounts_on_one_folder_is_the_one_that_is_seen(tmp_path):
 def test_the_table_is_read_as_others_read_it():
     others = [(row.mountpoint.rstrip("/"), row.fstype) for row in psutil.disk_partitions(all=True)]
 
-    assert sorted(mounts._mounts()) == sorted(others)
+    assert sorted(files._mounts()) == sorted(others)
 
 
 def test_a_place_with_a_space_and_a_name_that_only_begins_alike_are_told_apart():
     table = b"disk / ext4 rw 0 0\nshare /srv/my\\040files nfs4 rw 0 0\n"
 
-    assert mounts._parsed(table) == (("", "ext4"), ("/srv/my files", "nfs4"))
+    assert files._parsed(table) == (("", "ext4"), ("/srv/my files", "nfs4"))
 
 
 def test_network_file_systems_below_a_folder_are_found_and_no_other_is(tmp_path, monkeypatch):
     table = (("", "ext4"), (f"{tmp_path}/a/far", "nfs4"), (f"{tmp_path}/a/near", "tmpfs"),
              (f"{tmp_path}/ab", "cifs"))  # fmt: skip
-    monkeypatch.setattr(mounts, "_mounts", lambda: table)
+    monkeypatch.setattr(files, "_mounts", lambda: table)
     (tmp_path / "link").symlink_to(tmp_path / "a", target_is_directory=True)
 
-    assert mounts.networks(tmp_path / "a") == {tmp_path / "a" / "far"}
-    assert mounts.networks(tmp_path / "link") == {tmp_path / "link" / "far"}
-    assert mounts.networks(tmp_path / "ab" / "c") == {tmp_path / "ab" / "c"}
-    assert mounts.networks(tmp_path / "c") == frozenset()
+    assert files.networks(tmp_path / "a") == {tmp_path / "a" / "far"}
+    assert files.networks(tmp_path / "link") == {tmp_path / "link" / "far"}
+    assert files.networks(tmp_path / "ab" / "c") == {tmp_path / "ab" / "c"}
+    assert files.networks(tmp_path / "c") == frozenset()
 
 
 def test_places_are_near_unless_a_network_file_system_is_above_them(tmp_path, monkeypatch):
     far, near = tmp_path / "far" / "a", tmp_path / "near" / "a"
     local = (("", "ext4"), (f"{tmp_path}/far", "nfs4"))
-    monkeypatch.setattr(mounts, "_mounts", lambda: local)
-    some = mounts.near([far, near])
-    monkeypatch.setattr(mounts, "_mounts", lambda: (("", "9p"),))
-    on_one = mounts.near([far, near])
+    monkeypatch.setattr(files, "_mounts", lambda: local)
+    some = files.near([far, near])
+    monkeypatch.setattr(files, "_mounts", lambda: (("", "9p"),))
+    on_one = files.near([far, near])
 
     assert some == [near]
     assert on_one == [far, near]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.system.git.changes import Change, rematched
+from yaadwatch.repo.changes import Change, rematched
 
 SAME = "1" * 40
 

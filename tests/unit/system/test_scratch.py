@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system import scratch
+from yaadwatch.system import processes
 
 
 def test_what_is_held_is_read_from_its_beginning():
-    with scratch.holding(b"a\0b") as stream:
+    with processes.holding(b"a\0b") as stream:
         assert stream.read() == b"a\0b"
         assert stream.fileno() >= 0
 
 
 def test_a_folder_is_private_and_gone_afterwards():
-    with scratch.folder(lambda place: (place / "a").write_bytes(b"x")) as place:
+    with processes.folder(lambda place: (place / "a").write_bytes(b"x")) as place:
         assert (place / "a").read_bytes() == b"x"
         assert place.stat().st_mode & 0o777 == 0o700
     assert not place.exists()
@@ -38,9 +38,9 @@ def test_without_room_for_temporary_files_it_is_in_memory(tmp_path, monkeypatch)
     (tmp_path / "disk").mkdir()
     (tmp_path / "memory").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "disk"))
-    monkeypatch.setattr(scratch, "_MEMORY", tmp_path / "memory")
+    monkeypatch.setattr(processes, "_MEMORY", tmp_path / "memory")
 
-    with scratch.folder(full([tmp_path / "disk"])) as place:
+    with processes.folder(full([tmp_path / "disk"])) as place:
         assert place.parent == tmp_path / "memory"
         assert list((tmp_path / "disk").iterdir()) == []
     assert list((tmp_path / "memory").iterdir()) == []
@@ -51,8 +51,8 @@ def test_without_room_anywhere_it_is_said_and_nothing_is_left(tmp_path, monkeypa
     (tmp_path / "memory").mkdir()
     (tmp_path / "disk").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "disk"))
-    monkeypatch.setattr(scratch, "_MEMORY", tmp_path / memory)
-    lent = scratch.folder(full([tmp_path / "disk", tmp_path / "memory"]))
+    monkeypatch.setattr(processes, "_MEMORY", tmp_path / memory)
+    lent = processes.folder(full([tmp_path / "disk", tmp_path / "memory"]))
 
     with pytest.raises(YaadError) as raised:
         lent.__enter__()

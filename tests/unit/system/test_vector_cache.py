@@ -6,8 +6,8 @@ import extras
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.store.vectors import scan
-from yaadwatch.system.embedding.vector_cache import FOUND_BYTES, Stocks
+from yaadwatch.db import vectors
+from yaadwatch.system.embedding_sources import FOUND_BYTES, Stocks
 
 extras.require("numpy")
 
@@ -48,7 +48,7 @@ def test_the_answers_are_those_of_the_store_to_the_last_bit(world, limit, parts)
 
     found = read(stocks.nearest("a", 7, asked, limit))
 
-    expected = scan.best(scan.plainly(rows, asked), limit) if any(asked) else []
+    expected = vectors.best(vectors.plainly(rows, asked), limit) if any(asked) else []
     assert found == expected
 
 

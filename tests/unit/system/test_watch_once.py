@@ -5,8 +5,8 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.system import watch
-from yaadwatch.system.watch import _breath_s, _each_name_once
+from yaadwatch.repo import watch
+from yaadwatch.repo.watch import _breath_s, _each_name_once
 
 events = st.tuples(
     st.integers(-1, 2),

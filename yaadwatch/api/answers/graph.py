@@ -1,8 +1,24 @@
-"""Answers about the relations between memories."""
+"""Answers about the relations between memories.
+
+Answers about claims, contradictions, gaps and review.
+
+Answers about tasks, skills and sessions.
+"""
 
 from typing import Literal, NotRequired, TypedDict
 
-from yaadwatch.api.answers.shapes import Budget, By, Edge, Reach, ShortFlag, Time
+from yaadwatch.api.answers.memories import Changed, Context
+from yaadwatch.api.answers.shapes import (
+    Anchor,
+    Budget,
+    By,
+    Edge,
+    Reach,
+    Restated,
+    Said,
+    ShortFlag,
+    Time,
+)
 
 
 class _Ends(Edge, By):
@@ -180,3 +196,376 @@ class DeletedEdge(TypedDict):
     deleted: int
     edges: list[Edge]
     undo: str | None
+
+
+class Claim(By):
+    """A memory claims that a subject has a value."""
+
+    claim: int
+    """its number"""
+    node: str
+    """the memory"""
+    subject: str
+    attribute: str
+    value: str
+    place: str | None
+    """the folder that it holds for"""
+    source: str
+    """`text`, or who gave it"""
+    evidence: str | None
+    evidence_at: Time | None
+    edge: int | None
+    """the relation that it rests on"""
+    supersedes: int | None
+    """what the same memory claimed before"""
+    since: Time
+    until: Time | None
+    holds: bool
+
+
+class Claimed(Claim, Restated):
+    """A claim that was added or ended."""
+
+    masked: NotRequired[list[str]]
+    undo: NotRequired[str]
+
+
+class Claims(TypedDict):
+    """What memories claim."""
+
+    claims: list[Claim]
+    more: bool
+
+
+class Side(By):
+    """One value of a contradiction."""
+
+    claim: int
+    node: str
+    value: str
+    text: str
+    source: str
+    evidence: str | None
+    confirmed_at: Time
+
+
+class _Versus(By):
+    node: str
+    text: str
+
+
+class Contradiction(TypedDict):
+    """What cannot all be true."""
+
+    id: str
+    kind: Literal["values", "link", "evidence"]
+    words: str
+    """all of it in one line"""
+    subject: str
+    attribute: str
+    place: str | None
+    sides: list[Side]
+    against: _Versus | None
+    at: Time | None
+
+
+class Settled(TypedDict):
+    """A contradiction that somebody decided about."""
+
+    id: str
+    kind: Literal["values", "link", "evidence"]
+    words: str
+    decision: Literal["kept", "both", "none"]
+    kept: str | None
+    by: str
+    reason: str | None
+    at: Time
+
+
+class Contradictions(TypedDict):
+    """Open ones are what the claims say now: they go when their reason goes."""
+
+    contradictions: list[Contradiction]
+    settled: list[Settled]
+
+
+class _StillSaid(TypedDict):
+    id: str
+    path: str
+    line: int | None
+
+
+class Resolved(TypedDict):
+    """What was decided about a contradiction."""
+
+    id: str
+    decision: Literal["kept", "both", "none"]
+    words: str
+    kept: str | None
+    ended: list[int]
+    """the numbers of claims"""
+    superseded: list[str]
+    forgotten: list[str]
+    still_said: list[_StillSaid]
+    """where a person's own files say what is not kept"""
+    still_rules: list[Said]
+    """rules that say it still, because they say more than that, or nothing was kept"""
+
+
+class Gap(TypedDict):
+    """A question that had no good answer."""
+
+    gap: str
+    """the beginning of a keyed hash of the words that carry meaning"""
+    asked: int
+    first: Time
+    last: Time
+    text: str | None
+    """masked, and only once somebody has approved it by giving the question again"""
+    approved_at: Time | None
+    approved_by: str | None
+    reason: str | None
+    masked: NotRequired[list[str]]
+
+
+class Gaps(TypedDict):
+    """Questions that had no good answer."""
+
+    gaps: list[Gap]
+    more: int
+
+
+class Waiting(By):
+    """A note of an agent or an import, or new words that it proposes."""
+
+    id: str
+    text: str
+    kind: str
+    scope: Literal["project", "user"]
+    cause: str
+    """what came together: an agent's session, or an import"""
+    session: str | None
+    version: int
+    proposal: str | None
+    """these are new words for a memory of a person, whose id this is. The memory stays as it is
+    until the person decides; a second proposal replaces the first. A proposal waits no more once
+    the memory has other words, is archived or superseded"""
+    before: str | None
+    """the person's words that an approval replaces"""
+    anchors: list[Anchor]
+    stale: ShortFlag | None
+    files: list[str]
+    """what an approval writes to"""
+    too_long: bool
+    """no rules file has room for it (4 kB), so agents get it by recall alone"""
+
+
+class Review(TypedDict):
+    """The proposals and notes that wait for a person, the newest of each first."""
+
+    waiting: list[Waiting]
+    count: int
+
+
+class Decided(Changed):
+    """What a person decided; for an edit and an approved proposal with what Updated has.
+
+    Refused for agents, for what was decided about meanwhile, for words that hold a secret
+    (also the new ones of an edit), and for an `undo` where the memory changed after the decision.
+    `conflict`, with the words it has now, where it is not at `expected_version` or something else
+    is proposed than `proposal`, and where an approval names neither: a proposal needs
+    `proposal`, a note whose words changed since it was stated needs `expected_version`."""
+
+    verdict: Literal["approve", "edit", "dismiss", "undo"]
+    files: list[str]
+    too_long: bool
+    left: int
+    """how many notes and proposals still wait"""
+    version: NotRequired[int]
+    anchors: NotRequired[list[Anchor]]
+    masked: NotRequired[list[str]]
+
+
+class Task(By):
+    """Something that is to be done."""
+
+    id: str
+    text: str
+    state: Literal["open", "doing", "done", "dropped"]
+    priority: Literal["urgent", "high", "normal", "low"]
+    waits_for: list[str]
+    """tasks at the end of its `depends_on` edges that are not done"""
+    version: int
+    created_at: Time
+    updated_at: Time
+    made: NotRequired[bool]
+    """the task is new"""
+
+
+class Tasks(TypedDict):
+    """Those in progress first, then by priority, then those that wait for no other, the oldest
+    first."""
+
+    tasks: list[Task]
+    counts: dict[str, int]
+    """by state"""
+    hidden: int
+    """as in Stale"""
+
+
+class Skill(By):
+    """A way of working that is kept under a name."""
+
+    id: str
+    name: str
+    """the key of the memory"""
+    description: str
+    version: int
+    updated_at: Time
+    stale: bool
+    body: NotRequired[str]
+    """when one is asked for"""
+
+
+class Skills(TypedDict):
+    """By name."""
+
+    skills: list[Skill]
+
+
+class Session(TypedDict):
+    """A stretch of work."""
+
+    id: str
+    agent: str
+    name: str | None
+    branch: str | None
+    started_at: Time
+    last_at: Time
+    ended_at: Time | None
+    ended_by: Literal["asked", "left", "idle"] | None
+    summary: str
+    learned: int
+    shown: int
+    used: int
+    """memories shown whose files were changed, or whose names turned up in what was written"""
+    tokens: int
+    """spent on what was shown"""
+    commits: int
+    files: int
+
+
+class _Words(TypedDict):
+    id: str
+    words: str
+
+
+class _Learned(By):
+    id: str
+    kind: str
+    text: str
+    archived: bool
+    stale: ShortFlag | None
+    contradicted: list[_Words]
+    """by which open contradictions"""
+    superseded: bool
+    at: Time
+
+
+class _Seen(_Learned):
+    tokens: int
+    used: bool
+
+
+class _Note(TypedDict):
+    at: Time
+    text: str
+
+
+class _Made(TypedDict):
+    id: str
+    subject: str
+
+
+class _Touched(TypedDict):
+    path: str
+    how: Literal["added", "changed", "removed"]
+    committed: bool
+
+
+class Receipt(Session):
+    """A session that is asked for by its id. Memories are as they are now."""
+
+    shown_memories: list[_Seen]
+    learned_memories: list[_Learned]
+    notes: list[_Note]
+    made: list[_Made]
+    """commits"""
+    changed: list[_Touched]
+    touched: list[str]
+
+
+class Sessions(TypedDict):
+    """Newest first, or best first for a query."""
+
+    sessions: list[Receipt | Session]
+
+
+class Started(Context):
+    """The brief, and the session."""
+
+    session: str
+    again: bool
+    """a session of this name goes on"""
+
+
+class Noted(TypedDict):
+    """A note in a session."""
+
+    session: str
+    text: str
+    masked: list[str]
+    notes: int
+
+
+class Ended(TypedDict):
+    """A session in which nothing happened is not kept."""
+
+    kept: bool
+    session: Session | None
+
+
+class Handoff(TypedDict):
+    """A prompt for the next session. The numbers say how many of each it has."""
+
+    prompt: str
+    session: str | None
+    open: int
+    flags: int
+    budget: Budget
+
+
+class News(TypedDict):
+    """What is new since this session last asked."""
+
+    news: str
+    """the text; empty when nothing is new"""
+    stale: int
+    memories: int
+    session: str
+
+
+class _Backed(TypedDict):
+    path: str
+    rules: int
+    memories: int
+
+
+class Blast(TypedDict):
+    """What rests on files that an agent touched."""
+
+    text: str
+    """empty when nothing rests on them"""
+    session: str
+    files: list[_Backed]
+    """those that the session has not had yet"""

@@ -1,6 +1,6 @@
 """What is asked about memories, one at a time, and of all of them at once."""
 
-from yaadwatch.api.limits import (
+from yaadwatch.api.message import (
     ID,
     KEY,
     KIND,
@@ -13,11 +13,12 @@ from yaadwatch.api.limits import (
     TIME,
     TOKENS,
     Each,
+    Message,
     OneOf,
     Text,
     Within,
+    field,
 )
-from yaadwatch.api.message import Message, field
 from yaadwatch.model.limits import (
     ANCHORS_PER_NODE_MAX,
     AUTO,

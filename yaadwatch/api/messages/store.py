@@ -1,7 +1,40 @@
-"""What is asked about a store as a whole: what goes in and out, its health, its vectors."""
+"""What is asked about a store as a whole: what goes in and out, its health, its vectors.
 
-from yaadwatch.api.limits import NAME_CHARS_MAX, NUMBER_MAX, PATH, OneOf, Text, Within
-from yaadwatch.api.message import Message, field
+What is asked about the repositories that are watched, and their agent files.
+
+The first frame of a connection, and what is asked of the daemon itself.
+
+What is asked about sessions, tasks and skills.
+"""
+
+import re
+
+from yaadwatch.api.message import (
+    FOLDER,
+    ID,
+    NAME_CHARS_MAX,
+    NUMBER,
+    NUMBER_MAX,
+    PATH,
+    TOKENS,
+    Each,
+    Form,
+    Message,
+    OneOf,
+    Text,
+    Within,
+    field,
+)
+from yaadwatch.api.messages.memories import CHARS_MAX, WAIT_MS_MAX
+from yaadwatch.model.limits import (
+    INLINE,
+    MODES,
+    PRIORITIES,
+    QUERY_CHARS_MAX,
+    STATES,
+    TEXT_CHARS_MAX,
+    UNFINISHED,
+)
 
 EXPORTS = ("jsonl", "markdown", "store")
 IMPORTS = ("jsonl", "markdown", "agent-file", "yaad", "store")
@@ -101,3 +134,328 @@ class EmbedRebuild(Message, answer="Embedding"):
 
 class EmbedRollback(Message, answer="Embedding"):
     """Go back to the model before."""
+
+
+PATHS_MAX = 64
+HISTORY_ENTRIES_MAX = 1_000
+IDS_MAX = 1_000
+
+
+class Add(Message, answer="Added"):
+    """Watch a repository and read its agent files."""
+
+    adopt: bool = field(
+        default=False,
+        help="use the earlier memories of this repository: it was removed, deleted or cloned again",
+        option="--adopt",
+        one_of="which",
+    )
+    separate: bool = field(
+        default=False,
+        help="start without earlier memories; give a copy of a watched repository its own id",
+        option="--separate",
+        one_of="which",
+    )
+    restore: bool = field(
+        default=False,
+        help="bring back the newest backup of this repository",
+        option="--restore",
+        one_of="which",
+    )
+    mode: str | None = field(
+        default=None,
+        limit=OneOf(MODES),
+        help="what may be written: a block in your agent files (inline), a file of ours that git"
+        " ignores (private), nothing (read); default: inline for files that git does not track,"
+        " else private",
+        option="--mode",
+    )
+
+    def validate(self) -> None:
+        """Raise ValueError when the flags exclude each other."""
+        if self.adopt + self.separate + self.restore > 1:
+            raise ValueError("only one of adopt, separate and restore can be asked for")
+
+
+class Remove(Message, answer="Removed"):
+    """Stop watching a repository; its memories are kept."""
+
+    erase: bool = field(
+        default=False,
+        help="delete its memories, copies and backups, too; works on a removed project as well",
+        option="--erase",
+    )
+
+
+class Projects(Message, answer="Projects"):
+    """Ask which repositories are watched."""
+
+
+class Status(Message, answer="Status"):
+    """Ask what runs, what is watched and what is wrong."""
+
+
+class Files(Message, answer="Files"):
+    """Ask which agent files there are, how they take part and how they are."""
+
+
+class FilesDiff(Message, answer="Diffs"):
+    """Ask what a sync of the agent files would change."""
+
+
+class FilesSync(Message, answer="FilesSynced"):
+    """Bring agent files and memories together; deletions in the files named are meant."""
+
+    accept_deletions: tuple[str, ...] = field(
+        default=(),
+        limit=Each(PATHS_MAX, PATH),
+        help="for sync: the rules missing from FILE were deleted on purpose; may be repeated",
+        option="--accept-deletions FILE",
+    )
+
+
+class FilesAdopt(Message, answer="FilesSynced"):
+    """Have an agent file, or all of them, take part in another way."""
+
+    path: str | None = field(default=None, limit=PATH)
+    mode: str = field(
+        default=INLINE,
+        limit=OneOf(MODES),
+        help="for adopt (default: {default})",
+        option="--mode",
+    )
+
+
+class Statements(Message, answer="Statements"):
+    """Ask what agent files, or one of them, state, and which of it travels to other agents."""
+
+    path: str | None = field(default=None, limit=PATH)
+
+
+class FilesShare(Message, answer="Shared"):
+    """Send what a file states, or some of it, to the other agents; `undo` takes it back."""
+
+    path: str | None = field(default=None, limit=PATH)
+    ids: tuple[str, ...] = field(
+        default=(),
+        limit=Each(IDS_MAX, PATH),
+    )
+    undo: bool = field(default=False, help="for share: take it back", option="--undo")
+
+
+class FilesRelease(Message, answer="FilesSynced"):
+    """Take our block out of an agent file, or of all of them; they are only read from then on."""
+
+    path: str | None = field(default=None, limit=PATH)
+
+
+class FilesRestore(Message, answer="FilesRestored"):
+    """Bring a copy of an agent file back; the newest one unless another is named."""
+
+    path: str = field(limit=PATH)
+    snapshot: int | None = field(
+        default=None,
+        limit=NUMBER,
+        help="for restore: which copy (default: the newest; `yaadwatch files` lists them)",
+        option="--snapshot N",
+    )
+
+
+class FilesHistory(Message, answer="FileHistory"):
+    """Ask what happened to an agent file, newest first."""
+
+    path: str = field(limit=PATH)
+    entries_max: int = field(default=100, limit=Within(1, HISTORY_ENTRIES_MAX))
+
+
+CLIENT_CHARS_MAX = 128
+
+AGENT_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""How the name of a coding agent looks."""
+
+
+class Hello(Message):
+    """The first line a client sends: which language it speaks, and on whose behalf."""
+
+    protocol: int
+    client: str = field(limit=Text(CLIENT_CHARS_MAX))
+    cwd: str = field(limit=FOLDER)
+    agent: str | None
+    speaks: str
+
+    def validate(self) -> None:
+        """Raise ValueError unless agent and language have the right form."""
+        if self.agent is not None and not AGENT_FORM.fullmatch(self.agent):
+            raise ValueError(
+                "agent must be 1 to 64 letters, digits, '.', '_' and '-', beginning with a letter"
+                f" or digit, got {self.agent!r}"
+            )
+        if self.speaks not in {"rpc", "mcp"}:
+            raise ValueError(f"speaks must be 'rpc' or 'mcp', got {self.speaks!r}")
+
+
+class Subscribe(Message, answer="Subscribed"):
+    """Follow the events after a cursor; without one, those from now on."""
+
+    after: str | None = field(default=None, limit=PATH)
+
+
+class Config(Message, answer="Config"):
+    """Ask which settings hold, and where each is from."""
+
+
+class Health(Message, answer="Health"):
+    """Ask whether all is well; answered from memory, however busy the disk is."""
+
+
+class Shutdown(Message, answer="Stopped"):
+    """End the daemon."""
+
+
+SESSION_NAME_CHARS_MAX = 200
+NOTE_CHARS_MAX = 4_000
+LIMIT_MAX = 1_000
+TOUCHED_PATHS_MAX = 200
+DESCRIPTION_CHARS_MAX = 1_024
+_NAME = Text(SESSION_NAME_CHARS_MAX, may_be_empty=True)
+_LIMIT = Within(1, LIMIT_MAX)
+
+
+def _skill_name(name: str, given: str) -> None:
+    # It is the name of a folder, too.
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,63}", given):
+        raise ValueError(
+            f"{name} must be 1 to 64 small letters, digits and '-', beginning with a letter or"
+            f" digit, got {given!r}"
+        )
+
+
+class SessionStart(Message, answer="Started"):
+    """Begin a session, or go on with the one of this name; the rest is as for `context`."""
+
+    name: str = field(
+        default="",
+        limit=_NAME,
+        help="for start: a name; the same name later goes on with it",
+        option="--name NAME",
+    )
+    tokens_max: int = field(default=2000, limit=TOKENS)
+    chars_max: int = field(default=8000, limit=Within(1, CHARS_MAX))
+    wait_ms: int = field(default=1000, limit=Within(0, WAIT_MS_MAX))
+
+
+class SessionNote(Message, answer="Noted"):
+    """Note something in a session that is no memory of its own."""
+
+    text: str = field(limit=Text(NOTE_CHARS_MAX))
+    session: str | None = field(
+        default=None,
+        limit=ID,
+        help="for note: a session other than the current one",
+        option="--session ID",
+    )
+
+
+class SessionEnd(Message, answer="Ended"):
+    """End a session: the one named, else the one of who asks."""
+
+    session: str | None = field(default=None, limit=ID)
+    name: str = field(default="", limit=_NAME)
+
+
+class Sessions(Message, answer="Sessions"):
+    """List the sessions, or those that a question finds; or one with its receipt."""
+
+    id: str | None = field(default=None, limit=ID, tool="")
+    query: str | None = field(default=None, limit=Text(QUERY_CHARS_MAX), tool="words in it")
+    limit: int = field(
+        default=20,
+        limit=_LIMIT,
+        help="at most so many sessions (default: {default})",
+        option="--limit N",
+    )
+
+    def validate(self) -> None:
+        """Raise ValueError when both a session and a question are given."""
+        if self.id is not None and self.query is not None:
+            raise ValueError("id and query cannot both be given")
+
+
+class Handoff(Message, answer="Handoff"):
+    """Ask for a prompt for whoever goes on."""
+
+    session: str | None = field(
+        default=None,
+        limit=ID,
+        help="from this session (default: the last one here)",
+        option="--session ID",
+    )
+    tokens_max: int = field(
+        default=2000,
+        limit=TOKENS,
+        help="at most so many tokens (default: {default})",
+        option="--tokens N",
+    )
+
+
+class SessionNews(Message, answer="News"):
+    """Ask what is new since this session last asked."""
+
+    name: str = field(default="", limit=_NAME)
+    tokens_max: int = field(default=400, limit=TOKENS)
+
+
+class SessionTouched(Message, answer="Blast"):
+    """Say which files an agent touched; hear what rests on them."""
+
+    paths: tuple[str, ...] = field(limit=Each(TOUCHED_PATHS_MAX, PATH))
+    name: str = field(default="", limit=_NAME)
+    tokens_max: int = field(default=200, limit=TOKENS)
+
+
+class Tasks(Message, answer="Tasks"):
+    """List the tasks in some states."""
+
+    states: tuple[str, ...] = field(
+        default=UNFINISHED,
+        limit=Each(len(STATES), OneOf(STATES), "state"),
+        help="only tasks in this state; may be repeated",
+        option="--state",
+    )
+    limit: int = field(default=50, limit=_LIMIT)
+    all_branches: bool = field(
+        default=False,
+        help="also tasks from branches that are not merged here",
+        option="--all-branches",
+    )
+
+
+class TaskUpdate(Message, answer="Task"):
+    """Change a task; without an id, add one. The text is judged where it is kept."""
+
+    id: str | None = field(default=None, limit=ID, tool="none: a new task")
+    text: str | None = field(default=None, tool="")
+    state: str | None = field(default=None, limit=OneOf(STATES), tool="open, doing, done, dropped")
+    priority: str | None = field(
+        default=None,
+        limit=OneOf(PRIORITIES),
+        help="how urgent it is (default: normal)",
+        option="--priority",
+        tool="urgent, high, normal, low",
+    )
+    session: str | None = field(default=None, limit=ID)
+
+
+class Skills(Message, answer="Skills"):
+    """List the skills, or show one."""
+
+    name: str | None = field(default=None, limit=Text(SESSION_NAME_CHARS_MAX))
+
+
+class SkillAdd(Message, answer="Skill"):
+    """Keep a skill under its name; `description` says when to use it."""
+
+    name: str = field(limit=Form(_skill_name))
+    description: str = field(limit=Text(DESCRIPTION_CHARS_MAX))
+    body: str = field(limit=Text(TEXT_CHARS_MAX - DESCRIPTION_CHARS_MAX - 2))
+    session: str | None = field(default=None, limit=ID)

@@ -1,0 +1,230 @@
+"""What git does to a file on its way into the work tree is git's doing, not a person's."""
+
+import time
+
+import pytest
+from engine_world import prepared
+
+from yaadwatch.projects import projects
+from yaadwatch.sync import files
+
+CLAUDE = "# Rules\n\n- Use tabs in Go files\n"
+RULE = "Use yarn for all installs"
+
+
+@prepared
+def tree(world):
+    tree = world.repo()
+    tree.git("config", "user.email", "ada@example.org")
+    tree.write("CLAUDE.md", CLAUDE)
+    tree.write("AGENTS.md", "# For agents\n\n- Be brief\n")
+    return tree
+
+
+def settle(tree):
+    for _ in range(4):
+        if not tree.sync().changed:
+            return
+    raise AssertionError("the files do not settle")
+
+
+def filtered(tree):
+    program = tree.world.folder / "rot.sh"
+    program.write_text(f"#!/bin/sh\necho run >> {tree.world.folder}/ran\ntr a-zA-Z n-za-mN-ZA-M\n")
+    program.chmod(0o755)
+    for way in ("clean", "smudge"):
+        tree.git("config", f"filter.rot.{way}", str(program))
+    tree.write(".gitattributes", "CLAUDE.md filter=rot\n")
+
+
+def runs(tree):
+    ran = tree.world.folder / "ran"
+    return ran.read_text().count("run") if ran.exists() else 0
+
+
+CONVERSIONS = {
+    "filter": (filtered, CLAUDE),
+    "ident": (
+        lambda tree: tree.write(".gitattributes", "CLAUDE.md ident\n"),
+        CLAUDE + "\n<!-- $Id$ -->\n",
+    ),
+    "eol": (lambda tree: tree.write(".gitattributes", "CLAUDE.md text eol=crlf\n"), CLAUDE),
+}
+
+
+@pytest.mark.parametrize("mode", ["inline", "private"])
+@pytest.mark.parametrize("how", CONVERSIONS)
+def test_a_checkout_of_a_converted_file_deletes_no_rule(tree, how, mode):
+    prepare, text = CONVERSIONS[how]
+    prepare(tree)
+    tree.write("CLAUDE.md", text)
+    tree.commit("rules")
+    tree.add(mode=mode)
+    settle(tree)
+    tree.write("CLAUDE.md", tree.read("CLAUDE.md").replace("# Rules\n", f"# Rules\n\n- {RULE}\n"))
+    settle(tree)
+    tree.commit("yarn")
+    settle(tree)
+    before = set(tree.memories())
+    assert RULE in before
+
+    tree.git("checkout", "-q", "HEAD~1")
+    settle(tree)
+    assert set(tree.memories()) == before
+    tree.git("checkout", "-q", "main")
+    settle(tree)
+
+    assert set(tree.memories()) == before
+    assert tree.rows()["CLAUDE.md"].state == "synced"
+
+
+def test_no_filter_is_run_and_no_block_is_written_into_a_filtered_file(tree):
+    filtered(tree)
+    tree.commit("rules")
+    tree.add()
+    files.files_adopt(tree.home, tree.call, path="AGENTS.md")
+    tree.remember(RULE, kind="convention")
+    before = runs(tree)
+
+    settle(tree)
+    tree.write("CLAUDE.md", CLAUDE + "- Never push on Fridays\n")
+    settle(tree)
+
+    assert runs(tree) == before
+    assert tree.read("CLAUDE.md") == CLAUDE + "- Never push on Fridays\n"
+    assert "Never push on Fridays" in tree.memories()
+
+
+def test_a_deletion_by_hand_still_counts_in_a_filtered_file(tree):
+    filtered(tree)
+    tree.write("CLAUDE.md", CLAUDE + f"- {RULE}\n")
+    tree.commit("rules")
+    tree.add()
+    settle(tree)
+    time.sleep(0.02)
+
+    tree.write("CLAUDE.md", CLAUDE)
+    settle(tree)
+
+    assert RULE not in tree.memories()
+
+
+class TestLeftOut:
+    """Git dropped the file: its rules are hidden, and nobody is advised to delete them."""
+
+    @pytest.fixture(autouse=True)
+    def watched(self, tree):
+        tree.write("CLAUDE.md", CLAUDE + f"- {RULE}\n- Keep functions short\n- Never log tokens\n")
+        tree.commit("rules")
+        tree.add()
+        settle(tree)
+
+    def drop(self, tree, how):
+        if how == "sparse":
+            tree.git("sparse-checkout", "set", "--no-cone", "/src/")
+        elif how == "skip":
+            tree.git("update-index", "--skip-worktree", "CLAUDE.md")
+            (tree.path / "CLAUDE.md").unlink()
+        elif how == "renamed":
+            tree.git("mv", "CLAUDE.md", "claude.md")
+        else:
+            tree.git("rm", "-q", "CLAUDE.md")
+
+    def take_back(self, tree, how):
+        if how == "sparse":
+            tree.git("sparse-checkout", "disable")
+        elif how == "skip":
+            tree.git("update-index", "--no-skip-worktree", "CLAUDE.md")
+            tree.git("checkout", "-q", "--", "CLAUDE.md")
+        else:
+            tree.git("reset", "-q", "--hard")
+
+    @pytest.mark.parametrize("how", ["sparse", "skip", "renamed", "removed"])
+    def test_nothing_is_deleted_and_all_is_back_with_the_file(self, tree, how):
+        before = set(tree.memories())
+        self.drop(tree, how)
+        settle(tree)
+
+        row = tree.rows()["CLAUDE.md"]
+        assert row.state == "absent"
+        assert "accept-deletions" not in row.reason
+        assert ("sparse" in row.reason) == (how in ("sparse", "skip"))
+        assert set(tree.memories()) == before
+
+        self.take_back(tree, how)
+        settle(tree)
+        assert set(tree.memories()) == before
+        assert tree.rows()["CLAUDE.md"].state == "synced"
+
+    def test_another_case_by_hand_is_named(self, tree):
+        (tree.path / "CLAUDE.md").rename(tree.path / "claude.md")
+        settle(tree)
+
+        row = tree.rows()["CLAUDE.md"]
+        assert row.state == "paused"
+        assert "claude.md" in row.reason
+        assert "accept-deletions" not in row.reason
+
+
+class TestTrackedLater:
+    def test_a_file_that_git_tracks_since_is_named_until_a_person_decides(self, tree):
+        tree.add()
+        tree.remember(RULE, kind="convention")
+        settle(tree)
+        assert "yaad:begin" in tree.read("CLAUDE.md")
+        tree.commit("everything")
+        settle(tree)
+
+        assert "git tracks it now" in tree.rows()["CLAUDE.md"].reason
+        files.files_adopt(tree.home, tree.call, path="CLAUDE.md")
+        settle(tree)
+
+        assert tree.rows()["CLAUDE.md"].reason == ""
+
+
+class TestReplaced:
+    def test_a_file_that_becomes_a_link_loses_no_rule(self, tree):
+        tree.add(mode="inline")
+        settle(tree)
+        tree.write("AGENTS.md", f"# For agents\n\n- {RULE}\n")
+        settle(tree)
+        assert RULE in tree.read("CLAUDE.md")
+
+        (tree.path / "AGENTS.md").unlink()
+        (tree.path / "AGENTS.md").symlink_to("CLAUDE.md")
+        settle(tree)
+
+        assert RULE in tree.read("CLAUDE.md")
+        assert RULE in tree.memories()
+
+    def test_the_file_of_another_repository_changes_no_rule(self, tree, world):
+        other = world.repo("other")
+        other.write("CLAUDE.md", "# Other\n\n- Prefer spaces in Python\n")
+        other.add()
+        other.remember("Use yarn for all builds", kind="convention")
+        settle(other)
+        tree.add()
+        rule = tree.remember(RULE, kind="convention")
+        settle(tree)
+
+        tree.write("CLAUDE.md", other.read("CLAUDE.md"))
+        tree.sync()
+
+        assert tree.show(rule)["text"] == RULE
+        assert "copied over it" in tree.rows()["CLAUDE.md"].reason
+
+
+def test_a_submodule_that_was_deinited_is_missing_and_gets_no_files(world):
+    library = world.repo("library")
+    tree = world.repo()
+    tree.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library.path), "lib")
+    tree.commit("with a library")
+    inner = world.tree("repo/lib")
+    inner.add()
+    inner.remember(RULE, kind="convention")
+    tree.git("submodule", "deinit", "-q", "-f", "lib")
+    rows = {row["path"]: row for row in projects.projects(world.home, tree.call)["projects"]}
+    row = rows[str(inner.path)]
+    assert row["state"] == "missing"
+    assert "submodule" in row["reason"]
+    assert list(inner.path.iterdir()) == []

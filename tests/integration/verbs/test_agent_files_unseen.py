@@ -1,0 +1,345 @@
+"""Several steps of git before anybody looks at the files: the last one stands, and nothing is lost.
+
+So it is while the daemon is stopped, and for two commands on one line.
+"""
+
+import pytest
+
+from yaadwatch.sync import files
+
+FILES = ("AGENTS.md", "CLAUDE.md")
+HTTPX = "Always use httpx for calls"
+TABS = "Prefer tabs always"
+
+
+@pytest.fixture(params=["own", "others"])
+def tree(world, request):
+    """A repository with committed blocks, whose commits count as the person's own or others'."""
+    return world.prepared(_committed, request.param)
+
+
+def _committed(world, author):
+    tree = world.repo()
+    if author == "own":
+        tree.git("config", "user.email", "ada@example.org")
+    tree.write("AGENTS.md", "# A\n\n- Be brief\n")
+    tree.write("CLAUDE.md", "# C\n\n- Be kind\n")
+    tree.commit("files")
+    tree.add(mode="inline")
+    tree.remember(HTTPX, kind="convention")
+    rest(tree)
+    tree.commit("blocks")
+    rest(tree)
+    return tree
+
+
+def rest(tree):
+    for _ in range(5):
+        if not tree.sync().changed:
+            return
+    raise AssertionError("the files do not settle")
+
+
+def edit(tree, old, new, *paths):
+    for path in paths or FILES:
+        text = tree.read(path)
+        assert old in text, path
+        tree.write(path, text.replace(old, new))
+
+
+def rules(tree, path="AGENTS.md"):
+    inner = tree.read(path).partition("yaad:begin")[2].partition("<!-- yaad:end")[0]
+    return [line[2:] for line in inner.splitlines() if line.startswith("- ")]
+
+
+def is_clean_after(tree, *wanted):
+    """Assert that the files stay as git left them, and that the graph says the same."""
+    before = {path: tree.read(path) for path in FILES}
+    rest(tree)
+    assert {path: tree.read(path) for path in FILES} == before
+    assert tree.git("status", "--porcelain") == ""
+    for path in FILES:
+        assert rules(tree, path) == list(wanted), path
+    rest(tree)
+    assert set(wanted) <= set(tree.memories())
+
+
+def hot(tree):
+    return {node.text for node in tree.living() if node.tier == 1}
+
+
+def test_merge_of_other_words_right_after_the_commit_stands(tree):
+    tree.git("checkout", "-q", "-b", "feature")
+    rest(tree)
+    edit(tree, HTTPX, "Always use httpx 2")
+    rest(tree)
+    tree.commit("feature")
+    rest(tree)
+    tree.git("checkout", "-q", "main")
+    rest(tree)
+    edit(tree, HTTPX, "Always use httpx 3")
+    rest(tree)
+
+    tree.commit("mine")
+    tree.git("merge", "-q", "-X", "theirs", "feature", "-m", "both")
+
+    is_clean_after(tree, "Always use httpx 2")
+    assert "Always use httpx 3" not in hot(tree)
+
+
+def test_revert_right_after_the_commit_deletes_the_rule(tree):
+    tree.remember(TABS, kind="convention")
+    rest(tree)
+
+    tree.commit("tabs")
+    tree.git("revert", "--no-edit", "HEAD")
+
+    is_clean_after(tree, HTTPX)
+    assert TABS not in hot(tree)
+
+
+def test_revert_of_wholly_other_words_right_after_the_commit_stands(tree):
+    node = next(one.id for one in tree.living() if one.text == HTTPX)
+    tree.edit(node, "Never talk to the network from tests")
+    rest(tree)
+
+    tree.commit("other words")
+    tree.git("revert", "--no-edit", "HEAD")
+
+    is_clean_after(tree, HTTPX)
+
+
+def test_conflict_resolved_by_hand_right_after_the_commit_keeps_the_resolution(tree):
+    tree.git("checkout", "-q", "-b", "feature")
+    rest(tree)
+    edit(tree, HTTPX, "Always use httpx 2")
+    rest(tree)
+    tree.commit("feature")
+    rest(tree)
+    tree.git("checkout", "-q", "main")
+    rest(tree)
+    edit(tree, HTTPX, "Always use httpx 3")
+    rest(tree)
+
+    tree.commit("mine")
+    tree.git("merge", "-q", "feature", check=False)
+    for path in FILES:
+        lines = tree.read(path).splitlines(keepends=True)
+        kept = [one for one in lines if one[:7] not in ("<<<<<<<", "=======", ">>>>>>>")]
+        text = "".join(one for one in kept if "httpx 3" not in one)
+        tree.write(path, text.replace("httpx 2", "httpx 2 or 3"))
+    tree.commit("both")
+
+    is_clean_after(tree, "Always use httpx 2 or 3")
+
+
+def test_older_version_checked_out_and_committed_deletes_the_rule(tree):
+    tree.remember(TABS, kind="convention")
+    rest(tree)
+
+    tree.commit("tabs")
+    tree.git("checkout", "-q", "HEAD~1", "--", *FILES)
+    tree.git("commit", "-q", "-m", "without tabs")
+
+    is_clean_after(tree, HTTPX)
+    assert TABS not in hot(tree)
+
+
+def test_deletion_undone_by_a_revert_brings_the_rule_back(tree):
+    edit(tree, f"- {HTTPX}\n", "", "AGENTS.md")
+    rest(tree)
+    assert rules(tree) == rules(tree, "CLAUDE.md") == []
+
+    tree.commit("without httpx")
+    tree.git("revert", "--no-edit", "HEAD")
+
+    is_clean_after(tree, HTTPX)
+
+
+def test_reset_right_after_the_commit_leaves_the_files_as_they_are(tree):
+    tree.remember(TABS, kind="convention")
+    rest(tree)
+
+    tree.commit("tabs")
+    tree.git("reset", "-q", "--hard", "HEAD~1")
+
+    is_clean_after(tree, HTTPX)
+    assert TABS in tree.memories()
+
+
+def test_reset_of_a_rule_in_one_file_keeps_it_out_of_the_others(tree):
+    edit(tree, f"- {HTTPX}\n", f"- {HTTPX}\n- {TABS}\n", "AGENTS.md")
+    tree.sync()
+    tree.git("commit", "-q", "-m", "tabs", "AGENTS.md")
+    rest(tree)
+    assert rules(tree, "CLAUDE.md") == [HTTPX, TABS]
+
+    tree.git("reset", "-q", "--hard", "HEAD~1")
+
+    is_clean_after(tree, HTTPX)
+
+
+def test_amended_commit_without_the_rule_stands(tree):
+    tree.remember(TABS, kind="convention")
+    rest(tree)
+
+    tree.commit("tabs")
+    tree.git("checkout", "-q", "HEAD~1", "--", *FILES)
+    tree.git("commit", "-q", "--amend", "--allow-empty", "-m", "nothing")
+
+    is_clean_after(tree, HTTPX)
+    assert TABS in tree.memories()
+
+
+def test_branch_that_got_the_rule_keeps_it_for_itself(tree):
+    tree.remember(TABS, kind="convention")
+    rest(tree)
+
+    tree.git("checkout", "-q", "-b", "feature")
+    tree.commit("tabs")
+    tree.git("checkout", "-q", "main")
+
+    is_clean_after(tree, HTTPX)
+    tree.git("merge", "-q", "--ff-only", "feature")
+    is_clean_after(tree, HTTPX, TABS)
+
+
+def test_rebase_right_after_the_commit_keeps_both_sides(tree):
+    tree.git("checkout", "-q", "-b", "upstream")
+    rest(tree)
+    edit(tree, HTTPX, "Always use httpx 2")
+    rest(tree)
+    tree.commit("theirs")
+    rest(tree)
+    tree.git("checkout", "-q", "main")
+    rest(tree)
+    for path in FILES:
+        text = tree.read(path)
+        tree.write(path, text.replace("# ", "# All ", 1))
+    rest(tree)
+
+    tree.commit("mine")
+    tree.git("rebase", "-q", "upstream")
+
+    is_clean_after(tree, "Always use httpx 2")
+
+
+def test_forced_push_of_others_stands_after_the_reset_to_it(tree):
+    tree.remember(TABS, kind="convention")
+    rest(tree)
+    tree.commit("tabs")
+    rest(tree)
+    edit(tree, TABS, "Prefer spaces always")
+    rest(tree)
+
+    tree.commit("spaces")
+    tree.git("branch", "-q", "forced", "HEAD~2")
+    tree.git("reset", "-q", "--hard", "forced")
+
+    is_clean_after(tree, HTTPX)
+
+
+def test_line_that_others_edit_in_one_file_follows_in_the_other(world):
+    tree = world.repo()
+    tree.write("AGENTS.md", "# A\n\n- Be brief\n")
+    tree.write("CLAUDE.md", "# C\n\n- Be kind\n")
+    tree.commit("files")
+    tree.add(mode="inline")
+    tree.remember(HTTPX, kind="convention")
+    rest(tree)
+    tree.commit("blocks")
+    rest(tree)
+    edit(tree, HTTPX, f"{HTTPX}\n- {TABS}")
+    tree.commit("theirs: a rule in both")
+    is_clean_after(tree, HTTPX, TABS)
+
+    edit(tree, TABS, "Prefer tabs always and everywhere", "CLAUDE.md")
+    tree.commit("theirs: other words in one")
+    rest(tree)
+
+    assert rules(tree) == rules(tree, "CLAUDE.md") == [HTTPX, "Prefer tabs always and everywhere"]
+
+
+def test_discarded_work_is_written_again_after_other_commits(tree):
+    tree.remember(TABS, kind="convention")
+    rest(tree)
+
+    tree.git("checkout", "-q", "--", *FILES)
+    tree.write("notes.md", "Other notes.\n")
+    tree.commit("notes")
+    rest(tree)
+
+    assert rules(tree) == rules(tree, "CLAUDE.md") == [HTTPX, TABS]
+
+
+def test_discarded_edit_is_written_again_after_a_commit_of_another_line(tree):
+    edit(tree, HTTPX, "Always use httpx 3", "AGENTS.md")
+    rest(tree)
+
+    tree.git("checkout", "-q", "--", *FILES)
+    edit(tree, "Be brief", "Be very brief", "AGENTS.md")
+    tree.commit("brief")
+    rest(tree)
+
+    assert {rules(tree, path)[0] for path in FILES} == {"Always use httpx 3"}
+
+
+def test_discarded_edit_gives_way_to_the_words_of_a_commit(tree):
+    edit(tree, HTTPX, "Always use httpx 3", "AGENTS.md")
+    rest(tree)
+
+    tree.git("checkout", "-q", "--", *FILES)
+    edit(tree, HTTPX, "Always use httpx 2")
+    tree.commit("httpx 2")
+
+    is_clean_after(tree, "Always use httpx 2")
+
+
+@pytest.mark.parametrize("staged", [True, False])
+def test_rule_of_a_file_staged_before_the_first_look_reaches_the_others(world, staged):
+    tree = world.repo()
+    tree.write("CLAUDE.md", "# C\n\n- Be kind\n")
+    tree.commit("files")
+    tree.add(mode="inline")
+    tree.remember(HTTPX, kind="convention")
+    rest(tree)
+    tree.commit("block")
+    rest(tree)
+
+    tree.write("AGENTS.md", f"# A\n\n- {TABS}\n")
+    if staged:
+        tree.git("add", "AGENTS.md")
+    rest(tree)
+    tree.git("add", "AGENTS.md")
+    rest(tree)
+
+    assert rules(tree, "CLAUDE.md") == [HTTPX, TABS]
+
+
+def test_file_with_conflict_markers_is_paused_while_git_merges(tree):
+    tree.git("checkout", "-q", "-b", "feature")
+    edit(tree, "Be brief", "Be very brief", "AGENTS.md")
+    tree.commit("feature")
+    tree.git("checkout", "-q", "main")
+    edit(tree, "Be brief", "Be quite brief", "AGENTS.md")
+    tree.commit("main")
+    rest(tree)
+
+    tree.git("merge", "-q", "feature", check=False)
+    tree.sync()
+
+    assert states(tree)["CLAUDE.md"][0] == "synced"
+    state, reason = states(tree)["AGENTS.md"]
+    assert state == "paused"
+    assert reason.startswith("an unfinished merge stands in line 3")
+    assert files.files_sync(tree.home, tree.call)["settled"] is False
+
+    tree.git("checkout", "-q", "--theirs", "AGENTS.md")
+    tree.git("commit", "-q", "-am", "merged")
+    rest(tree)
+    assert states(tree)["AGENTS.md"][0] == "synced"
+
+
+def states(tree):
+    rows = files.files(tree.home, tree.call)["files"]
+    return {row["path"]: (row["state"], row["reason"]) for row in rows}

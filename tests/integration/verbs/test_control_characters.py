@@ -1,0 +1,112 @@
+"""Characters that steer a terminal, or turn round what is read: seen in memories and agent files.
+
+A person's own file keeps its bytes; both ways it stays one rule.
+"""
+
+import json
+import re
+
+import pytest
+from engine_world import dump, prepared
+
+from bridges.rules import FIRST
+from yaadwatch.memory import claims
+from yaadwatch.remember import curate, history
+
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+RULE = "Always show errors \x1b[31mred\x1b[0m, a bell \x07, \x9b2J and \u202edezreversed\u202c too"
+SEEN = r"Always show errors \x1b[31mred\x1b[0m, a bell \x07, \x9b2J and \u202edezreversed\u202c too"
+
+
+@prepared
+def tree(world):
+    tree = world.repo()
+    tree.git("config", "user.email", "ada@example.org")
+    tree.write("AGENTS.md", "# For agents\n\n- Be brief\n")
+    return tree
+
+
+def settle(tree):
+    for _ in range(5):
+        if not tree.sync().changed:
+            return
+    raise AssertionError("the files do not settle")
+
+
+def text_of(tree, path):
+    return (tree.path / path).read_text()
+
+
+def test_a_memory_says_them_in_letters(repo):
+    answer = repo.remembered(RULE)
+
+    assert answer["text"] == SEEN
+    assert answer["masked"] == []
+    assert repo.remembered(SEEN)["decision"] == "same"
+    assert repo.show(repo.remember("Another\tthing\nin lines\u200f"))["text"].count("\\") == 0
+
+
+def test_other_ways_in_say_them_in_letters_too(repo):
+    memory = repo.remember("Something to be said otherwise")
+
+    assert repo.edit(memory, RULE)["text"] == SEEN
+    assert SEEN in repo.memories()
+
+
+def test_what_is_said_beside_the_words_says_them_in_letters_too(repo):
+    one, other = repo.remember("Something to go by"), repo.remember("The port is 8080")
+    tag = RULE.removesuffix(" too")
+    said = {"tags": [tag], "attributes": {RULE: [RULE]}}
+
+    repo.remembered("A rule with more than its words", **said)
+    repo.link(one, "led_to", other, attributes={"why": RULE})
+    curate.tag(repo.home, repo.call, id=one, add=[tag])
+    for words in ({"value": RULE}, {"value": "8080", "evidence": RULE}):
+        claims.add_claim(
+            repo.home, repo.call, id=other, subject="the port", attribute="number", **words
+        )
+    claimed = claims.claims(repo.home, repo.call)
+    repo.forget(other, reason=RULE)
+
+    asked, seen = (repo.show(one), repo.show(other), claimed), SEEN.removesuffix(" too")
+    assert json.dumps(asked, default=str).count(seen.replace("\\", "\\" * 2)) >= 5
+    with repo.db() as db:
+        stored = [str(cell) for rows in dump(db).values() for row in rows for cell in row]
+    assert [cell for cell in stored if STEERING.search(cell)] == []
+    assert curate.tag(repo.home, repo.call, id=one, remove=[tag])["tags"] == []
+
+
+@pytest.mark.parametrize("mode", ["private", "inline"])
+def test_what_is_written_for_agents_holds_none_and_stays_one_rule_both_ways(tree, mode):
+    tree.add(mode=mode)
+    settle(tree)
+    memory = tree.remember(RULE, kind="convention")
+    settle(tree)
+    path = FIRST if mode == "private" else "AGENTS.md"
+
+    assert not STEERING.search(text_of(tree, path))
+    assert text_of(tree, path).count(SEEN) == 1
+    if mode == "inline":
+        (tree.path / path).write_text(text_of(tree, path).replace("bell", "loud bell"))
+        settle(tree)
+        assert tree.show(memory)["text"] == SEEN.replace("bell", "loud bell")
+        assert not STEERING.search(text_of(tree, path))
+
+
+def test_what_a_person_typed_keeps_its_bytes_and_reaches_no_other_file_with_them(tree):
+    tree.write("CLAUDE.md", "# Rules\n\n- Use tabs in Go files\n")
+    tree.add(mode="inline")
+    settle(tree)
+    turned = "Never write \u202edezreversed\u202c text"
+    with (tree.path / "CLAUDE.md").open("a") as stream:
+        stream.write(f"- {RULE}\n- {turned}\n")
+    typed = text_of(tree, "CLAUDE.md")
+    settle(tree)
+    settle(tree)
+
+    assert text_of(tree, "CLAUDE.md") == typed
+    assert not STEERING.search(text_of(tree, "AGENTS.md"))
+    assert text_of(tree, "AGENTS.md").count("dezreversed") == 1
+    assert [text for text in tree.memories() if STEERING.search(text)] == []
+    (one,) = [node for node in tree.living() if "dezreversed" in node.text]
+    assert len(history.history(tree.home, tree.call, id=one.id)["versions"]) == 1

@@ -1,0 +1,236 @@
+"""A text is proposed only when nothing but the place changed; a change outlives `reanchor`."""
+
+import pytest
+from engine_world import FIVE_TRIES, NET, RETRY
+
+from yaadwatch.cli import offline
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.sessions import context
+
+TRIES = "Downloads are tried three times, in src/net.py"
+SETTINGS = "retries: 3\nhost: example.org\n"
+SCALA = "object Net {\n  def fetchIt(x: Int): Int = {\n    x + 3\n  }\n}\n"
+
+
+def proposed(tree, id):
+    return tree.doubt(id)["suggestion"]
+
+
+def renamed_and_changed(tree):
+    tree.write("src/net.py", FIVE_TRIES)
+    tree.commit("Try five times")
+    tree.git("mv", "src/net.py", "src/http.py")
+    tree.commit("Rename net")
+
+
+class TestText:
+    def test_a_definition_that_moved_and_changed_is_proposed_by_place_only(self, repo):
+        memory = repo.remember(TRIES, symbols=["fetch_with_retry"])
+
+        renamed_and_changed(repo)
+
+        assert proposed(repo, memory) == {
+            "path": "src/http.py",
+            "text": None,
+            "also_changed": True,
+        }
+
+    def test_a_file_that_moved_and_changed_is_proposed_by_place_only(self, repo):
+        memory = repo.remember(TRIES)
+
+        renamed_and_changed(repo)
+
+        assert proposed(repo, memory)["text"] is None
+
+    def test_settings_that_moved_and_changed_are_proposed_by_place_only(self, repo):
+        repo.write("conf/app.yaml", SETTINGS)
+        repo.commit("settings")
+        memory = repo.remember("Three retries are set in conf/app.yaml")
+
+        repo.git("mv", "conf/app.yaml", "conf/main.yaml")
+        repo.write("conf/main.yaml", SETTINGS.replace("3", "5"))
+        repo.commit("more retries")
+
+        assert proposed(repo, memory) == {
+            "path": "conf/main.yaml",
+            "text": None,
+            "also_changed": True,
+        }
+
+    def test_a_definition_that_changed_on_its_way_to_another_file_is_proposed_by_place_only(
+        self, repo
+    ):
+        memory = repo.remember("`fetch_with_retry` in src/net.py tries three times")
+
+        start, end = NET.index("def fetch"), NET.index("def last")
+        repo.write("src/net.py", NET[:start] + NET[end:])
+        repo.write("src/retry.py", "import time\n\n\n" + FIVE_TRIES[start:end])
+        repo.commit("split retries")
+
+        doubt = repo.doubt(memory)
+        assert doubt["suggestion"]["path"] == "src/retry.py"
+        assert doubt["suggestion"]["text"] is None
+        assert doubt["reason"].endswith("and changed")
+
+    @pytest.mark.parametrize("body", ["x + 3", "x + 5"])
+    def test_a_definition_without_a_grammar_is_compared_line_by_line(self, repo, body):
+        repo.write("src/Net.scala", SCALA + "\nobject Rest\n")
+        repo.commit("scala")
+        memory = repo.remember("`fetchIt()` in src/Net.scala adds three")
+
+        repo.write("src/Net.scala", "object Rest\n")
+        repo.write("src/Retry.scala", SCALA.replace("x + 3", body))
+        repo.commit("split")
+
+        changed = body != "x + 3"
+        assert (proposed(repo, memory)["text"] is None) is changed
+
+    def test_imports_and_relative_paths_that_follow_the_move_are_no_change(self, repo):
+        source = "import { a } from './a'\n\nexport const limit = 3\nload('./data.json')\n"
+        repo.write("src/net.ts", source)
+        repo.commit("net")
+        memory = repo.remember("The limit is set in src/net.ts")
+
+        repo.move("src/net.ts", "src/http/net.ts")
+        repo.write("src/http/net.ts", source.replace("'./", "'../"))
+        repo.commit("move")
+
+        assert proposed(repo, memory)["text"] == "The limit is set in src/http/net.ts"
+
+    def test_a_change_to_one_of_two_definitions_keeps_the_text_back(self, repo):
+        memory = repo.remember("`last` and `fetch_with_retry` are in src/net.py")
+
+        renamed_and_changed(repo)
+
+        assert proposed(repo, memory)["text"] is None
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "`tools/a.py` is the only module of `tools/`",
+            "No other code than `tools/a.py` is in `tools/`",
+            "All of `tools/` is read from two modules",
+            "There are 2 modules in `tools/`",
+        ],
+    )
+    def test_what_is_said_of_all_in_a_folder_that_moved_is_proposed_by_place_only(self, repo, said):
+        repo.write("tools/a.py", NET)
+        repo.write("tools/data.json", "{}\n")
+        repo.commit("tools")
+        memory = repo.remember(said)
+
+        repo.git("mv", "tools", "lib")
+        repo.write("lib/b.py", FIVE_TRIES)
+        repo.commit("a library")
+
+        suggestion = proposed(repo, memory)
+        assert suggestion["text"] is None
+        assert "lib" in suggestion["places"]
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "Helpers for net are in `tools/`",
+            "Ports from 8080 up are taken; see `tools/`. Only people may push",
+            "`make all-tools` reads `tools/`",
+        ],
+    )
+    def test_what_is_said_of_the_folder_itself_has_its_new_place(self, repo, said):
+        repo.write("tools/a.py", NET)
+        repo.commit("tools")
+        memory = repo.remember(said)
+
+        repo.git("mv", "tools", "lib")
+        repo.commit("a library")
+
+        assert proposed(repo, memory)["text"] == said.replace("`tools/`", "`lib/`")
+
+
+class TestShown:
+    def test_the_brief_names_the_place_and_the_change(self, repo):
+        repo.remember(TRIES, symbols=["fetch_with_retry"])
+        renamed_and_changed(repo)
+        repo.check()
+
+        told = context.context(repo.home, repo.call)["brief"]
+
+        assert "now at src/http.py; more than its place changed" in told
+        assert "would be true" not in told
+
+    def test_check_proposes_no_text_either(self, repo):
+        repo.write("CLAUDE.md", f"# Rules\n\n- {TRIES}, by `fetch_with_retry`\n")
+        repo.commit("rules")
+        renamed_and_changed(repo)
+
+        (found,) = offline.rows(offline.check(repo.path, base="HEAD~2"))["false"]
+
+        assert found["suggestion"] == {"path": "src/http.py", "text": None, "also_changed": True}
+
+
+class TestReanchor:
+    @pytest.mark.parametrize("every", [False, True])
+    def test_the_place_is_followed_and_the_change_stays_flagged(self, repo, every):
+        memory = repo.remember(TRIES, symbols=["fetch_with_retry"])
+        renamed_and_changed(repo)
+        confirmed = repo.show(memory)["confirmed_at"]
+
+        answer = repo.reanchor(**({"all": True} if every else {"id": memory}))
+
+        (done,) = answer["reanchored"]
+        assert done["text"] == "Downloads are tried three times, in src/http.py"
+        assert done["still_flagged"]["verdict"] == "changed"
+        assert "fetch_with_retry in src/http.py" in done["still_flagged"]["reason"]
+        doubt = repo.doubt(memory)
+        assert (doubt["verdict"], doubt["level"]) == ("changed", "warn")
+        assert "Try five times" in [row["commit"]["subject"] for row in doubt["evidence"]]
+        assert repo.show(memory)["confirmed_at"] == confirmed
+
+    def test_a_change_that_is_accepted_clears_the_flag(self, repo):
+        memory = repo.remember(TRIES, symbols=["fetch_with_retry"])
+        renamed_and_changed(repo)
+
+        (done,) = repo.reanchor(memory, accept_change=True)["reanchored"]
+
+        assert done["still_flagged"] is None
+        assert repo.verdict(memory) == "fresh"
+
+    def test_the_kept_flag_clears_when_the_change_is_taken_back(self, repo):
+        memory = repo.remember(TRIES, symbols=["fetch_with_retry"])
+        renamed_and_changed(repo)
+        repo.reanchor(memory)
+
+        repo.write("src/http.py", NET)
+        repo.commit("three again")
+
+        assert repo.verdict(memory) == "fresh"
+
+    def test_a_plain_move_is_accepted_whole(self, repo):
+        memory = repo.remember()
+        repo.git("mv", "src/net.py", "src/http.py")
+        repo.commit("rename")
+
+        (done,) = repo.reanchor(memory)["reanchored"]
+
+        assert done["text"] == RETRY.replace("net.py", "http.py")
+        assert repo.verdict(memory) == "fresh"
+
+    @pytest.mark.parametrize("every", [False, True])
+    def test_what_is_proposed_anew_is_not_accepted_unseen(self, repo, every):
+        memory = repo.remember()
+        repo.git("mv", "src/net.py", "src/http.py")
+        repo.commit("rename")
+        repo.check()
+        repo.git("mv", "src/http.py", "src/web.py")
+        repo.commit("rename again")
+
+        if every:
+            answer = repo.reanchor(all=True)
+            assert answer["reanchored"] == []
+            assert "changed meanwhile" in answer["skipped"][0]["reason"]
+        else:
+            with pytest.raises(YaadError) as refused:
+                repo.reanchor(memory)
+            assert refused.value.code is Code.CONFLICT
+            assert "Nothing was changed" in refused.value.message
+        assert repo.verdict(memory) == "moved"
+        assert repo.reanchor(memory)["reanchored"][0]["path"] == "src/web.py"

@@ -1,0 +1,90 @@
+"""A file or definition that a statement names and that is not there is reported at once."""
+
+import pytest
+
+from yaadwatch.model.errors import YaadError
+from yaadwatch.remember import remember
+
+CART = (
+    "class Cart:\n    def total(self):\n        return 1\n\n    def add(self, row):\n        pass\n"
+)
+
+
+@pytest.fixture
+def shop(repo):
+    repo.write("src/order.py", CART)
+    repo.write("web/pages/checkout.ts", "export function pay(): void {}\n")
+    repo.write("src/basket.py", "def basket_total():\n    # not basket_totals\n    return 1\n")
+    repo.write("src/rows.py", "row_limit = 1\nrow_limiq = 2\n")
+    repo.commit("shop")
+    return repo
+
+
+def missing(repo, said, **fields):
+    answer = remember.remember(repo.home, repo.call, text=said, **fields)
+    return [(one["name"], one["nearest"]) for one in answer["missing"] or ()]
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("Orders are settled nightly, in src/orders.py", ("src/orders.py", "src/order.py")),
+        ("Orders are in src/orders.py, retries in src/net.py", ("src/orders.py", "src/order.py")),
+        ("Payment is in web/page/checkuot.ts", ("web/page/checkuot.ts", "web/pages/checkout.ts")),
+        ("Settlement is in `src/settlement.py`", ("src/settlement.py", "")),
+        ("Sums come from `Cart.totl`", ("Cart.totl", "Cart.total")),
+        ("Sums come from `Cart.totl` in src/order.py", ("Cart.totl", "Cart.total")),
+        ("`fetch_with_rety` is in src/net.py", ("fetch_with_rety", "fetch_with_retry")),
+        ("Calls go through `fetch_with_rety`", ("fetch_with_rety", "fetch_with_retry")),
+        ("Calls go through fetch_wiht_retry()", ("fetch_wiht_retry", "fetch_with_retry")),
+        ("Calls go through `fetchwith_retry`", ("fetchwith_retry", "fetch_with_retry")),
+        ("Sums are kept by `basket_totle`", ("basket_totle", "basket_total")),
+    ],
+)
+def test_a_name_that_is_not_there_is_reported_with_the_nearest_one(shop, said, found):
+    assert missing(shop, said) == [found]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Orders are in src/order.py and Cart.total",
+        "See order.py",
+        "Read and/or write, e.g. 3.5/4 of docs.python.org/3/library/os.html",
+        "`src/old.py` was removed",
+        "Use `requests.get` in src/net.py",
+        "Write `Cart.total_with_tax` once taxes are known",
+        "Prices are in cents",
+        "Put snapshots into `build/out.json`",
+        "Calls go through `fetch_with_care`",
+        "Say fetch with rety in plain words",
+        "Old notes call it `basket_totals`",
+        "Rows are capped by `row_limis`",
+        "`pay_twise`, once it is written",
+    ],
+)
+def test_a_name_that_is_there_or_is_no_typing_error_is_not_reported(shop, said):
+    assert missing(shop, said) == []
+
+
+def test_a_file_that_is_not_committed_or_ignored_is_there(shop):
+    shop.write("src/orders.py", "x = 1\n")
+    shop.write(".gitignore", "*.gen.py\n")
+    shop.write("src/order.gen.py", "x = 1\n")
+
+    assert missing(shop, "Orders are in src/orders.py and src/order.gen.py") == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "hint"),
+    [
+        ({"files": ("src/orders.py",)}, "Did you mean src/order.py?"),
+        ({"symbols": ("Cart.totl",)}, "Did you mean Cart.total?"),
+        ({"symbols": ("Cart.totl",), "files": ("src/order.py",)}, "Did you mean Cart.total?"),
+    ],
+)
+def test_what_a_caller_gives_is_refused_with_the_nearest_name(shop, fields, hint):
+    with pytest.raises(YaadError) as refused:
+        remember.remember(shop.home, shop.call, text="Sums are exact", **fields)
+
+    assert refused.value.hint == hint

@@ -1,0 +1,138 @@
+"""A secret comes in on every way there is; on none of them does it reach the disk, or an answer."""
+
+import json
+
+import pytest
+from engine_world import every_byte_below
+
+from yaadwatch import places
+from yaadwatch.api import codec
+from yaadwatch.api.operations import BY_NAME
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.recall import recall
+from yaadwatch.remember import curate, remember
+from yaadwatch.remember import inject as remember_inject
+from yaadwatch.workspace.workspace import Call
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+PASSWORD = "Tr0ub" + "4dor-and-3"
+SAID = f"The token is {TOKEN} and password: {PASSWORD}"
+
+
+@pytest.fixture
+def one(repo):
+    return repo.remember("Tokens are rotated monthly")
+
+
+def inject(repo, nodes, edges=()):
+    asked = codec.message(BY_NAME["inject"].request, {"nodes": list(nodes), "edges": list(edges)})
+    return remember_inject.inject(repo.home, repo.call, asked)
+
+
+def agent(repo):
+    return Call(folder=repo.path, origin="agent:claude", session="s1")
+
+
+WAYS = {
+    "remember": lambda repo, one: repo.remembered(SAID),
+    "remember for the user": lambda repo, one: repo.remembered(SAID, scope="user"),
+    "remember under a key": lambda repo, one: repo.remembered(SAID, key="token"),
+    "new words under a key": lambda repo, one: [
+        repo.remembered("There is a token", key="token"),
+        repo.remembered(SAID, key="token"),
+    ],
+    "more words": lambda repo, one: repo.remembered(f"Tokens are rotated monthly: {SAID}"),
+    "an agent": lambda repo, one: remember.remember(repo.home, agent(repo), text=SAID),
+    "tags": lambda repo, one: repo.remembered("A token", tags=[TOKEN]),
+    "attributes": lambda repo, one: repo.remembered(
+        "A token", attributes={"password": PASSWORD, TOKEN: 1, "deep": [{"is": SAID}]}
+    ),
+    "update": lambda repo, one: repo.edit(one, SAID),
+    "tag": lambda repo, one: curate.tag(repo.home, repo.call, id=one, add=[TOKEN]),
+    "untag": lambda repo, one: curate.tag(repo.home, repo.call, id=one, remove=[TOKEN]),
+    "forget": lambda repo, one: repo.forget(one, SAID),
+    "link": lambda repo, one: repo.link(
+        one, "led_to", repo.remember("Another"), attributes={"why": SAID}
+    ),
+    "inject": lambda repo, one: inject(
+        repo,
+        [{"id": "a", "text": SAID, "tags": [TOKEN], "attributes": {"password": PASSWORD}}],
+        [{"from": "a", "kind": "led_to", "to": one, "attributes": {"why": SAID}}],
+    ),
+    "an agent file": lambda repo, one: [
+        repo.write("CLAUDE.md", f"# Rules\n\n- {SAID}\n"),
+        repo.sync(),
+        (repo.path / "CLAUDE.md").unlink(),
+        *[copy.unlink() for copy in repo.store.parent.glob("snapshots/*")],
+    ],
+    "the name of a branch": lambda repo, one: [
+        repo.git("checkout", "-q", "-b", f"use-{TOKEN}"),
+        repo.write("CLAUDE.md", "# Rules\n\n- Be brief\n"),
+        repo.sync(),
+    ],
+    "a question": lambda repo, one: recall.recall(repo.home, repo.call, query=SAID),
+}
+
+
+SHORT_TOKEN = "glpat-" + "a1b2c3d4e5f6g7h8i9j0"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda repo, one: repo.remembered("A rule", kind=SHORT_TOKEN),
+        lambda repo, one: repo.link(one, SHORT_TOKEN, repo.remember("Another")),
+    ],
+)
+def test_a_kind_that_is_a_secret_is_refused(repo, one, ask):
+    with pytest.raises(YaadError, match="looks like a secret") as refused:
+        ask(repo, one)
+
+    assert refused.value.code is Code.BAD_REQUEST
+    assert SHORT_TOKEN.encode() not in every_byte_below(repo.store.parent)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_secret_gets_in(way, repo, one):
+    answer = WAYS[way](repo, one)
+
+    stored = every_byte_below(places.data_folder(), repo.store.parent)
+    told = json.dumps(answer, default=str)
+    for secret in (TOKEN, PASSWORD):
+        assert secret.encode() not in stored
+        assert secret not in told
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda repo: repo.remembered("A token", key=TOKEN),
+        lambda repo: inject(repo, [{"id": "a", "text": "A token", "key": TOKEN}]),
+        lambda repo: inject(repo, [{"id": TOKEN, "text": "A token"}]),
+    ],
+    ids=["key", "key in a batch", "id in a batch"],
+)
+def test_what_must_stay_as_it_is_is_refused_when_it_is_a_secret(ask, repo):
+    with pytest.raises(YaadError) as refused:
+        ask(repo)
+
+    assert refused.value.code is Code.BAD_REQUEST
+    assert TOKEN not in f"{refused.value.message} {refused.value.hint}"
+    assert repo.memories() == []
+
+
+def test_a_conflict_tells_the_words_without_their_secret(repo):
+    repo.remember(SAID, key="token")
+
+    with pytest.raises(YaadError) as refused:
+        repo.remember("Something else", key="token", expected_version=7)
+
+    assert "[masked:github-token]" in refused.value.message
+    assert TOKEN not in refused.value.message
+
+
+def test_masks_are_what_the_index_knows(repo):
+    found = repo.remember(SAID)
+
+    results = recall.recall(repo.home, repo.call, query="masked github token")["results"]
+    assert [row["id"] for row in results] == [found]

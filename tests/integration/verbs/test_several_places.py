@@ -1,0 +1,237 @@
+"""A memory that names several things, or a thing that several files have: what is said of it."""
+
+import json
+
+import pytest
+
+from yaadwatch.staleness import stale
+
+
+def doubts(repo):
+    return stale.stale(repo.home, repo.call, all=True)["stale"]
+
+
+def package(version):
+    return json.dumps({"dependencies": {"tinker": version}})
+
+
+class TestVersions:
+    """A version in a text is that of its own folder, or of what is above it."""
+
+    def test_the_nearest_file_says_which_version_is_meant(self, repo):
+        for path in ("web/package.json", "demo/package.json"):
+            repo.write(path, package("^3.1"))
+        repo.write("web/CLAUDE.md", "- Tinker 3 checks every type\n")
+        repo.commit("two packages")
+        repo.add()
+        repo.sync()
+        repo.write("demo/package.json", package("^4.0"))
+        repo.commit("demo first")
+        assert doubts(repo) == []
+        repo.write("web/package.json", package("^4.0"))
+        repo.commit("then the other")
+        (doubt,) = doubts(repo)
+        assert doubt["reason"] == "Tinker in web/package.json: was 3, is now 4.0"
+
+    def test_a_package_may_have_its_owner_before_its_name(self, repo):
+        repo.write("composer.json", json.dumps({"require": {"acme/tools": "^0.5.1"}}))
+        repo.commit("a package")
+        memory = repo.remember("acme/tools 0.5 is what we are on")
+        repo.write("composer.json", json.dumps({"require": {"acme/tools": "^0.7.1"}}))
+        repo.commit("the next one")
+        doubt = repo.doubt(memory)
+        assert doubt["reason"] == "acme/tools in composer.json: was 0.5, is now 0.7.1"
+        assert doubt["suggestion"]["text"] == "acme/tools 0.7.1 is what we are on"
+
+    def test_of_several_packages_below_none_is_meant(self, repo):
+        for path in ("api/package.json", "demo/package.json"):
+            repo.write(path, package("^3.1"))
+        repo.commit("two packages")
+        answer = repo.remembered("Tinker 3 checks every type")
+        assert {row["method"] for row in answer["anchors"]} <= {"word"}
+
+    def test_the_only_package_below_is_meant(self, repo):
+        repo.write("api/package.json", package("^3.1"))
+        repo.commit("a package")
+        memory = repo.remember("Tinker 3 checks every type")
+        repo.write("api/package.json", package("^4.0"))
+        repo.commit("the next one")
+        assert repo.doubt(memory)["reason"] == "Tinker in api/package.json: was 3, is now 4.0"
+
+
+SAID = "`split_words()` in `src/words.py` cuts a text"
+WORDS = "".join(f"def other_{at}(text):\n    return text.split()[{at}]\n\n\n" for at in range(9))
+
+
+class TestProposals:
+    """A text is proposed only where all of it would be true."""
+
+    @pytest.fixture
+    def words(self, repo):
+        repo.write("src/words.py", f"{WORDS}def split_words(text):\n    return text.split()\n")
+        repo.commit("words")
+        return repo
+
+    def test_a_file_that_moved_without_what_the_text_names_of_it_is_only_told(self, words):
+        memory = words.remember(SAID)
+        words.git("mv", "src/words.py", "src/texts.py")
+        words.write("src/texts.py", WORDS)
+        words.commit("texts, without one of them")
+        doubt = words.doubt(memory)
+        assert doubt["reason"] == "split_words is gone from src/texts.py"
+        assert doubt["suggestion"]["text"] is None
+        assert doubt["suggestion"]["places"] == ["src/texts.py"]
+
+    def test_a_file_that_moved_with_it_is_proposed(self, words):
+        memory = words.remember(SAID)
+        words.git("mv", "src/words.py", "src/texts.py")
+        words.commit("texts")
+        assert words.doubt(memory)["suggestion"]["text"] == SAID.replace("words.py", "texts.py")
+
+
+class TestNamedStill:
+    """What a text calls by its name alone is still called so after it moved."""
+
+    @pytest.mark.parametrize(
+        ("said", "level"),
+        [
+            ("See `checked_words.py`", "suspect"),
+            ("See `lib/checked_words.py`", "suspect"),
+            ("See `src/lib/checked_words.py`", "warn"),
+        ],
+    )
+    def test_a_name_that_leads_to_the_file_still_is_no_warning(self, repo, said, level):
+        repo.write("src/lib/checked_words.py", WORDS)
+        repo.commit("words")
+        memory = repo.remember(said)
+        (repo.path / "app/src").mkdir(parents=True)
+        repo.git("mv", "src/lib", "app/src/lib")
+        repo.commit("an app")
+        doubt = repo.doubt(memory)
+        assert (doubt["verdict"], doubt["level"]) == ("moved", level)
+
+    def test_what_is_told_is_what_counts(self, repo):
+        repo.write("src/lib/checked_words.py", WORDS)
+        repo.write("src/cut/cutter.py", "class WordCutter:\n    size = 3\n")
+        repo.commit("words")
+        memory = repo.remember("A `WordCutter` cuts them; see `src/lib/checked_words.py`")
+        repo.git("mv", "src/cut", "src/cutting")
+        repo.git("mv", "src/lib", "src/library")
+        repo.commit("other folders")
+        assert repo.doubt(memory)["reason"] == (
+            "src/lib/checked_words.py is now src/library/checked_words.py"
+        )
+
+
+class TestNamesOfFolders:
+    def test_a_word_that_is_the_name_of_a_folder_is_no_file_of_that_name(self, repo):
+        repo.write("parts/word_server/main.py", WORDS)
+        repo.write("web/bin/word_server", "#!/bin/sh\n")
+        repo.commit("a server and how it is begun")
+        memory = repo.remember("- `word_server` - answers questions about words")
+        repo.git("rm", "-q", "web/bin/word_server")
+        repo.commit("begun otherwise")
+        assert repo.verdict(memory) in ("fresh", "touched", "none")
+
+    def test_a_file_at_the_top_is_meant_by_its_name(self, repo):
+        repo.write("parts/rules/main.py", WORDS)
+        repo.write("rules", "one\n")
+        repo.commit("rules")
+        memory = repo.remember("All of them are listed in `rules`")
+        repo.git("rm", "-q", "rules")
+        repo.commit("no rules")
+        assert repo.verdict(memory) == "gone"
+
+
+class TestTargets:
+    def test_where_a_command_runs_now_is_told(self, repo):
+        scripts = json.dumps({"scripts": {"types": "tsc"}})
+        repo.write("package.json", scripts)
+        repo.commit("one package")
+        memory = repo.remember("Run `npm run types` before you push")
+        (repo.path / "web").mkdir()
+        repo.write("package.json", '{"workspaces": ["web"]}')
+        repo.write("web/package.json", scripts)
+        repo.commit("a workspace")
+        assert repo.doubt(memory)["reason"] == (
+            "package.json does not define types any more; web/package.json does"
+        )
+
+
+class TestCommonThings:
+    """A thing that very many files name comes and goes: only fewer of them all say something."""
+
+    @pytest.fixture
+    def many(self, repo):
+        for at in range(40):
+            repo.write(f"old/part_{at}.py", f"import tinkerbell\n\nPART_{at} = {at}\n")
+        repo.write("tools.cfg", "tinkerbell = 1\n")
+        repo.commit("parts")
+        return repo
+
+    def drop(self, repo):
+        repo.git("rm", "-rq", "old")
+
+    def test_a_thing_that_as_many_files_name_now_is_not_used_less(self, many):
+        memory = many.remember("Parts use `tinkerbell` of `tools.cfg`")
+        self.drop(many)
+        for at in range(45):
+            many.write(f"new/piece_{at}.py", f"from tinkerbell import x_{at} as y\n" * 3)
+        many.commit("all anew")
+        assert many.verdict(memory) in ("fresh", "touched")
+
+    def test_a_thing_that_another_one_replaced_nearly_everywhere_is(self, many):
+        memory = many.remember("Parts use `tinkerbell` of `tools.cfg`")
+        for at in range(40):
+            many.write(f"old/part_{at}.py", f"import wendy_bird\n\nPART_{at} = {at}\n")
+        many.commit("another one")
+        assert many.verdict(memory) == "changed"
+
+    def test_lost_uses_alone_raise_no_flag(self, many):
+        """On real histories, five of eleven such flags were right."""
+        memory = many.remember("Parts use `tinkerbell` of `tools.cfg`")
+        self.drop(many)
+        many.commit("no parts")
+        assert many.doubt(memory) is None
+
+
+class TestDefinitionsThatLeft:
+    """Where a definition went is put in place of its old file only where that is said of it."""
+
+    @pytest.fixture
+    def tools(self, repo):
+        repo.write("src/tools.py", f"{ONE}\n\n{TWO}")
+        repo.commit("tools")
+        return repo
+
+    def leave(self, repo):
+        repo.write("src/tools.py", ONE)
+        repo.write("src/other.py", TWO)
+        repo.commit("one of them goes")
+
+    def test_its_new_file_is_proposed_where_the_text_says_which_it_is_in(self, tools):
+        memory = tools.remember("`mend_rows()` in `src/tools.py` mends a table")
+        self.leave(tools)
+        assert tools.doubt(memory)["suggestion"]["text"] == (
+            "`mend_rows()` in `src/other.py` mends a table"
+        )
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "All tools are in `src/tools.py`; `mend_rows()` is one of them",
+            "All tools are in `src/tools.py`. The table is mended by `mend_rows()`",
+            "`count_rows()` and `mend_rows()` are in `src/tools.py`",
+        ],
+        ids=["another part", "another sentence", "what stayed"],
+    )
+    def test_where_the_file_is_named_for_something_else_it_is_only_told(self, tools, said):
+        memory = tools.remember(said)
+        self.leave(tools)
+        doubt = tools.doubt(memory)
+        assert doubt["verdict"] == "moved"
+        assert doubt["suggestion"] == {"path": None, "text": None, "places": ["src/other.py"]}
+
+
+ONE = "def count_rows(rows):\n    return len(rows)\n"
+TWO = "def mend_rows(rows):\n    return [row for row in rows if row]\n"

@@ -1,0 +1,291 @@
+"""Nodes: what goes in comes out, ids are found by their ends, nobody overwrites unseen changes."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from store_samples import NOW, edge, empty_store, instants, node, texts
+
+from yaadwatch.db import edges, fulltext, history, nodes
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.memories import Version
+
+confidences = st.floats(0, 1)
+whole_nodes = st.builds(
+    node,
+    id=texts.filter(bool),
+    text=texts,
+    summary=texts.filter(bool),  # none is written where it is the text itself
+    key=st.none() | texts,
+    tags=st.lists(texts).map(tuple),
+    session=st.none() | texts,
+    origin=texts,
+    confidence=confidences,
+    confirmed_at=instants,
+    created_at=instants,
+    updated_at=instants,
+    accessed_at=st.none() | instants,
+    archived_at=st.none() | instants,
+    archive_reason=st.none() | texts,
+    pinned=st.booleans(),
+    tier=st.integers(1, 3),
+    version=st.integers(1, 9),
+    scope=st.sampled_from(["user", "project"]),
+)
+ids = st.text("abcdef01%_\\'-é", min_size=1, max_size=6)
+
+
+@pytest.fixture
+def conn():
+    return empty_store()
+
+
+@given(whole_nodes)
+def test_a_node_reads_as_it_was_written(one):
+    conn = empty_store()
+    nodes.insert(conn, one)
+
+    assert nodes.get(conn, one.id) == one
+
+
+@given(whole_nodes, whole_nodes)
+def test_a_replaced_node_reads_as_it_was_last_written(before, after):
+    conn = empty_store()
+    after = replace(after, id=before.id, version=before.version + 1)
+    nodes.insert(conn, before)
+
+    nodes.replace(conn, after, expected_version=before.version)
+
+    assert nodes.get(conn, before.id) == after
+
+
+def test_a_node_that_is_not_there_is_none(conn):
+    assert nodes.get(conn, "nobody") is None
+    assert nodes.many(conn, ["nobody"]) == {}
+
+
+def test_what_living_nodes_say_is_had_without_the_rest_of_them(conn):
+    nodes.insert(conn, node("spoken", text="Use jose"))
+    nodes.insert(conn, node("gone", text="Use jwt", archived_at=NOW))
+
+    assert nodes.texts(conn, ["gone", "nobody", "spoken"]) == {"spoken": "Use jose"}
+
+
+def test_the_number_of_a_node_is_the_one_it_was_given(conn):
+    given_number = nodes.insert(conn, node("a"))
+
+    assert nodes.num(conn, "a") == given_number
+
+
+def test_asking_for_the_number_of_nobody_says_so(conn):
+    with pytest.raises(YaadError) as caught:
+        nodes.num(conn, "nobody")
+
+    assert caught.value.code is Code.NOT_FOUND
+
+
+def test_a_change_of_what_somebody_else_changed_is_refused_with_what_it_reads_now(conn):
+    nodes.insert(conn, node("a"))
+    theirs = node("a", text="Use paseto", version=2)
+    nodes.replace(conn, theirs, expected_version=1)
+
+    with pytest.raises(YaadError) as caught:
+        nodes.replace(conn, node("a", text="Use jose", version=2), expected_version=1)
+
+    assert caught.value.code is Code.CONFLICT
+    assert "version 2" in caught.value.message
+    assert "Use paseto" in caught.value.message
+    assert nodes.get(conn, "a") == theirs
+
+
+def test_a_change_of_what_is_not_there_says_so(conn):
+    with pytest.raises(YaadError) as caught:
+        nodes.replace(conn, node("a", version=2), expected_version=1)
+
+    assert caught.value.code is Code.NOT_FOUND
+
+
+def test_every_change_is_a_new_version(conn):
+    nodes.insert(conn, node("a"))
+
+    with pytest.raises(ValueError, match="must be the next"):
+        nodes.replace(conn, node("a"), expected_version=1)
+
+
+def _lower_ascii(text):
+    return "".join(letter.lower() if letter.isascii() else letter for letter in text)
+
+
+@given(st.sets(ids, max_size=8), ids)
+def test_an_id_is_found_by_either_end_and_itself_alone(known, fragment):
+    conn = empty_store()
+    for name in known:
+        nodes.insert(conn, node(name))
+
+    wanted = _lower_ascii(fragment)
+    ends = {
+        name
+        for name in known
+        if _lower_ascii(name).startswith(wanted) or _lower_ascii(name).endswith(wanted)
+    }
+    assert nodes.find(conn, fragment) == ([fragment] if fragment in known else sorted(ends))
+
+
+def test_no_more_ids_are_listed_than_asked_for(conn):
+    for number in range(9):
+        nodes.insert(conn, node(f"0199b1c2-{number}"))
+
+    assert nodes.find(conn, "0199", limit=3) == ["0199b1c2-0", "0199b1c2-1", "0199b1c2-2"]
+
+
+@pytest.mark.parametrize("fragment", ["", "x" * 129, "x" * 100_000])
+def test_what_can_be_no_id_finds_nothing(conn, fragment):
+    nodes.insert(conn, node("x"))
+
+    assert nodes.find(conn, fragment) == []
+
+
+def test_an_archived_memory_is_found_by_its_id(conn):
+    nodes.insert(conn, node("f2e4ab37", archived_at=NOW))
+
+    assert nodes.find(conn, "f2e4") == ["f2e4ab37"]
+
+
+def test_a_memory_and_a_thing_of_the_same_text_are_two_nodes(conn):
+    memory, thing = node("m", text_hash="same"), node("t", kind="file", text_hash="same")
+    nodes.insert(conn, memory)
+    nodes.insert(conn, thing)
+
+    assert nodes.by_hash(conn, "project", "same", thing=False) == memory
+    assert nodes.by_hash(conn, "project", "same", thing=True) == thing
+    assert nodes.by_hash(conn, "user", "same", thing=True) is None
+
+
+def test_the_same_text_lives_once_in_a_scope(conn):
+    nodes.insert(conn, node("a", text_hash="same"))
+
+    with pytest.raises(apsw.ConstraintError):
+        nodes.insert(conn, node("b", kind="bug", text_hash="same"))
+
+
+def test_of_some_hashes_those_are_told_that_the_living_memories_of_a_scope_have(conn):
+    nodes.insert(conn, node("a", text_hash="one"))
+    nodes.insert(conn, node("b", text_hash="two", archived_at=NOW))
+    nodes.insert(conn, node("c", text_hash="three", scope="user"))
+    nodes.insert(conn, node("d", kind="file", text_hash="five"))
+
+    assert nodes.hashes_said(conn, "project", ["one", "two", "three", "four", "five"]) == {"one"}
+    assert nodes.hashes_said(conn, "project", []) == set()
+
+
+def test_what_an_archived_memory_said_may_be_said_again(conn):
+    nodes.insert(conn, node("a", text_hash="same", archived_at=NOW))
+
+    nodes.insert(conn, node("b", text_hash="same"))
+
+    found = nodes.by_hash(conn, "project", "same", thing=False)
+    assert found is not None
+    assert found.id == "b"
+
+
+def test_batches_walk_over_every_memory_once_and_over_no_thing(conn):
+    for name in ("a", "b", "c", "d"):
+        nodes.insert(conn, node(name))
+    nodes.insert(conn, node("bb", kind="entity"))
+    nodes.insert(conn, node("cc", archived_at=NOW))
+
+    first = nodes.batch(conn, after="", limit=3, archived=False)
+    second = nodes.batch(conn, after=first[-1].id, limit=3, archived=False)
+
+    assert [one.id for one in first + second] == ["a", "b", "c", "d"]
+    assert [one.id for one in nodes.batch(conn, after="", limit=3, archived=True)] == ["cc"]
+    assert nodes.count(conn) == 4
+
+
+@given(st.lists(instants, max_size=6), confidences)
+def test_an_access_raises_the_confidence_once_a_utc_day_however_often_it_happens(times, stated):
+    conn = empty_store()
+    nodes.insert(conn, node("a", confidence=stated))
+
+    raised = [nodes.boost(conn, {"a": number / 100}, now=now) for number, now in enumerate(times)]
+
+    newest = None
+    expected, left = [], stated
+    for number, now in enumerate(times):
+        fresh = newest is None or now.date() > newest.date() or newest > now + timedelta(days=1)
+        expected.append(int(fresh))
+        newest = now if fresh else newest
+        left = number / 100 if fresh else left
+    found = nodes.get(conn, "a")
+    assert raised == expected
+    assert found.accessed_at == newest
+    assert found.confidence == pytest.approx(left)
+
+
+def test_an_access_raises_no_archived_memory(conn):
+    nodes.insert(conn, node("a", archived_at=NOW))
+
+    assert nodes.boost(conn, {"a": 1.0}, now=NOW) == 0
+
+
+def test_an_erased_node_takes_everything_of_it_along(conn):
+    number = nodes.insert(conn, node("a"))
+    nodes.insert(conn, node("b"))
+    history.add_version(conn, _version("a", 1))
+    fulltext.index(conn, number, text="jose", sub="", tags="")
+    edges.insert(conn, edge("a", "b"))
+
+    nodes.erase(conn, ["a", "never there"])
+
+    assert nodes.get(conn, "a") is None
+    assert history.versions_of_node(conn, "a") == []
+    assert edges.of_node(conn, "b") == []
+    assert conn.execute("SELECT count(*) FROM nodes_fts").get == 0
+
+
+def test_the_words_of_an_erased_node_are_not_found_under_the_next_one(conn):
+    number = nodes.insert(conn, node("a"))
+    fulltext.index(conn, number, text="jose", sub="", tags="")
+    nodes.erase(conn, ["a"])
+
+    assert nodes.insert(conn, node("b")) == number
+    assert fulltext.search(conn, "jose", 5) == []
+
+
+def test_versions_come_oldest_first_and_as_they_were_kept(conn):
+    nodes.insert(conn, node("a"))
+    kept = [_version("a", number) for number in (2, 1, 10)]
+    for version in kept:
+        history.add_version(conn, version)
+
+    assert history.versions_of_node(conn, "a") == sorted(kept, key=lambda version: version.version)
+
+
+def _version(id, number):
+    return Version(
+        node=id,
+        version=number,
+        at=NOW + timedelta(minutes=number),
+        change="confirmed",
+        actor="agent:pi",
+        reason='it\'s "true"',
+        kind="convention",
+        tier=1,
+        text="Use jose",
+    )
+
+
+def test_strengthening_moves_the_age_of_living_nodes_once_a_day_and_nothing_else(conn):
+    nodes.insert(conn, node("a"))
+    nodes.insert(conn, node("gone", archived_at=NOW))
+    later = NOW + timedelta(days=1)
+
+    assert nodes.strengthen(conn, ["a", "gone", "nobody"], now=NOW) == 0
+    assert nodes.strengthen(conn, ["a", "gone", "nobody"], now=later) == 1
+    assert nodes.strengthen(conn, ["a"], now=later + timedelta(hours=1)) == 0
+
+    assert nodes.get(conn, "a") == replace(node("a"), confirmed_at=later)
+    assert nodes.get(conn, "gone").confirmed_at == NOW

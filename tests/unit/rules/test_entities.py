@@ -1,0 +1,161 @@
+"""Which packages, addresses and ports a text names; and that ordinary words are none."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yaadwatch.anchors.tree import NAMES, packages
+from yaadwatch.remember.classify import ENTITIES_MAX, NAME_CHARS_MAX, entities
+
+USED = {
+    "jose": "npm",
+    "@acme/ui": "npm",
+    "left-pad": "npm",
+    "requests": "pip",
+    "typing-extensions": "pip",
+    "github.com/gin-gonic/gin": "go",
+    "serde": "cargo",
+}
+
+PYPROJECT = """
+[project]
+dependencies = ["Typing_Extensions>=4; python_version<'3.11'"]
+[project.optional-dependencies]
+x = ["rich"]
+[dependency-groups]
+dev = ["mypy"]
+[tool.poetry.dependencies]
+python = "^3.11"
+httpx = "*"
+"""
+GO_MOD = """
+module example.org/me
+
+require github.com/x/y v1.2.3
+require (
+	golang.org/x/net v0.1.0 // indirect
+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Sign tokens with jose", ["jose (npm package)"]),
+        ("Buttons come from @acme/ui, not from us", ["@acme/ui (npm package)"]),
+        ("Use `requests` with a timeout", ["requests (pip package)"]),
+        ("typing_extensions is needed on 3.10", ["typing-extensions (pip package)"]),
+        ("Routes are in github.com/gin-gonic/gin", ["github.com/gin-gonic/gin (go package)"]),
+        ("Run pip install httpx==0.27 rich and try", ["httpx (pip package)", "rich (pip package)"]),
+        ("`npm i -D vite@5` first", ["vite (npm package)"]),
+        ("cargo add tokio --features full", ["tokio (cargo package)"]),
+        ("go get example.org/tool@v1.2.0", ["example.org/tool (go package)"]),
+        ("We debounce with the npm package lodash", ["lodash (npm package)"]),
+        ("The npm package `chalk` is pinned", ["chalk (npm package)"]),
+        ("An npm module called dayjs.", ["dayjs (npm package)"]),
+        (
+            "npm packages lodash, dayjs and zod",
+            [f"{x} (npm package)" for x in ("lodash", "dayjs", "zod")],
+        ),
+        ("npm `lodash`, not npm @acme/kit", ["lodash (npm package)", "@acme/kit (npm package)"]),
+        ("The PyPI package typing_extensions", ["typing-extensions (pip package)"]),
+        ("pip package httpx is pinned", ["httpx (pip package)"]),
+        ("The Rust crate tokio runs it", ["tokio (cargo package)"]),
+        ("The cargo crates tokio and axum", ["tokio (cargo package)", "axum (cargo package)"]),
+        ("The Go module example.org/tool", ["example.org/tool (go package)"]),
+        ("The npm package jose signs", ["jose (npm package)"]),
+        ("See https://Docs.Example.org/api/?page=2#top.", ["https://docs.example.org/api"]),
+        ("The board is at https://b.example:8443/x", ["https://b.example:8443/x"]),
+        ("The API listens on port 8080", ["port 8080"]),
+        ("Ports 8080 and 9090 are taken", ["port 8080", "port 9090"]),
+        ("Open localhost:3000 first", ["port 3000"]),
+        ("jose, and jose again: jose", ["jose (npm package)"]),
+    ],
+)
+def test_what_is_written_as_such_is_named(text, named):
+    assert entities(text, USED) == named
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The Server handles Requests from Paris",
+        "It handles requests in order",
+        "Jose wrote the parser",
+        "Support for serde-like formats is planned for The Next Release",
+        "npm install",
+        "npm only, and npm lodash too",
+        "The npm package manager is slow, and so is the npm package registry",
+        "Each npm package we publish has a name; npm packages are signed",
+        "The npm package published last, the npm package containing it, npm packages mostly",
+        "npm `install`, then npm `ci`, then npm package `install`",
+        "The Go module cache and the Go package names",
+        "We go package by package",
+        "The npm package is on PyPI only",
+        "The npm package express mail uses",
+        "Run npm install and then restart",
+        "pip install -r requirements.txt",
+        "port 99999 does not exist, and neither does port 0",
+        "See section 8080 of the report",
+        "https://ada:secret@example.org/x",
+        "https://[masked:password]@example.org/x",
+        "a://b and https:// alone",
+    ],
+)
+def test_ordinary_words_name_nothing(text):
+    assert entities(text, USED) == []
+
+
+@given(st.text(), st.dictionaries(st.text(max_size=8), st.sampled_from(("npm", "pip"))))
+def test_any_text_names_a_few_short_things_each_once(text, used):
+    found = entities(text, used)
+
+    assert len(found) == len(set(found)) <= ENTITIES_MAX
+    assert all(0 < len(name) <= NAME_CHARS_MAX for name in found)
+
+
+def test_a_long_text_of_anything_is_no_burden():
+    for unit in ("https://", "a/", "npm i ", "npm package a, ", "port 1", "`a", "x@"):
+        assert len(entities(unit * 10_000, USED)) <= ENTITIES_MAX
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "used"),
+    [
+        (
+            "package.json",
+            '{"dependencies": {"jose": "^5"}, "devDependencies": {"@acme/ui": "1"}}',
+            {"jose": "npm", "@acme/ui": "npm"},
+        ),
+        (
+            "pyproject.toml",
+            PYPROJECT,
+            {"typing-extensions": "pip", "rich": "pip", "mypy": "pip", "httpx": "pip"},
+        ),
+        ("requirements.txt", "# all\nrequests==2\n-r more.txt\n\n", {"requests": "pip"}),
+        (
+            "go.mod",
+            GO_MOD,
+            {"github.com/x/y": "go", "golang.org/x/net": "go"},
+        ),
+        (
+            "Cargo.toml",
+            '[dependencies]\nserde = "1"\n[target."cfg(unix)".dependencies]\nnix = "0.29"\n',
+            {"serde": "cargo", "nix": "cargo"},
+        ),
+    ],
+)
+def test_a_project_says_what_it_uses(name, text, used):
+    assert packages(name, text) == used
+
+
+@given(st.sampled_from(NAMES), st.text() | st.sampled_from(("[]", '"x"', "{}", "[" * 9_999)))
+def test_what_cannot_be_read_says_nothing(name, text):
+    assert all(packages(name, text).values())
+
+
+@pytest.mark.parametrize("text", ['{"dependencies": []}', "dependencies = 3", "[project]\nx = 1"])
+def test_what_has_another_shape_says_nothing(text):
+    assert {name: packages(name, text) for name in NAMES if name != "requirements.txt"} == {
+        name: {} for name in NAMES if name != "requirements.txt"
+    }

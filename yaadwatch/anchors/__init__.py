@@ -1,0 +1,1 @@
+"""What a text names, and what a definition means in each language. Pure."""

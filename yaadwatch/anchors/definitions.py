@@ -1,0 +1,408 @@
+"""Where is a definition, and what does it say apart from its formatting? In every known language.
+
+`define` looks for one name, `names` lists them all. The fingerprint is taken from what the syntax
+tree means, see `meaning` (Python), `tokens` (other languages) and `settings_keys` (files of
+settings), so that a formatter changes nothing.
+
+Does a change touch a definition?
+
+For files whose language has no parser here, git's hunks decide. A line belongs to the definitions
+that it is inside of, as its indentation tells: those above the hunk, which are the hunk's header,
+and those that begin in the hunk. What was taken away is compared with what was put in, so that
+white space, comments on lines of their own, and moving a definition about in its file are no
+change. A type is changed by its own lines, not by what its functions do.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from yaadwatch.anchors import naming, parsing, python_definitions, settings, tokens
+from yaadwatch.anchors.language import Language
+from yaadwatch.anchors.languages import PYTHON, language_of
+from yaadwatch.anchors.naming import Definition, Kind, Named, State, matching, parts_of
+from yaadwatch.anchors.parsing import grammar, is_readable, parse, unified
+from yaadwatch.model.anchors import Hunk
+from yaadwatch.model.settings import DEFINITIONS_MAX
+from yaadwatch.text.words import cached
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = (
+    "Definition",
+    "Kind",
+    "Language",
+    "Named",
+    "State",
+    "define",
+    "function",
+    "language_of",
+    "may_define",
+    "names",
+    "parsed",
+)
+
+
+_BRACKETS = ((b"{", b"}"), (b"(", b")"), (b"[", b"]"))
+_CONFLICT = re.compile(rb"^<{7} .*?^>{7} [^\n]*", re.MULTILINE | re.DOTALL)
+
+
+def define(source: bytes, path: str, symbol: str) -> Definition:
+    """Return the definition of `symbol` in a file; never raises.
+
+    A whole qualified name is preferred to the end of one: `limit` is the function of the module,
+    and only where there is none, the methods of that name. All that is defined under the name
+    counts (overloads, branches of a condition), up to three.
+
+    Args:
+        source: the file's bytes; anything at all.
+        path: its name, which tells the language; in an unknown one everything is missing.
+        symbol: a name, or names joined with '.', '::' or '#' (`Class.method`, `scripts.build`); a
+            module in front is ignored.
+    """
+    language = language_of(path)
+    if language is None:
+        return Definition(state=State.MISSING)
+    if language is PYTHON:
+        return python_definitions.define(source, symbol)
+    source = unified(source)
+    root = _root(source, language)
+    if root is None:
+        return Definition(state=State.BROKEN)
+    if root.has_error and _CONFLICT.search(source) and _word(symbol).search(source):
+        return Definition(state=State.BROKEN)  # its markers join what stands around them
+    if language.is_settings:
+        return _define_key(root, source, symbol)
+    found = matching(list(parsing.definitions(root, source, language)), symbol)
+    if not found:
+        return _without(root, source, symbol)
+    if len(found) > DEFINITIONS_MAX:
+        return Definition(state=State.AMBIGUOUS)
+    nodes = [one.node for one in found]
+    if any(one.is_lost for one in found):
+        return Definition(state=State.BROKEN)
+    if root.has_error and _is_in_error(symbol, root, source, language):
+        return Definition(state=State.BROKEN)
+    said = [token for one in found for token in tokens.tokens(one, source, language)]
+    if any(node.has_error for node in nodes) and not (language.has_macros and _is_closed(said)):
+        return Definition(state=State.BROKEN)
+    return _defined(nodes[0], said, source)
+
+
+def function(source: bytes, path: str, symbol: str) -> "tuple[Node, bytes] | None":
+    """Return the node of the one function that `symbol` means in a file, and what it was read from.
+
+    None when it means none or several, when it is no function, and when it cannot be read.
+    """
+    read = parsed(source, path)
+    language = language_of(path)
+    if read is None or language is None:
+        return None
+    root, source = read
+    if language is PYTHON:
+        node = python_definitions.function(source, symbol)
+        return (node, source) if node is not None else None
+    found = matching(list(parsing.definitions(root, source, language)), symbol)
+    if len(found) != 1 or found[0].kind is not Kind.FUNCTION or found[0].is_lost:
+        return None
+    return (found[0].node, source) if not found[0].node.has_error else None
+
+
+def parsed(source: bytes, path: str) -> "tuple[Node, bytes] | None":
+    """Return the root of a file's syntax tree, and what it was read from.
+
+    None for a file of settings or of an unknown language, and for one that cannot be read.
+    """
+    language = language_of(path)
+    if language is None or language.is_settings:
+        return None
+    source = unified(source)
+    root = _root(source, language)
+    return (root, source) if root is not None else None
+
+
+def may_define(source: bytes, path: str, symbol: str) -> bool:
+    """Return False only if `define` cannot find `symbol`; what it costs is a look for the word."""
+    if language_of(path) is not PYTHON:
+        return True
+    return naming.may_define(unified(source), parts_of(symbol)[-1])
+
+
+def names(source: bytes, path: str) -> Sequence[Named]:
+    """Return all definitions of a file, in its order; none when it cannot be read."""
+    language = language_of(path)
+    if language is None:
+        return ()
+    if language is PYTHON:
+        return python_definitions.names(source)
+    source = unified(source)
+    root = _root(source, language)
+    if root is None:
+        return ()
+    if language.is_settings:
+        return [
+            _named(key.name, Kind.KEY, key.nodes[0], source) for key in settings.keys(root, source)
+        ]
+    found = parsing.definitions(root, source, language)
+    return [_named(one.name, one.kind, one.node, source) for one in found]
+
+
+def _root(source: bytes, language: Language) -> "Node | None":
+    syntax = grammar(language.module, language.function)
+    if not is_readable(source, nests=language.nests, indents=language.indents):
+        return None
+    return parse(source, syntax)
+
+
+def _define_key(root: "Node", source: bytes, symbol: str) -> Definition:
+    found = matching(settings.keys(root, source), symbol)
+    if not found:
+        return _without(root, source, symbol)
+    if max(len(found), *(len(key.nodes) for key in found)) > DEFINITIONS_MAX:
+        return Definition(state=State.AMBIGUOUS)
+    said = [token for key in found for token in settings.tokens(key, source)]
+    known = [token for token in said if token is not None]
+    nodes = [node for key in found for node in key.nodes]
+    if len(known) < len(said) or any(key.is_lost for key in found):
+        return Definition(state=State.BROKEN)
+    return _defined(nodes[0], known, source)
+
+
+def _without(root: "Node", source: bytes, symbol: str) -> Definition:
+    """Return that a name is missing, unless it may be defined where the file is broken."""
+    if root.has_error and _word(symbol).search(source):
+        return Definition(state=State.BROKEN)
+    return Definition(state=State.MISSING)
+
+
+def _defined(node: "Node", said: Iterable[bytes], source: bytes) -> Definition:
+    digest = hashlib.sha256()
+    for token in said:
+        digest.update(token)
+        digest.update(b"\0")
+    return Definition(
+        state=State.FOUND,
+        line=node.start_point[0] + 1,
+        end_line=_end_line(node, source),
+        fingerprint=digest.hexdigest(),
+    )
+
+
+def _named(name: tuple[str, ...], kind: Kind, node: "Node", source: bytes) -> Named:
+    line = node.start_point[0] + 1
+    return Named(name=".".join(name), kind=kind, line=line, end_line=_end_line(node, source))
+
+
+def _end_line(node: "Node", source: bytes) -> int:
+    """Return the last line of a node; some end with the empty lines behind them."""
+    said = source[node.start_byte : node.end_byte].rstrip()
+    return node.start_point[0] + 1 + said.count(b"\n")
+
+
+def _is_closed(said: Sequence[bytes]) -> bool:
+    """Return whether each bracket that is opened is closed, so that the end can be believed."""
+    return all(said.count(start) == said.count(end) for start, end in _BRACKETS)
+
+
+def _is_in_error(symbol: str, root: "Node", source: bytes, language: Language) -> bool:
+    """Return whether the name stands where the parser gave up: it may be defined there as well."""
+    word = _word(symbol)
+    return any(
+        word.search(source, node.start_byte, node.end_byte)
+        for node in parsing.errors(root, language)
+    )
+
+
+def _word(symbol: str) -> re.Pattern[bytes]:
+    last = parts_of(symbol)[-1].encode("utf-8", "replace")
+    return re.compile(rb"(?<![\w$])" + re.escape(last) + rb"(?![\w$])")
+
+
+_KEYWORD = (
+    r"\b(?:func|function|fn|fun|def|defp|sub|proc|class|struct|interface|trait|enum|union|record|object|protocol|"
+    r"extension|actor|impl|module|namespace|type|typedef|const|let|var|val|static|define|macro_rules!)\b"
+)
+_MODIFIER = (
+    r"(?:public|private|protected|internal|static|virtual|override|abstract|final|async|extern|"
+    r"inline|constexpr|synchronized|unsafe|partial|sealed)\b"
+)
+# A line that begins so calls, tests or gives back; it defines nothing.
+_NO_DEFINITION = re.compile(
+    r"\s*(?://|/\*|\*|--|;;|<!--|\#(?!\s*define\b)"
+    r"|(?:\}\s*)?(?:if|else|elif|for|foreach|while|until|unless|switch|case|when|match|return|await"
+    r"|yield|throw|try|catch|do|go|defer|new|delete|not|and|or|print|echo|assert|import|from|use|using"
+    r"|require|include|raise)\b)"
+)
+# Brackets, and words that are brackets, tell nothing by themselves.
+_NOTHING = re.compile(r"\s*(?:[\[\](){}]+[;,]?|end|fi|done|esac)?\s*")
+_COMMENT = re.compile(r"\s*(?:///?|/\*|\*/|\*\s|\*$|#\s|#$|#!(?!\[)|--\s|<!--)")
+_BEGINS = re.compile(r"\s*[\w@#<$\"'\[]")
+_GOES_ON = re.compile(
+    r"\s*(?:(?:else|elif|elsif|catch|except|rescue|ensure|finally|where|throws|then|do|while)\b"
+    r"|(?:public|private|protected|default|case\b[^:]*|\w+):\s*$)"
+)
+_TYPE = re.compile(
+    r"[^(=]*?\b(?:class|struct|interface|trait|enum|union|record|object|protocol|extension|actor"
+    r"|impl|module|namespace|type|typedef)\b"
+)
+_ANY_NAME = r"[\w$]+"
+_PATTERNS_KEPT = 256
+_LINE_CHARS_MAX = 1_000
+_CLOSES = re.compile(r"\s*(?:[)\]}]|end\b|done\b|fi\b|esac\b)")
+"""How a line begins that ends what began above it."""
+
+
+def defines(line: str, symbol: str) -> bool:
+    """Return whether `line` looks like the defining line of `symbol` (its last part, if joined)."""
+    return _is_defining(line, re.escape(last_part(symbol)))
+
+
+def locate(text: str, symbol: str) -> int | None:
+    """Return the line (from 1) that defines `symbol`, else the first that holds the word."""
+    word = _word_of(re.escape(last_part(symbol)))
+    first = None
+    counted, line = 0, 1
+    found = word.search(text)
+    while found:
+        line += text.count("\n", counted, found.start())
+        counted = found.start()
+        if defines(_line_around(text, counted), symbol):
+            return line
+        first = first or line
+        end = text.find("\n", counted)
+        found = word.search(text, end + 1) if end >= 0 else None
+    return first
+
+
+def touches(symbol: str, hunks: Sequence[Hunk], text: str = "") -> bool:
+    """Return whether `hunks` change the definition of `symbol`.
+
+    `text`: the file after them, which tells how deep the definition is indented there.
+    """
+    number = locate(text, symbol)
+    depth = _indent(text.split("\n")[number - 1]) if number is not None else None
+    removed: list[str] = []
+    added: list[str] = []
+    laid_out: tuple[list[str], list[str]] = ([], [])
+    for hunk in hunks:
+        above = [_Above.of(line, symbol) for line in hunk.header.split("\n") if line.strip()]
+        removed += _own(hunk.removed, symbol, above)
+        laid_out[0].extend(_own(hunk.removed, symbol, above, with_closing=True))
+        if depth is not None:
+            above = [replace(one, depth=depth) if one.is_it else one for one in above]
+        added += _own(hunk.added, symbol, above)
+        laid_out[1].extend(_own(hunk.added, symbol, above, with_closing=True))
+    # A bracket on a line of its own tells nothing, but `f(` `)` on two lines is `f()` on one.
+    is_same = _squeezed(laid_out[0]) == _squeezed(laid_out[1])
+    return not is_same and _squeezed(removed) != _squeezed(added)
+
+
+def last_part(symbol: str) -> str:
+    """Return the last of the names that `symbol` joins: `limit` of `Retry.limit`."""
+    return re.split(r"\.|::|#", symbol)[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """A line that others may be inside of: how deep it is, and whether it defines something."""
+
+    depth: int
+    is_it: bool
+    is_type: bool
+    is_other: bool
+
+    @classmethod
+    def of(cls, line: str, symbol: str) -> "_Above":
+        is_it = defines(line, symbol)
+        is_other = not is_it and _is_defining(line, _ANY_NAME)
+        return cls(_indent(line), is_it, is_it and _TYPE.match(line) is not None, is_other)
+
+
+def _own(
+    lines: Sequence[str], symbol: str, above: Sequence[_Above], *, with_closing: bool = False
+) -> Iterator[str]:
+    """Yield the lines that belong to the definition; `above`: what stands above the first."""
+    stack = list(above)
+    for line in lines:
+        if _NOTHING.fullmatch(line) or _COMMENT.match(line):
+            if with_closing and not _COMMENT.match(line) and _is_inside(stack):
+                yield line
+            continue
+        goes_on = _GOES_ON.match(line) is not None or not _BEGINS.match(line)
+        here = _Above.of(line, symbol)
+        while stack and stack[-1].depth >= here.depth + goes_on:
+            stack.pop()
+        if here.is_it or _is_inside(stack):
+            yield line
+        if not goes_on:
+            stack.append(here)
+
+
+def _is_inside(stack: Sequence[_Above]) -> bool:
+    """Return whether what stands below these lines belongs to the definition among them."""
+    inside = False
+    for line in stack:
+        if line.is_it:
+            inside, is_type = True, line.is_type
+        elif inside and is_type and line.is_other:
+            return False
+    return inside
+
+
+def _is_defining(line: str, name: str) -> bool:
+    """Return whether `line` defines what the pattern `name` matches; its start tells."""
+    start = line[:_LINE_CHARS_MAX]
+    return not _NO_DEFINITION.match(start) and _definition(name).search(start) is not None
+
+
+@cached(_PATTERNS_KEPT)
+def _definition(name: str) -> re.Pattern[str]:
+    """Return what finds a defining line of `name`, a pattern itself."""
+    before, generic = r"(?<![\w$.])", r"\s*(?:<[^<>()]*>)?\s*"
+    parameters = r"\((?:[^()]|\([^()]*\))*\)"
+    return re.compile(
+        # func name, class name, func (receiver) name, const name
+        rf"{_KEYWORD}\s*\*?\s*(?:<[^<>]*>\s*)?(?:\([^()]*\)\s*)?(?:[\w.:]*[.:])?{name}(?![\w$])"
+        # name(...) {    int name(...) {    name(...): Type {
+        rf"|^[^(=]*?{before}{name}{generic}{parameters}[^;()=]*\{{\s*(?://.*|/\*.*)?$"
+        # int name(...    with the brace on a line of its own
+        rf"|^(?:\s*{_MODIFIER}|[A-Za-z_])[\w\s*&:<>,.?\[\]]*[\s*&:]{name}{generic}\([^;{{=]*$"
+        # name()
+        rf"|^\s*{name}\s*\(\)\s*\{{?\s*$"
+    )
+
+
+@cached(_PATTERNS_KEPT)
+def _word_of(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w$]){name}(?![\w$])")
+
+
+def _line_around(text: str, position: int) -> str:
+    start = text.rfind("\n", 0, position) + 1
+    end = text.find("\n", position)
+    return text[start : end if end >= 0 else len(text)]
+
+
+def _indent(line: str) -> int:
+    wide = line.expandtabs(4)
+    return len(wide) - len(wide.lstrip())
+
+
+def _squeezed(lines: Sequence[str]) -> str:
+    return "".join("".join(lines).split())
+
+
+def block(text: str, line: int) -> str:
+    """Return the lines of what begins at a line, as far as indents tell it, without empty ones."""
+    first, *rest = text.split("\n")[line - 1 :] or [""]
+    depth = _indent(first)
+    kept = [first.rstrip()]
+    for one in rest:
+        if one.strip() and _indent(one) <= depth and not _CLOSES.match(one):
+            break
+        if one.strip():
+            kept.append(one.rstrip())
+    return "\n".join(kept)

@@ -1,0 +1,345 @@
+"""What has to be known of a language to find its definitions: the shape of a row of the table.
+
+Rows of the table of languages: Go, Rust, C, C++, Swift, Ruby, shell.
+"""
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from yaadwatch.anchors import normal_forms as anchors_normal_forms
+from yaadwatch.anchors import normal_others
+from yaadwatch.anchors.naming import (
+    Namer,
+    called,
+    declarators,
+    each,
+    go_method,
+    itself,
+    nothing,
+    pattern,
+    ruby_call,
+    ruby_constant,
+    ruby_singleton,
+    with_body,
+)
+from yaadwatch.anchors.naming import field as field_name
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+class Role(StrEnum):
+    """What a node is to the definitions in it.
+
+    A type holds members, and is known by its outline. What a function assigns is its own affair. A
+    scope names what is in it, and is no definition: `impl Retry`, `namespace net`. A shell is the
+    outer part of one definition: `export`, `template <T>`. A block hides what it assigns: a lambda.
+    """
+
+    FUNCTION = "function"
+    TYPE = "type"
+    VALUE = "value"
+    SCOPE = "scope"
+    SHELL = "shell"
+    BLOCK = "block"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """What a type of node defines, and how it is called.
+
+    `value`: the field that decides, when it holds a function or a class: `const a = () => 1`.
+    `refine`: tells nodes of one type apart that have different roles.
+    """
+
+    role: Role
+    names: Namer
+    value: str = ""
+    refine: "Callable[[Node], Role] | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Language:
+    """One language.
+
+    Args:
+        title: its name, as people write it.
+        module: the module of the wheel that has its grammar.
+        function: what gives the grammar there.
+        endings: how the names of its files end: a suffix, or a whole name; in lower case.
+        rules: by type of node; `a/b` is a `b` that stands directly in an `a`.
+        lambdas: the types of values that are functions.
+        classes: the types of values that are classes.
+        strings: nodes whose white space counts; what is interpolated in them is code again.
+        comments: nodes that say nothing to a compiler.
+        before: nodes in front of a definition that belong to it: attributes.
+        dropped: tokens that separate what the end of a line separates as well.
+        dropped_in: tokens that are dropped in some nodes only, by the node's type.
+        counted_in: nodes in which no token is dropped.
+        comma_counts: nodes in which a comma at the end makes a difference.
+        has_macros: what its grammar takes for an error may be none, because macros are no part of
+            it; the sequence of its tokens says everything, and their tree nothing more.
+        nests: comments may stand in comments, and the grammar takes for ever over unclosed ones.
+        indents: the grammar crashes at hundreds of levels of indentation.
+        is_settings: keys are what it defines.
+        normal_forms: by type of node, rules for what formatters write in more than one way.
+        wrappers: given the root and the source, the functions whose body is the whole of a module.
+    """
+
+    title: str
+    module: str
+    function: str = "language"
+    endings: tuple[str, ...]
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    lambdas: frozenset[str] = frozenset()
+    classes: frozenset[str] = frozenset()
+    strings: frozenset[str] = frozenset()
+    comments: frozenset[str] = frozenset({"comment"})
+    before: frozenset[str] = frozenset()
+    dropped: frozenset[str] = frozenset()
+    dropped_in: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    counted_in: frozenset[str] = frozenset()
+    comma_counts: frozenset[str] = frozenset()
+    has_macros: bool = False
+    nests: bool = False
+    indents: bool = False
+    is_settings: bool = False
+    normal_forms: Mapping[str, anchors_normal_forms.Rule] = field(default_factory=dict)
+    wrappers: "Callable[[Node, bytes], Iterable[Node]] | None" = None
+
+    def role_of(self, node: "Node", rule: Rule) -> Role:
+        """Return the role of a node that `rule` is about."""
+        if rule.refine is not None:
+            return rule.refine(node)
+        value = node.child_by_field_name(rule.value) if rule.value else None
+        if value is None:
+            return rule.role
+        if value.type in self.lambdas:
+            return Role.FUNCTION
+        return Role.TYPE if value.type in self.classes else rule.role
+
+
+@functools.cache
+def rules_by_type(language: Language) -> Mapping[str, Rule]:
+    """Return the rules of a language by the type of the node itself."""
+    return {key.rpartition("/")[2]: rule for key, rule in language.rules.items()}
+
+
+@functools.cache
+def patterns(language: Language) -> str:
+    """Return the query that finds every node that a rule of `language` is about, and errors."""
+    found = ["(ERROR) @it"]
+    for key in language.rules:
+        *outer, inner = key.split("/")
+        pattern = f"({inner}) @it"
+        for kind in reversed(outer):
+            pattern = f"({kind} {pattern})"
+        found.append(pattern)
+    return "\n".join(found)
+
+
+_NAME = field_name("name")
+_FUNCTION = Rule(Role.FUNCTION, _NAME)
+_TYPE = Rule(Role.TYPE, _NAME)
+_VALUE = Rule(Role.VALUE, _NAME)
+_SHELL = Rule(Role.SHELL, nothing)
+_BLOCK = Rule(Role.BLOCK, nothing)
+
+GO = Language(
+    title="Go",
+    module="tree_sitter_go",
+    endings=(".go",),
+    rules={
+        "function_declaration": _FUNCTION,
+        "method_declaration": Rule(Role.FUNCTION, go_method),
+        "type_spec": _TYPE,
+        "type_alias": _TYPE,
+        "const_spec": Rule(Role.VALUE, pattern("name")),
+        "var_spec": Rule(Role.VALUE, pattern("name")),
+        "field_declaration": Rule(Role.VALUE, each("field_identifier", itself)),
+        "method_elem": _FUNCTION,
+        "func_literal": _BLOCK,
+    },
+    strings=frozenset({"interpreted_string_literal", "raw_string_literal"}),
+    dropped=frozenset({";"}),
+    counted_in=frozenset({"for_clause"}),
+    normal_forms=normal_others.GO,
+)
+
+RUST = Language(
+    title="Rust",
+    module="tree_sitter_rust",
+    endings=(".rs",),
+    rules={
+        "function_item": _FUNCTION,
+        "function_signature_item": _FUNCTION,
+        "struct_item": _TYPE,
+        "enum_item": _TYPE,
+        "union_item": _TYPE,
+        "trait_item": _TYPE,
+        "type_item": _TYPE,
+        "mod_item": Rule(Role.TYPE, with_body(_NAME)),
+        "impl_item": Rule(Role.SCOPE, field_name("type")),
+        "const_item": _VALUE,
+        "static_item": _VALUE,
+        "associated_type": _VALUE,
+        "enum_variant": _VALUE,
+        "field_declaration": _VALUE,
+        "macro_definition": _FUNCTION,
+        "closure_expression": _BLOCK,
+    },
+    strings=frozenset({"string_literal", "raw_string_literal", "char_literal"}),
+    comments=frozenset({"line_comment", "block_comment"}),
+    before=frozenset({"attribute_item"}),
+    comma_counts=frozenset({"tuple_expression", "tuple_type", "tuple_pattern"}),
+    normal_forms=normal_others.RUST,
+)
+
+
+def _declared(node: "Node") -> Role:
+    """Tell a prototype from a variable."""
+    inner = node.child_by_field_name("declarator")
+    while inner is not None and inner.type in ("pointer_declarator", "reference_declarator"):
+        inner = inner.child_by_field_name("declarator")
+    is_function = inner is not None and inner.type == "function_declarator"
+    return Role.FUNCTION if is_function else Role.VALUE
+
+
+_C_RULES: "Mapping[str, Rule]" = {
+    "function_definition": Rule(Role.FUNCTION, declarators),
+    "declaration": Rule(Role.VALUE, declarators, refine=_declared),
+    "field_declaration": Rule(Role.VALUE, declarators, refine=_declared),
+    "type_definition": Rule(Role.TYPE, declarators),
+    "struct_specifier": Rule(Role.TYPE, with_body(_NAME)),
+    "union_specifier": Rule(Role.TYPE, with_body(_NAME)),
+    "enum_specifier": Rule(Role.TYPE, with_body(_NAME)),
+    "enumerator": _VALUE,
+    "preproc_def": _VALUE,
+    "preproc_function_def": _FUNCTION,
+}
+_C_STRINGS = frozenset({"string_literal", "char_literal", "raw_string_literal"})
+
+C = Language(
+    title="C",
+    module="tree_sitter_c",
+    endings=(".c",),
+    rules=_C_RULES,
+    strings=_C_STRINGS,
+    has_macros=True,
+)
+
+CPP = Language(
+    title="C++",
+    module="tree_sitter_cpp",
+    endings=(
+        *(".cpp", ".cc", ".cxx", ".c++", ".h", ".hpp", ".hh", ".hxx", ".h++"),
+        *(".ipp", ".inl", ".tpp", ".cu", ".cuh"),
+    ),
+    rules={
+        **_C_RULES,
+        "namespace_definition": Rule(Role.SCOPE, _NAME),
+        "class_specifier": Rule(Role.TYPE, with_body(_NAME)),
+        "alias_declaration": _TYPE,
+        "concept_definition": _TYPE,
+        "template_declaration": _SHELL,
+        "lambda_expression": _BLOCK,
+    },
+    strings=_C_STRINGS,
+    has_macros=True,
+)
+
+
+def _swift_kind(node: "Node") -> Role:
+    """Tell an extension, which adds to a type, from a type."""
+    kind = node.child_by_field_name("declaration_kind")
+    return Role.SCOPE if kind is not None and kind.type == "extension" else Role.TYPE
+
+
+def _swift_property(node: "Node") -> Role:
+    """Tell a property that is computed, which has a body, from one that holds a value."""
+    is_computed = node.child_by_field_name("computed_value") is not None
+    return Role.FUNCTION if is_computed else Role.VALUE
+
+
+SWIFT = Language(
+    title="Swift",
+    nests=True,
+    module="tree_sitter_swift",
+    endings=(".swift",),
+    rules={
+        "class_declaration": Rule(Role.TYPE, _NAME, refine=_swift_kind),
+        "protocol_declaration": _TYPE,
+        "typealias_declaration": _TYPE,
+        "associatedtype_declaration": _VALUE,
+        "function_declaration": _FUNCTION,
+        "protocol_function_declaration": _FUNCTION,
+        "init_declaration": Rule(Role.FUNCTION, called("init")),
+        "deinit_declaration": Rule(Role.FUNCTION, called("deinit")),
+        "subscript_declaration": Rule(Role.FUNCTION, called("subscript")),
+        "property_declaration": Rule(Role.VALUE, pattern("name"), refine=_swift_property),
+        "protocol_property_declaration": Rule(Role.VALUE, pattern("name")),
+        "enum_entry": Rule(Role.VALUE, pattern("name")),
+        "lambda_literal": _BLOCK,
+    },
+    strings=frozenset(
+        (
+            *("line_string_literal", "multi_line_string_literal", "raw_string_literal"),
+            "regex_literal",
+        )
+    ),
+    comments=frozenset({"comment", "multiline_comment"}),
+    dropped=frozenset({";"}),
+    normal_forms=normal_others.SWIFT,
+)
+
+RUBY = Language(
+    title="Ruby",
+    module="tree_sitter_ruby",
+    endings=(".rb", ".rake", ".gemspec", ".ru", "rakefile", "gemfile"),
+    rules={
+        "class": _TYPE,
+        "module": _TYPE,
+        "method": _FUNCTION,
+        "singleton_method": Rule(Role.FUNCTION, ruby_singleton),
+        "alias": _VALUE,
+        "assignment": Rule(Role.VALUE, ruby_constant),
+        "call": Rule(Role.VALUE, ruby_call),
+    },
+    strings=frozenset({"string", "heredoc_body", "subshell", "regex", "delimited_symbol"}),
+    dropped=frozenset({";", "then"}),
+    dropped_in={
+        "argument_list": frozenset({"(", ")"}),
+        "method_parameters": frozenset({"(", ")"}),
+    },
+    comma_counts=frozenset({"block_parameters"}),
+    normal_forms=normal_others.RUBY,
+)
+
+SHELL = Language(
+    title="shell",
+    module="tree_sitter_bash",
+    endings=(".sh", ".bash", ".bashrc", ".bash_profile", ".profile"),
+    rules={
+        "function_definition": _FUNCTION,
+        "variable_assignment": _VALUE,
+        "command": _BLOCK,
+    },
+    strings=frozenset(
+        (
+            "string",
+            "raw_string",
+            "ansi_c_string",
+            "translated_string",
+            "heredoc_redirect",
+            "heredoc_body",
+            "regex",
+        )
+    ),
+    dropped=frozenset({";"}),
+    dropped_in={"case_item": frozenset({"("})},
+    counted_in=frozenset({"c_style_for_statement"}),
+    normal_forms=anchors_normal_forms.SHELL,
+)

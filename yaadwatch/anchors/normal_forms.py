@@ -1,0 +1,449 @@
+"""Helpers for rules that give equivalent spellings of a node one normal form.
+
+A rule takes a node and the source. It returns the parts that the node is compared by, or None where
+it does not apply and the node is compared as it stands. No rule returns its own node.
+
+Normal forms of strings: the kind of quotes leaves no trace where it changes nothing.
+
+Normal forms of shell: what shfmt writes in another way.
+"""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from tree_sitter import Node
+
+
+Part = "Node | bytes"
+Rule = Callable[["Node", bytes], "list[Node | bytes] | None"]
+
+COMMENTS = frozenset(("comment", "html_comment", "line_comment", "block_comment"))
+_LOGICAL = frozenset((b"&&", b"||", b"??"))
+_GROUPING = frozenset(
+    ("parenthesized_expression", "parenthesized_type", "parenthesized_statements")
+)
+
+
+def text(node: "Node | None", source: bytes) -> bytes:
+    """Return the bytes of a node; none for no node."""
+    return source[node.start_byte : node.end_byte] if node is not None else b""
+
+
+def code(node: "Node") -> "list[Node]":
+    """Return the children of a node without comments."""
+    return [child for child in node.children if child.type not in COMMENTS]
+
+
+def named(node: "Node") -> "list[Node]":
+    """Return the named children of a node without comments."""
+    return [child for child in node.named_children if child.type not in COMMENTS]
+
+
+def bare(node: "Node") -> "Node":
+    """Return what brackets that only group stand around."""
+    while node.type in _GROUPING:
+        inside = named(node)
+        if len(inside) != 1:
+            break
+        node = inside[0]
+    return node
+
+
+def ungrouped(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`(a)` is `a`: the shape of the tree says what belongs together."""
+    inside = bare(node)
+    return [inside] if inside is not node else None
+
+
+def nested_once(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`((a))` is `(a)`, where brackets may mean something: `(self.f)()` calls a field."""
+    inside = named(node)
+    if len(inside) == 1 and inside[0].type == node.type:
+        return [inside[0]]
+    return None
+
+
+def wrapped(kind: bytes, parts: "list[Node | bytes]") -> "list[Node | bytes]":
+    """Return parts as those of a node of a kind."""
+    return [b"<" + kind, *parts, b">"]
+
+
+def logical(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`a && (b && c)` is `(a && b) && c`."""
+    operator = text(node.child_by_field_name("operator"), source)
+    if operator not in _LOGICAL:
+        return None
+    operands: list[Node | bytes] = []
+    stack = [node]
+    while stack:
+        one = bare(stack.pop())
+        same = one.type == "binary_expression"
+        if same and text(one.child_by_field_name("operator"), source) == operator:
+            sides = (one.child_by_field_name("right"), one.child_by_field_name("left"))
+            stack.extend(side for side in sides if side is not None)
+        else:
+            operands.append(one)
+    return wrapped(b"binary_expression", [operator, *operands])
+
+
+_QUOTE = re.compile(rb"\\(?:(['\"])|(.))", re.DOTALL)
+_OF_SINGLE = re.compile(rb"\\([\\'])")
+_OF_DOUBLE = re.compile(rb"\\([\\\"$#])")
+_ESCAPED_RUBY = re.compile(rb"\\[^\\\"#]|#\{|#[@$]")
+_ESCAPED_PHP = re.compile(rb"\\[nrtvef0-7xu]")
+
+
+def javascript(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`'it\\'s'` is `"it's"`; all other escapes count as they stand."""
+    return [b"s:" + unquoted(text(node, source))]
+
+
+def unquoted(written: bytes) -> bytes:
+    """Return what a string of JavaScript holds, its other escapes as they stand."""
+    return _QUOTE.sub(lambda found: found[1] or found[0], written[1:-1])
+
+
+def ruby(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`'a'` is `"a"`, where nothing in double quotes is read as an escape or as code."""
+    return _scripted(node, source, _ESCAPED_RUBY)
+
+
+def _scripted(
+    node: "Node", source: bytes, escaped: "re.Pattern[bytes]"
+) -> "list[Node | bytes] | None":
+    if any(child.child_count or child.type in _CODE for child in node.children):
+        return None
+    written = text(node, source)
+    prefix, quoted = (b":", written[1:]) if written[:1] == b":" else (b"", written)
+    quote, inside = quoted[:1], quoted[1:-1]
+    if quote == b"'" and quoted[-1:] == quote:
+        return [prefix + b"s:" + _OF_SINGLE.sub(rb"\1", inside)]
+    if quote == b'"' and quoted[-1:] == quote and not escaped.search(_OF_DOUBLE.sub(b"", inside)):
+        return [prefix + b"s:" + _OF_DOUBLE.sub(rb"\1", inside)]
+    return None
+
+
+_CODE = frozenset(("interpolation", "variable_name", "dynamic_variable_name"))
+
+
+def php(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`'a'` is `"a"`, where nothing in double quotes is read as an escape or as code."""
+    return _scripted(node, source, _ESCAPED_PHP)
+
+
+def words(written: bytes) -> bytes:
+    """Return a text with one blank between its words and signs, however it is laid out."""
+    return b" ".join(_WORDS.findall(written))
+
+
+def embedded(written: bytes) -> bytes:
+    """Return code of another language as words, without what its formatter adds or removes.
+
+    That is white space, commas, semicolons, round brackets, the kind of quotes and of bullets, the
+    zeros of fractions and the case of colours.
+    """
+    written = _ESCAPED.sub(lambda found: found[1] or b" ", written).replace(b"'", b'"')
+    written = _COLOUR.sub(lambda found: found[0].lower(), written)
+    written = _FRACTION.sub(rb"\1\2", _LEADING_POINT.sub(b"0.", written))
+    return words(_OPTIONAL.sub(b" ", written))
+
+
+_WORDS = re.compile(rb"[\w\x80-\xff]+|[^\w\s\x80-\xff]")
+_ESCAPED = re.compile(rb"\\(?:([\\\"'`])|[stnr\n])")
+_COLOUR = re.compile(rb"#[\da-fA-F]{3,8}\b")
+_LEADING_POINT = re.compile(rb"(?<![\w.])\.(?=\d)")
+_FRACTION = re.compile(rb"(?<![\w.])(\d+)(?:\.0+|(\.\d*?[1-9])0+)(?![\d.])")
+_OPTIONAL = re.compile(rb"(?m)^[ \t]*[*+-](?=[ \t])|[(),;]|/(?=>)")
+_LANGUAGE = re.compile(rb"(?://|/\*)[ \t]*language[ \t]*=(?:(?!\"\"\")[^;{}])*$")
+_COMMENT_BYTES = 500
+
+
+def text_block(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """Return a text in three quotes without the indentation that only says where it stands.
+
+    Behind a comment that names another language (`// language=json`) only its words count.
+    """
+    written = text(node, source)
+    if written[:3] != b'"""' or b"\n" not in written:
+        return [written]
+    if _LANGUAGE.search(source, max(0, node.start_byte - _COMMENT_BYTES), node.start_byte):
+        return [embedded(written)]
+    first, *lines = written.split(b"\n")
+    depth = indentation(lines)
+    lines = [line[depth:].rstrip() for line in lines]
+    if lines[-1].strip() == b'"""':
+        lines[-1] = b'"""'  # where it is deeper than the text, that says nothing
+    return [b"\n".join([first.rstrip(), *lines])]
+
+
+def raw(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """Return a raw string of C# over several lines as its words: clang-format lays it out anew."""
+    written = text(node, source)
+    return [words(written) if b"\n" in written else written]
+
+
+def indentation(lines: "list[bytes]") -> int:
+    """Return how many blanks all lines that are not empty begin with."""
+    return min((len(one) - len(one.lstrip()) for one in lines if one.strip()), default=0)
+
+
+def added(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`"a" + "b"` is `"ab"`: a long text may be broken anywhere.
+
+    A sum without texts is taken apart, too: looked at anew for each of its operands, a long one
+    would take minutes.
+    """
+    operands: list[Node] = []
+    one = node
+    while one.type == "binary_expression":
+        inside = code(one)
+        if len(inside) != 3 or inside[1].type != "+":
+            break
+        operands.append(bare(inside[2]))
+        one = bare(inside[0])
+    operands.append(one)
+    if len(operands) == 1:
+        return None
+    found: list[Node | bytes] = []
+    texts: list[bytes] = []
+    for one in reversed(operands):
+        written = text(one, source)
+        if _is_plain(one) and written[:3] != b'"""' and written[-1:] == b'"':
+            texts.append(written[1:-1])
+            continue
+        found += _joined(texts)
+        texts = []
+        found.append(one)
+    found += _joined(texts)
+    return found if len(found) == 1 else wrapped(b"+", found)
+
+
+def _joined(texts: list[bytes]) -> list[bytes]:
+    """Return texts that are added up as the one text that they are; nothing for none."""
+    return [b'"' + b"".join(texts) + b'"'] if texts else []
+
+
+def _is_plain(node: "Node") -> bool:
+    return node.type == "string_literal"
+
+
+def heredoc_php(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """Return a here-document of PHP without the indentation of its end."""
+    body = next((one for one in node.children if one.type in _BODIES), None)
+    if body is None or any(child.child_count for child in body.children):
+        return None
+    end = source.rfind(b"\n", 0, node.end_byte) + 1
+    depth = len(source[end : node.end_byte]) - len(source[end : node.end_byte].lstrip())
+    lines = text(body, source).split(b"\n")
+    return wrapped(
+        body.type.encode(), [b"\n".join(line[depth:] if line.strip() else b"" for line in lines)]
+    )
+
+
+_BODIES = frozenset(("heredoc_body", "nowdoc_body"))
+_BEGINNING = re.compile(rb"<<([-~]?)[\"'`]?(\w+)[\"'`]?")
+
+
+def heredoc_ruby_start(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`<<~A` and `<<-A` begin what the end of the body tells apart."""
+    return [b"<<" + text(node, source).lstrip(b"<-~")]
+
+
+def heredoc_ruby(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """Return a here-document of Ruby without its indentation, where it begins with `<<~`."""
+    if any(child.type not in ("heredoc_content", "heredoc_end") for child in node.children):
+        return None
+    *lines, end = text(node, source).strip(b"\n").split(b"\n")
+    last = end.strip()
+    start = source.rfind(b"\n", 0, max(node.start_byte, 1)) + 1
+    starts = _BEGINNING.findall(source[start : node.start_byte + 1])
+    squiggly = any(mark == b"~" for mark, name in starts if name == last)
+    depth = indentation(lines) if squiggly else 0
+    return [b"\n".join([*(line[depth:] if line.strip() else b"" for line in lines), last])]
+
+
+def joined(tokens: "Iterable[bytes]") -> "Iterator[bytes]":
+    """Yield tokens of C with literals that stand side by side as the one that they are."""
+    before = b""
+    for token in tokens:
+        if token[:1] == before[:1] == b'"':
+            before = before[:-1] + token[1:]
+        else:
+            yield from (before,) if before else ()
+            before = token
+    yield from (before,) if before else ()
+
+
+_REDIRECT = re.compile(rb"^<<(-?)[ \t]*")
+_TABS = re.compile(rb"\n\t+")
+_INDENT = re.compile(rb"\n[ \t]+")
+_IN_DOUBLE_QUOTES = re.compile(rb"\\([\\\"$`])")
+_EXPANSIONS = frozenset(("simple_expansion", "expansion", "command_substitution"))
+_COUNTED = frozenset(
+    (
+        *("arithmetic_expansion", "compound_statement", "binary_expression", "unary_expression"),
+        *("ternary_expression", "postfix_expression"),
+    )
+)
+_DEPTH_MAX = 50
+
+
+def _substitution(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`` `a` `` is `$(a)`."""
+    if text(node, source)[:1] != b"`":
+        return _subshell(node, source)
+    return wrapped(b"command_substitution", [b"$(", *named(node), b")"])
+
+
+def _redirected(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`a >b c` is `a c >b`; the grammar takes `c` for another file."""
+    body = node.child_by_field_name("body")
+    if body is None or body.type != "command":
+        return None
+    arguments: list[Node | bytes] = []
+    redirects: list[Node | bytes] = []
+    for one in code(node):
+        further = one.children_by_field_name("destination")[1:]
+        arguments += further
+        if further:
+            inside = [child for child in code(one) if child not in further]
+            redirects += wrapped(one.type.encode(), [*inside])
+        elif one != body:
+            redirects.append(one)
+    if not arguments:
+        return None
+    command = wrapped(b"command", [*code(body), *arguments])
+    return wrapped(b"redirected_statement", [*command, *redirects])
+
+
+def _heredoc(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`<< A` is `<<A`; behind `<<-` tabs at the start of a line do not count."""
+    found: list[Node | bytes] = []
+    at = node.start_byte
+    inside = [
+        one
+        for child in node.children
+        for one in (child.children if child.type == "heredoc_body" else (child,))
+    ]
+    for child in inside:
+        if child.child_count:
+            found += [source[at : child.start_byte], child]
+            at = child.end_byte
+    found.append(source[at : node.end_byte])
+    start = found[0]
+    if isinstance(start, bytes):
+        found[0] = _REDIRECT.sub(rb"<<\1", start)
+    if text(node, source).startswith(b"<<-"):
+        found = [_TABS.sub(b"\n", one) if isinstance(one, bytes) else one for one in found]
+    return found
+
+
+def _raw(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """Return a text in single quotes; lines between two `\\'`, which the grammar takes for quotes,
+    without indentation.
+    """
+    before = source[: node.start_byte]
+    if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
+        return None
+    return [_INDENT.sub(b"\n", text(node, source))]
+
+
+def _string(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`"\\$a"` is `'$a'`."""
+    if any(child.type not in ('"', "string_content") for child in node.children):
+        return None
+    said = _IN_DOUBLE_QUOTES.sub(rb"\1", text(node, source)[1:-1])
+    return [b"'" + said + b"'"] if b"'" not in said else None
+
+
+def _subshell(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`((a))` is `(a)`, and `$((a))` is `$(a)`."""
+    inside = code(node)
+    if len(inside) != 3 or inside[1].type != "subshell":
+        return None
+    return wrapped(node.type.encode(), [inside[0], *code(inside[1])[1:-1], inside[2]])
+
+
+def _test(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`[[ ! -z "$a" ]]` is `[[ -n $a ]]`."""
+    inside = code(node)
+    if inside[0].type != "[[" or len(inside) != 3:
+        return None
+    return wrapped(b"test_command", [inside[0], *_tested(inside[1], source), inside[2]])
+
+
+def _tested(node: "Node", source: bytes, depth: int = 0) -> "list[Node | bytes]":
+    """Return an operand of `[[` without quotes that do nothing there, and negations joined."""
+    node = bare(node)
+    inside = code(node)
+    kind = node.type
+    if depth > _DEPTH_MAX or kind not in ("string", "unary_expression", "binary_expression"):
+        return [node]
+    if kind == "string":
+        return [inside[1]] if len(inside) == 3 and inside[1].type in _EXPANSIONS else [node]
+    found: list[Node | bytes] = [
+        part
+        for at, child in enumerate(inside)
+        for part in (
+            [child] if at == 2 and _is_pattern(inside[1]) else _tested(child, source, depth + 1)
+        )
+    ]
+    operator = text(inside[1 if kind == "binary_expression" else 0], source)
+    if kind == "unary_expression" and operator == b"!" and len(inside) == 2:
+        return _negated(found[1:], source)
+    if operator == b"=":
+        found = [b"==" if one == inside[1] else one for one in found]
+    return wrapped(kind.encode(), found)
+
+
+def _negated(found: "list[Node | bytes]", source: bytes) -> "list[Node | bytes]":
+    """Return `! -z a` as `-n a`."""
+    opposite = {b"-z": b"-n", b"-n": b"-z"}
+    if len(found) > 1 and found[0] == b"<unary_expression" and not isinstance(found[1], bytes):
+        operator = opposite.get(text(found[1], source))
+        if operator is not None:
+            return [found[0], operator, *found[2:]]
+    return wrapped(b"unary_expression", [b"!", *found])
+
+
+def _is_pattern(operator: "Node") -> bool:
+    """Return whether quotes on the right of an operator make a pattern a plain text."""
+    return operator.type in ("==", "=", "!=", "=~")
+
+
+def _arithmetic(node: "Node", source: bytes) -> "list[Node | bytes] | None":
+    """`$(( ($a + 1) ))` is `$((a + 1))`."""
+    inside = code(node)
+    if inside[0].type not in ("$((", "(("):
+        return None
+    return _counted(node, source)
+
+
+def _counted(node: "Node", source: bytes, depth: int = 0) -> "list[Node | bytes]":
+    node = bare(node)
+    inside = code(node)
+    if node.type in ("simple_expansion", "expansion"):
+        names = [one for one in inside if one.type == "variable_name"]
+        is_plain = len(names) == 1 and len(inside) == (3 if node.type == "expansion" else 2)
+        return [names[0]] if is_plain and not text(names[0], source).isdigit() else [node]
+    if depth > _DEPTH_MAX or node.type not in _COUNTED:
+        return [node]
+    parts = [part for one in inside for part in _counted(one, source, depth + 1)]
+    return wrapped(node.type.encode(), parts)
+
+
+SHELL: "Mapping[str, Rule]" = {
+    "command_substitution": _substitution,
+    "redirected_statement": _redirected,
+    "heredoc_redirect": _heredoc,
+    "raw_string": _raw,
+    "string": _string,
+    "subshell": _subshell,
+    "test_command": _test,
+    "arithmetic_expansion": _arithmetic,
+    "compound_statement": _arithmetic,
+}

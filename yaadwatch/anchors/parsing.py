@@ -1,0 +1,305 @@
+"""Grammars, loaded one by one at their first file, and parsing that always comes to an end.
+
+Which definitions a file holds: one query of its syntax tree, read from the top down.
+
+Scopes are told by what encloses what, never by asking a node for its parent: that question takes
+as long as the file is large.
+"""
+
+import functools
+import importlib
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from yaadwatch.anchors.language import Language as CodeLanguage
+from yaadwatch.anchors.language import Role, patterns, rules_by_type
+from yaadwatch.anchors.naming import Kind, Name
+from yaadwatch.text.words import cached
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node, Query
+
+
+_STEPS_MAX = 20_000
+_STEPS_SOME = 500
+_STEPS_A_KIB = 64
+"""Steps of the parser: 1 KiB of source takes 3 to 14, of brackets in brackets 40. With more it
+goes the same way again and again; 8 KiB of comments that are opened, never closed, take 70,000."""
+_LOST_STEPS_MAX = 2_000
+_LOST_STEPS_SOME = 300
+"""Steps after an error: so many, or so many that are half of all. A file full of macros has two
+hundred and fifty, a quarter of its steps."""
+_READ_AGAIN_MAX = 16
+_READ_SOME_BYTES = 1024 * 1024
+"""The parser reads what people wrote twice at most; it may so often, and so many bytes besides.
+What opens a text again and again and never closes it is read to its end each time."""
+
+_IN_ERRORS_MAX = 50_000_000
+"""The squares of how many nodes lie in each place where the parser gave up, added: what it skips
+lies side by side there, and a query looks at each of them as often as there are others. A hundred
+thousand brackets took ten seconds. Of three thousand files of thirteen languages none has a
+hundredth.
+"""
+_CHUNK_BYTES = 4 * 1024
+_spare: list[bytearray] = []
+"""Buffers that no parser reads from just now, empty."""
+
+_KEPT_MAX = 4
+_KEPT_BYTES_MAX = 128 * 1024
+_ONE_BYTES_MAX = 512 * 1024
+"""Of larger files, up to this, the last tree is kept."""
+_UNCLOSED_MAX = 8
+_LEVELS_MAX = 150
+_COMMENT_ENDS = re.compile(rb"/\*|\*/")
+_LEVEL_MARKS = re.compile(rb"[-?:](?=[ \t]|$)")
+
+
+@functools.cache
+def grammar(module: str, function: str = "language") -> "Language":
+    """Return the grammar that `function` of the wheel `module` gives."""
+    from tree_sitter import Language
+
+    return Language(getattr(importlib.import_module(module), function)())
+
+
+@functools.cache
+def query(module: str, function: str, patterns: str) -> "Query":
+    """Return what finds the nodes that `patterns` capture."""
+    from tree_sitter import Query
+
+    return Query(grammar(module, function), patterns)
+
+
+def parse(source: bytes, language: "Language") -> "Node | None":
+    """Return the root of the syntax tree, or None when that would take too long.
+
+    The last few trees are kept: several names are looked for in one file.
+    """
+    if len(source) > _ONE_BYTES_MAX:
+        return _parsed(source, language)
+    return (_kept if len(source) <= _KEPT_BYTES_MAX else _last)(source, language)
+
+
+@cached(_KEPT_MAX)
+def _kept(source: bytes, language: "Language") -> "Node | None":
+    return _parsed(source, language)
+
+
+@cached(1)
+def _last(source: bytes, language: "Language") -> "Node | None":
+    return _parsed(source, language)
+
+
+def _parsed(source: bytes, language: "Language") -> "Node | None":
+    from tree_sitter import Parser
+
+    steps = lost = 0
+    steps_max = min(_STEPS_MAX, _STEPS_SOME + _STEPS_A_KIB * (len(source) >> 10))
+
+    left = _READ_SOME_BYTES + _READ_AGAIN_MAX * len(source)
+
+    def is_too_much(_offset: int, after_error: bool) -> bool:
+        nonlocal steps, lost
+        steps += 1
+        lost += after_error
+        is_none_of_it = lost > _LOST_STEPS_SOME and 2 * lost > steps
+        return steps > steps_max or lost > _LOST_STEPS_MAX or is_none_of_it or left <= 0
+
+    # The binding never lets go of what it is given to read (tree-sitter 0.26), so it gets the same
+    # few buffers for ever: with views of `source`, each file that was parsed stayed in memory.
+    try:
+        chunk = _spare.pop()
+    except IndexError:
+        chunk = bytearray()
+
+    def read(offset: int, _point: object) -> bytearray:
+        nonlocal left
+        chunk[:] = source[offset : offset + _CHUNK_BYTES] if left > 0 else b""
+        left -= len(chunk)
+        return chunk
+
+    try:
+        tree = Parser(language).parse(read, progress_callback=is_too_much)
+    except ValueError:  # what the parser raises when it was told to stop
+        return None
+    finally:
+        chunk.clear()
+        _spare.append(chunk)
+    root = tree.root_node
+    return root if left > 0 and not (root.has_error and _is_rubbish(root)) else None
+
+
+def _is_rubbish(root: "Node") -> bool:
+    """Return whether so much lies in places where the parser gave up that a query takes long."""
+    squares = 0
+    at = root.walk()
+    while True:
+        node = at.node
+        if node is not None and node.is_error:
+            squares += node.child_count**2
+            if squares > _IN_ERRORS_MAX:
+                return True
+        # What has no error in it is passed over.
+        if node is not None and node.has_error and at.goto_first_child():
+            continue
+        while not at.goto_next_sibling():
+            if not at.goto_parent():
+                return False
+
+
+def is_readable(source: bytes, *, nests: bool, indents: bool) -> bool:
+    """Return whether a file may be given to the parser at all.
+
+    Two grammars crash, or take for ever, on what nobody writes by hand: comments that are opened
+    again and again and not closed, where comments nest, and hundreds of levels of indentation.
+
+    Args:
+        source: the file, with line ends of one kind.
+        nests: comments may stand in comments.
+        indents: indentation is what shows the structure, and one line may hold several levels.
+    """
+    if nests and _unclosed(source) > _UNCLOSED_MAX:
+        return False
+    return not indents or _levels(source) <= _LEVELS_MAX
+
+
+def _unclosed(source: bytes) -> int:
+    depth = 0
+    for found in _COMMENT_ENDS.finditer(source):
+        depth = depth + 1 if found[0] == b"/*" else max(0, depth - 1)
+    return depth
+
+
+def _levels(source: bytes) -> int:
+    """Return how many levels of indentation are open at most, or somewhat more."""
+    deepest = held = 0
+    open_levels: list[tuple[int, int]] = []
+    for line in source.split(b"\n"):
+        marks = _LEVEL_MARKS.findall(line)
+        if not line.strip():
+            continue
+        indent = len(line) - len(line.lstrip(b" "))
+        while open_levels and open_levels[-1][0] >= indent:
+            held -= open_levels.pop()[1]
+        open_levels.append((indent, 1 + len(marks)))
+        held += 1 + len(marks)
+        deepest = max(deepest, held)
+    return deepest
+
+
+def unified(source: bytes) -> bytes:
+    """Return `source` with line ends of one kind."""
+    return source.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+_KINDS = {Role.FUNCTION: Kind.FUNCTION, Role.TYPE: Kind.TYPE, Role.VALUE: Kind.VALUE}
+_NAMES_MAX = 64
+"""More names than this in one statement are a table of data; the first ones are known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A definition in its tree.
+
+    Args:
+        name: its scopes, outermost first, and its own name.
+        kind: what is defined.
+        node: the definition, without its shells.
+        shells: what stands directly around it and is a part of it, outermost first.
+        is_lost: it stands where the parser gave up, so its scopes may be missing.
+    """
+
+    name: Name
+    kind: Kind
+    node: "Node"
+    shells: "tuple[Node, ...]" = ()
+    is_lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A node that is being read; `role` None: an error."""
+
+    end: int
+    name: Name
+    role: Role | None
+    node: "Node"
+
+
+def definitions(root: "Node", source: bytes, language: CodeLanguage) -> Iterator[Found]:
+    """Yield the definitions of a file, an outer one before those in it.
+
+    What a function around a module assigns is one where nothing else in the file has its name.
+    """
+    modules = {one.id for one in language.wrappers(root, source)} if language.wrappers else set()
+    found = list(_definitions(root, source, language, modules))
+    named = Counter(one.name[-1] for one, _ in found)
+    yield from (one for one, wrapped in found if not wrapped or named[one.name[-1]] == 1)
+
+
+def _definitions(
+    root: "Node", source: bytes, language: CodeLanguage, modules: Collection[int]
+) -> "Iterator[tuple[Found, bool]]":
+    """Yield the definitions, and of each whether it is a value of a function around a module."""
+    rules = rules_by_type(language)
+    stack: list[_Open] = []
+    for node in _captured(root, language):
+        start, end = node.start_byte, node.end_byte
+        while stack and stack[-1].end <= start:
+            stack.pop()
+        rule = rules.get(node.type)
+        if rule is None:
+            stack.append(_Open(end, stack[-1].name if stack else (), None, node))
+            continue
+        role = Role.SCOPE if node.id in modules else language.role_of(node, rule)
+        scope = stack[-1].name if stack else ()
+        if role is Role.VALUE and _is_local(stack):
+            continue
+        is_wrapped = role is Role.VALUE and any(one.node.id in modules for one in stack)
+        names = [] if role in (Role.SHELL, Role.BLOCK) else list(rule.names(node, source))
+        kind = _KINDS.get(role)
+        if kind is not None:
+            shells = _shells(stack)
+            is_lost = any(one.role is None for one in stack)
+            for name in filter(None, names[:_NAMES_MAX]):  # `$` is none
+                whole = (*scope, *name)
+                own = Found(name=whole, kind=kind, node=node, shells=shells, is_lost=is_lost)
+                yield own, is_wrapped
+        if names or kind is None:
+            inner = (*scope, *names[0]) if names else scope
+            stack.append(_Open(end, inner, role, node))
+
+
+def errors(root: "Node", language: CodeLanguage) -> "Iterator[Node]":
+    """Yield the places where the parser gave up."""
+    for node in _captured(root, language):
+        if node.type == "ERROR":
+            yield node
+
+
+def _captured(root: "Node", language: CodeLanguage) -> "list[Node]":
+    from tree_sitter import QueryCursor
+
+    found = QueryCursor(query(language.module, language.function, patterns(language)))
+    nodes = found.captures(root).get("it", [])
+    return sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte))
+
+
+def _is_local(stack: list[_Open]) -> bool:
+    """Return whether what is assigned here is the affair of a function."""
+    for one in reversed(stack):
+        if one.role in (Role.FUNCTION, Role.BLOCK):
+            return True
+        if one.role in (Role.TYPE, Role.SCOPE):
+            return False
+    return False
+
+
+def _shells(stack: list[_Open]) -> "tuple[Node, ...]":
+    count = 0
+    while count < len(stack) and stack[-1 - count].role is Role.SHELL:
+        count += 1
+    return tuple(one.node for one in stack[len(stack) - count :])

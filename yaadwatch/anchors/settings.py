@@ -1,0 +1,278 @@
+"""The keys of files of settings (JSON, TOML, YAML), by their whole path: `tool.ruff.line-length`.
+
+What a key means is its value, however it is written: `[a]` with `b = 1` below, `a.b = 1` and
+`a = { b = 1 }` are the same, and the order of keys does not count. A key that holds other keys is
+known by its outline: its own plain values, and the names of those keys in it that hold more.
+
+What the values of settings say, apart from how they are laid out and quoted.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from yaadwatch.anchors.naming import parts_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+_VALUE_WRAPPERS = frozenset(("block_node", "flow_node", "plain_scalar", "document"))
+_SHAPES = {
+    "object": b"<map",
+    "inline_table": b"<map",
+    "block_mapping": b"<map",
+    "flow_mapping": b"<map",
+    "array": b"<list",
+    "block_sequence": b"<list",
+    "flow_sequence": b"<list",
+    "pair": b"<pair",
+    "block_mapping_pair": b"<pair",
+    "flow_pair": b"<pair",
+}
+_MARKS = frozenset((",", ":", "=", "-", "?", "[", "]", "{", "}"))
+_NAMED = frozenset(("anchor", "alias", "tag"))
+_BESIDE = frozenset(("comment", "anchor", "tag"))
+_QUOTED = frozenset(("string", "double_quote_scalar", "single_quote_scalar", "quoted_key"))
+_ESCAPED = re.compile(rb"\\([\\\"])")
+_LARGE_BYTES = 64 * 1024
+"""A value larger than this is a table of data, and compared as text."""
+
+
+def bare(value: "Node") -> "Node":
+    """Return a value without what wraps it: its anchor, its tag."""
+    while value.type in _VALUE_WRAPPERS:
+        inside = [child for child in value.named_children if child.type not in _BESIDE]
+        if len(inside) != 1:
+            break
+        value = inside[0]
+    return value
+
+
+def plain_text(node: "Node", source: bytes) -> str:
+    """Return a key as it is meant, without its quotes."""
+    written = source[node.start_byte : node.end_byte]
+    if node.type in _QUOTED:
+        written = written[1:-1]
+    return written.decode("utf-8", "replace")
+
+
+def value_tokens(value: "Node", source: bytes) -> Iterator[bytes | None]:
+    """Yield the tokens of a value; None where it cannot be read."""
+    if value.end_byte - value.start_byte > _LARGE_BYTES:
+        yield None if value.has_error else b"".join(_text(value, source).split())
+        return
+    stack: list[Node | bytes] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, bytes):
+            yield item
+            continue
+        kind = item.type
+        if item.is_missing or (kind == "ERROR" and _text(item, source) != b","):
+            yield None
+        elif kind in ("comment", "ERROR") or (kind in _MARKS and not item.is_named):
+            continue
+        elif kind in _QUOTED:
+            yield _quoted(_text(item, source), is_yaml=kind.endswith("scalar"))
+        elif kind == "block_scalar":
+            yield _block(_text(item, source))
+        elif kind in _NAMED:
+            yield _text(item, source)
+        elif item.child_count == 0 or kind == "plain_scalar":
+            yield b"p:" + _folded(_text(item, source))
+        else:
+            shape = _SHAPES.get(kind)
+            stack.extend((b">",) if shape else ())
+            stack.extend(reversed(item.children))
+            stack.extend((shape,) if shape else ())
+
+
+def _text(node: "Node", source: bytes) -> bytes:
+    return source[node.start_byte : node.end_byte]
+
+
+def _quoted(written: bytes, *, is_yaml: bool) -> bytes:
+    """Return what a string in quotes is, however it is quoted."""
+    quote = written[:1]
+    if not is_yaml and written[:3] == quote * 3 and len(written) >= 6:
+        inside = written[3:-3].removeprefix(b"\n")
+    else:
+        inside = written[1:-1]
+    if is_yaml:
+        inside = _folded(inside)
+        if quote == b"'":
+            return b"s:" + inside.replace(b"''", b"'")
+    if quote == b'"' and b"\\" in inside:
+        if _ESCAPED.sub(b"", inside).find(b"\\") >= 0:
+            return b"e:" + inside
+        inside = _ESCAPED.sub(rb"\1", inside)
+    return b"s:" + inside
+
+
+def _folded(written: bytes) -> bytes:
+    """Return a text of YAML over several lines as it is read: a line end is a blank."""
+    if b"\n" not in written:
+        return written
+    first, *lines = written.split(b"\n")
+    folded = first.rstrip()
+    blank = 0
+    for line in lines[:-1]:
+        if line.strip():
+            folded += (b"\n" * blank or b" ") + line.strip()
+            blank = 0
+        else:
+            blank += 1
+    return folded + (b"\n" * blank or b" ") + lines[-1].lstrip()
+
+
+def _block(written: bytes) -> bytes:
+    """Return a block scalar without the indentation that only says where it stands."""
+    head, _, body = written.partition(b"\n")
+    head = b"".join(mark for mark in (b"|", b">", b"-", b"+") if mark in head.partition(b"#")[0])
+    lines = body.split(b"\n")
+    depths = [len(line) - len(line.lstrip(b" ")) for line in lines if line.strip()]
+    depth = min(depths, default=0)
+    text = b"\n".join(line[depth:] for line in lines)
+    return head + b"\n" + (text if b"+" in head else text.rstrip())
+
+
+_MAPPINGS = frozenset(("object", "inline_table", "block_mapping", "flow_mapping"))
+_PAIRS = frozenset(("pair", "block_mapping_pair", "flow_pair"))
+_WRAPPERS = frozenset(("document", "block_node", "flow_node"))
+_TABLES = frozenset(("table", "table_array_element"))
+_KEYS = frozenset(("bare_key", "quoted_key", "dotted_key"))
+_DEPTH_MAX = 100
+"""Keys inside more than this many others are a part of the value around them."""
+
+
+@dataclass(slots=True, eq=False)
+class Key:
+    """A key with all that is written of it, at one place or at several.
+
+    Args:
+        name: its path from the top of the file.
+        nodes: where it is written; of a table, its heads.
+        values: its plain values: those that hold no keys.
+        below: the keys in it.
+        items: what the entries of a list of tables hold, each under a key of its own.
+        is_lost: it stands where the parser gave up, so it may belong elsewhere.
+    """
+
+    name: tuple[str, ...]
+    nodes: "list[Node]" = field(default_factory=list)
+    values: "list[Node]" = field(default_factory=list)
+    below: "dict[str, Key]" = field(default_factory=dict)
+    items: "list[Key]" = field(default_factory=list)
+    is_lost: bool = False
+
+
+def keys(root: "Node", source: bytes) -> list[Key]:
+    """Return the keys of a file, an outer one before those in it."""
+    top = Key(())
+    stack: list[tuple[Key, Node, int, bool]] = [(top, root, 0, False)]
+    while stack:
+        scope, node, depth, is_lost = stack.pop()
+        below: list[tuple[Key, Node, int, bool]] = []
+        before = scope
+        for child in node.named_children:
+            kind = child.type
+            if kind == "ERROR" and source[child.start_byte : child.end_byte] != b",":
+                before.is_lost = scope.is_lost = True  # it may be a part of either
+            if kind in _PAIRS:
+                key = before = _key(scope, _path(child, source), child, is_lost=is_lost)
+                value = _value(child)
+                if value is None:
+                    key.is_lost = key.is_lost or child.has_error
+                    continue
+                holder = bare(value)
+                if holder.type in _MAPPINGS and holder.named_child_count and depth < _DEPTH_MAX:
+                    below.append((key, holder, depth + 1, is_lost))
+                else:
+                    key.values.append(value)
+            elif kind in _TABLES:
+                key = _key(top, _path(child, source), child, is_lost=is_lost)
+                if kind == "table_array_element":
+                    key.items.append(Key(()))
+                    key = key.items[-1]
+                below.append((key, child, depth + 1, is_lost))
+            elif kind in _MAPPINGS or kind in _WRAPPERS or kind == "ERROR":
+                below.append((scope, child, depth, is_lost or kind == "ERROR"))
+        stack.extend(reversed(below))
+    return list(_named(top))
+
+
+def tokens(key: Key, source: bytes) -> Iterator[bytes | None]:
+    """Yield the tokens of what a key means; None where it cannot be read."""
+    yield from _plain(key, source)
+    for name in sorted(key.below):
+        inner = key.below[name]
+        if inner.below or inner.items:
+            yield b"<keys " + name.encode()
+        else:
+            yield b"<key " + name.encode()
+            yield from _plain(inner, source)
+
+
+def _plain(key: Key, source: bytes) -> Iterator[bytes | None]:
+    for value in key.values:
+        yield from value_tokens(value, source)
+    stack: list[tuple[str, Key]] = [("", item) for item in reversed(key.items)]
+    while stack:
+        name, inner = stack.pop()
+        yield b"<item " + name.encode()
+        for value in inner.values:
+            yield from value_tokens(value, source)
+        stack.extend((name, inner.below[name]) for name in sorted(inner.below, reverse=True))
+        stack.extend(("", item) for item in reversed(inner.items))
+
+
+def _named(top: Key) -> Iterator[Key]:
+    stack = list(reversed(top.below.values()))
+    while stack:
+        key = stack.pop()
+        yield key
+        stack.extend(reversed(key.below.values()))
+
+
+def _key(scope: Key, path: list[str], node: "Node", *, is_lost: bool) -> Key:
+    """Return the key at `path` below `scope`, with `node` as one of its places."""
+    key = scope
+    for part in path:
+        if key.items:
+            key = key.items[-1]
+        found = key.below.get(part)
+        if found is None:
+            found = key.below[part] = Key((*key.name, *parts_of(part)), [node])
+        key = found
+    if key is not scope:
+        if key.nodes[-1] != node:
+            key.nodes.append(node)
+        key.is_lost = key.is_lost or is_lost
+    return key
+
+
+def _path(node: "Node", source: bytes) -> list[str]:
+    """Return the parts of the key that a pair or the head of a table begins with."""
+    written = node.child_by_field_name("key")
+    if written is not None:
+        inner = bare(written)
+        return [plain_text(inner, source)] if inner.child_count < 4 else []
+    found: list[str] = []
+    stack = [child for child in node.named_children if child.type in _KEYS][:1]
+    while stack:
+        part = stack.pop()
+        if part.type == "dotted_key":
+            stack.extend(reversed(part.named_children))
+        else:
+            found.append(plain_text(part, source))
+    return found
+
+
+def _value(pair: "Node") -> "Node | None":
+    found = pair.child_by_field_name("value")
+    if found is None and pair.type == "pair":
+        rest = [child for child in pair.named_children if child.type not in (*_KEYS, "comment")]
+        return rest[-1] if rest else None
+    return found

@@ -1,0 +1,488 @@
+"""Does a build file define what a command runs: a rule, a script, a session, a package?
+
+Where did the files of a pattern go? The pattern that means them there, read off one of them.
+
+A part of the pattern that is written out may be another one now; what its stars stood for stays.
+
+Which commands does a text give, and which target of which tool do they run?
+
+A target is a name that a file of the project defines: a rule of a Makefile, a script of
+package.json. Where that file is, and whether it defines the name, is asked elsewhere.
+"""
+
+import itertools
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from yaadwatch.anchors.tree import PATTERN_STARS_MAX, Tree
+
+_MAKE = re.compile(r"^([A-Za-z0-9_.%/-][^:=#\n]*?)\s*::?(?!=)", re.MULTILINE)
+_INCLUDE = re.compile(r"^ *(?:-|s)?include[ \t]+([^#\n]+)", re.MULTILINE)
+_IMPORT = re.compile(r"^import\??[ \t]+['\"]([^'\"\n]+)['\"]", re.MULTILINE)
+_WILDCARD = re.compile(r"\$\(wildcard ([^()\n]*)\)")
+_VARIABLE = re.compile(r"\$\([^()\n]*\)|\$\{[^{}\n]*\}")
+_JUST = re.compile(r"^@?([A-Za-z_][\w-]*)(?:\s[^:=\n]*)?:(?!=)", re.MULTILINE)
+_YAML_TASK = re.compile(r"^  ['\"]?([A-Za-z_][\w:.-]*)['\"]?:", re.MULTILINE)
+_TOX = re.compile(r"^\[(?:testenv:([^\]\s]+)|tox:?.*)\]|^\s*env_?list\s*=(.*(?:\n[ \t]+.*)*)", re.M)
+_TABLE = re.compile(r"^\[([^\]\n]+)\]\s*$", re.MULTILINE)
+_KEY = re.compile(r"^[\"']?([A-Za-z_][\w:.-]*)[\"']?\s*=", re.MULTILINE)
+_NAME = re.compile(r"^name\s*=\s*[\"']([^\"'\n]+)[\"']", re.MULTILINE)
+_NOX = re.compile(r"^def (\w+)|name=[\"']([\w.:-]+)[\"']", re.MULTILINE)
+_RAKE = re.compile(r"^\s*task\s+:?[\"']?(\w+)", re.MULTILINE)
+_PLAIN = re.compile(r"[A-Za-z_][\w.:-]{0,79}")
+_TARGET_NAMED = ("$@", "$(@", "$*", "$(*", "MAKECMDGOALS")
+STEPS_CHARS_MAX = 8_000
+"""Characters of what a target does that are compared."""
+_TASK_TABLES = re.compile(
+    r"project\.(?:gui-)?scripts|tool\.poetry\.scripts|tool\.\w+(?:\.\w+)*\.(?:scripts|tasks)|tasks"
+    r"|tool\.poe\.tasks|alias|tool\.tox\.env\.(.+)|env\.(.+)"
+)
+
+PLACES = {
+    "make": ("Makefile", "makefile", "GNUmakefile"),
+    "just": ("justfile", "Justfile", ".justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml"),
+    "rake": ("Rakefile",),
+    "invoke": ("tasks.py",),
+    "inv": ("tasks.py",),
+    "tox": ("tox.ini", "tox.toml", "setup.cfg", "pyproject.toml"),
+    "nox": ("noxfile.py",),
+    "cargo": ("Cargo.toml", ".cargo/config.toml"),
+    "npm": ("package.json",),
+    "pnpm": ("package.json",),
+    "yarn": ("package.json",),
+    "bun": ("package.json",),
+    "composer": ("composer.json",),
+    "deno": ("deno.json", "deno.jsonc"),
+    "mise": ("mise.toml", ".mise.toml"),
+    "uv": ("pyproject.toml",),
+    "poetry": ("pyproject.toml",),
+    "pdm": ("pyproject.toml",),
+    "hatch": ("pyproject.toml", "hatch.toml"),
+    "rye": ("pyproject.toml",),
+    "pixi": ("pixi.toml", "pyproject.toml"),
+}
+"""Where the targets of each tool are defined: in a file of this name, the nearest one first."""
+
+
+def defines_target(path: str, text: str, target: str) -> bool:
+    """Return whether the build file at `path`, which says `text`, defines `target`.
+
+    A pattern rule of make (`lint-%`) defines each target that it matches; one of all targets (`%`)
+    does only if what it does depends on the target.
+    """
+    defined = _defined(path, text)
+    patterns = (one for one in defined if path.rpartition("/")[2] in PLACES["make"] and "%" in one)
+    return target in defined or any(
+        _is_of(target, *one.split("%", 1)) and (one != "%" or _names_target(defined[one], text))
+        for one in patterns
+    )
+
+
+def _names_target(steps: str, text: str) -> bool:
+    """Return whether a rule of make passes on which target it is for, itself or by a variable."""
+    said = text if "$(" in steps or "${" in steps else steps
+    return "%" in steps or any(one in said for one in _TARGET_NAMED)
+
+
+def _is_of(target: str, begins: str, ends: str) -> bool:
+    is_longer = len(target) > len(begins) + len(ends)
+    return is_longer and target.startswith(begins) and target.endswith(ends)
+
+
+def included(path: str, text: str) -> list[str]:
+    """Return patterns of the files that a build file of make or just includes.
+
+    What a variable holds is not known: of `$(TOP)/mk/*.mk` the rest is the pattern.
+    """
+    name = path.rpartition("/")[2]
+    found = _INCLUDE.findall(text) if name in PLACES["make"] else []
+    found += _IMPORT.findall(text) if name in PLACES["just"] else []
+    words = (one for line in found for one in _WILDCARD.sub(r"\1", line).split())
+    return [rest for one in words if (rest := _VARIABLE.sub("*", one).lstrip("*./"))]
+
+
+def tools_of(path: str) -> frozenset[str]:
+    """Return the tools whose targets a build file at `path` defines."""
+    name = path.rpartition("/")[2]
+    return frozenset(
+        tool
+        for tool, places in PLACES.items()
+        if any(f"/{path}".endswith(f"/{place}") or name == place for place in places)
+    )
+
+
+def renamed(path: str, then: str, now: str, target: str) -> str:
+    """Return the one target that does now just what `target` did, which is defined no more.
+
+    Args:
+        path: of the build file.
+        then: what it said when it defined `target`.
+        now: what it says.
+        target: a name.
+
+    Returns:
+        A name of letters that every tool takes; '' where none does the same, where several do, and
+        where it is not known what a target of such a file does.
+    """
+    steps, defined = _defined(path, then).get(target, ""), _defined(path, now)
+    same = [name for name, its in defined.items() if its == steps]
+    if not steps or target in defined or len(same) != 1:
+        return ""
+    return same[0] if _PLAIN.fullmatch(same[0]) else ""
+
+
+def _defined(path: str, text: str) -> Mapping[str, str]:
+    """Return the targets of a build file, each with what it does; '' where that is not known."""
+    name = path.rpartition("/")[2]
+    if name in PLACES["make"]:
+        return _rules(text, _MAKE, "\t")
+    if name in PLACES["just"]:
+        return _rules(text, _JUST, " \t")
+    if name in PLACES["task"]:
+        return _rules(text, _YAML_TASK, " ", but=2)
+    if name.endswith((".json", ".jsonc")):
+        return _scripts(text)
+    if name in ("tox.ini", "setup.cfg"):
+        return dict.fromkeys(_tox(text), "")
+    if name in ("noxfile.py", "tasks.py"):
+        return {part: "" for found in _NOX.findall(text) for part in found if part}
+    if name == "Rakefile":
+        return dict.fromkeys(_RAKE.findall(text), "")
+    return _tables(text) if name.endswith(".toml") else {}
+
+
+def _rules(text: str, begins: re.Pattern[str], indent: str, *, but: int = 0) -> dict[str, str]:
+    """Return the rules of a file in which what a rule does is indented below its first line.
+
+    Args:
+        text: of the file.
+        begins: matches the beginning of that line, up to what stands behind the names.
+        indent: the characters with which a line of what it does begins.
+        but: so many of them begin another rule.
+    """
+    found: dict[str, str] = {}
+    for rule in begins.finditer(text):
+        first, *rest = text[rule.end() : rule.end() + STEPS_CHARS_MAX].split("\n")
+        inside = itertools.takewhile(
+            lambda line: not line.strip() or line[but : but + 1] in tuple(indent), rest
+        )
+        steps = [line.strip() for line in (first.partition("#")[0], *inside) if line.strip()]
+        for name in rule.group(1).split():
+            found[name] = "\n".join(steps)
+    return found
+
+
+def _scripts(text: str) -> dict[str, str]:
+    try:
+        read = json.loads(text)
+        listed = [read[key] for key in ("scripts", "tasks") if key in read]
+        return {
+            name: json.dumps(does) if does else ""
+            for one in listed
+            if isinstance(one, dict)
+            for name, does in one.items()
+        }
+    except (ValueError, TypeError, RecursionError):  # no JSON, no object, or nested too deep
+        return {}
+
+
+def _tox(text: str) -> Iterable[str]:
+    for found in _TOX.finditer(text):
+        if found.group(1):
+            yield found.group(1)
+        yield from re.findall(r"[\w.-]+", found.group(2) or "")
+
+
+def _tables(text: str) -> dict[str, str]:
+    """Return the keys of the tables of a TOML file that list scripts, and the names of packages."""
+    found = dict.fromkeys(_NAME.findall(text), "")
+    tables = list(_TABLE.finditer(text))
+    for at, table in enumerate(tables, 1):
+        end = tables[at].start() if at < len(tables) else len(text)
+        name = table.group(1).strip("[] ")
+        listing = _TASK_TABLES.fullmatch(name)
+        if listing:
+            for key in _KEY.finditer(text, table.end(), end):
+                # More than a line of it is not taken apart.
+                does = text[key.end() : end].partition("\n")[0].strip()
+                found[key.group(1)] = does if does.endswith(('"', "'", "}")) else ""
+            found |= dict.fromkeys((one.strip("\"' ") for one in listing.groups() if one), "")
+        elif name.startswith(("tasks.", "tool.poe.tasks.")):
+            found[name.rpartition(".")[2]] = ""
+    return found
+
+
+_ANY_FOLDERS = "**"
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}\Z")
+DEPTH_MAX = 32
+"""Folders of two paths together; deeper ones are not followed."""
+
+
+def following(pattern: str, old: str, new: str) -> str | None:
+    """Return the pattern that means `new` as `pattern` meant `old`; None when it is not sure.
+
+    None, too, for a file that went to the top: no pattern means what is there alone.
+
+    Args:
+        pattern: as `Tree.matching` takes it; `old` is one of its files.
+        old: where a file was.
+        new: where it is now.
+    """
+    *folders, name = pattern.rstrip("/").split("/")
+    any_below = name.startswith(_ANY_FOLDERS)
+    if any_below:
+        folders, name = [*folders, _ANY_FOLDERS], name[1:]
+    parts = [*(one for one in folders if one != _ANY_FOLDERS), name]
+    too_much = pattern.count("*") > PATTERN_STARS_MAX or old.count("/") + new.count("/") > DEPTH_MAX
+    if too_much or any(_ANY_FOLDERS in part for part in parts):
+        return None
+    *were, called = old.split("/")
+    *are, calls = new.split("/")
+    renamed = _respelled(name, called, calls)
+    placed = _refolded(folders, were, are) if "/" in pattern else folders
+    if renamed is None or placed is None:
+        return None
+    said = [*placed[:-1], f"*{renamed}"] if any_below else [*placed, renamed]
+    found = "/".join(said)
+    found += "/" if pattern.endswith("/") else ""
+    if "/" in pattern and "/" not in found:
+        return None  # that would mean names everywhere
+    return found if any(True for _ in Tree.of([new]).matching(found)) else None
+
+
+def _refolded(wanted: Sequence[str], were: Sequence[str], are: Sequence[str]) -> list[str] | None:
+    """Return the folders of a pattern, put as the folders of its file are now."""
+    at = next(_laid(wanted, were), None)
+    if at is None:
+        return None
+    if _fits(wanted, are):
+        return list(wanted)
+    found = _one_by_one(wanted, at, were, are) if len(were) == len(are) else None
+    return found or _cut_out(wanted, at, were, are)
+
+
+def _one_by_one(
+    wanted: Sequence[str], at: Sequence[int], were: Sequence[str], are: Sequence[str]
+) -> list[str] | None:
+    """Return the folders of a pattern where each folder of a path has another name, or none has."""
+    respelled = dict[int, str]()
+    for part, was, now in zip(at, were, are, strict=True):
+        if wanted[part] == _ANY_FOLDERS:
+            continue
+        put = _respelled(wanted[part], was, now)
+        if put is None:
+            return None
+        respelled[part] = put
+    found = [respelled.get(part, one) for part, one in enumerate(wanted)]
+    return found if _fits(found, are) else None
+
+
+def _cut_out(
+    wanted: Sequence[str], at: Sequence[int], were: Sequence[str], are: Sequence[str]
+) -> list[str] | None:
+    """Return the folders of a pattern where others are in the place of some that stand together.
+
+    What `**` stood for there may be nothing now.
+    """
+    start = _shared(were, are)
+    end = _shared(were[start:][::-1], are[start:][::-1])
+    stop = len(were) - end
+    cut = [part for part in at[start:stop] if wanted[part] != _ANY_FOLDERS]
+    if any("*" in wanted[part] for part in cut) or any(
+        wanted[part] == _ANY_FOLDERS for part in range(cut[0] if cut else 0, cut[-1] if cut else 0)
+    ):
+        return None
+    first = cut[0] if cut else (at[start] if start < len(at) else len(wanted))
+    found = [*wanted[:first], *are[start : len(are) - end], *wanted[first + len(cut) :]]
+    return found if _fits(found, are) else None
+
+
+def _fits(wanted: Sequence[str], folders: Sequence[str]) -> bool:
+    return next(_laid(wanted, folders), None) is not None
+
+
+def _laid(wanted: Sequence[str], folders: Sequence[str], start: int = 0) -> Iterator[list[int]]:
+    """Yield which part of a pattern each folder is: the index of it; `**` takes as few as it can.
+
+    `start`: the index of the first of `wanted`.
+    """
+    if not wanted:
+        if not folders:
+            yield []
+        return
+    first, rest = wanted[0], wanted[1:]
+    if first == _ANY_FOLDERS:
+        for taken in range(len(folders) + 1):
+            for behind in _laid(rest, folders[taken:], start + 1):
+                yield [start] * taken + behind
+    elif folders and _spelled(first).fullmatch(folders[0]):
+        for behind in _laid(rest, folders[1:], start + 1):
+            yield [start, *behind]
+
+
+def _respelled(part: str, old: str, new: str) -> str | None:
+    """Return a part of a pattern, without a slash, that means `new` as it meant `old`."""
+    if _spelled(part).fullmatch(new):
+        return part
+    if "*" not in part:
+        return new if part == old else None
+    return next((one for one in _spellings(part, old, new) if _spelled(one).fullmatch(new)), None)
+
+
+def _spellings(part: str, old: str, new: str) -> Iterator[str]:
+    """Yield what a part of a pattern may be now: another suffix, or another word written out."""
+    own, its = _SUFFIX.search(part), _SUFFIX.search(new)
+    if own and its and old.endswith(own.group()):
+        yield part[: own.start()] + its.group()
+    match = _spelled(part).fullmatch(old)
+    literals = part.split("*")
+    if match is None:
+        return
+    start = _shared(old, new)
+    end = _shared(old[start:][::-1], new[start:][::-1])
+    at = 0
+    for index, literal in enumerate(literals):
+        stop = at + len(literal)
+        if literal and at <= start and len(old) - end <= stop:
+            put = literal[: start - at] + new[start : len(new) - end]
+            put += literal[len(old) - end - at :]
+            yield "*".join([*literals[:index], put, *literals[index + 1 :]])
+        at = stop + (len(match.group(index + 1)) if index < len(literals) - 1 else 0)
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many elements two sequences have in common at their beginning."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _spelled(part: str) -> re.Pattern[str]:
+    """Return what matches a name; what stands between two stars is taken where it first is."""
+    first, *more = map(re.escape, part.split("*"))
+    if not more:
+        return re.compile(first)
+    between = "".join(f"(?>(.*?){one})" for one in more[:-1])
+    return re.compile(f"{first}{between}(.*){more[-1]}")
+
+
+WORDS_MAX = 24
+"""Words of one command line that are looked at."""
+
+_SEPARATORS = re.compile(r"&&|\|\||[;|\n]")
+_TARGET = re.compile(r"[A-Za-z_][\w.:/@-]{0,79}")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w{0,63}=\S*")
+_BEFORE = frozenset({"$", "%", ">", "#", "sudo", "time", "env", "exec", "npx", "bunx"})
+
+_SCRIPTS = {
+    "npm": frozenset(("run", "run-script")),
+    "pnpm": frozenset(("run",)),
+    "yarn": frozenset(("run",)),
+    "bun": frozenset(("run",)),
+    "composer": frozenset(("run", "run-script")),
+    "deno": frozenset(("task",)),
+    "mise": frozenset(("run", "r")),
+    "uv": frozenset(("run",)),
+    "poetry": frozenset(("run",)),
+    "pdm": frozenset(("run",)),
+    "hatch": frozenset(("run",)),
+    "rye": frozenset(("run",)),
+    "pixi": frozenset(("run",)),
+}
+"""Tools whose scripts stand behind one of these words."""
+_SHORT = frozenset({"npm", "pnpm", "yarn", "bun", "composer", "pdm"})
+"""Those that run a script without that word too (`npm test`, `pnpm lint`)."""
+_DIRECT = frozenset({"make", "gmake", "just", "task", "rake", "invoke", "inv", "mage", "earthly"})
+_WITH_OPTION = {
+    "tox": ("-e", "--env", "run"),
+    "nox": ("-s", "--session", "-e"),
+    "cargo": ("-p", "--package", "--bin", "--example", "--test", "--bench"),
+    "go": (),
+}
+_OF_ANOTHER = frozenset(("--filter", "-F", "--workspace"))
+"""With these the script is that of a package of the workspace, which its file alone names."""
+_BETWEEN = r"(?:[^\s`&|;]{1,80}[ \t]{1,3}){0,8}?"
+"""Other words of the command, before the one that is meant."""
+_OPTIONS = r"(?:-[^\s`&|;]{0,80}[ \t]{1,3}){0,4}"
+_TAKES_VALUE = frozenset(
+    ("-C", "-f", "-j", "-o", "--directory", "--file", "--filter", "-F", "--prefix", "--cwd", "-w")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A target that a tool is told to run: ('make', 'lint'), ('npm', 'test')."""
+
+    tool: str
+    target: str
+
+
+def commands(span: str) -> Iterator[Command]:
+    """Yield the targets of the command lines in a piece of code; never raises."""
+    for line in _SEPARATORS.split(span):
+        words = line.split(maxsplit=WORDS_MAX)[:WORDS_MAX]
+        while words and (words[0] in _BEFORE or _ASSIGNMENT.fullmatch(words[0])):
+            words = words[1:]
+        if len(words) > 1:
+            yield from _of(words[0].rpartition("/")[2], words[1:])
+
+
+def renamed_target(text: str, tools: Collection[str], old: str, new: str) -> str:
+    """Return `text` with a target put as `new` wherever it tells one of these tools to run it.
+
+    Where a script stands without the word `run` it is left: `npm test` is a word of npm's own, and
+    so may the new name be.
+    """
+    for tool in sorted({*tools, "gmake"} if "make" in tools else tools):
+        if tool in _DIRECT:
+            between = _BETWEEN
+        elif tool in _SCRIPTS:
+            between = rf"{_BETWEEN}(?:{'|'.join(sorted(_SCRIPTS[tool]))})[ \t]{{1,3}}{_OPTIONS}"
+        else:
+            continue
+        said = rf"(?<![\w./@-])({tool}[ \t]{{1,3}}{between}){re.escape(old)}(?![\w:/@-]|\.\w)"
+        text = re.sub(said, lambda found: found[1] + new, text)
+    return text
+
+
+def _of(tool: str, rest: list[str]) -> Iterator[Command]:
+    if tool in _DIRECT:
+        for target in _plain(rest):
+            yield Command("make" if tool == "gmake" else tool, target)
+    elif tool in _SCRIPTS:
+        if any(word.partition("=")[0] in _OF_ANOTHER for word in rest):
+            return
+        plain = list(_plain(rest))
+        if plain and plain[0] in _SCRIPTS[tool]:
+            yield from (Command(tool, target) for target in plain[1:2])
+        elif plain and tool in _SHORT:
+            yield Command(tool, plain[0])
+    elif tool in _WITH_OPTION:
+        yield from _after_options(tool, rest)
+
+
+def _plain(rest: list[str]) -> Iterator[str]:
+    """Yield the words that are neither options, nor their values, nor settings."""
+    skip = False
+    for word in rest:
+        if word == "--":
+            return
+        if skip:
+            skip = False
+        elif word in _TAKES_VALUE:
+            skip = True
+        elif _TARGET.fullmatch(word) and "=" not in word:
+            yield word.rstrip(".:")
+
+
+def _after_options(tool: str, rest: list[str]) -> Iterator[Command]:
+    options = _WITH_OPTION[tool]
+    for option, value in itertools.pairwise(rest):
+        if option in options:
+            for name in value.split(","):
+                if _TARGET.fullmatch(name):
+                    yield Command(tool, name.rstrip(".:"))
+    if tool == "cargo" and rest and _TARGET.fullmatch(rest[0]):
+        yield Command(tool, rest[0])

@@ -1,0 +1,344 @@
+"""The files of a repository, looked up by path, by end of path, by folder and by pattern.
+
+Which packages does a project say that it uses: npm, Python, Go and Cargo.
+"""
+
+import json
+import re
+import tomllib
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from yaadwatch.text.words import cached
+
+PATTERN_STARS_MAX = 8
+"""Stars of a pattern; one with more matches nothing, because each may be tried everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The files of a repository, ready to be looked up by path, by end of path and by name."""
+
+    paths: frozenset[str]
+    by_name: Mapping[str, Sequence[str]] = field(repr=False)
+    folders: Mapping[str, Sequence[str]] = field(repr=False)
+    """The last name of each folder, to the folders of that name."""
+
+    @classmethod
+    def of(cls, paths: Iterable[str]) -> "Tree":
+        """Return the tree of `paths` (relative, '/' separators)."""
+        by_name: defaultdict[str, list[str]] = defaultdict(list)
+        folders: defaultdict[str, list[str]] = defaultdict(list)
+        known: set[str] = {""}
+        lately = ""
+        ordered = sorted(dict.fromkeys(paths))  # from git they come in order, which costs little
+        for path in ordered:
+            folder, _, name = path.rpartition("/")
+            by_name[name].append(path)
+            if folder == lately:
+                continue
+            lately = folder
+            while folder not in known:
+                known.add(folder)
+                above, _, last = folder.rpartition("/")
+                folders[last].append(folder)
+                folder = above
+        for found in folders.values():
+            found.sort()
+        return cls(frozenset(ordered), by_name, folders)
+
+    def match(self, mention: str, *, folder: str = "") -> str | None:
+        """Return the one file that `mention` means, or None when there is none or more than one.
+
+        In this order: relative to `folder` (where the text stands), the exact path, the only path
+        that ends in the mention. A name alone must be the only file of that name.
+        """
+        found = self._match(mention, folder)
+        if found is not None or mention.isascii():
+            return found
+        spelled = self._composed()
+        alike = Tree.of(spelled)._match(_nfc(mention), _nfc(folder))
+        return spelled.get(alike or "")
+
+    def _match(self, mention: str, folder: str) -> str | None:
+        for candidate in (_join(folder, mention), _join("", mention)):
+            if candidate and self.has_file(candidate):
+                return candidate
+        tail = _tail(mention)
+        return _only(tail, self.by_name.get(_last(tail), ())) if tail else None
+
+    def _composed(self) -> dict[str, str]:
+        """Return the paths with letters beyond ASCII, by their composed form (NFC).
+
+        A Mac writes an accent behind its letter, keyboards write both as one. What looks the same
+        and is two files is left out.
+        """
+        found: dict[str, str] = {}
+        twice: set[str] = set()
+        for path in self.paths:
+            if not path.isascii():
+                form = _nfc(path)
+                twice |= {form} & found.keys()
+                found[form] = path
+        return {form: path for form, path in found.items() if form not in twice}
+
+    def names_folder(self, mention: str) -> bool:
+        """Return whether a word without slashes is what a folder is called."""
+        return "/" not in mention and bool(self.folders.get(mention))
+
+    def match_folder(self, mention: str, *, folder: str = "") -> str | None:
+        """Return the one folder that `mention` means, found as a file is; None as for a file.
+
+        A name alone means a folder only with a slash behind it: any word may be one's name.
+        """
+        if "/" not in mention.strip():
+            return None
+        found = self._match_folder(mention, folder)
+        if found is not None or mention.isascii():
+            return found
+        spelled = self._composed()
+        alike = Tree.of(spelled)._match_folder(_nfc(mention), _nfc(folder))
+        inside = (path for form, path in spelled.items() if alike and form.startswith(f"{alike}/"))
+        depth = (alike or "").count("/") + 1
+        folders = {"/".join(path.split("/")[:depth]) for path in inside}
+        return folders.pop() if len(folders) == 1 else None
+
+    def _match_folder(self, mention: str, folder: str) -> str | None:
+        for candidate in (_join(folder, mention), _join("", mention)):
+            if candidate and self.has_folder(candidate):
+                return candidate
+        tail = _tail(mention)
+        return _only(tail, self.folders.get(_last(tail), ())) if tail else None
+
+    def has_file(self, path: str) -> bool:
+        """Return whether there is a file at `path`."""
+        return path in self.paths
+
+    def has_folder(self, path: str) -> bool:
+        """Return whether a file of the tree is in the folder `path`."""
+        return path in self.folders.get(_last(path), ())
+
+    def named(self, name: str) -> list[str]:
+        """Return the files of a name, those in the fewest folders first, then by path."""
+        return self.named_any((name,))
+
+    def named_any(self, names: Iterable[str]) -> list[str]:
+        """Return the files that have one of the names, in the order of `named`."""
+        found = [path for name in names for path in self.by_name.get(name, ())]
+        found.sort(key=lambda path: (path.count("/"), path))
+        return found
+
+    def every(self) -> Iterable[str]:
+        """Return all files."""
+        return self.paths
+
+    def matching(self, pattern: str) -> Iterator[str]:
+        """Yield the files that a pattern with stars means.
+
+        `*` stands for a part of a name, `**` for any folders; a pattern without a slash is one for
+        names.
+        """
+        if pattern.count("*") > PATTERN_STARS_MAX:
+            return
+        wanted = _compiled(pattern.strip("/"))
+        if "/" not in pattern:
+            yield from (path for path in self.paths if wanted.fullmatch(_last(path)))
+            return
+        start = pattern.partition("*")[0]
+        yield from (
+            path for path in self.paths if path.startswith(start) and wanted.fullmatch(path)
+        )
+
+    def is_name(self, word: str) -> bool:
+        """Return whether a file or folder has this name, with its suffix or without."""
+        every = (self.by_name, self.folders)
+        return any(is_called(name, word) for names in every for name in names)
+
+
+def is_called(name: str, word: str) -> bool:
+    """Return whether a word is the name of a file or folder, with its suffix or without."""
+    return word == name or (name[:1] != "." and word == name.partition(".")[0])
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Return what matches the paths that a pattern means; it never tries a path in many ways.
+
+    What stands between two stars is taken where it first is, and folders between two `**` are: what
+    comes later is no worse off for it. Where `**` is a part of a name that is not so, and more than
+    two stars match nothing then.
+    """
+    *folders, last = pattern.split("/")
+    inside = any("**" in part and part != "**" for part in folders)
+    if inside or ("**" in last and len(_STARS.findall(last)) > 1):
+        return re.compile(_as_it_is(pattern) if len(_STARS.findall(pattern)) <= 2 else "(?!)")
+    runs: list[list[str]] = [[]]
+    for part in folders:
+        if part == "**":
+            runs.append([])
+        else:
+            runs[-1].append(part)
+    heads = ["".join(f"{_in_name(part)}/" for part in run) for run in runs]
+    parts = [heads[0], *(f"(?>{_FOLDER}*?{head})" for head in heads[1:-1] if head)]
+    if len(runs) > 1:
+        parts += [f"{_FOLDER}*", heads[-1]]
+    return re.compile("".join([*parts, _in_name(last)]))
+
+
+_STARS = re.compile(r"\*+")
+_FOLDER = "(?:[^/]*+/)"
+
+
+def _in_name(part: str) -> str:
+    """Return the expression for a part of a pattern between slashes."""
+    if "**" in part:
+        return _STARS.sub(".*", re.sub(r"[^*]+", lambda found: re.escape(found[0]), part))
+    first, *more = map(re.escape, part.split("*"))
+    if not more:
+        return first
+    return "".join([first, *(f"(?>[^/]*?{one})" for one in more[:-1]), "[^/]*", more[-1]])
+
+
+def _as_it_is(pattern: str) -> str:
+    parts = []
+    for piece in re.split(r"(\*\*/|\*+)", pattern):
+        if piece == "**/":
+            parts.append("(?:.*/)?")
+        elif piece.startswith("**"):
+            parts.append(".*")
+        elif piece == "*":
+            parts.append("[^/]*")
+        else:
+            parts.append(re.escape(piece))
+    return "".join(parts)
+
+
+def _nfc(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+def _last(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _tail(mention: str) -> str:
+    """Return what a path must end in to be the one that is meant; '' when none can be."""
+    if mention.startswith("../"):
+        return ""
+    return "/".join(part for part in mention.split("/") if part not in ("", "."))
+
+
+def _only(tail: str, same_name: Iterable[str]) -> str | None:
+    """Return the only path that ends in `tail`."""
+    ending = (path for path in same_name if path == tail or path.endswith("/" + tail))
+    found: Sequence[str] = list(islice(ending, 2))
+    return found[0] if len(found) == 1 else None
+
+
+def _join(folder: str, mention: str) -> str | None:
+    """Return `mention` seen from `folder`, without '.' and '..'; None when it leaves the tree."""
+    parts: list[str] = []
+    for part in [*folder.split("/"), *mention.split("/")]:
+        if part in ("", "."):
+            continue
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        else:
+            parts.append(part)
+    return "/".join(parts) or None
+
+
+NPM: Final = "npm"
+PIP: Final = "pip"
+GO: Final = "go"
+CARGO: Final = "cargo"
+
+NAMES: Final = ("package.json", "pyproject.toml", "requirements.txt", "go.mod", "Cargo.toml")
+"""What files that say so are called."""
+
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]{0,100})")
+_MODULE = re.compile(r"^\s*(?:require\s+)?([\w.-]+\.[\w.-]+(?:/[\w.~-]+)+)\s+v\d", re.MULTILINE)
+
+
+def plain_name(name: str) -> str:
+    """Return a package's name in the one form that all of its spellings have."""
+    return re.sub(r"[-_.]+", "-", name).lower() if "/" not in name else name
+
+
+@cached(64)
+def packages(name: str, text: str) -> Mapping[str, str]:
+    """Return the packages that a file of this name names, plain name to ecosystem.
+
+    What cannot be read as such a file names none.
+    """
+    try:
+        sort, found = _READERS[name]
+        return {plain_name(one): sort for one in islice(found(text), 2_000)}
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _of_npm(text: str) -> Iterator[str]:
+    read = json.loads(text)
+    for part in ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies"):
+        yield from _keys(read, part)
+
+
+def _of_python(text: str) -> Iterator[str]:
+    read = tomllib.loads(text)
+    project = _part(read, "project")
+    yield from _requirements(project.get("dependencies"))
+    for groups in (_part(project, "optional-dependencies"), _part(read, "dependency-groups")):
+        for group in groups.values():
+            yield from _requirements(group)
+    poetry = _part(_part(read, "tool"), "poetry")
+    yield from (name for name in _keys(poetry, "dependencies") if name != "python")
+    for group in _part(poetry, "group").values():
+        yield from _keys(group, "dependencies")
+
+
+def _of_requirements(text: str) -> Iterator[str]:
+    yield from _requirements(line for line in text.splitlines() if line[:1] not in ("#", "-"))
+
+
+def _of_go(text: str) -> Iterator[str]:
+    yield from _MODULE.findall(text)
+
+
+def _of_cargo(text: str) -> Iterator[str]:
+    read = tomllib.loads(text)
+    for place in (read, _part(read, "workspace"), *_part(read, "target").values()):
+        for part in ("dependencies", "dev-dependencies", "build-dependencies"):
+            yield from _keys(place, part)
+
+
+def _requirements(lines: object) -> Iterator[str]:
+    if isinstance(lines, str) or not isinstance(lines, Iterable):
+        return
+    for line in lines:
+        found = _REQUIREMENT.match(line) if isinstance(line, str) else None
+        if found is not None:
+            yield found.group(1)
+
+
+def _part(read: object, name: str) -> dict[str, object]:
+    found = read.get(name) if isinstance(read, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _keys(read: object, name: str) -> Iterator[str]:
+    yield from (str(key) for key in _part(read, name))
+
+
+_READERS: Final = {
+    "package.json": (NPM, _of_npm),
+    "pyproject.toml": (PIP, _of_python),
+    "requirements.txt": (PIP, _of_requirements),
+    "go.mod": (GO, _of_go),
+    "Cargo.toml": (CARGO, _of_cargo),
+}

@@ -1,0 +1,412 @@
+"""Which values does a text state, and does a file still have them: its length, a version in it?"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+
+_LINES = re.compile(r"(?<![\w.,])~?(\d{1,3}(?:,\d{3}){1,2}|\d{2,6})\+? (?:lines|LOC|loc)\b")
+_VERSION = re.compile(
+    r"(?<![\w./-])((?:@?[A-Za-z0-9][\w.-]{0,39}/){0,3}[A-Za-z][A-Za-z0-9_.+#-]{1,39})`?"
+    r"(?: version| v|[ @:]|==|>=|\^|~=| `?>=?)`? ?"
+    r"[v^~=]?(\d{1,4}(?:\.\d{1,5}){0,3})\+?(?![\w.-]*[\w-])"
+)
+_NO_THING = frozenset(
+    (
+        *("the", "a", "an", "of", "in", "to", "is", "at", "by", "for", "and", "or", "than", "step"),
+        *(
+            "about",
+            "only",
+            "least",
+            "most",
+            "first",
+            "last",
+            "next",
+            "over",
+            "under",
+            "with",
+            "phase",
+        ),
+        *("between", "every", "all", "some", "up", "max", "min", "limit", "port", "level", "line"),
+        *("version", "issue", "pr", "section", "chapter", "day", "exit", "code", "status", "http"),
+        *("than", "are", "has", "have", "priority", "from", "top", "on", "as", "be", "page"),
+    )
+)
+LINES = "lines"
+"""The symbol of an anchor on the number of lines of a file."""
+PHRASES_MAX = 16
+"""Numbers of one text that are looked up where it only says in plain words what has them."""
+TOLERANCE = 0.1
+"""A number of lines is still true when it is off by less than this share of it."""
+PLACES = frozenset(
+    (
+        *("pyproject.toml", "setup.cfg", "setup.py", "package.json", "go.mod", "Cargo.toml"),
+        *(".nvmrc", ".python-version", ".node-version", ".tool-versions", ".ruby-version"),
+        *("rust-toolchain", "rust-toolchain.toml", "composer.json", "Gemfile", "Dockerfile"),
+        *("mise.toml", ".mise.toml", "pom.xml", "build.gradle", "build.gradle.kts", "global.json"),
+        *(
+            "gradle.properties",
+            "Package.swift",
+            "deno.json",
+            "tsconfig.json",
+            ".pre-commit-config.yaml",
+        ),
+    )
+)
+"""The names of files that say which versions are used."""
+_NUMBER = re.compile(r"\d+(?:\.\d+)*")
+_VERSION_LINE = re.compile(r"\W{0,40}version\W{1,10}(\d+(?:\.\d+)*)")
+_PLAIN = r"(-?\d[\d_,]{0,30}(?:\.\d{1,30})?)"
+_GIVES = r"`?\s?(?:=|:|\(|is|are|of|defaults to|is set to)\s?`?"
+_WORDS = (
+    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"),
+    "twelve",
+)
+_COUNTS = {word: str(count) for count, word in enumerate(_WORDS, 1)}
+# A word is a number only where nothing follows it: "one of them", "two or more", "five times".
+_THOUSANDS = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_ALONE = r"(?=`?(?:[.;:,)!](?!\w)|\s*$))"
+_WORD = rf"(?<=[\s(`])((?i:{'|'.join(_WORDS)})){_ALONE}"
+_SAID = rf"(?:{_PLAIN}(?![\w%]|[.,]\w)|{_WORD})"
+_PHRASE = re.compile(
+    r"(?<![\w.-])((?:[A-Za-z][A-Za-z-]{0,30} ){0,2}[A-Za-z]\w{2,40})" + _GIVES + _SAID
+)
+_CALLED = r"(?:\([^()\n`]{0,80}\))?`?(?:\(\))? (?:always |now )?returns? "
+_RETURNED = (
+    r"(?:the (?:value|number|constant|string) |just |only |always )?`?"
+    rf"(-?\d[\d_,]{{0,30}}(?:\.\d{{1,30}})?|(?i:true|false|{'|'.join(_WORDS)})|None|null|nil"
+    r"|undefined|nullptr|NULL|\"[^\"\n]{0,60}\"|'[^'\n]{0,60}')"
+)
+_ANOTHER = (
+    r" ?(?:\"[^\"\n]{0,60}\"|'[^'\n]{0,60}'|-?\d[\w.]{0,30}(?<!\.))"
+    r"(?=`?\)?(?:[.;:,)]| (?:and|or)\b|\s*$))"
+)
+"""A further value: `'a', 'b'` is one of two, and "5, 6 is too much" is five."""
+_UNLESS = rf",(?! (?:or|if|unless|when|while|else|otherwise|except|but)\b|{_ANOTHER})"
+_NO_MORE = rf"(?=`?(?:\s*$|(?:[.;:)!]|{_UNLESS})(?!\w)))"
+_TYPE = r"[ \t]{0,20}:[ \t]{0,20}[\w.<>]{1,40}"
+_GIVEN = rf"(?:[\"']?(?:{_TYPE}|[ \w]{{0,40}})[ \t]{{0,20}}(?::=|=|:)[ \t]{{0,20}}| )"
+_FURTHER = (
+    r"(?![ \t]{0,20},[ \t]{0,20}(?:-?\d[\w.]{0,30}|\"[^\"\n]{0,60}\"|'[^'\n]{0,60}')"
+    r"[ \t]{0,20}(?:[,;#\r]|//|$))"
+)
+"""Behind the first of several values, `'a', 'b'`, which is none by itself; `"a": 1, "b": 2` is."""
+_END = rf"(?=[ \t]{{0,20}}(?:[;,}}#\r]|//|--|$)){_FURTHER}"
+
+_WITHIN = r"(?:`? \(?(?:in|of|from) `?[\w@./-]{1,120}`?\)?)?"
+_OFTEN = r"(?:(?:always|now|currently) `?)?"
+_TYPED = r"(?:(?! ?(?:and|or)\b)(?:[\w\[\]| ]|\.(?=\w)){1,40}`?[,;:] ?)?"
+_BY_DEFAULT = rf"`?,? ?(?:[—–-] )?\(?`?{_TYPED}`?(?i:defaults?)(?: value)?(?: ?[:=]| is| to)? ?`?"
+"""How a text says what a name has unless somebody sets it: "`limit` (int, default: 3)"."""
+_TELLS = r"`?\s?(?:=|defaults to|is set to)\s?`?"
+_LITERAL = r"(?i:true|false)|None|null|nil|\"[^\"\\\n]{0,60}\"|'[^'\\\n]{0,60}'"
+_NO_MORE_OF_IT = r"(?=`?\)?(?:[`.;:,!\s]|$))"
+_NO_OTHER = rf"(?!,?`?,? ?(?:\bor\b|[|/])|(?:,|(?<=,)){_ANOTHER})"
+"""What has one of several values has none that is told."""
+_STATED = re.compile(
+    rf"{_WITHIN}(?:(?:{_BY_DEFAULT}|{_GIVES}{_OFTEN}){_SAID}"
+    rf"|(?:{_BY_DEFAULT}|{_TELLS}{_OFTEN})({_LITERAL}){_NO_MORE_OF_IT}){_NO_OTHER}"
+)
+"""How a text goes on behind a name that it gives a number."""
+_RETURNS = re.compile(rf"{_CALLED}{_RETURNED}{_NO_MORE}")
+"""How it goes on behind a function of which it says what that returns."""
+_PART_OF_A_PATH = re.compile(r"[\w.-]")
+_PART_OF_A_NAME = re.compile(r"[\w-]")
+_END_OF_SENTENCE = re.compile(r"[.!?]`?\)?(?=\s)\s*|\n\s*\n")
+STATED_MAX = 64
+"""Places at which one text may give one name a value; past that it is a table, and no claim."""
+_SENTENCE_MAX = 400
+"""Characters before and behind a value in which a condition is looked for."""
+_WHERE = (
+    r"if|unless|when|whenever|while|until|otherwise|else|except|in case"
+    r"|in (?:the )?(?:tests?|ci|production|staging|development)"
+)
+_CONDITION = re.compile(rf"(?i)(?<![\w`-])(?:{_WHERE})(?![\w`-])")
+"""Words by which a sentence says that a thing holds only sometimes."""
+_CASE = re.compile(
+    rf"(?i)(?<![\w`-])(?:{_WHERE}|once|where|on|for(?! now)|with|without|during|after|before"
+    r"|given)(?![\w`-])"
+)
+"""The same for what a function returns, which may be said of one of its cases in more ways."""
+_TOLD = re.compile(
+    r"(?i)(?:^|[.!?:;,(>*+-]\s{0,3}|\d[.)]\s|\b(?:and|or|to|then|please|just|can|must|should|may)\s)"
+    r"(?:set|export|pass|put|add|change|try)\s(?:the\s)?`?\Z"
+)
+"""What stands before a name that somebody is to give a value: what it has now is not said."""
+_OTHER_CASE = re.compile(r"(?i)\W{0,5}(?:otherwise|else|unless|if|when|except|but)\b")
+"""How a sentence begins that tells what holds otherwise."""
+
+
+_NUMBER_OF_CODE = re.compile(
+    r"(-?\d[\d_]*(?:\.\d+)?)(?:[uUlLmM]{0,3}|[fFdD]|_?[iu](?:8|16|32|64|128|size)|_?f(?:32|64))"
+)
+_QUOTED = re.compile(r"""(["'])([^"'\\{}$#\n]*)\1""")
+_TRUTHS = {"true": "true", "false": "false"}
+_NO_VALUE = frozenset(("None", "null", "nil", "undefined", "nullptr", "NULL"))
+NOTHING = "nothing"
+"""What `literal` makes of the absence of a value, however a language writes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenValue:
+    """A value that a text gives to a name: where it is written, and in its plain form."""
+
+    start: int
+    end: int
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A thing and the version that the text gives it: ('Python', '3.11')."""
+
+    thing: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words that a text gives a number to, from the most of them to the last one alone."""
+
+    wordings: tuple[str, ...]
+    number: str
+
+
+def line_counts(text: str) -> Iterator[int]:
+    """Yield the numbers of lines that the text states ("843 lines")."""
+    if " lines" not in text and " LOC" not in text and " loc" not in text:
+        return
+    for found in _LINES.finditer(text):
+        yield int(found.group(1).replace(",", ""))
+
+
+def versions(text: str) -> Iterator[Version]:
+    """Yield the versions that the text states ("Python 3.11+", "node@20")."""
+    for found in _VERSION.finditer(text):
+        if found.group(1).lower() not in _NO_THING:
+            yield Version(found.group(1), found.group(2))
+
+
+def version_at(text: str, thing: str) -> list[GivenValue]:
+    """Return where a text gives a thing its version."""
+    every = (one for one in _VERSION.finditer(text) if one[1] == thing)
+    return [GivenValue(*one.span(2), one[2]) for one in every]
+
+
+def lines_in(text: str) -> int:
+    """Return the number of line ends, which very old files write as a lone carriage return."""
+    return text.count("\n") + text.count("\r") - text.count("\r\n")
+
+
+def lines_hold(count: int, now: int) -> bool:
+    """Return whether a file of `now` lines has about `count` lines."""
+    return abs(now - count) <= max(TOLERANCE * count, 3)
+
+
+def version_in(path: str, text: str, thing: str) -> str | None:
+    """Return the version that a file gives a thing: the first number on a line that names it.
+
+    Where no such line has one: that of the line for the version right below it, as in global.json,
+    in a table of a TOML file, or behind an artifactId.
+    A file that is named for the thing (.nvmrc, .python-version) holds just its version.
+    """
+    if thing.lower() in path.rpartition("/")[2].lower() and len(text) < 40:
+        found = _NUMBER.search(text)
+        return found.group() if found else None
+    word = re.compile(
+        rf"(?<![\w-]){re.escape(thing.lower())}(?![\w])|requires-{re.escape(thing.lower())}"
+    )
+    lines = text.lower().split("\n")
+    for line in lines:
+        named = word.search(line)
+        number = _NUMBER.search(line, named.end()) if named else None
+        if number:
+            return number.group()
+    alone = re.compile(rf"(?<![\w/-]){re.escape(thing.lower())}(?![\w/-])")
+    for line, below in pairwise(lines):
+        version = _VERSION_LINE.match(below) if alone.search(line) else None
+        if version:
+            return version.group(1)
+    return None
+
+
+def same_version(stated: str, found: str) -> bool:
+    """Return whether one of two versions is the beginning of the other: 3.11 and 3.11.4."""
+    short, long = sorted((stated.split("."), found.split(".")), key=len)
+    return long[: len(short)] == short
+
+
+def stated_for(text: str, name: str) -> str | None:
+    """Return the value that a text says a name has ("`LIMIT = 5`", "`limit` is five"), or None.
+
+    A number, or what `literal` makes of another value ("`cache` (default: `True`)"). What is said
+    only under a condition is no claim.
+    """
+    return _agreed(stated_at(text, name))
+
+
+def stated_at(text: str, name: str) -> list[GivenValue]:
+    """Return where a text says that a name has a value; nothing where one is conditional.
+
+    Nothing either where it says so at more than `STATED_MAX` places. "Set `debug = True` to see
+    more" tells what to do, and not what is.
+    """
+    found = _places(name, text, _PART_OF_A_PATH, _STATED)
+    if any(_is_conditional(text, start, one.end(), _CONDITION) for start, one in found):
+        return []
+    found = [(start, one) for start, one in found if not _is_to_be_done(text, start)]
+    return [_given_at(one, one.lastindex or 0, _valued(*one.groups())) for _, one in found]
+
+
+def returned_for(text: str, name: str) -> str | None:
+    """Return the literal that a text says a function returns ("`retry()` returns five"), or None.
+
+    It is written as `literal` takes it. What is said only under a condition is no claim.
+    """
+    return _agreed(returned_at(text, name))
+
+
+def returned_at(text: str, name: str) -> list[GivenValue]:
+    """Return where a text says that a function returns a literal; as `stated_at`."""
+    if "return" not in text:
+        return []
+    found = _places(name, text, _PART_OF_A_NAME, _RETURNS)
+    if any(_is_conditional(text, start, one.end(), _CASE) for start, one in found):
+        return []
+    return [_given_at(one, 1, _counted(one[1])) for _, one in found]
+
+
+def _places(
+    name: str, text: str, no_end: re.Pattern[str], pattern: re.Pattern[str]
+) -> list[tuple[int, re.Match[str]]]:
+    """Return what `_behind` yields; nothing where that is too much."""
+    found = list(islice(_behind(name, text, no_end, pattern), STATED_MAX + 1))
+    return found if len(found) <= STATED_MAX else []
+
+
+def _behind(
+    name: str, text: str, no_end: re.Pattern[str], pattern: re.Pattern[str]
+) -> Iterator[tuple[int, re.Match[str]]]:
+    """Yield where a name stands that a pattern goes on from, and what that matches.
+
+    To compile a pattern with each name in it took longer than all else that is done with a text.
+
+    Args:
+        name: which.
+        text: where.
+        no_end: what the character before the name must not match.
+        pattern: what follows the name.
+    """
+    at = text.find(name)
+    while at >= 0:
+        whole = not at or no_end.match(text, at - 1) is None
+        found = pattern.match(text, at + len(name)) if whole else None
+        if found is not None:
+            yield at, found
+        at = text.find(name, max(at + 1, found.end() if found is not None else 0))
+
+
+def _given_at(said: re.Match[str], group: int, value: str) -> GivenValue:
+    """Return where a value is written, without the comma that a sentence goes on with."""
+    start = said.start(group)
+    return GivenValue(start, start + len(said[group].rstrip(",")), value)
+
+
+def _agreed(given: Sequence[GivenValue]) -> str | None:
+    found = {one.value for one in given}
+    return found.pop() if len(found) == 1 else None
+
+
+def _is_conditional(text: str, start: int, end: int, condition: re.Pattern[str]) -> bool:
+    """Return whether the sentence around a place names a case, or the next one tells of the other.
+
+    A list below "if it is shut:" is one sentence with it; what is too long ago is not looked at.
+    """
+    before = text[max(0, start - _SENTENCE_MAX) : start]
+    after = text[end : end + _SENTENCE_MAX]
+    sentence = _END_OF_SENTENCE.split(before)[-1]
+    rest, *more = _END_OF_SENTENCE.split(after, maxsplit=1)
+    if condition.search(sentence) or condition.search(rest):
+        return True
+    return bool(more) and _OTHER_CASE.match(more[0]) is not None
+
+
+def _is_to_be_done(text: str, start: int) -> bool:
+    """Return whether somebody is told to give the value to the name at `start`."""
+    return _TOLD.search(text[max(0, start - 24) : start]) is not None
+
+
+def _counted(said: str) -> str:
+    return plain(said) if said[-1:].isdigit() else _COUNTS.get(said.lower(), said)
+
+
+def phrases(text: str) -> Iterator[Phrase]:
+    """Yield what a text gives a number to in plain words ("The retry limit is three.")."""
+    for found in islice(_PHRASE.finditer(text), PHRASES_MAX):
+        if _is_conditional(text, *found.span(), _CONDITION):
+            continue
+        words = found.group(1).split()
+        wordings = tuple(" ".join(words[start:]) for start in range(len(words)))
+        yield Phrase(wordings, _number(found.group(2), found.group(3)))
+
+
+def assigned(source: str, name: str) -> str | None:
+    """Return the literal that a file gives a name, in whatever language; None unless it is one."""
+    found = _given(source, re.escape(name), 0, f"{_PLAIN}|{_LITERAL}") if name in source else {}
+    return found.get(name)
+
+
+def meant_name(source: str, wording: str, number: str) -> str | None:
+    """Return the one name in a file that says a few words as code does, and has that number.
+
+    `RETRY_LIMIT` and `retryLimit` say "retry limit".
+    """
+    words, lower = re.split("[ -]", wording), source.lower()
+    if not all(word.lower() in lower for word in words):
+        return None
+    found = _given(source, "[_-]?".join(map(re.escape, words)), re.IGNORECASE, _PLAIN)
+    return next(iter(found)) if list(found.values()) == [number] else None
+
+
+def _given(source: str, name: str, flags: int, value: str) -> dict[str, str]:
+    """Return the names of a pattern to which a file gives one value each, and no other."""
+    given = re.compile(
+        rf"^[^=:(\n]{{0,200}}(?<![\w.-])({name}){_GIVEN}(?P<value>{value}){_END}",
+        re.MULTILINE | flags,
+    )
+    found: dict[str, set[str]] = {}
+    for said in given.finditer(source):
+        found.setdefault(said[1], set()).add(literal(said["value"]) or plain(said["value"]))
+    return {said: values.pop() for said, values in found.items() if len(values) == 1}
+
+
+def literal(text: str) -> str | None:
+    """Return a literal as every language would have it; None when it is none that is known."""
+    number = _NUMBER_OF_CODE.fullmatch(text)
+    if number is not None:
+        return plain(number.group(1))
+    if text in _NO_VALUE:
+        return NOTHING
+    said = _QUOTED.fullmatch(text)
+    if said is not None:
+        return json.dumps(said.group(2), ensure_ascii=False)
+    return _TRUTHS.get(text.lower())
+
+
+def _valued(digits: str | None, word: str | None, said: str | None) -> str:
+    return (literal(said) or said) if said else _number(digits or "", word or "")
+
+
+def _number(digits: str, word: str) -> str:
+    return plain(digits) if digits else _COUNTS[word.lower()]
+
+
+def plain(number: str) -> str:
+    """Return a number as all who write it in another way would: 30.0 is 30, and 1,000 is 1000."""
+    plain = number.replace("_", "").rstrip(",")
+    if _THOUSANDS.fullmatch(plain):
+        plain = plain.replace(",", "")
+    whole, point, rest = plain.partition(".")
+    rest = rest.rstrip("0")
+    return f"{whole}.{rest}" if point and rest else whole

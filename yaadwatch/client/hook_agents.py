@@ -1,0 +1,424 @@
+"""AGENTS: what each agent's hooks say, and how they are answered. A row each; nothing is read.
+
+The forms are those of payloads recorded from the real agents (tests/integration/hook_payloads), but
+for Cursor, of which there are its documents only. What is wrong with a payload is told without its
+words: nothing here knows which of them are secret. Standard library only, and little of it: this is
+imported with every hook.
+
+Counts what hooks wrote into their log: which sent the agent nothing, and why.
+
+Reads the brief that the daemon prepared, for a hook that got no answer in time.
+"""
+
+import json
+import os
+import stat
+import time
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from yaadwatch import places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+
+# ruff: noqa: PTH117, PTH118
+
+
+if TYPE_CHECKING:
+    Payload = Mapping[str, Any]
+
+EVENTS = ("session-start", "prompt-submit", "post-tool-use", "session-end", "subagent-start")
+SESSION_CHARS_MAX = 200
+PATHS_MAX = 200
+"""Files told of with one tool call, at most."""
+
+_PATCHED = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ")
+
+
+class WrongPayloadError(ValueError):
+    """A payload is not what this agent sends. The message says in what."""
+
+
+class Agent:
+    """How one agent's hooks are read and answered.
+
+    Args:
+        names: what it calls each of our events.
+        event: where its payload names the event; '' if it does not.
+        session: where the payload has the name of the session.
+        folder: where it has the folder that the agent works on.
+        files: returns the files that a tool was to change; none for tools that change none.
+        tell: returns the answer that brings a text to the model.
+        nothing: the answer when there is nothing to say.
+        hears_prompts: whether the model is told what the answer to a prompt says. If it is not,
+            news are told after the next change of a file.
+    """
+
+    def __init__(
+        self,
+        *,
+        names: "Mapping[str, str]",
+        event: str,
+        session: str,
+        folder: str,
+        files: "Callable[[Payload], list[str]]",
+        tell: "Callable[[str, str], Any]",
+        nothing: "Any" = None,
+        hears_prompts: bool = True,
+    ) -> None:
+        self.names = names
+        self.event = event
+        self.session = session
+        self.folder = folder
+        self.files = files
+        self.tell = tell
+        self.nothing = nothing
+        self.hears_prompts = hears_prompts
+
+    def check(self, payload: "Payload", event: str) -> None:
+        """Raise when a payload is of another event.
+
+        Raises:
+            WrongPayloadError: it is; the message names both, when we know the other one.
+        """
+        ours = self.names.get(event, event)
+        named = payload.get(self.event, ours) if self.event else ours
+        if named != ours:
+            known = [one for one in self.names.values() if one == named]
+            other = repr(known[0]) if known else "an event that is not known"
+            told = f"the payload is of {other}, and this hook answers {ours!r}"
+            raise WrongPayloadError(told)
+
+    def is_subagent(self, payload: "Payload") -> bool:
+        """Return whether a payload is of a sub-agent that starts."""
+        name = self.names.get("subagent-start")
+        return bool(self.event and name) and payload.get(self.event) == name
+
+    def folder_of(self, payload: "Payload") -> str:
+        """Return the folder that the agent works on; '' when the payload does not tell.
+
+        Raises:
+            WrongPayloadError: it is no absolute path.
+        """
+        found = payload.get(self.folder) or ""
+        if isinstance(found, list):
+            found = found[0]
+        if not isinstance(found, str) or (found and not os.path.isabs(found)):
+            told = f"the payload's {self.folder} is no absolute folder"
+            raise WrongPayloadError(told)
+        return found
+
+    def session_of(self, payload: "Payload") -> str:
+        """Return what the agent calls its session; '' when it does not tell, or tells a story.
+
+        It is never cut: of a secret in it, what is left might not look like one.
+        """
+        found = payload.get(self.session)
+        return found if isinstance(found, str) and len(found) <= SESSION_CHARS_MAX else ""
+
+    def files_of(self, payload: "Payload", folder: str) -> list[str]:
+        """Return the absolute paths of the files that a tool was to change, each once.
+
+        Raises:
+            WrongPayloadError: it is a tool that changes files, and which ones is not told.
+        """
+        try:
+            found = self.files(payload)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            missing = repr(error) if isinstance(error, KeyError) else type(error).__name__
+            told = f"the payload does not tell which file was changed: {missing}"
+            raise WrongPayloadError(told) from None
+        return list(dict.fromkeys(os.path.normpath(os.path.join(folder, one)) for one in found))[
+            :PATHS_MAX
+        ]
+
+
+def patched(patch: str) -> list[str]:
+    """Return the files that a patch in the form of Codex names."""
+    return [
+        line[len(mark) :].strip()
+        for line in patch.splitlines()
+        for mark in _PATCHED
+        if line.startswith(mark)
+    ]
+
+
+def _path(given: "Payload", *keys: str) -> list[str]:
+    for key in keys:
+        if isinstance(given.get(key), str):
+            return [given[key]]
+    raise KeyError(keys[0])
+
+
+def _claude_files(payload: "Payload") -> list[str]:
+    if payload["tool_name"] in {"Edit", "MultiEdit", "Write", "NotebookEdit"}:
+        return _path(payload["tool_input"], "file_path", "notebook_path")
+    return []
+
+
+def _codex_files(payload: "Payload") -> list[str]:
+    if payload["tool_name"] == "apply_patch":
+        return patched(payload["tool_input"]["command"])
+    return _claude_files(payload)
+
+
+def _gemini_files(payload: "Payload") -> list[str]:
+    if payload["tool_name"] in {"write_file", "replace"}:
+        return _path(payload["tool_input"], "file_path")
+    return []
+
+
+def _copilot_files(payload: "Payload") -> list[str]:
+    tool, given = payload["toolName"], payload["toolArgs"]
+    if isinstance(given, str) and tool == "apply_patch":
+        return patched(given)
+    if tool in {"create", "edit", "str_replace_editor", "str_replace", "insert"}:
+        return _path(
+            json.loads(given.encode()) if isinstance(given, str) else given, "path", "file_path"
+        )
+    return []
+
+
+def _cursor_files(payload: "Payload") -> list[str]:
+    if payload["tool_name"] in {"Write", "Edit", "StrReplace", "Delete", "EditNotebook"}:
+        given = payload["tool_input"]
+        given = json.loads(given.encode()) if isinstance(given, str) else given
+        return _path(given, "file_path", "path", "target_file", "target_notebook")
+    return []
+
+
+def _opencode_files(payload: "Payload") -> list[str]:
+    tool, given = payload["tool"], payload["args"]
+    if tool in {"edit", "write", "multiedit"}:
+        return _path(given, "filePath", "path")
+    if tool in {"patch", "apply_patch"}:
+        return patched(given["patchText"])
+    return []
+
+
+def _cline_files(payload: "Payload") -> list[str]:
+    used = payload["postToolUse"]
+    tool, given = used["toolName"], used["parameters"]
+    if tool in {"editor", "write_to_file", "replace_in_file", "new_file"}:
+        return _path(given, "path", "absolutePath")
+    if tool == "apply_patch":
+        return patched(given["input"])
+    return []
+
+
+def _named(*names: str) -> "dict[str, str]":
+    """Return an agent's names for our events; those of the last ones may be missing."""
+    return dict(zip(EVENTS, names, strict=False))
+
+
+def _specific(name: str, text: str) -> "dict[str, Any]":
+    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
+
+
+AGENTS = {
+    "claude": Agent(
+        names=_named(
+            "SessionStart", "UserPromptSubmit", "PostToolUse", "SessionEnd", "SubagentStart"
+        ),
+        event="hook_event_name",
+        session="session_id",
+        folder="cwd",
+        files=_claude_files,
+        tell=_specific,
+    ),
+    "codex": Agent(
+        names=_named(
+            "SessionStart", "UserPromptSubmit", "PostToolUse", "SessionEnd", "SubagentStart"
+        ),
+        event="hook_event_name",
+        session="session_id",
+        folder="cwd",
+        files=_codex_files,
+        tell=_specific,
+    ),
+    "gemini": Agent(
+        names=_named("SessionStart", "BeforeAgent", "AfterTool", "SessionEnd"),
+        event="hook_event_name",
+        session="session_id",
+        folder="cwd",
+        files=_gemini_files,
+        tell=_specific,
+    ),
+    "copilot": Agent(
+        names=_named(
+            "sessionStart", "userPromptSubmitted", "postToolUse", "sessionEnd", "subagentStart"
+        ),
+        event="",
+        session="sessionId",
+        folder="cwd",
+        files=_copilot_files,
+        tell=lambda _, text: {"additionalContext": text},
+    ),
+    "cursor": Agent(
+        names=_named("sessionStart", "beforeSubmitPrompt", "postToolUse", "sessionEnd"),
+        event="hook_event_name",
+        session="conversation_id",
+        folder="workspace_roots",
+        files=_cursor_files,
+        tell=lambda _, text: {"additional_context": text},
+        hears_prompts=False,
+    ),
+    "opencode": Agent(
+        names=_named(*EVENTS[:4]),
+        event="",
+        session="session",
+        folder="cwd",
+        files=_opencode_files,
+        tell=lambda _, text: {"text": text},
+    ),
+    "cline": Agent(
+        names=_named("agent_start", "prompt_submit", "tool_result", "session_shutdown"),
+        event="hookName",
+        session="taskId",
+        folder="workspaceRoots",
+        files=_cline_files,
+        tell=lambda _, text: {"cancel": False, "contextModification": text},
+        nothing={"cancel": False},
+        hears_prompts=False,
+    ),
+}
+"""How each agent's hooks are answered."""
+
+
+WITHIN: Final = timedelta(days=1)
+_BYTES_MAX: Final = 256 * 1024
+_LATE: Final = "hook.late"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookCounts:
+    """Hooks within a day.
+
+    Args:
+        failed: sent the agent nothing, because something is wrong.
+        late: sent it nothing, because the daemon did not answer in time.
+        rescued: sent it the brief that was prepared, for either reason.
+        last_failure: why the last one failed.
+    """
+
+    failed: int = 0
+    late: int = 0
+    rescued: int = 0
+    last_failure: str = ""
+
+    def in_words(self) -> str:
+        """Return how many hooks sent nothing, and why; '' when each sent what it had to."""
+        if not self.failed + self.late:
+            return ""
+        total = _counted(self.failed + self.late)
+        parts = [f"{self.late} came too late" if self.late else ""]
+        parts.append(f"{self.failed} failed, the last: {self.last_failure}" if self.failed else "")
+        text = f"Within a day, {total} sent the agent nothing: {'; '.join(filter(None, parts))}"
+        if self.rescued:
+            text += f". {_counted(self.rescued)} more sent the prepared brief"
+        return text
+
+
+def count(path: str, now: datetime) -> HookCounts:
+    """Return what the log of hooks says of the last day; nothing where there is no plain file."""
+    failed = late = rescued = 0
+    last = ""
+    for line in _lines(path):
+        try:
+            entry = json.loads(line)
+            at, why = datetime.fromisoformat(entry["at"]), str(entry["why"])
+            is_recent = now - at <= WITHIN
+        except (ValueError, KeyError, TypeError):
+            continue  # the first line that was read may be half a line
+        if not is_recent:
+            continue
+        if entry.get("sent") is True:
+            rescued += 1
+        elif entry.get("event") == _LATE:
+            late += 1
+        else:
+            failed, last = failed + 1, why
+    return HookCounts(failed=failed, late=late, rescued=rescued, last_failure=last)
+
+
+def _counted(number: int) -> str:
+    return "1 hook" if number == 1 else f"{number} hooks"
+
+
+def _lines(path: str) -> list[bytes]:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as stream:
+            found = os.fstat(stream.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                return []
+            stream.seek(max(0, found.st_size - _BYTES_MAX))
+            return stream.read(_BYTES_MAX).splitlines()
+    except OSError:
+        return []
+
+
+AGE_MAX_S = 7 * 86_400
+"""An older brief says nothing about the work tree of today."""
+_BRIEF_BYTES_MAX = 256 * 1024
+
+
+def read(folder: str, agent: str, *, is_short: bool) -> tuple[str, str]:
+    """Return the prepared brief for an agent in a folder, and its age in words; '' for none.
+
+    Args:
+        folder: that the agent works on.
+        agent: its name.
+        is_short: whether it is for a sub-agent.
+    """
+    root = places.work_tree_of(folder)
+    head = places.head_of(root) if root else ""
+    for one in (agent, places.ANY_AGENT) if head else ():
+        found, age_s = _read(places.path_of(root, head, one))
+        # Two work trees, or branches, may have the same number in the name of the file.
+        if found.get("root") == root and found.get("head") == head and age_s < AGE_MAX_S:
+            return str(found.get("short" if is_short else "brief") or ""), _in_words(age_s)
+    return "", ""
+
+
+def with_age(brief: str, age: str) -> str:
+    """Return a brief with a line about its age before it."""
+    said = "The daemon did not answer in time, so this brief may miss the latest changes"
+    return f"{said}; it was prepared {age} ago. Now: yaadwatch stale\n{brief}"
+
+
+def _read(path: str) -> tuple[dict[str, object], float]:
+    """Return what a file of our own user says, and its age in seconds."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags)
+    except OSError:
+        return {}, 0.0
+    try:
+        state = os.fstat(descriptor)
+        if state.st_uid != os.geteuid():
+            return {}, 0.0
+        data = bytearray()
+        while len(data) < _BRIEF_BYTES_MAX and (chunk := os.read(descriptor, _BRIEF_BYTES_MAX)):
+            data += chunk
+    finally:
+        os.close(descriptor)
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}, 0.0
+    age_s = time.clock_gettime(time.CLOCK_REALTIME) - state.st_mtime
+    return (found if isinstance(found, dict) else {}), max(0.0, age_s)
+
+
+def _in_words(age_s: float) -> str:
+    for unit, seconds in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if age_s >= seconds:
+            count = int(age_s // seconds)
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return "less than a minute"

@@ -1,0 +1,1 @@
+"""What is written into the settings of agents, and taken out again."""

@@ -1,0 +1,307 @@
+"""Connect agents and disconnect them: draw up a plan for all files of an agent, then write.
+
+A composition root beside the daemon: no daemon is needed to edit a file of settings. Of an agent
+whose files are not all understood, none is written.
+"""
+
+import os
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from yaadwatch import places
+from yaadwatch.connect import places as connect_places
+from yaadwatch.connect import plans as connect_plans
+from yaadwatch.connect.places import is_ours, starts_unguarded, this_program
+from yaadwatch.connect.plans import COPIES, Entry, Plan, World, plans_of, written_elsewhere
+from yaadwatch.connect.table import CONNECTIONS, SKILL, Connection, Place
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system import settings_files
+from yaadwatch.system.clock import Clock
+from yaadwatch.system.safe_write import ChangedUnderneathError
+from yaadwatch.system.settings_files import is_used
+from yaadwatch.text.jsonc import strict_json_error
+from yaadwatch.text.privacy import mask
+
+TRIES_MAX: Final = 8
+"""How often we begin again because an agent wrote its file at the same moment."""
+_TRUSTS: Final = {
+    "untrusted": "Codex does not run these hooks before you trust them",
+    "changed": "Codex does not run these hooks any more, because they say something else than what"
+    " you trusted",
+    "off": "These hooks were switched off in Codex",
+}
+_NOT_TO_COMMIT: Final = "What was written holds paths of this machine; do not commit it."
+_UNGUARDED: Final = (
+    "{} starts the hook without a guard, so the agent may block each prompt once yaadwatch is gone"
+)
+_EDITED: Final = "{} is ours, but was edited, so it stays as it is; delete it to have ours again."
+
+
+def this_machine(folder: str | None) -> World:
+    """Return the world of this process.
+
+    Args:
+        folder: inside the work tree that is meant; None: connect for the person.
+
+    Raises:
+        YaadError: BAD_REQUEST when the folder is in no git repository.
+    """
+    place = Place(home=Path.home(), project=_top(folder) if folder else None, env=os.environ)
+    return World(program=this_program(), place=place, clock=Clock())
+
+
+def connect(world: World, agents: Sequence[str], *, dry_run: bool = False) -> dict[str, Any]:
+    """Connect agents; the answer is Connected.
+
+    Args:
+        world: what to work on.
+        agents: names; none: every agent that is found.
+        dry_run: write nothing, and tell what would be.
+
+    Raises:
+        YaadError: BAD_REQUEST when there is no such agent.
+    """
+    return _each(world, agents, connects=True, dry_run=dry_run)
+
+
+def disconnect(world: World, agents: Sequence[str], *, dry_run: bool = False) -> dict[str, Any]:
+    """Take everything of ours out of agents' files again; the answer is Connected.
+
+    Args:
+        world: what to work on.
+        agents: names; none: every agent.
+        dry_run: write nothing, and tell what would be.
+
+    Raises:
+        YaadError: BAD_REQUEST when there is no such agent.
+    """
+    return _each(world, agents, connects=False, dry_run=dry_run)
+
+
+def connection_rows(world: World) -> list[dict[str, Any]]:
+    """Return how each agent that is used is connected now: rows of Standing. Nothing is written.
+
+    Raises:
+        YaadError: UNAVAILABLE when the receipt cannot be read.
+    """
+    written = {one.agent for one in connect_plans.load(places.receipt()).entries}
+    return [
+        _connection_row(world, row)
+        for row in CONNECTIONS
+        if row.agent != SKILL and (row.agent in written or is_used(row.homes))
+    ]
+
+
+def _connection_row(world: World, row: Connection) -> dict[str, Any]:
+    told: dict[str, Any] = {"agent": row.agent, "title": row.title, "files": []}
+    try:
+        plans = plans_of(world, row, connects=True)
+    except YaadError as error:
+        reason = mask(error.message).text
+        return told | {"state": "refused", "reason": reason, "hint": error.hint}
+    edited = [str(plan.found.path) for plan in plans if plan.was_edited]
+    outdated = [str(plan.found.path) for plan in plans if plan.change != "same"]
+    odd = _unread(row, plans)
+    if not outdated:
+        left = (*odd, _left(world, row, plans), *map(_EDITED.format, edited))
+        return told | {"state": "connected", "todo": " ".join(filter(None, left))}
+    written = connect_plans.load(places.receipt())
+    if written.of(row.agent, world.project) or any(is_ours(plan.before or "") for plan in plans):
+        unguarded = [str(plan.found.path) for plan in plans if starts_unguarded(plan.before or "")]
+        why = {"reason": _UNGUARDED.format(", ".join(unguarded))} if unguarded else {}
+        return told | {"state": "outdated", "files": outdated, "todo": " ".join(odd)} | why
+    trees = ", ".join(written.projects_of(row.agent))
+    todo = f"By --project-level it is, in {trees}." if trees else ""
+    todo = " ".join(filter(None, (*odd, todo)))
+    return told | {"state": "unconnected", "files": outdated, "todo": todo}
+
+
+def _unread(row: Connection, plans: Sequence[Plan]) -> list[str]:
+    """Return which files we understand and their agent does not, and why.
+
+    We read JSON with comments. An agent that does not takes such a file for none, and says nothing.
+    """
+    return [
+        f"{plan.found.path} is no strict JSON (line {line}): {row.title} ignores all of it, with "
+        "its hooks and servers. Remove comments and last commas from it."
+        for plan in plans
+        if row.strict_json and plan.found.path.suffix == ".json"
+        if (line := strict_json_error(plan.before or ""))
+    ]
+
+
+def _left(world: World, row: Connection, plans: Sequence[Plan]) -> str:
+    """Return what a person still has to do for an agent that is connected, as far as it is seen."""
+    if row.agent != "codex" or world.project:
+        return row.todo_project if world.project else row.todo
+    texts = {plan.found.path.name: (plan.before or "", plan.found.path) for plan in plans}
+    hooks, path = texts["hooks.json"]
+    found = connect_places.of_codex(hooks, texts["config.toml"][0], str(path))
+    told = [
+        f"{words}: {', '.join(event for event, one in found.items() if one == state)}"
+        for state, words in _TRUSTS.items()
+        if state in found.values()
+    ]
+    if not told:
+        return ""
+    return f"{'; '.join(told)}. Start codex, type /hooks, and approve those of yaadwatch."
+
+
+def _each(world: World, agents: Sequence[str], *, connects: bool, dry_run: bool) -> dict[str, Any]:
+    rows = [_row(name) for name in agents] if agents else list(CONNECTIONS)
+    told = []
+    with settings_files.alone(places.receipt().with_suffix(".lock")):
+        written = {one.agent for one in connect_plans.load(places.receipt()).entries}
+        # Backwards on the way out: a folder that was made for one may hold what came after it.
+        for row in rows if connects else reversed(rows):
+            if not agents and row.agent not in written and not is_used(row.homes):
+                continue
+            if world.place.project is not None and not row.by_project:
+                continue
+            told.append(_agent(world, row, connects=connects, dry_run=dry_run))
+    return {"dry_run": dry_run, "agents": told if connects else told[::-1]}
+
+
+def _agent(world: World, row: Connection, *, connects: bool, dry_run: bool) -> dict[str, Any]:
+    """Change the files of one agent; return what was done, or why nothing was."""
+    told: dict[str, Any] = {"agent": row.agent, "title": row.title}
+    try:
+        files, edited = _changed(world, row, connects=connects, dry_run=dry_run)
+    except YaadError as error:
+        reason = mask(error.message).text
+        return told | {"state": "refused", "files": [], "reason": reason, "hint": error.hint}
+    if all(file["change"] == "same" for file in files):
+        told["state"] = "unchanged" if connects else "unconnected"
+    else:
+        told["state"] = "connected" if connects else "disconnected"
+    todo = row.todo if world.place.project is None else row.todo_project
+    if connects and told["state"] == "unchanged":
+        # What is there already, a person may have trusted by now.
+        todo = _left(world, row, plans_of(world, row, connects=True))
+    if not connects:
+        todo = "".join(f"{path} is ours, but was edited, so it stays. " for path in edited).strip()
+    else:
+        if world.place.project is not None and row.agent != SKILL:
+            todo = f"{todo} {_NOT_TO_COMMIT}"
+        odd = _unread(row, plans_of(world, row, connects=True))
+        todo = " ".join((*odd, todo, *map(_EDITED.format, edited))).strip()
+    return told | {"files": files} | ({"todo": todo} if todo else {})
+
+
+def _changed(
+    world: World, row: Connection, *, connects: bool, dry_run: bool
+) -> tuple[list[dict[str, Any]], list[Path]]:
+    """Change the files of one agent; begin again when somebody else writes one meanwhile.
+
+    Returns:
+        What became of each file, and those of ours that stay because somebody edited them.
+
+    Raises:
+        YaadError: one of them must not be written, or cannot be; CONFLICT when that never ends.
+    """
+    changed = ""
+    written: list[str] = []
+    for _ in range(TRIES_MAX):
+        plans = plans_of(world, row, connects=connects)
+        told = [plan.told(with_diff=dry_run) for plan in plans]
+        edited = [plan.found.path for plan in plans if plan.was_edited]
+        try:
+            for plan in plans:
+                if plan.change != "same":
+                    settings_files.require_writable(plan.found)
+            if dry_run:
+                return told, edited
+            if connects:
+                entries = [entry for plan in plans for entry in plan.entries]
+                _note(world, row, [*written_elsewhere(world, row), *entries])
+            for plan, file in zip(plans, told, strict=True):
+                _write_or_tell(world, plan, file, written)
+            if not connects:
+                _note(world, row, [])
+        except ChangedUnderneathError as error:
+            changed = str(error)
+        else:
+            return told, edited
+    raise YaadError(
+        Code.CONFLICT,
+        f"{changed} was written by somebody else {TRIES_MAX} times while it was edited.",
+        hint="Close the agent, then try again.",
+    )
+
+
+def _write_or_tell(world: World, plan: Plan, told: dict[str, Any], written: list[str]) -> None:
+    """Write a file, and add it to those that were; when that fails, say which were.
+
+    Raises:
+        YaadError: it cannot be written.
+        ChangedUnderneathError: somebody else wrote it meanwhile.
+    """
+    try:
+        _write(world, plan, told)
+    except YaadError as error:
+        if not written:
+            raise
+        before = ", ".join(dict.fromkeys(written))
+        raise YaadError(
+            error.code, f"{error.message} Before it, this was written: {before}.", hint=error.hint
+        ) from error
+    if plan.change != "same":
+        written.append(str(plan.found.path))
+
+
+def _write(world: World, plan: Plan, told: dict[str, Any]) -> None:
+    if plan.before == plan.after:
+        return
+    if plan.after is None:
+        made = plan.entries[0].folders if plan.entries else ()
+        told["backup"] = str(
+            settings_files.remove(
+                plan.found, made=made, copies=places.backups(COPIES), now=world.clock.now()
+            )
+        )
+        return
+    copy = settings_files.write(
+        plan.found,
+        plan.after.encode(),
+        mode=plan.mode,
+        copies=places.backups(COPIES),
+        now=world.clock.now(),
+    )
+    if copy is not None:
+        told["backup"] = str(copy)
+
+
+def _note(world: World, row: Connection, entries: Sequence[Entry]) -> None:
+    """Put on the receipt what connects an agent: before it is written, or after it is gone."""
+    path = places.receipt()
+    receipt = connect_plans.load(path)
+    noted = receipt.with_entries(row.agent, world.project, list(entries))
+    if noted != receipt:
+        connect_plans.save(path, noted)
+
+
+def _top(folder: str) -> Path:
+    """Return the top of the work tree that a folder is in."""
+    for one in (Path(folder), *Path(folder).parents):
+        if (one / ".git").exists():
+            return one
+    raise YaadError(
+        Code.BAD_REQUEST,
+        f"{folder} is not in a git repository. Nothing was done.",
+        hint="Go to one, or name one with --project DIR; without --project-level it is for you.",
+    )
+
+
+def _row(name: str) -> Connection:
+    for row in CONNECTIONS:
+        if row.agent == name:
+            return row
+    names = [row.agent for row in CONNECTIONS]
+    near = get_close_matches(name, names, n=1)
+    raise YaadError(
+        Code.BAD_REQUEST,
+        f"There is no agent {name!r} that can be connected. Nothing was done.",
+        hint=f"The nearest one is: {near[0]}" if near else f"There are: {', '.join(names)}",
+    )

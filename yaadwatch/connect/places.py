@@ -1,0 +1,399 @@
+"""A spot is a place in a file of settings and what of ours stands there: found, put in, taken out.
+
+Nothing here touches a file. What is ours is told by what it starts, so that it is found again also
+when nothing is known of how it came there.
+
+Has a person trusted our hooks in Codex? Read from where it notes that; never written.
+
+Codex runs a hook once a person has approved it in `/hooks`. It keeps the answer in its
+`config.toml` under the hook's file, event and place, with a hash of what was approved: a hook that
+says something else now is asked about again. The hash is of the hook as JSON with sorted keys, with
+what it leaves out filled in (seen with Codex 0.169.0, whose `hooks/list` tells it).
+
+What agents are told to start: this very program, by its full path.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from yaadwatch import places
+from yaadwatch.text import jsonc, toml
+from yaadwatch.text.toml import Added, NotUnderstoodError, find
+from yaadwatch.text.toml import Path as Path_of_toml
+
+How = Literal["member", "element", "table", "default", "file"]
+Change = Literal["new", "changed", "same"]
+
+OURS: Final = re.compile(r"yaadwatch[/\\]+client[/\\]+(?:shim|hook)\.py")
+"""What everything of ours starts."""
+MARK: Final = "Written by `yaadwatch "
+"""Stands in files that are ours as a whole and start nothing."""
+_HOOK_FILE: Final = re.compile(r"yaadwatch[/\\]+client[/\\]+hook\.py")
+_GUARDED: Final = re.compile(r"exit 0'[^\n]*hook\.py")
+_INNER: Final = "hooks"
+"""Where the hooks of a group stand, for agents that have groups."""
+_SWITCHES: Final = frozenset({"enabled", "tools"})
+"""We say these once; then they are the person's."""
+_ENVIRONMENTS: Final = frozenset({"env", "environment"})
+_OUR_NAMES: Final = "YAAD_"
+"""What of an environment is ours: it goes when it is not asked for any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """Where something of ours stands, or shall.
+
+    Args:
+        path: of the file, as the agent names it; absolute.
+        how: a member of an object, an element of a list, a table of TOML, a member that the agent
+            asks for and that somebody else may have written, or the whole file.
+        at: the keys that lead there; to the list, for an element.
+        value: what stands there; the text of a whole file.
+        event: which of our hooks it is; '' for no hook. Tells elements of one list apart.
+        mode: of the file, if it has to be made.
+    """
+
+    path: str
+    how: How
+    at: tuple[str, ...] = ()
+    value: Any = None
+    event: str = ""
+    mode: int = 0o600
+
+    @property
+    def key(self) -> str:
+        """Return what tells this spot from every other one."""
+        return " ".join((self.path, self.how, ".".join(self.at), self.event))
+
+
+def with_ours(text: str, spot: Spot, known: Added | None) -> tuple[str, Added | None, Change]:
+    """Return a text with what shall stand at a spot, how it came there, and what that changed.
+
+    Args:
+        text: of the file; empty when there is none.
+        spot: where, and what.
+        known: how it came there before.
+
+    Raises:
+        NotUnderstoodError: the text makes no sense, or something else stands there.
+    """
+    if spot.how == "file":
+        if text == spot.value:
+            return text, known, "same"
+        if text and not is_our_file(text):
+            raise NotUnderstoodError("something else stands there already, which is not ours")
+        return spot.value, None, "changed" if text else "new"
+    there = next(_ours(text, spot), None)
+    if there is None:
+        return _put(text, spot)
+    at, before = there
+    value = spot.value if spot.how == "default" else _merged(before, _value_at(spot, at))
+    if value == before or spot.how == "default":
+        return text, _moved(known, at) if known else None, "same"
+    if spot.how == "table":
+        after, added = _with_table(text, spot, _moved(known, at), value)
+    else:
+        after, added = jsonc.replace(text, _moved(known, at), value)
+    return after, added, "changed"
+
+
+def without_ours(text: str, spot: Spot, known: Added | None, digest: str = "") -> str:
+    """Return a text without what of ours stands at a spot.
+
+    Args:
+        text: of the file.
+        spot: where, and what.
+        known: how it came there.
+        digest: of the whole file as it was written, if it is ours and that is known. A whole file
+            that somebody changed since stays.
+
+    Raises:
+        NotUnderstoodError: the text makes no sense, or ours is woven into it.
+    """
+    if spot.how == "file":
+        return "" if text == spot.value or digest_of(text) == digest else text
+    if spot.how == "default":
+        return _without_default(text, spot, known)
+    while (there := next(_ours(text, spot), None)) is not None:
+        edit = toml if spot.how == "table" else jsonc
+        text = edit.take(text, _moved(known, there[0]))
+    return text
+
+
+def is_ours(value: Any) -> bool:
+    """Return whether a value starts something of ours."""
+    match value:
+        case str():
+            return OURS.search(value) is not None
+        case Mapping():
+            return any(is_ours(one) for one in value.values())
+        case list() | tuple():
+            return any(is_ours(one) for one in value)
+    return False
+
+
+def starts_unguarded(text: str) -> bool:
+    """Return whether settings start our hook as older versions did, where its status counts."""
+    is_plugin = "spawn(" in text  # which waits for no status
+    return not is_plugin and any(
+        _HOOK_FILE.search(line) and not _GUARDED.search(line) for line in text.splitlines()
+    )
+
+
+def digest_of(text: str) -> str:
+    """Return what tells the text of a whole file from every other one."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def is_our_file(text: str) -> bool:
+    """Return whether the text of a whole file says that it is ours."""
+    return OURS.search(text) is not None or MARK in text
+
+
+def _put(text: str, spot: Spot) -> tuple[str, Added, Change]:
+    if spot.how == "table":
+        after, added = toml.put(text, spot.at, spot.value)
+    elif spot.how == "element":
+        after, added = jsonc.append(text, spot.at, spot.value)
+    else:
+        after, added = jsonc.put(text, spot.at, spot.value)
+    return after, added, "new"
+
+
+def _ours(text: str, spot: Spot) -> Iterator[tuple[Path_of_toml, Any]]:
+    """Yield where ours stands, and what."""
+    said = toml.read(text) if spot.how == "table" else jsonc.read(text)
+    try:
+        there = find(said, spot.at)
+    except KeyError:
+        return
+    if spot.how == "default":
+        yield spot.at, there
+    elif spot.how == "element":
+        answers = re.compile(rf"hook\.py['\"\\]* {re.escape(spot.event)}\b")
+        for number, one in enumerate(there if isinstance(there, list) else ()):
+            inner = one.get(_INNER) if isinstance(one, dict) else None
+            if not isinstance(inner, list):
+                if is_ours(one) and answers.search(json.dumps(one)):
+                    yield (*spot.at, number), one
+                continue
+            for place, hook in enumerate(inner):
+                if not is_ours(hook) or not answers.search(json.dumps(hook)):
+                    continue
+                if len(inner) == 1:
+                    yield (*spot.at, number), one
+                else:  # somebody else's hooks stand in the same group, and stay
+                    yield (*spot.at, number, _INNER, place), hook
+    elif is_ours(there):
+        yield spot.at, there
+
+
+def _value_at(spot: Spot, at: Path_of_toml) -> Any:
+    """Return what shall stand at `at`: a group of hooks, or our hook in somebody else's group."""
+    is_inner = spot.how == "element" and len(at) > len(spot.at) + 1
+    return spot.value[_INNER][0] if is_inner else spot.value
+
+
+def _merged(there: Any, ours: Any) -> Any:
+    """Return ours with whatever somebody else added to it, and the switches as they set them."""
+    if isinstance(there, dict) and isinstance(ours, Mapping):
+        kept = {
+            key: {name: one for name, one in value.items() if not name.startswith(_OUR_NAMES)}
+            if key in _ENVIRONMENTS and isinstance(value, dict)
+            else value
+            for key, value in there.items()
+        }
+        kept = {key: value for key, value in kept.items() if value == there[key] or value}
+        return kept | {
+            key: kept[key] if key in _SWITCHES and key in kept else _merged(kept.get(key), value)
+            for key, value in ours.items()
+        }
+    if isinstance(there, list) and isinstance(ours, list) and len(there) == len(ours) == 1:
+        return [_merged(there[0], ours[0])]
+    return ours
+
+
+def _with_table(text: str, spot: Spot, added: Added, value: Any) -> tuple[str, Added]:
+    """Say `value` in a table: in its place where only what is ours has to change."""
+    try:
+        after, moved = toml.replace(text, added, spot.value)
+        if find(toml.read(after), spot.at) == value:
+            return after, moved
+    except NotUnderstoodError:
+        pass  # what somebody added stands in the middle of it: the table is written anew
+    try:
+        return toml.replace(text, Added(at=added.at, made=added.made), value)
+    except TypeError:  # a date, which none of their settings takes
+        raise NotUnderstoodError(f"{'.'.join(spot.at)} holds what cannot be kept") from None
+
+
+def _moved(known: Added | None, at: Path_of_toml) -> Added:
+    """Return what is known of a value of ours, which stands at `at` by now."""
+    if known is None:
+        return Added(at=at, made=at)
+    made = at if known.made == known.at else known.made
+    return Added(at=at, made=made, pieces=known.pieces)
+
+
+def _without_default(text: str, spot: Spot, known: Added | None) -> str:
+    """Take out a member that the agent asks for, if we put it in and nothing else is there."""
+    said = jsonc.read(text)
+    if known is None or said != {spot.at[0]: spot.value}:
+        return text
+    return jsonc.take(text, known)
+
+
+Trust = Literal["trusted", "changed", "untrusted", "off"]
+
+_LABELS: Final = {
+    "SessionStart": "session_start",
+    "UserPromptSubmit": "user_prompt_submit",
+    "PostToolUse": "post_tool_use",
+    "SessionEnd": "session_end",
+    "SubagentStart": "subagent_start",
+}
+"""The events that we answer, as Codex names them in its keys."""
+_WITHOUT_MATCHER: Final = frozenset({"UserPromptSubmit"})
+_TIME_S: Final = 600
+"""What a hook has when it does not say how long."""
+_TIMES_MAX_S: Final = {"SessionEnd": 3}
+"""What one that says more has, for some events."""
+
+
+def of_codex(hooks: str, settings: str, path: str) -> dict[str, Trust]:
+    """Return for each of our hooks, by event, whether Codex will run it.
+
+    Args:
+        hooks: the text of its `hooks.json`.
+        settings: the text of its `config.toml`.
+        path: of `hooks.json`.
+
+    Raises:
+        NotUnderstoodError: one of the texts makes no sense.
+    """
+    noted = _notes(toml.read(settings), path)
+    found: dict[str, Trust] = {}
+    for event, place, group, hook in _our_hooks(jsonc.read(hooks)):
+        note = noted.get(f"{_LABELS[event]}:{place}")
+        found[event] = _trust(note, _hash(event, group, hook))
+    return found
+
+
+def _trust(note: Mapping[str, Any] | None, now: str) -> Trust:
+    if note is not None and note.get("enabled") is False:
+        return "off"
+    trusted = None if note is None else note.get("trusted_hash")
+    if trusted is None:
+        return "untrusted"
+    return "trusted" if trusted == now else "changed"
+
+
+def _notes(settings: Any, path: str) -> dict[str, Mapping[str, Any]]:
+    """Return what Codex noted of the hooks in a file, by event and place."""
+    hooks = settings.get("hooks") if isinstance(settings, dict) else None
+    state = hooks.get("state") if isinstance(hooks, dict) else None
+    meant = os.path.realpath(path)
+    noted: dict[str, Mapping[str, Any]] = {}
+    for key, note in (state if isinstance(state, dict) else {}).items():
+        file, *place = key.rsplit(":", 3)
+        if isinstance(note, dict) and os.path.realpath(file) == meant:
+            noted[":".join(place)] = note
+    return noted
+
+
+def _our_hooks(said: Any) -> Iterator[tuple[str, str, Mapping[str, Any], Mapping[str, Any]]]:
+    """Yield the event, the place, the group and the words of each hook of ours."""
+    hooks = said.get("hooks") if isinstance(said, dict) else None
+    for event in _LABELS:
+        groups = hooks.get(event) if isinstance(hooks, dict) else None
+        for number, group in enumerate(groups if isinstance(groups, list) else ()):
+            inner = group.get("hooks") if isinstance(group, dict) else None
+            for place, hook in enumerate(inner if isinstance(inner, list) else ()):
+                if isinstance(hook, dict) and is_ours(hook):
+                    yield event, f"{number}:{place}", group, hook
+
+
+def _hash(event: str, group: Mapping[str, Any], hook: Mapping[str, Any]) -> str:
+    time_s = hook.get("timeout", _TIME_S)
+    if isinstance(time_s, int) and event in _TIMES_MAX_S:
+        time_s = min(time_s, _TIMES_MAX_S[event])
+    filled: dict[str, Any] = {
+        "type": "command",
+        "command": hook.get("command"),
+        "timeout": time_s,
+        "async": hook.get("async", False),
+    }
+    if "statusMessage" in hook:
+        filled["statusMessage"] = hook["statusMessage"]
+    identity: dict[str, Any] = {"event_name": _LABELS[event], "hooks": [filled]}
+    if "matcher" in group and event not in _WITHOUT_MATCHER:
+        identity["matcher"] = group["matcher"]
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+GUARD: Final = '[ -x "$0" ] && [ -r "$3" ] && "$0" "$@"; exit 0'
+"""Run the hook, and exit with 0 whatever happens.
+
+Claude Code and Codex take status 2 for "block this prompt", which is what Python returns for a
+missing file. `/bin/sh` is started by its path, so the entry means the same in every shell, and for
+an agent that uses none.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """How our shim and our hooks are started.
+
+    They are files of their own for an interpreter that reads neither its environment nor its
+    packages (`-I -S`): that is quick, and means the same whatever folder or environment an agent
+    has.
+
+    Args:
+        python: the interpreter.
+        client: the folder with both files.
+        env: variables without which they would look elsewhere for the daemon.
+    """
+
+    python: str
+    client: str
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    def mcp(self, agent: str, *more: str) -> list[str]:
+        """Return the command that an agent starts as its MCP server."""
+        return [
+            *(self.python, "-I", "-S", os.path.join(self.client, "shim.py")),  # noqa: PTH118
+            *("--agent", agent, *more),
+        ]
+
+    def hooks(self) -> list[str]:
+        """Return how a command that answers a hook begins."""
+        return [self.python, "-I", "-S", os.path.join(self.client, "hook.py")]  # noqa: PTH118
+
+    def hook(self, event: str, agent: str) -> list[str]:
+        """Return the command that answers a hook; without a guard."""
+        return [*self.hooks(), event, "--agent", agent]
+
+    def line(self, event: str, agent: str) -> str:
+        """Return the command that answers a hook as one line for a shell; it exits with 0."""
+        env = ["/usr/bin/env", *(f"{name}={value}" for name, value in self.env.items())]
+        guarded = ["/bin/sh", "-c", GUARD, *self.hook(event, agent)]
+        return shlex.join([*env, *guarded] if self.env else guarded)
+
+
+def this_program() -> Program:
+    """Return how the program that runs now is started."""
+    given = os.environ.get("YAAD_HOME")
+    return Program(
+        python=sys.executable,
+        client=str(Path(places.__file__).resolve().parent / "client"),
+        env={"YAAD_HOME": str(places.data_folder())} if given else {},
+    )

@@ -1,0 +1,371 @@
+"""What becomes of each file of an agent when it is connected, or disconnected: nothing is written.
+
+All its files are looked at before one is written, so a plan is there for each of them, or for none.
+
+The receipt: what was written into other programs' files, so that just that can be taken back.
+
+It is one JSON file in our home. Connections are under `connections`; what else stands in it is
+somebody else's, and stays.
+"""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from yaadwatch import places
+from yaadwatch.connect.places import (
+    How,
+    Program,
+    Spot,
+    digest_of,
+    is_our_file,
+    is_ours,
+    with_ours,
+    without_ours,
+)
+from yaadwatch.connect.table import Connection, Place
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system import settings_files
+from yaadwatch.system.clock import Clock
+from yaadwatch.system.settings_files import SettingsFile
+from yaadwatch.text.privacy import mask
+from yaadwatch.text.toml import Added, NotUnderstoodError
+
+_PART: Final = "connections"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What was put at one spot.
+
+    Args:
+        agent: who is connected by it.
+        project: the top of the work tree that it holds for; '' for the person.
+        path: of the file, as it is named.
+        how: as in `Spot`.
+        at: as in `Spot`.
+        event: as in `Spot`.
+        value: as in `Spot`, where it is needed to find it again.
+        added: how it came there; None for a whole file.
+        created: whether the file was not there before.
+        folders: those that were made for the file, innermost first.
+        digest: of a whole file, as it was written; '' where that is not known.
+    """
+
+    agent: str
+    project: str
+    path: str
+    how: How
+    at: tuple[str, ...]
+    event: str
+    value: Any = None
+    added: Added | None = None
+    created: bool = False
+    folders: tuple[str, ...] = ()
+    digest: str = ""
+
+    @property
+    def key(self) -> str:
+        """Return the key of the spot."""
+        return " ".join((self.path, self.how, ".".join(self.at), self.event))
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """All that was written, and whatever else stands in the file."""
+
+    entries: tuple[Entry, ...] = ()
+    others: dict[str, Any] = field(default_factory=dict)
+
+    def of(self, agent: str, project: str) -> list[Entry]:
+        """Return what connects an agent, in the order in which it was written."""
+        return [one for one in self.entries if (one.agent, one.project) == (agent, project)]
+
+    def projects_of(self, agent: str) -> list[str]:
+        """Return the work trees in whose files an agent was connected."""
+        return sorted({one.project for one in self.entries if one.agent == agent} - {""})
+
+    def with_entries(self, agent: str, project: str, entries: list[Entry]) -> "Receipt":
+        """Return a receipt on which just these connect an agent."""
+        left = [one for one in self.entries if (one.agent, one.project) != (agent, project)]
+        return replace(self, entries=(*left, *entries))
+
+
+def load(path: Path) -> Receipt:
+    """Read the receipt; an empty one when there is none.
+
+    Raises:
+        YaadError: UNAVAILABLE when it cannot be read, or makes no sense.
+    """
+    said = settings_files.load(path)
+    try:
+        return Receipt(tuple(_entry(one) for one in said.pop(_PART, [])), said)
+    except (TypeError, KeyError, AttributeError, ValueError) as error:
+        raise settings_files.UnreadableError(path, f"it makes no sense: {error!r}") from error
+
+
+def save(path: Path, receipt: Receipt) -> None:
+    """Write the receipt.
+
+    Raises:
+        YaadError: UNAVAILABLE when it cannot be written.
+    """
+    part = [_told(entry) for entry in receipt.entries]
+    settings_files.save(path, receipt.others | ({_PART: part} if part else {}))
+
+
+def _told(entry: Entry) -> dict[str, object]:
+    told: dict[str, object] = {
+        "agent": entry.agent,
+        "project": entry.project,
+        "path": entry.path,
+        "how": entry.how,
+        "at": list(entry.at),
+        "event": entry.event,
+        "created": entry.created,
+        "folders": list(entry.folders),
+    }
+    if entry.how == "default":
+        told["value"] = entry.value
+    if entry.digest:
+        told["digest"] = entry.digest
+    if entry.added is not None:
+        told["added"] = {
+            "at": list(entry.added.at),
+            "made": list(entry.added.made),
+            "pieces": list(entry.added.pieces),
+        }
+    return told
+
+
+def _entry(told: dict[str, Any]) -> Entry:
+    added = told.get("added")
+    return Entry(
+        agent=str(told["agent"]),
+        project=str(told["project"]),
+        path=str(told["path"]),
+        how=told["how"],
+        at=tuple(map(str, told["at"])),
+        event=str(told["event"]),
+        value=told.get("value"),
+        added=None
+        if added is None
+        else Added(
+            at=tuple(added["at"]),
+            made=tuple(added["made"]),
+            pieces=tuple(map(str, added["pieces"])),
+        ),
+        created=bool(told["created"]),
+        folders=tuple(map(str, told["folders"])),
+        digest=str(told.get("digest", "")),
+    )
+
+
+COPIES: Final = "settings"
+"""The folder of copies, beside those of projects."""
+_CONTEXT_LINES: Final = 2
+_NO_END: Final = "\n\\ No newline at end of file\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What connecting works on.
+
+    Args:
+        program: what agents are told to start.
+        place: where their files are.
+        clock: names copies.
+    """
+
+    program: Program
+    place: Place
+    clock: Clock
+
+    @property
+    def project(self) -> str:
+        """Return the top of the work tree that is meant; '' for the person."""
+        return str(self.place.project or "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What becomes of one file: `after` is None when it goes.
+
+    `was_edited`: it is ours as a whole, but somebody changed it, so it stays as it is.
+    """
+
+    found: SettingsFile
+    after: str | None
+    entries: tuple[Entry, ...] = ()
+    mode: int = 0o600
+    was_edited: bool = False
+
+    @property
+    def before(self) -> str | None:
+        """Return the text that is there; None when there is no file."""
+        data = self.found.data
+        return None if data is None else data.decode()
+
+    @property
+    def change(self) -> str:
+        """Return what happens to the file, in the answer's word for it."""
+        if self.before == self.after:
+            return "same"
+        if self.before is None:
+            return "created"
+        return "removed" if self.after is None else "changed"
+
+    def told(self, *, with_diff: bool) -> dict[str, Any]:
+        """Return what becomes of the file, for the answer: a FileChange.
+
+        Args:
+            with_diff: with the diff, secrets masked.
+        """
+        path, target = str(self.found.path), str(self.found.target)
+        told: dict[str, Any] = {"path": path, "change": self.change}
+        if target != path:
+            told["target"] = target
+        if with_diff and self.change != "same":
+            lines = difflib.unified_diff(
+                (self.before or "").splitlines(keepends=True),
+                (self.after or "").splitlines(keepends=True),
+                "/dev/null" if self.before is None else target,
+                "/dev/null" if self.after is None else target,
+                n=_CONTEXT_LINES,
+            )
+            shown = [line if line.endswith("\n") else f"{line}{_NO_END}" for line in lines]
+            told["diff"] = mask("".join(shown)).text
+        return told
+
+
+def plans_of(world: World, row: Connection, *, connects: bool) -> list[Plan]:
+    """Return what becomes of each file of an agent.
+
+    Raises:
+        YaadError: REFUSED when one of them was not understood; another code when one cannot be
+            read.
+    """
+    written = load(places.receipt()).of(row.agent, world.project)
+    known = {one.key: one for one in written}
+    spots = list(row.spots(world.program, world.place))
+    if not connects:
+        there = {spot.key for spot in spots}
+        spots += [_spot(one) for one in written if one.key not in there]
+    plans = []
+    for path in dict.fromkeys(spot.path for spot in spots):
+        found = settings_files.read_settings_file(
+            Path(path),
+            inside=world.place.project,
+            copies=places.backups(COPIES),
+            now=world.clock.now(),
+        )
+        here = [spot for spot in spots if spot.path == path]
+        try:
+            if connects:
+                plans.append(_with(world, row, here, known, found))
+            else:
+                plans.append(_without(here, known, found))
+        except NotUnderstoodError as error:
+            if not connects and not is_ours((found.data or b"").decode("utf-8", "replace")):
+                continue  # whatever it is, there is nothing of ours in it
+            raise YaadError(
+                Code.REFUSED,
+                f"{path} was left alone: {error}. Nothing of {row.title} was written.",
+                hint="Fix the file, or the entry in it, then run the command again.",
+            ) from None
+    return plans
+
+
+def _with(
+    world: World,
+    row: Connection,
+    spots: Sequence[Spot],
+    known: Mapping[str, Entry],
+    found: SettingsFile,
+) -> Plan:
+    """Return a file with all that is ours in it."""
+    before = next((known[spot.key] for spot in spots if spot.key in known), None)
+    created = found.data is None or (before is not None and before.created)
+    folders: Sequence[str] = before.folders if before else ()
+    if found.data is None:
+        folders = settings_files.missing_folders(found.target) or folders
+    text = _text(found)
+    written = known.get(spots[0].key)
+    if written is not None and _was_edited(text, written):
+        return Plan(found=found, after=text, entries=(written,), was_edited=True)
+    entries = []
+    for spot in spots:
+        entry = known.get(spot.key)
+        text, added, change = with_ours(text, spot, entry.added if entry else None)
+        if spot.how == "default" and change == "same" and entry is None:
+            continue  # it was there, and is not ours
+        entries.append(
+            Entry(
+                agent=row.agent,
+                project=world.project,
+                path=spot.path,
+                how=spot.how,
+                at=spot.at,
+                event=spot.event,
+                value=spot.value,
+                added=added,
+                created=created,
+                folders=tuple(folders),
+                digest=digest_of(spot.value) if spot.how == "file" else "",
+            )
+        )
+    return Plan(found=found, after=text, entries=tuple(entries), mode=spots[0].mode)
+
+
+def _was_edited(text: str, written: Entry) -> bool:
+    """Return whether a file of ours as a whole holds something else than we wrote last.
+
+    Where that is not known, it is taken for the work of an older program.
+    """
+    known = written.how == "file" and written.digest
+    return bool(known) and is_our_file(text) and digest_of(text) != known
+
+
+def _without(spots: Sequence[Spot], known: Mapping[str, Entry], found: SettingsFile) -> Plan:
+    """Return a file without anything of ours; none when nothing else is in one that we made."""
+    if found.data is None:
+        return Plan(found=found, after=None)
+    text = _text(found)
+    order = {key: number for number, key in enumerate(known)}
+    # Backwards, so that each finds the text as it left it.
+    for spot in sorted(spots, key=lambda one: order.get(one.key, -1), reverse=True):
+        entry = known.get(spot.key)
+        added, digest = (entry.added, entry.digest) if entry else (None, "")
+        text = without_ours(text, spot, added, digest)
+    before = [known[spot.key] for spot in spots if spot.key in known]
+    is_made = spots[0].how == "file" or any(entry.created for entry in before)
+    goes = not text.strip() and bool(found.data) and is_made
+    stays = spots[0].how == "file" and is_our_file(text)
+    return Plan(found=found, after=None if goes else text, entries=tuple(before), was_edited=stays)
+
+
+def written_elsewhere(world: World, row: Connection) -> list[Entry]:
+    """Return what was written where it would not be today: a variable moved the folder."""
+    today = {spot.key for spot in row.spots(world.program, world.place)}
+    written = load(places.receipt()).of(row.agent, world.project)
+    return [one for one in written if one.key not in today]
+
+
+def _text(found: SettingsFile) -> str:
+    try:
+        return (found.data or b"").decode()
+    except UnicodeDecodeError as error:
+        raise NotUnderstoodError(f"it is not text in UTF-8, at byte {error.start}") from None
+
+
+def _spot(entry: Entry) -> Spot:
+    """Return a spot that was written to, and would not be today."""
+    return Spot(
+        path=entry.path,
+        how=entry.how,
+        at=entry.at,
+        value=entry.value,
+        event=entry.event,
+    )

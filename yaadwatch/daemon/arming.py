@@ -1,0 +1,540 @@
+"""Which folders are watched for which work tree, and what does a name in one of them mean?
+
+Never the whole tree: git's few folders (they tell that HEAD moved), and the folders on the way
+from the root to each anchored file. There is a budget of folders; over it, the work trees that were
+quiet for longest keep only git's folders, and polling looks after their files.
+
+Is a burst of changes over, and what changed in it? A state machine that is told the time.
+
+A hint opens a burst in its work tree. The burst is over after some quiet, or when it has lasted
+too long; while git is at work on the index it is held back. Then it becomes one batch: the paths
+to look at, or everything. Instants are seconds of a clock that never goes back.
+"""
+
+import os
+import shlex
+import stat
+import threading
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+from yaadwatch.daemon.supervisor import Health
+from yaadwatch.model.settings import BURST, DIRTY_PATHS_MAX, HOLD, Watch
+from yaadwatch.repo.watch import NoWatcher, Watcher, watch_limit
+from yaadwatch.staleness.stale import WatchedTree
+
+Tree = tuple[str, int]
+"""A project's id and a work tree's number in its store."""
+Lock = Callable[[Tree], Hashable | None]
+"""Returns what git holds in a tree right now, by an identity of its own; None when nothing."""
+
+_LOOK_AGAIN_S = 0.05
+"""A held tree is looked at again after this, or after the quiet period if that is longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What to check in a tree. `paths` None: everything; empty: only whether HEAD moved.
+
+    `since` is the instant of the first hint; `bare`: one of them named no path, so that more than
+    the paths has to be looked at.
+    """
+
+    tree: Tree
+    paths: frozenset[str] | None
+    since: float
+    bare: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class _Burst:
+    first: float
+    last: float
+    not_before: float
+    everything: bool = False
+    bare: bool = False
+    paths: set[str] = field(default_factory=set)
+
+
+class Bursts:
+    """The open bursts of all work trees.
+
+    Args:
+        quiet_s: so much silence ends a burst, 0 to 2 seconds.
+    """
+
+    def __init__(self, quiet_s: float) -> None:
+        self._quiet_s = quiet_s
+        self._look_again_s = max(quiet_s, _LOOK_AGAIN_S)
+        self._open: dict[Tree, _Burst] = {}
+        self._outlived: dict[Tree, Hashable] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def hint(self, tree: Tree, paths: Collection[str], at: float) -> None:
+        """Note that `paths` may have changed; without any, that HEAD may have moved, or that agent
+        files may have to say something else.
+
+        Hints may be told late and in any order; `at` is when they came.
+        """
+        burst = self._burst(tree, at)
+        burst.bare = burst.bare or not paths
+        if not burst.everything:
+            burst.paths.update(paths)
+        if len(burst.paths) > DIRTY_PATHS_MAX:
+            burst.everything = True
+            burst.paths.clear()
+
+    def everything(self, tree: Tree, at: float) -> None:
+        """Note that anything in the tree may have changed."""
+        burst = self._burst(tree, at)
+        burst.everything = True
+        burst.paths.clear()
+
+    def held(self, tree: Tree, at: float) -> None:
+        """Note that git began or ended its work on the index: an open burst is not over yet."""
+        if tree in self._open:
+            self._burst(tree, at)
+
+    def drop(self, tree: Tree) -> None:
+        """Forget a tree that is watched no longer."""
+        self._open.pop(tree, None)
+        self._outlived.pop(tree, None)
+
+    def due(self, now: float, *, lock: Lock, running: Collection[Tree], room: int) -> list[Batch]:
+        """Close the bursts that are over and return them as batches, the oldest first.
+
+        Args:
+            now: the present instant.
+            lock: tells what git holds; asked only for bursts that are over otherwise.
+            running: trees that are being checked; they wait.
+            room: so many batches at most.
+        """
+        batches: list[Batch] = []
+        for tree, burst in sorted(self._open.items(), key=lambda item: item[1].first):
+            if len(batches) == room:
+                break
+            if tree in running or now < self._over_at(burst):
+                continue
+            if self._is_held(tree, burst, lock(tree), now):
+                burst.not_before = now + self._look_again_s
+                continue
+            del self._open[tree]
+            paths = None if burst.everything else frozenset(burst.paths)
+            batches.append(Batch(tree=tree, paths=paths, since=burst.first, bare=burst.bare))
+        return batches
+
+    def next_at(self, running: Collection[Tree]) -> float | None:
+        """Return the instant when `due` may have something; None when nothing is open."""
+        return min(
+            (self._over_at(burst) for tree, burst in self._open.items() if tree not in running),
+            default=None,
+        )
+
+    def _burst(self, tree: Tree, at: float) -> _Burst:
+        burst = self._open.get(tree)
+        if burst is None:
+            burst = self._open[tree] = _Burst(first=at, last=at, not_before=at)
+        burst.first = min(burst.first, at)
+        burst.last = max(burst.last, at)
+        return burst
+
+    def _over_at(self, burst: _Burst) -> float:
+        over = min(burst.last + self._quiet_s, burst.first + BURST.total_seconds())
+        return max(over, burst.not_before)
+
+    def _is_held(self, tree: Tree, burst: _Burst, lock: Hashable | None, now: float) -> bool:
+        if lock is None:
+            self._outlived.pop(tree, None)
+            return False
+        if self._outlived.get(tree) == lock:
+            return False
+        if now < burst.first + HOLD.total_seconds():
+            return True
+        # A lock that a crashed git left behind is waited for once, not at every save from now on.
+        self._outlived[tree] = lock
+        return False
+
+
+Mode = Literal["full", "poll", "off"]
+"""How changes in a tree are noticed: told by the system; polled; not at all, its folder is gone."""
+
+ANY: Final = "/"
+"""Stands for every name in a folder; no file can be called so."""
+EVERY: Final = "*"
+"""The last part of a path that stands for every name in its folder."""
+ITSELF: Final = ""
+"""Stands for the folder itself: it was deleted or moved."""
+BRANCH_FOLDERS_MAX: Final = 64
+"""Folders of branches that are watched; the reflog and polling tell about the others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """What a change of a name means for a work tree.
+
+    Args:
+        paths: anchored files that are this name, or lie below it.
+        head: HEAD may have moved.
+        shape: folders may have come or gone, so the tree must be armed again.
+        lock: git began or ended its work on the index.
+        trees: work trees of the repository may have come or gone.
+    """
+
+    paths: tuple[str, ...] = ()
+    head: bool = False
+    shape: bool = False
+    lock: bool = False
+    trees: bool = False
+
+
+Names = Mapping[str, Meaning]
+Silent = Callable[[Path], Collection[Path]]
+
+_RAISE_LIMIT: Final = "sudo sysctl fs.inotify.max_user_watches=524288"
+_RAISE_WATCHERS: Final = "sudo sysctl fs.inotify.max_user_instances=512"
+
+_HEAD = Meaning(head=True)
+_REFS = Meaning(head=True, shape=True)
+
+
+def key_of(tree: WatchedTree) -> Tree:
+    """Return what a work tree is called by."""
+    return tree.project, tree.worktree
+
+
+def budget(settings: Watch) -> int:
+    """Return how many folders to watch at most: as set, or an eighth of the system's limit."""
+    limit = watch_limit()
+    return settings.directories_max if limit is None else min(settings.directories_max, limit // 8)
+
+
+def report(health: Health, watcher: Watcher, arms: "Arms", settings: Watch) -> None:
+    """Say in `health` what is polled because it cannot be watched."""
+    instead = f"looked at every {settings.poll_s} s only"
+    if isinstance(watcher, NoWatcher) and watcher.refused:
+        health.degraded(
+            "watch.refused",
+            f"The system has no watcher left for us, so everything is {instead}. Other programs of "
+            "yours may hold them all.",
+            mend=f"{_RAISE_WATCHERS}, then: yaadwatch restart",
+        )
+    elif watcher.refused:
+        health.degraded(
+            "watch.refused",
+            f"The system refuses to watch {watcher.refused} folders; they are {instead}. "
+            f"Its limit for all programs of a user is {watch_limit()}.",
+            mend=_RAISE_LIMIT,
+        )
+    else:
+        health.well("watch.refused")
+    if watcher.unreadable:
+        folder = min(watcher.unreadable)
+        health.degraded(
+            "watch.unreadable",
+            f"{len(watcher.unreadable)} folders may not be read by you, and are {instead}; "
+            f"for instance {folder}.",
+            mend=f"ls -ld {shlex.quote(str(folder))}",
+        )
+    else:
+        health.well("watch.unreadable")
+    if arms.demoted:
+        folders = budget(settings)
+        raised = max(2 * folders, 256)
+        more = f"yaadwatch config set watch.directories_max {raised} && yaadwatch restart"
+        health.degraded(
+            "watch.budget",
+            f"We watch {folders} folders at most, so some work trees ({arms.demoted}) are "
+            f"{instead}.",
+            mend=more if folders == settings.directories_max else _RAISE_LIMIT,
+        )
+    else:
+        health.well("watch.budget")
+
+
+def plan(
+    tree: WatchedTree, branch_folders: Iterable[Path], *, files: bool
+) -> dict[Path, dict[str, Meaning]]:
+    """Return the folders to watch, each after its parent, and the names that matter in them.
+
+    Args:
+        tree: the work tree.
+        branch_folders: the folders below `refs/heads`.
+        files: whether the anchored files are watched too, not only git.
+    """
+    everything = Meaning(paths=tuple(sorted(tree.paths)), head=True, shape=True)
+    folders: dict[Path, dict[str, Meaning]] = {
+        tree.root.parent: {ITSELF: everything, tree.root.name: everything},
+        tree.root: {ITSELF: everything, ".git": _REFS},
+    }
+    if files:
+        _plan_files(tree, folders)
+    git_names = {ITSELF: _REFS, "HEAD": _HEAD, "index.lock": Meaning(lock=True)}
+    worktrees = Meaning(trees=True, shape=True)
+    common_names = {ITSELF: _REFS, "packed-refs": _HEAD, "worktrees": worktrees}
+    for folder, names in ((tree.git_dir, git_names), (tree.common_dir, common_names)):
+        known = folders.setdefault(folder, {})
+        known.update(names)
+        known.update(dict.fromkeys(("logs", "reftable", "refs"), _REFS))
+    heads = tree.common_dir / "refs" / "heads"
+    for folder in (heads, *branch_folders):
+        folders[folder] = {ITSELF: _REFS, ANY: _REFS}
+    for git_dir in {tree.git_dir, tree.common_dir}:
+        folders[git_dir / "reftable"] = {ITSELF: _REFS, "tables.list": _HEAD}
+    folders[tree.git_dir / "logs"] = {ITSELF: _REFS, "HEAD": _HEAD}
+    folders[tree.common_dir / "worktrees"] = {ANY: Meaning(trees=True)}
+    return folders
+
+
+def _plan_files(tree: WatchedTree, folders: dict[Path, dict[str, Meaning]]) -> None:
+    below: dict[str, dict[str, list[str]]] = {}
+    for path in sorted(tree.paths):
+        folder = ""
+        for name in path.split("/"):
+            below.setdefault(folder, {}).setdefault(name, []).append(path)
+            folder = f"{folder}/{name}" if folder else name
+    places = {"": tree.root}
+    for folder in sorted(below):  # a folder sorts before what is below it
+        place = places[folder]
+        known = folders.setdefault(place, {})
+        for name, paths in below[folder].items():
+            child = f"{folder}/{name}" if folder else name
+            meaning = Meaning(paths=tuple(paths), shape=child in below)
+            known[ANY if name == EVERY else name] = meaning
+            if child in below:
+                places[child] = place / name
+                folders.setdefault(places[child], {})[ITSELF] = meaning
+
+
+@dataclass(slots=True, kw_only=True)
+class _Armed:
+    tree: WatchedTree
+    folders: frozenset[Path]
+    mode: Mode
+    demoted: bool
+    silent: bool
+    used_at: float
+
+
+class Arms:
+    """Keeps the right folders watched. Any thread may call it.
+
+    Args:
+        watcher: watches the folders.
+        budget: watched folders at most.
+        silent: the places at or below a folder from which on no file system tells about changes,
+            as network file systems do not; what is below them is not watched.
+    """
+
+    def __init__(self, watcher: Watcher, *, budget: int, silent: Silent) -> None:
+        self._watcher = watcher
+        self._budget = budget
+        self._silent = silent
+        self._lock = threading.Lock()
+        self._armed: dict[Tree, _Armed] = {}
+        # Replaced entry by entry, never changed in place: the watcher's thread reads it unlocked.
+        self._interest: dict[Path, dict[Tree, Names]] = {}
+
+    def arm(self, tree: WatchedTree, now: float) -> None:
+        """Watch what `tree` needs as it is now, and nothing it needed before."""
+        with self._lock:
+            key = key_of(tree)
+            silent = self._silent_of(tree)
+            if tree.root in silent:
+                self._apply(tree, {}, now, demoted=False, silent=True)
+                return
+            wanted, silences = _audible(tree, silent, files=True)
+            while not self._fits(key, wanted) and len(wanted) <= self._budget:
+                if not self._demote_one(key, now):
+                    break
+            demoted = not self._fits(key, wanted)
+            if demoted:
+                wanted, _ = _audible(tree, silent, files=False)
+            if not self._fits(key, wanted):
+                wanted = {}
+            self._apply(tree, wanted, now, demoted=demoted, silent=silences)
+
+    def disarm(self, key: Tree) -> None:
+        """Watch nothing for a tree any more."""
+        with self._lock:
+            armed = self._armed.pop(key, None)
+            if armed is not None:
+                self._release(key, armed.folders)
+
+    def used(self, key: Tree, now: float) -> None:
+        """Note that something happened in a tree; the budget goes to those used last."""
+        armed = self._armed.get(key)
+        if armed is not None:
+            armed.used_at = now
+
+    def cares(self, folder: Path, name: str) -> bool:
+        """Return whether a hint means anything to anybody; quick, for the watcher's thread."""
+        for names in self._interest.get(folder, _NOBODY).values():
+            if name in names or (ANY in names and name != ITSELF):
+                return name == "index.lock" or not name.endswith(".lock")
+        return False
+
+    def meanings(self, folder: Path, name: str) -> list[tuple[Tree, Meaning]]:
+        """Return what a hint means, for each tree to which it means something."""
+        found = []
+        for key, names in self._interest.get(folder, _NOBODY).items():
+            meaning = names.get(name)
+            if meaning is None and name != ITSELF:
+                meaning = names.get(ANY)
+            if meaning is not None:
+                found.append((key, meaning))
+        return found
+
+    def mode(self, key: Tree) -> Mode:
+        """Return how changes in a tree are noticed."""
+        armed = self._armed.get(key)
+        return armed.mode if armed is not None else "off"
+
+    def is_told(self, key: Tree) -> bool:
+        """Return whether git's folder of a tree is watched; on a network file system it is not."""
+        armed = self._armed.get(key)
+        return armed is not None and armed.tree.git_dir in armed.folders
+
+    def is_silent(self, key: Tree) -> bool:
+        """Return whether something of a tree is on a file system that tells nothing."""
+        armed = self._armed.get(key)
+        return armed is not None and armed.silent
+
+    def is_demoted(self, key: Tree) -> bool:
+        """Return whether a tree's files are polled because the budget is spent."""
+        armed = self._armed.get(key)
+        return armed is not None and armed.demoted
+
+    @property
+    def demoted(self) -> int:
+        """Return how many trees are polled because the budget is spent."""
+        return sum(armed.demoted for armed in tuple(self._armed.values()))
+
+    def _silent_of(self, tree: WatchedTree) -> frozenset[Path]:
+        """Return the places of a tree, its git folders included, from which on nobody tells."""
+        found = set(self._silent(tree.root))
+        for git_dir in {tree.git_dir, tree.common_dir}:
+            if not git_dir.is_relative_to(tree.root):
+                found.update(self._silent(git_dir))
+        return frozenset(found)
+
+    def _fits(self, key: Tree, wanted: Mapping[Path, Names]) -> bool:
+        """Return whether `wanted` and what other trees need are within the budget."""
+        armed = self._armed.get(key)
+        own = armed.folders if armed is not None else frozenset()
+        shared = sum(folder in self._interest for folder in wanted)
+        dropped = sum(
+            folder not in wanted and self._interest[folder].keys() == {key} for folder in own
+        )
+        return len(self._interest) - shared - dropped + len(wanted) <= self._budget
+
+    def _demote_one(self, but: Tree, now: float) -> bool:
+        """Stop watching the files of the tree that was quiet for longest; return if one was."""
+        older = [
+            (armed.used_at, key)
+            for key, armed in self._armed.items()
+            if key != but and armed.folders and not armed.demoted and armed.used_at < now
+        ]
+        if not older:
+            return False
+        armed = self._armed[min(older)[1]]
+        git_only, _ = _audible(armed.tree, self._silent_of(armed.tree), files=False)
+        self._apply(armed.tree, git_only, armed.used_at, demoted=True, silent=armed.silent)
+        return True
+
+    def _apply(
+        self,
+        tree: WatchedTree,
+        wanted: Mapping[Path, Names],
+        now: float,
+        *,
+        demoted: bool,
+        silent: bool,
+    ) -> None:
+        key = key_of(tree)
+        before = self._armed.get(key)
+        missing: set[Path] = set()
+        refused = False
+        for folder, names in wanted.items():
+            # Its parent is watched by now: if it comes up after this look, that is told.
+            if folder.parent in missing or _is_none(folder):
+                missing.add(folder)
+                continue
+            # First the interest, then the watch: the first hint may come at once.
+            self._interest[folder] = {**self._interest.get(folder, _NOBODY), key: names}
+            if self._watcher.watch(folder):
+                continue
+            if folder.is_dir() and not folder.is_symlink():
+                refused = True
+            else:
+                missing.add(folder)
+        folders = frozenset(wanted.keys() - missing)
+        self._release(key, missing | ((before.folders if before else frozenset()) - folders))
+        mode: Mode = "poll"
+        if tree.root in missing or tree.git_dir in missing:
+            mode = "off"  # the folder where a disk was mounted may still be there
+        elif folders and not (demoted or refused or silent):
+            mode = "full"
+        self._armed[key] = _Armed(
+            tree=tree, folders=folders, mode=mode, demoted=demoted, silent=silent, used_at=now
+        )
+
+    def _release(self, key: Tree, folders: Iterable[Path]) -> None:
+        for folder in folders:
+            by = self._interest.get(folder, _NOBODY)
+            others = {other: names for other, names in by.items() if other != key}
+            if others:
+                self._interest[folder] = others
+            elif by:
+                del self._interest[folder]
+                self._watcher.unwatch(folder)
+
+
+_NOBODY: dict[Tree, Names] = {}
+
+
+def _audible(
+    tree: WatchedTree, silent: Collection[Path], *, files: bool
+) -> tuple[dict[Path, dict[str, Meaning]], bool]:
+    """Return what `plan` says, without what is at or below a place in `silent`; and whether
+    anything was left out for that.
+    """
+
+    def is_silent(folder: Path) -> bool:
+        return any(folder.is_relative_to(place) for place in silent)
+
+    branches = () if is_silent(tree.common_dir) else _branch_folders(tree.common_dir)
+    whole = plan(tree, branches, files=files)
+    if not silent:
+        return whole, False
+    heard = {folder: names for folder, names in whole.items() if not is_silent(folder)}
+    return heard, len(heard) < len(whole)
+
+
+def _is_none(folder: Path) -> bool:
+    """Return whether it is sure that there is no folder at a path, a link not being one."""
+    try:
+        return not stat.S_ISDIR(os.lstat(folder).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+
+
+def _branch_folders(common_dir: Path) -> list[Path]:
+    """Return the folders below `refs/heads`, each after its parent; branches may be called a/b."""
+    found: list[Path] = []
+    left = [common_dir / "refs" / "heads"]
+    while left and len(found) < BRANCH_FOLDERS_MAX:
+        folder = left.pop(0)
+        try:
+            with os.scandir(folder) as entries:
+                inner = [Path(entry) for entry in entries if entry.is_dir(follow_symlinks=False)]
+        except OSError:
+            continue  # git removes such a folder when its last branch goes
+        found += inner
+        left += inner
+    return found[:BRANCH_FOLDERS_MAX]

@@ -1,0 +1,473 @@
+"""From hints to checks: what may have changed is looked at soon, once, and never forgotten.
+
+Hints come from the watcher's thread into a bounded set; the loop turns them into bursts, and each
+burst that is over into one check of its work tree, in a thread. Losing hints only delays: an
+overflow, a failed check and the hourly sweep all end in "look at everything".
+
+The checks of work trees: some at a time, in threads; one that went wrong is tried again.
+
+A check that a disk keeps from ending keeps only its own project waiting.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Hashable
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar
+
+from yaadwatch.daemon.arming import Batch, Bursts, Mode, Silent, Tree
+from yaadwatch.daemon.dispatch import Workers
+from yaadwatch.daemon.polling import HintQueue
+from yaadwatch.daemon.supervisor import Health, attempt, error_in_words, log_crash
+from yaadwatch.daemon.trees import HERE, Engine, Trees
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import Watch
+
+CHECKS_AT_ONCE: Final = 2
+STUCK_S: Final = 60.0
+"""What takes longer than this on a machine with network disks may wait for one of them."""
+RETRY_MAX_S: Final = 300.0
+_WAIT_MAX_S: Final = 30.0
+"""Time between two looks at agent files while git is at work, at most."""
+
+R = TypeVar("R")
+
+
+class Checks:
+    """Runs the checks, and says what comes of them. Made and used on the loop.
+
+    Args:
+        engine: does the checking.
+        trees: the work trees there are.
+        bursts: is told what is to be checked again.
+        hearing: is nudged when a check ended.
+        workers: one thread for each project.
+        health: is told what is degraded.
+        monotonic_s: the clock of hints, in seconds.
+        unknown: called with a project whose files are to be learnt anew.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        trees: Trees,
+        bursts: Bursts,
+        hearing: HintQueue,
+        workers: Workers,
+        *,
+        health: Health,
+        monotonic_s: Callable[[], float],
+        unknown: Callable[[str], None],
+    ) -> None:
+        self._engine = engine
+        self._trees = trees
+        self._bursts = bursts
+        self._hearing = hearing
+        self._workers = workers
+        self._health = health
+        self._monotonic_s = monotonic_s
+        self._unknown = unknown
+        self._running: dict[Tree, asyncio.Task[None]] = {}
+        self._began_s: dict[Tree, float] = {}
+        self._failures: dict[Tree, int] = {}
+        self._waits: dict[Tree, int] = {}
+        self._next_looks: dict[Tree, asyncio.TimerHandle] = {}
+        self._lags_s: dict[str, float] = {}
+
+    @property
+    def running(self) -> Collection[Tree]:
+        """Return the work trees that are being checked."""
+        return self._running.keys()
+
+    @property
+    def room(self) -> int:
+        """Return how many checks may begin now; those that may hang do not count."""
+        return CHECKS_AT_ONCE - self.unhindered
+
+    @property
+    def unhindered(self) -> int:
+        """Return how many checks run that no disk seems to keep from ending."""
+        since_s = self._monotonic_s() - STUCK_S if self._trees.has_afar else float("-inf")
+        return sum(began_s > since_s for began_s in self._began_s.values())
+
+    def begin(self, batch: Batch) -> None:
+        """Check what a burst has changed."""
+        self._began_s[batch.tree] = self._monotonic_s()
+        self._running[batch.tree] = asyncio.create_task(self._check(batch))
+
+    async def head(self, project: str, worktree: int) -> None:
+        """Look now whether HEAD moved in a tree; one that is not there any more is left alone.
+
+        Raises:
+            YaadError: the check could not be done.
+        """
+        try:
+            await self._ask(project, self._engine.check, worktree, frozenset())
+        except YaadError as error:
+            if error.code is not Code.NOT_FOUND:
+                raise
+
+    def lag_s(self, project: str) -> float | None:
+        """Return the time from the last change to the end of its check. Any thread."""
+        return self._lags_s.get(project)
+
+    def forget(self, key: Tree) -> None:
+        """Forget a tree that is watched no longer."""
+        self._failures.pop(key, None)
+        self._wait_for_git(key, waiting=False)
+        if all(key[0] != project for project, _ in self._trees.known):
+            self._lags_s.pop(key[0], None)
+        self._health.well(_part(key))
+
+    def cancel(self) -> None:
+        """Wait for no check any more; one under way runs to its end in its thread."""
+        for task in self._running.values():
+            task.cancel()
+
+    async def _check(self, batch: Batch) -> None:
+        key = batch.tree
+        try:
+            error = await attempt(self._check_in_thread(batch))
+            if error is None:
+                self._went_well(key)
+            elif key in self._trees.known:
+                self._went_wrong(batch, error)
+        finally:
+            self._began_s.pop(key, None)
+            self._running.pop(key, None)
+            self._hearing.nudge()
+
+    async def _check_in_thread(self, batch: Batch) -> None:
+        if batch.tree not in self._trees.known:
+            return
+        different = await self._trees.arm_if_changed(batch.tree)
+        paths = None if batch.paths is None else batch.paths | different
+        project, worktree = batch.tree
+        done = await self._ask(project, self._engine.check, worktree, paths)
+        waiting = await self._ask(project, self._engine.sync, worktree, paths)
+        if batch.bare and paths:
+            # None of the paths needs to be an agent file's.
+            waiting |= await self._ask(project, self._engine.sync, worktree, frozenset())
+        self._wait_for_git(batch.tree, waiting=waiting)
+        if batch.paths is not None:
+            self._lags_s[project] = self._monotonic_s() - batch.since
+        if done.raised or done.cleared:
+            await self._trees.refresh(project)  # the places that doubts point to are watched too
+
+    def _wait_for_git(self, key: Tree, *, waiting: bool) -> None:
+        """Look at the agent files again later, while git or a person is at work."""
+        planned = self._next_looks.pop(key, None)
+        if planned is not None:
+            planned.cancel()  # else each change meanwhile would add a look of its own, for ever
+        if not waiting or key not in self._trees.known:
+            self._waits.pop(key, None)
+            return
+        waits = self._waits[key] = self._waits.get(key, 0) + 1
+        delay_s = min(2.0 ** (waits - 2), _WAIT_MAX_S)
+        loop = asyncio.get_running_loop()
+        self._next_looks[key] = loop.call_later(delay_s, self._again, key, frozenset())
+
+    def _went_well(self, key: Tree) -> None:
+        if self._trees.found(key):  # it is there again, and so is what rests on its files
+            self._unknown(key[0])
+        self._failures.pop(key, None)
+        self._health.well(_part(key))
+
+    def _went_wrong(self, batch: Batch, error: Exception) -> None:
+        """Say so and try again later; a tree that is not there is left until its folder returns.
+
+        What is expected to go wrong once is told when it does so twice: of a project that is just
+        being removed the store goes first, then its name.
+        """
+        key = batch.tree
+        if isinstance(error, YaadError) and error.code is Code.NOT_FOUND:
+            _log_put_off(key, error)
+            self._health.well(_part(key))
+            self._trees.not_found(key)
+            self._unknown(key[0])  # it may have moved, and be found where it is now
+            return
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        if isinstance(error, YaadError) and failures == 1:
+            _log_put_off(key, error)
+        else:
+            log_crash("check.failed", error, project=key[0], worktree=key[1])
+            mend = error.hint if isinstance(error, YaadError) and error.hint else "yaadwatch stale"
+            self._health.degraded(
+                _part(key),
+                f"{self._trees.known[key].root} could not be checked: {error_in_words(error)}",
+                mend=mend,
+                project=key[0],
+            )
+        asyncio.get_running_loop().call_later(
+            min(2.0 ** (failures - 1), RETRY_MAX_S), self._again, key, batch.paths
+        )
+
+    def _again(self, key: Tree, paths: frozenset[str] | None) -> None:
+        if key not in self._trees.known:
+            return
+        now = self._monotonic_s()
+        if paths is None:
+            self._bursts.everything(key, now)
+        else:
+            self._bursts.hint(key, paths, now)
+        self._hearing.nudge()
+
+    async def _ask(
+        self,
+        project: str,
+        work: Callable[[str, int, frozenset[str] | None], R],
+        worktree: int,
+        paths: frozenset[str] | None,
+    ) -> R:
+        return await self._workers.run(project, partial(work, project, worktree, paths))
+
+
+def _log_put_off(key: Tree, error: Exception) -> None:
+    fields = {"project": key[0], "worktree": key[1], "error": error_in_words(error)}
+    _log.info("check.put_off", extra=fields)
+
+
+def _part(key: Tree) -> str:
+    return f"check {key[0]} {key[1]}"
+
+
+_log: Final = logging.getLogger(__name__)
+
+_LOOK_S: Final = 0.05
+"""While something is open, hints are looked at at least this often, or once a quiet period."""
+
+
+class Intake:
+    """Keeps the work trees watched and checked. Made and used on the loop, unless a method says so.
+
+    Args:
+        engine: does the checking.
+        settings: how files are watched.
+        health: is told what is degraded.
+        monotonic_s: the clock of hints, in seconds.
+        silent: the places at or below a folder from which on nobody tells about changes.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        settings: Watch,
+        health: Health,
+        monotonic_s: Callable[[], float],
+        silent: Silent,
+    ) -> None:
+        self._health = health
+        self._monotonic_s = monotonic_s
+        self._look_s = max(settings.quiet_ms / 1000, _LOOK_S)
+        self._changed_projects: set[str] = set()
+        self._registry_changed = False
+        self._learning: asyncio.Task[None] | None = None
+        self.bursts = Bursts(settings.quiet_ms / 1000)
+        self.hearing = HintQueue(self._cares, monotonic_s)
+        self._silent = silent
+        self._workers = Workers(1)
+        self.trees = Trees(
+            engine,
+            self.bursts,
+            self.hearing,
+            self._workers,
+            settings=settings,
+            health=health,
+            monotonic_s=monotonic_s,
+            silent=silent,
+            dropped=self._dropped,
+        )
+        self._checks = Checks(
+            engine,
+            self.trees,
+            self.bursts,
+            self.hearing,
+            self._workers,
+            health=health,
+            monotonic_s=monotonic_s,
+            unknown=self._learn_anew,
+        )
+
+    async def start(self) -> None:
+        """Watch every project, then note that everything has to be checked."""
+        await self.trees.start()
+
+    async def run(self) -> None:
+        """Turn hints into checks until cancelled."""
+        while True:
+            now = self._monotonic_s()
+            self._interpret()
+            if (self._changed_projects or self._registry_changed) and self._learning is None:
+                self._learning = asyncio.create_task(self._learn())
+            checks = self._checks
+            due = self.bursts.due(now, lock=self._lock, running=checks.running, room=checks.room)
+            for batch in due:
+                checks.begin(batch)
+            await self._pause()
+
+    async def stop(self) -> None:
+        """End the watching; a check under way runs to its end in its thread."""
+        self.trees.close()
+        self._checks.cancel()
+        if self._learning is not None:
+            self._learning.cancel()
+        self.trees.stop()
+        self._workers.close()
+
+    def anchors_changed(self, project: str) -> None:
+        """Note that other files matter in a project now; learnt after a quiet period."""
+        self._changed_projects.add(project)
+        self.hearing.nudge()
+
+    def rules_changed(self, project: str) -> None:
+        """Note that agent files may have to say something else now."""
+        now = self._monotonic_s()
+        for key in self.trees.known:
+            if key[0] == project:
+                self.bursts.hint(key, (), now)
+        self.hearing.nudge()
+
+    def quiet(self, folder: Path) -> None:
+        """Note that an agent that worked in `folder` has left: what waited for it can be done."""
+        now = self._monotonic_s()
+        for key, tree in self.trees.known.items():
+            if folder.is_relative_to(tree.root):
+                self.bursts.hint(key, (), now)
+        self.hearing.nudge()
+
+    def registry_changed(self) -> None:
+        """Note that projects may have come or gone."""
+        self._registry_changed = True
+        self.hearing.nudge()
+
+    def store_written(self, project: str) -> None:
+        """Note that a project may now say where its work trees are, if it has moved."""
+        if self.trees.moved(project):
+            self.anchors_changed(project)
+
+    async def refresh(self, project: str | None) -> None:
+        """Learn which files matter in one project, or in all; see `Trees.refresh`."""
+        await self.trees.refresh(project)
+
+    async def sweep(self) -> None:
+        """Learn everything anew, and note that everything has to be checked."""
+        await self.trees.refresh(None)
+        self.trees.everything()
+
+    async def poll(self) -> None:
+        """Look at anchored files; what looks different is a hint; see `Trees.poll`."""
+        await self.trees.poll()
+
+    async def check_now(self, project: str, worktree: int) -> None:
+        """Look now whether HEAD moved in a tree; one that is not there any more is left alone.
+
+        Raises:
+            YaadError: the check could not be done.
+        """
+        if (project, worktree) not in self.trees.known:
+            await self.trees.refresh(project)
+        await self._checks.head(project, worktree)
+
+    def mode(self, project: str) -> Mode:
+        """Return how changes in a project are noticed; see `Trees.mode`. Any thread."""
+        return self.trees.mode(project)
+
+    def hangs(self, project: str) -> bool:
+        """Return whether the disk that a project's git folder is on does not answer. Any thread."""
+        return self.trees.hangs(project)
+
+    def stuck(self) -> list[tuple[str, str]]:
+        """Return what a disk may keep from ending, in words, each with its project. Any thread."""
+        if not self.trees.has_afar:
+            return []
+        known = tuple(self.trees.known.items())
+        places = {project: f"What is at {tree.root}" for (project, _), tree in known}
+        places[HERE] = "The folders of projects"
+        late = [str(project) for project in self._workers.late(STUCK_S)]
+        told = f"could not be looked at for {STUCK_S:g} s: a disk may not answer."
+        return [(f"{places.get(project, project)} {told}", project) for project in late]
+
+    def lag_ms(self, project: str) -> int | None:
+        """Return the time from the last change to the end of its check, in ms. Any thread."""
+        lag_s = self._checks.lag_s(project)
+        return None if lag_s is None else round(lag_s * 1000)
+
+    @property
+    def idle(self) -> bool:
+        """Return whether nothing waits to be checked and no check runs."""
+        waiting = self.bursts or self.hearing or self._changed_projects
+        return not (waiting or self._checks.running or self._learning or self._registry_changed)
+
+    def _cares(self, folder: Path, name: str) -> bool:
+        return self.trees.cares(folder, name)
+
+    def _dropped(self, key: Tree) -> None:
+        self._checks.forget(key)
+
+    def _learn_anew(self, project: str) -> None:
+        self._changed_projects.add(project)
+
+    async def _pause(self) -> None:
+        """Wait until something is due, or is heard."""
+        if not self.bursts:
+            await self.hearing.pause(None)
+            return
+        # Without room for another check only the end of one matters, which nudges; what is due
+        # already would else be looked for without a pause.
+        full = self._checks.room <= 0
+        at = None if full else self.bursts.next_at(self._checks.running)
+        wait_s = self._look_s if at is None else max(at - self._monotonic_s(), 0.0)
+        await self.hearing.pause(min(wait_s, self._look_s))
+
+    def _interpret(self) -> None:
+        """Turn what was heard into bursts."""
+        heard = self.hearing.take()
+        for (folder, name), at in heard.hints.items():
+            for key, meaning in self.trees.arms.meanings(folder, name):
+                if meaning.trees:
+                    self._changed_projects.add(key[0])
+                self.trees.take(key, meaning, at)
+        if heard.lost:
+            _log.warning("watch.overflowed", extra={"effect": "everything is checked"})
+            self._health.degraded(
+                "watch.overflow",
+                "The system lost hints about changed files; everything is being checked.",
+                mend="yaadwatch status",
+            )
+            self.trees.everything()
+        elif not self.bursts and not self._checks.unhindered:
+            self._health.well("watch.overflow")
+
+    async def _learn(self) -> None:
+        await asyncio.sleep(self._look_s)
+        error = await attempt(self._refresh_changed())
+        if error is not None:
+            log_crash("watch.not_refreshed", error, effect="tried again by the next sweep")
+        self._learning = None
+        self.hearing.nudge()
+
+    async def _refresh_changed(self) -> None:
+        changed, self._changed_projects = self._changed_projects, set()
+        if self._registry_changed:
+            self._registry_changed = False
+            changed |= await self.trees.who_came_or_went()
+        for project in sorted(changed):
+            await self.trees.refresh(project)
+
+    def _lock(self, key: Tree) -> Hashable | None:
+        """Return which index lock is there; never asks a network file system, which may hang."""
+        tree = self.trees.known.get(key)
+        if tree is None or not self.trees.arms.is_told(key):
+            return None
+        # It may have been mounted since the tree was learnt, and this is the loop: by its name.
+        root = Path("/")
+        afar = set(self._silent(root)) - {root}
+        if any(tree.git_dir.is_relative_to(place) for place in afar):
+            return None
+        try:
+            found = (tree.git_dir / "index.lock").lstat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns

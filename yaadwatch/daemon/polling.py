@@ -1,0 +1,350 @@
+"""Which files look different from the last look? The way that works on every file system.
+
+Only `stat`, about two microseconds a file or folder, and what it saw is kept in memory: a project
+at rest is polled without opening its store. A difference is a hint like any other; the first look
+gives none, so look before the first check.
+
+What did the watcher tell since the loop last looked? A bounded set between two threads.
+
+A storm of hints must not wake the loop for each of them: it is woken when it waits for nothing
+else, and looks again by itself while it has something under way.
+"""
+
+import asyncio
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from yaadwatch.daemon.arming import Tree, key_of
+from yaadwatch.staleness.stale import WatchedTree
+
+_HEAD_BYTES_MAX: Final = 4096
+_GIT_FILES: Final = ("logs/HEAD", "reftable/tables.list")
+_COMMON_FILES: Final = ("packed-refs", "reftable/tables.list")
+
+
+FOLDERS_MAX: Final = 2_048
+"""Folders of one work tree that are looked at, those near its top first."""
+
+Passed = Callable[[str], bool]
+"""Tells of the name of a folder that it is not looked into."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Differences:
+    """What looks different: files (relative paths), HEAD, or the very folder of the work tree."""
+
+    paths: frozenset[str]
+    head: bool
+    replaced: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.paths) or self.head or self.replaced
+
+
+NOTHING: Final = Differences(paths=frozenset(), head=False, replaced=False)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Look:
+    """How a work tree looked; `empty`: places of agent files at which there was nothing."""
+
+    files: dict[str, int]
+    empty: dict[str, int]
+    head: int
+    root: int
+    named: "_Named"
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What a file HEAD said when it looked so: it is replaced as a whole, never written into."""
+
+    looked: int = 0
+    text: bytes = b""
+
+
+@dataclass(slots=True)
+class Folders:
+    """Finds agent files that came up in a work tree in folders that are not watched.
+
+    The time of a folder says that something came or went in it, so at rest a look is one `stat` for
+    each folder. Whether git ignores what came up is for others to say: it is a hint like any other.
+
+    Args:
+        root: the work tree.
+        is_rule: whether a file at a path, relative, with '/', would be an agent file.
+        is_passed: which folders are not looked into, nor what is below them.
+    """
+
+    root: str
+    is_rule: Callable[[str], bool]
+    is_passed: Passed
+    _changed_ns: dict[str, int] = field(default_factory=dict)
+
+    def look(self, known: Collection[str]) -> frozenset[str]:
+        """Return the agent files in folders that changed since the last look, `known` left out.
+
+        The first look finds what there is.
+        """
+        found: set[str] = set()
+        waiting = deque(self._changed_ns or [""])
+        while waiting:
+            folder = waiting.popleft()
+            now_ns = _changed_ns(f"{self.root}/{folder}")
+            if now_ns is None:
+                self._changed_ns.pop(folder, None)
+            elif self._changed_ns.get(folder) != now_ns:
+                self._changed_ns[folder] = now_ns
+                waiting += self._scan(folder, found)
+        return frozenset(found.difference(known))
+
+    def _scan(self, folder: str, found: set[str]) -> list[str]:
+        """Add the agent files of a folder to `found`; return the folders in it that are new."""
+        inner: list[str] = []
+        try:
+            with os.scandir(f"{self.root}/{folder}") as entries:
+                for entry in entries:
+                    path = f"{folder}/{entry.name}" if folder else entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        if self._is_new(path, entry.name):
+                            self._changed_ns[path] = -1
+                            inner.append(path)
+                    elif folder and self.is_rule(path):
+                        found.add(path)
+        except OSError:
+            return inner  # it went meanwhile, or may not be looked into
+        return sorted(inner)
+
+    def _is_new(self, path: str, name: str) -> bool:
+        """Tell whether a folder is to be looked into from now on: not another repository."""
+        return (
+            path not in self._changed_ns
+            and len(self._changed_ns) < FOLDERS_MAX
+            and not self.is_passed(name)
+            and not os.path.lexists(f"{self.root}/{path}/.git")
+        )
+
+
+def _changed_ns(folder: str) -> int | None:
+    """Return when something came or went in a folder; None when it is none."""
+    try:
+        return os.lstat(folder).st_mtime_ns
+    except OSError:
+        return None
+
+
+class Poller:
+    """Remembers how each work tree looked.
+
+    Args:
+        is_rule: whether a file at a path, in a folder further down, would be an agent file.
+        is_passed: which folders, by their names, have none that count.
+        is_place: whether an agent file may come up at a path, in a project that has none there.
+    """
+
+    def __init__(
+        self,
+        is_rule: Callable[[str], bool] = lambda _: False,
+        is_passed: Passed = lambda _: False,
+        is_place: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self._is_place = is_place
+        self._is_rule = is_rule
+        self._is_passed = is_passed
+        self._looks: dict[Tree, _Look] = {}
+        self._folders: dict[Tree, Folders] = {}
+
+    def look(self, tree: WatchedTree, *, whole: bool = True) -> Differences:
+        """Look at a tree; return what differs from the last look. New anchors do not count.
+
+        Args:
+            tree: the work tree.
+            whole: look, too, whether agent files came up where there were none; these are most of
+                the places of a project, and most of what a look costs.
+        """
+        root = str(tree.root)
+        last = self._looks.get(key_of(tree))
+        passed = {} if last is None or whole else last.empty
+        seen = _signatures(root, tree.paths.difference(passed)) | passed
+        named = _named(tree, last.named if last is not None else _Named())
+        now = _Look(
+            files=seen,
+            empty=passed or self._empty(seen),
+            head=_head(tree, named.text),
+            root=hash((_identity(root), _identity(f"{root}/.git"))),
+            named=named,
+        )
+        before = last or now
+        self._looks[key_of(tree)] = now
+        looked = whole or last is None
+        came_up = self._came_up(tree, first=last is None) if looked else frozenset[str]()
+        return Differences(
+            paths=came_up.union(
+                path
+                for path, signature in now.files.items()
+                if before.files.get(path, signature) != signature
+            ),
+            head=now.head != before.head,
+            replaced=now.root != before.root,
+        )
+
+    def forget(self, key: Tree) -> None:
+        """Forget how a tree looked."""
+        self._looks.pop(key, None)
+        self._folders.pop(key, None)
+
+    def _empty(self, files: Mapping[str, int]) -> dict[str, int]:
+        """Return the places of agent files at which there was nothing."""
+        return {path: 0 for path, seen in files.items() if not seen and self._is_place(path)}
+
+    def _came_up(self, tree: WatchedTree, *, first: bool) -> frozenset[str]:
+        """Return the agent files that came up further down, where nobody tells of them."""
+        root = str(tree.root)
+        folders = self._folders.get(key_of(tree))
+        if folders is None or folders.root != root:
+            folders = Folders(root, self._is_rule, self._is_passed)
+            self._folders[key_of(tree)] = folders
+            first = True
+        found = folders.look(tree.paths)
+        return frozenset() if first else found
+
+
+def _signatures(root: str, paths: Iterable[str]) -> dict[str, int]:
+    """Return how each path looks; a folder, `x/*`, looks different when a file came or went.
+
+    In a folder at the top that is not there nothing is looked for: most agents have none here.
+    """
+    tops: dict[str, bool] = {}
+    found = {}
+    for path in paths:
+        top, inside, _ = path.partition("/")
+        if inside and top not in tops:
+            tops[top] = os.path.lexists(f"{root}/{top}")
+        there = not inside or tops[top]
+        found[path] = _signature(f"{root}/{path.removesuffix('/*')}") if there else 0
+    return found
+
+
+def _signature(path: str) -> int:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return 0
+    return hash((found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_mode))
+
+
+def _identity(path: str) -> int:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return 0
+    return hash((found.st_dev, found.st_ino))
+
+
+def _named(tree: WatchedTree, last: _Named) -> _Named:
+    """Return what HEAD says; it is read where it looks different from `last`."""
+    path = f"{tree.git_dir}/HEAD"
+    looks = _signature(path)
+    if looks and looks == last.looked:
+        return last
+    try:
+        with open(path, "rb") as stream:  # noqa: PTH123
+            return _Named(looks, stream.read(_HEAD_BYTES_MAX))
+    except OSError:
+        return _Named()
+
+
+def _head(tree: WatchedTree, named: bytes) -> int:
+    git_dir, common_dir = str(tree.git_dir), str(tree.common_dir)
+    places = dict.fromkeys(f"{git_dir}/{name}" for name in _GIT_FILES)
+    places |= dict.fromkeys(f"{common_dir}/{name}" for name in _COMMON_FILES)
+    reference = os.fsdecode(named.strip()).removeprefix("ref: ")
+    if reference.startswith("refs/heads/") and ".." not in reference and "\0" not in reference:
+        places[f"{common_dir}/{reference}"] = None
+    return hash((named, *map(_signature, places)))
+
+
+HEARD_MAX: Final = 20_000
+"""More different names than this between two looks count as lost hints."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HintedNames:
+    """Names in folders, with the instant they were last told; `lost`: some were not heard."""
+
+    hints: Mapping[tuple[Path, str], float]
+    lost: bool
+
+
+class HintQueue:
+    """Takes hints in the watcher's thread, gives them to the loop it was made in.
+
+    Args:
+        cares: whether a name in a folder means anything to anybody; must be quick.
+        monotonic_s: the clock of hints.
+    """
+
+    def __init__(
+        self, cares: Callable[[Path, str], bool], monotonic_s: Callable[[], float]
+    ) -> None:
+        self._cares = cares
+        self._monotonic_s = monotonic_s
+        self._loop = asyncio.get_running_loop()
+        self._news = asyncio.Event()
+        self._lock = threading.Lock()
+        self._hints: dict[tuple[Path, str], float] = {}
+        self._lost = False
+        self._waiting = False
+
+    def __bool__(self) -> bool:
+        return bool(self._hints) or self._lost
+
+    def hint(self, folder: Path, name: str) -> None:
+        """Take a hint. Called by the watcher's thread, thousands of times a second at worst."""
+        if not self._cares(folder, name):
+            return
+        with self._lock:
+            if len(self._hints) < HEARD_MAX:
+                self._hints[folder, name] = self._monotonic_s()
+            else:
+                self._lost = True
+        self._wake()
+
+    def overflow(self) -> None:
+        """Take note of lost hints. Called by the watcher's thread."""
+        self._lost = True
+        self._wake()
+
+    def take(self) -> HintedNames:
+        """Return what was heard since the last time."""
+        with self._lock:
+            heard = HintedNames(hints=self._hints, lost=self._lost)
+            self._hints, self._lost = {}, False
+        return heard
+
+    def nudge(self) -> None:
+        """Let `pause` return soon. Called on the loop."""
+        self._news.set()
+
+    async def pause(self, seconds: float | None) -> None:
+        """Return after `seconds`, or when nudged; hints end only a wait without end (None)."""
+        if seconds is None:
+            self._waiting = True
+            if self:  # heard before we said that we wait, so nobody woke us
+                return
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        except TimeoutError:
+            return
+        self._news.clear()
+
+    def _wake(self) -> None:
+        if self._waiting:
+            self._waiting = False
+            self._loop.call_soon_threadsafe(self._news.set)

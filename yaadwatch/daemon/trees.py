@@ -1,0 +1,390 @@
+"""Which work trees are there, and what looks different in them? They are watched, and polled.
+
+What differs becomes a hint; whoever is told by nobody is looked at more often. A work tree that is
+not found is kept for as long as its project is registered: its disk may come back.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+
+from yaadwatch.daemon.arming import (
+    Arms,
+    Bursts,
+    Meaning,
+    Mode,
+    Silent,
+    Tree,
+    budget,
+    key_of,
+    report,
+)
+from yaadwatch.daemon.dispatch import Workers
+from yaadwatch.daemon.polling import NOTHING, Differences, HintQueue, Poller
+from yaadwatch.daemon.supervisor import Health
+from yaadwatch.model.settings import Watch
+from yaadwatch.repo.watch import NoWatcher, Watcher, open_watcher
+from yaadwatch.staleness.stale import WatchedTree
+
+if TYPE_CHECKING:
+    from yaadwatch.memory.flags import Checked
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+HERE: Final = ""
+"""Names, among the projects, the thread that looks at what is on this machine: what is learnt later
+is also applied later."""
+AFAR_S: Final = 5.0
+"""A look at a network disk is waited for so long; what it saw comes later."""
+LOOKED_AT_ONCE: Final = 25
+"""Work trees armed, or looked at, before whoever else waits for the thread has its turn."""
+TOLD_POLLED_MAX: Final = 50
+"""Of the work trees that the system tells us about, in so many at a time it is looked whether an
+agent file came up where there was none, in turn: that is most of what polling costs.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """What is known of the projects, and what brings them up to date.
+
+    Args:
+        trees: the work trees of one project, or of all (None).
+        projects: the projects in the registry, by id, and where each is.
+        check: bring the flags of a tree up to date; paths None: look at everything.
+        sync: bring the agent files of a tree and the graph together, when they are among the paths;
+            tells whether it has to be tried again soon.
+        is_rule: whether a file in a folder further down would be an agent file.
+        is_passed: which folders, by their names, have none that count.
+        is_place: whether an agent file may come up at a path, in a project that has none there.
+    """
+
+    trees: Callable[[str | None], Iterable[WatchedTree]]
+    projects: Callable[[], Mapping[str, Path]]
+    check: Callable[[str, int, frozenset[str] | None], "Checked"]
+    sync: Callable[[str, int, frozenset[str] | None], bool]
+    is_rule: Callable[[str], bool] = lambda _: False
+    is_passed: Callable[[str], bool] = lambda _: False
+    is_place: Callable[[str], bool] = lambda _: False
+
+
+class Trees:
+    """The work trees of all projects. Made and used on the loop, unless a method says so.
+
+    Args:
+        engine: knows the projects, and which of their files matter.
+        bursts: is given what may have changed.
+        hearing: hears the watcher.
+        workers: one thread for each project, and one for what is on this machine.
+        settings: how files are watched.
+        health: is told what is degraded.
+        monotonic_s: the clock of hints, in seconds.
+        silent: the places at or below a folder from which on nobody tells about changes.
+        dropped: called with a work tree that is known no longer.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        bursts: Bursts,
+        hearing: HintQueue,
+        workers: Workers,
+        *,
+        settings: Watch,
+        health: Health,
+        monotonic_s: Callable[[], float],
+        silent: Silent,
+        dropped: Callable[[Tree], None],
+    ) -> None:
+        self._engine = engine
+        self._bursts = bursts
+        self._hearing = hearing
+        self._settings = settings
+        self._health = health
+        self._monotonic_s = monotonic_s
+        self._silent = silent
+        self._dropped = dropped
+        self._silent_places: frozenset[Path] = frozenset()
+        self._known: dict[Tree, WatchedTree] = {}
+        self._unarmed: set[Tree] = set()
+        self._away: set[Tree] = set()  # those of which a check found no folder
+        self._unlearnt: set[Tree] = set()  # those that were not found when we last learnt of them
+        self._places: Mapping[str, Path] = {}
+        self._polls = 0
+        self._polled: dict[Tree, int] = {}
+        self._poller = Poller(engine.is_rule, engine.is_passed, engine.is_place)
+        self._workers = workers
+        self._afar: dict[Tree, asyncio.Task[None]] = {}  # looks at network disks under way
+        self._hanging: frozenset[Tree] = frozenset()
+        self.watcher: Watcher = NoWatcher()
+        self.arms = self._arms_of(self.watcher)
+
+    async def start(self) -> None:
+        """Watch every project, then note that everything has to be checked."""
+        self.watcher = open_watcher(self._hearing.hint, self._hearing.overflow, self.cares)
+        self.arms = self._arms_of(self.watcher)
+        self._silent_places = frozenset(await self._look(self._silent, Path("/")))
+        await self.refresh(None)
+
+    def close(self) -> None:
+        """Tell of no change any more."""
+        self.watcher.close()
+
+    def stop(self) -> None:
+        """Look at nothing more."""
+        for task in self._afar.values():
+            task.cancel()
+
+    def cares(self, folder: Path, name: str) -> bool:
+        """Return whether a hint means anything to anybody; quick, for the watcher's thread."""
+        return self.arms.cares(folder, name)
+
+    @property
+    def known(self) -> Mapping[Tree, WatchedTree]:
+        """Return the work trees there are."""
+        return self._known
+
+    @property
+    def has_afar(self) -> bool:
+        """Return whether a network file system is there, which may hang."""
+        return bool(self._silent_places)
+
+    async def refresh(self, project: str | None) -> None:
+        """Learn which files matter in one project, or in all; watch them, then check what is new.
+
+        A work tree that is not found stays watched for as long as its project is registered: it
+        may come back, and what was to be learnt of it is learnt then.
+        """
+        trees = await self._look(self._engine.trees, project)
+        registered = await self._registered()
+        for key in [key for key in self._known if key[0] not in registered]:
+            await self._forget(key)
+        asked = {key for key in self._known if project in (None, key[0])}
+        self._unlearnt = (self._unlearnt - asked) | asked.difference(map(key_of, trees))
+        changed = [tree for tree in trees if tree != self._known.get(key_of(tree))]
+        before = {key_of(tree): self._known.get(key_of(tree)) for tree in changed}
+        self._known.update({key_of(tree): tree for tree in changed})
+        # One instant for all: none of them pushes another out of the budget.
+        now = self._monotonic_s()
+        await self._arm_and_look(changed, now)
+        self._report()
+        for tree in changed:
+            known = before[key_of(tree)]
+            if known is None:
+                self._bursts.everything(key_of(tree), now)
+            elif tree.paths - known.paths:
+                self._bursts.hint(key_of(tree), tree.paths - known.paths, now)
+        self._hearing.nudge()
+
+    async def who_came_or_went(self) -> set[str]:
+        """Return the projects that came, went, or are registered for another place now."""
+        registered = await self._registered()
+        changed = registered.keys() ^ {project for project, _ in self._known}
+        self._places = registered
+        return changed | {tree.project for tree in self._known.values() if self._is_elsewhere(tree)}
+
+    def moved(self, project: str) -> bool:
+        """Return whether a project is registered for another place than it is watched at."""
+        return any(
+            key[0] == project and self._is_elsewhere(tree) for key, tree in self._known.items()
+        )
+
+    def everything(self) -> None:
+        """Note that each tree has to be armed anew, and all of it to be checked."""
+        self._unarmed.update(self._known)
+        now = self._monotonic_s()
+        for key in self._known:
+            self._bursts.everything(key, now)
+        self._hearing.nudge()
+
+    def take(self, key: Tree, meaning: Meaning, at: float) -> None:
+        """Note what a hint means for a tree."""
+        self.arms.used(key, at)
+        if meaning.lock:
+            self._bursts.held(key, at)
+            return
+        if meaning.shape or self.arms.is_demoted(key):
+            self._unarmed.add(key)
+        self._bursts.hint(key, meaning.paths, at)
+
+    async def poll(self) -> None:
+        """Look at HEAD, at anchored files and at agent files; what looks different is a hint.
+
+        Whether agent files came up where there was none is looked for in work trees that nobody
+        tells us about each time, in the others in turn.
+        A project whose store or folder could not be had is tried again: its disk may be back.
+        """
+        registered = await self._registered()
+        for project in sorted(registered.keys() - {project for project, _ in self._known}):
+            await self.refresh(project)
+        await self._look_for_the_away()
+        await self._look_for_mounts()
+        passed = self._take_turns()
+        known = list(self._known.values())
+        trees = [tree for tree in known if not self.arms.is_silent(key_of(tree))]
+        for begin in range(0, len(trees), LOOKED_AT_ONCE):
+            some = trees[begin : begin + LOOKED_AT_ONCE]
+            for key, seen in (await self._look(self._look_at, some, passed)).items():
+                self._take_seen(key, seen)
+        await self._look_afar(known)
+        self._hearing.nudge()
+
+    async def arm_if_changed(self, key: Tree) -> frozenset[str]:
+        """Watch what a tree needs as it is now; return the paths that look different by then.
+
+        Before a check: what changes in between is either seen or told.
+        """
+        tree = self._known.get(key)
+        if tree is None or key not in self._unarmed:
+            return frozenset()
+        self._unarmed.discard(key)
+        found = (await self._look(self._armed, [tree], self._monotonic_s())).get(key)
+        if found is None:
+            await self._look_afar([tree])
+        self._report()
+        return (found or NOTHING).paths
+
+    def found(self, key: Tree) -> bool:
+        """Note that a check found the folder of a tree; return whether it is to be learnt anew."""
+        self._away.discard(key)
+        return key in self._unlearnt
+
+    def not_found(self, key: Tree) -> None:
+        """Note that a check found no folder: it is looked for with each poll."""
+        self._away.add(key)
+
+    def mode(self, project: str) -> Mode:
+        """Return how changes in a project are noticed: the worst of its work trees. Any thread.
+
+        A work tree that is gone does not count, unless all are.
+        """
+        modes = [self.arms.mode(key) for key in tuple(self._known) if key[0] == project]
+        here = [mode for mode in modes if mode != "off"]
+        return max(here or modes, key=("full", "poll", "off").index, default="off")
+
+    def hangs(self, project: str) -> bool:
+        """Return whether the disk that a project's git folder is on does not answer. Any thread."""
+        hanging = [key for key in self._hanging if key[0] == project]
+        return any(not self.arms.is_told(key) for key in hanging)
+
+    async def _look(self, work: Callable[P, R], *args: P.args, **kw: P.kwargs) -> R:
+        """Return what `work` returns, in the one thread that looks at what is on this machine."""
+        return await self._workers.run(HERE, partial(work, *args, **kw))
+
+    async def _registered(self) -> Mapping[str, Path]:
+        """Return where each project is; what was wrong with any other one is told no more."""
+        registered = await self._look(self._engine.projects)
+        self._health.keep_only(registered)
+        return registered
+
+    def _arms_of(self, watcher: Watcher) -> Arms:
+        return Arms(watcher, budget=budget(self._settings), silent=self._silent)
+
+    def _report(self) -> None:
+        report(self._health, self.watcher, self.arms, self._settings)
+
+    def _is_elsewhere(self, tree: WatchedTree) -> bool:
+        """Say whether the project of `tree` is registered for another place: it keeps its id."""
+        place = self._places.get(tree.project)
+        return place is not None and place != tree.registered
+
+    async def _look_for_mounts(self) -> None:
+        """Arm all anew when a network file system came or went: it is looked at in another way."""
+        silent = frozenset(await self._look(self._silent, Path("/")))
+        if silent != self._silent_places:
+            self._silent_places = silent
+            await self._arm_and_look(list(self._known.values()), self._monotonic_s())
+
+    async def _look_for_the_away(self) -> None:
+        """Learn of those, and check them, whose folder is there again, whatever was told of it."""
+        roots = {key: self._known[key].root for key in self._away | self._unlearnt}
+        for key in await self._look(_standing, roots):
+            if key in self._unlearnt:
+                await self.refresh(key[0])
+            if key in self._away and key in self._known:
+                self._unarmed.add(key)
+                self._bursts.everything(key, self._monotonic_s())
+            self._away.discard(key)
+        for project in sorted({project for project, _ in self._unlearnt}):
+            await self.refresh(project)  # it may be beside its place by now
+
+    def _take_turns(self) -> Set[Tree]:
+        """Return the work trees of which less is to be looked at now."""
+        told = [key for key in self._known if self.arms.mode(key) == "full"]
+        self._polls += 1
+        their_turn = sorted(told, key=lambda key: self._polled.get(key, 0))[:TOLD_POLLED_MAX]
+        self._polled.update(dict.fromkeys(their_turn, self._polls))
+        return set(told).difference(their_turn)
+
+    async def _arm_and_look(self, trees: Sequence[WatchedTree], now: float) -> None:
+        """Watch what each of `trees` needs, and take in how its files differ."""
+        for begin in range(0, len(trees), LOOKED_AT_ONCE):
+            some = trees[begin : begin + LOOKED_AT_ONCE]
+            for key, seen in (await self._look(self._armed, some, now)).items():
+                self._take_seen(key, seen)
+        await self._look_afar(trees)
+
+    def _armed(self, trees: Iterable[WatchedTree], now: float) -> dict[Tree, Differences]:
+        """Watch what each of `trees` needs, and look then at its files, unless they are afar."""
+        found = {}
+        for tree in trees:
+            self.arms.arm(tree, now)
+            if not self.arms.is_silent(key_of(tree)):
+                found[key_of(tree)] = self._poller.look(tree)
+        return found
+
+    def _look_at(self, trees: Iterable[WatchedTree], passed: Set[Tree]) -> dict[Tree, Differences]:
+        return {
+            key_of(tree): self._poller.look(tree, whole=key_of(tree) not in passed)
+            for tree in trees
+        }
+
+    async def _look_afar(self, trees: Iterable[WatchedTree]) -> None:
+        """Look at trees on network disks; at one that still does not answer, not again."""
+        asked = []
+        for tree in trees:
+            if self.arms.is_silent(key_of(tree)) and key_of(tree) not in self._afar:
+                self._afar[key_of(tree)] = asyncio.create_task(self._look_at_one_afar(tree))
+                asked.append(self._afar[key_of(tree)])
+        if asked:
+            await asyncio.wait(asked, timeout=AFAR_S)
+        self._hanging = frozenset(self._afar)
+
+    async def _look_at_one_afar(self, tree: WatchedTree) -> None:
+        key = key_of(tree)
+        try:
+            seen = await self._workers.run(tree.project, partial(self._poller.look, tree))
+        finally:
+            del self._afar[key]
+            self._hanging -= {key}
+        self._take_seen(key, seen)
+        self._hearing.nudge()
+
+    def _take_seen(self, key: Tree, seen: Differences) -> None:
+        if seen and key in self._known:
+            # The watcher may not have told of these paths: a disk that is put in hides a folder,
+            # and who watches that one hears nothing. Armed anew it is right from then on.
+            shape = seen.replaced or bool(seen.paths)
+            meaning = Meaning(paths=tuple(seen.paths), head=seen.head, shape=shape)
+            self.take(key, meaning, self._monotonic_s())
+
+    async def _forget(self, key: Tree) -> None:
+        del self._known[key]
+        self._bursts.drop(key)
+        self._unarmed.discard(key)
+        self._away.discard(key)
+        self._unlearnt.discard(key)
+        self._poller.forget(key)
+        self._polled.pop(key, None)
+        self._dropped(key)
+        await self._look(self.arms.disarm, key)
+
+
+def _standing(roots: Mapping[Tree, Path]) -> list[Tree]:
+    """Return the work trees whose folder is there."""
+    return [key for key, root in roots.items() if root.is_dir()]

@@ -1,0 +1,349 @@
+"""Whose word each memory is, and which memories wait until a person approves them.
+
+A person's word is what a person typed, or what a person has approved, confirmed, pinned or edited
+since an agent last changed its words. What an agent does to a memory (confirming it, pinning it)
+never makes it a person's, and neither does bringing a dismissed one back.
+
+New words that agents and imports propose for memories of a person, one proposal a memory.
+
+The last proposal replaces the one before it. A decided one stays, so that the decision can be
+undone. A proposal waits only while the memory has the words that it was made for.
+
+Words that a person dismissed or forgot: an agent does not bring them back.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+import apsw
+
+from yaadwatch.db import projects
+from yaadwatch.db.codec import Record, from_ms, json_list, to_ms
+from yaadwatch.db.edges import is_superseded_sql
+from yaadwatch.model.memories import USER, Version
+from yaadwatch.model.projects import Authority, Proposal, of_origin
+
+_ROW: Final = Record(Proposal)
+
+
+def put_proposal(conn: apsw.Connection, proposal: Proposal) -> None:
+    """Store a proposal, in place of any other for the same memory."""
+    conn.execute(
+        f"INSERT OR REPLACE INTO proposals ({_ROW.columns}) VALUES ({_ROW.marks})",  # noqa: S608
+        _ROW.values(proposal),
+    )
+
+
+def get_proposal(conn: apsw.Connection, node: str) -> Proposal | None:
+    """Return the proposal for a memory, waiting or decided; None without one."""
+    rows = conn.execute(f"SELECT {_ROW.columns} FROM proposals WHERE node = ?", (node,))  # noqa: S608
+    return next(map(_ROW.read, rows), None)
+
+
+def waiting_proposals(
+    conn: apsw.Connection, ids: Iterable[str] | None = None
+) -> dict[str, Proposal]:
+    """Return the proposals that wait, by memory, newest first.
+
+    No proposal waits for a memory that is archived or superseded, or whose words changed since.
+
+    Args:
+        conn: a snapshot.
+        ids: of the memories; all when None.
+    """
+    rows = conn.execute(
+        f"""
+        SELECT {_ROW.columns}
+          FROM proposals
+         WHERE decision = '' AND (:ids IS NULL OR node IN (SELECT value FROM json_each(:ids)))
+           AND EXISTS (
+               SELECT 1
+                 FROM nodes JOIN node_versions AS seen ON seen.node = nodes.id
+                WHERE nodes.id = proposals.node AND archived_ms IS NULL
+                  AND seen.version = proposals.version
+                  AND coalesce(seen.text, nodes.text) = nodes.text)
+           AND NOT {is_superseded_sql("proposals.node")}
+         ORDER BY at_ms DESC, node
+        """,  # noqa: S608
+        {"ids": None if ids is None else json_list(ids)},
+    )
+    return {proposal.node: proposal for proposal in map(_ROW.read, rows)}
+
+
+def drop_proposals_holding(conn: apsw.Connection, words: Iterable[str]) -> None:
+    """Delete the proposals that contain one of some words."""
+    conn.execute(
+        """
+        DELETE FROM proposals
+         WHERE EXISTS (SELECT 1 FROM json_each(?) AS gone WHERE instr(text, gone.value) > 0)
+        """,
+        (json_list(words),),
+    )
+
+
+APPROVED: Final = "approved"
+"""The change of a version by which a person approved the words of an agent or an import."""
+SHARED: Final = "shared"
+"""The change of a version by which a person sent a statement of an agent file to other agents."""
+TAKEN_BACK: Final = "taken back"
+"""The change of a version that takes back the one before it."""
+
+UPKEEP: Final = "upkeep"
+"""The actor of what the daily upkeep archives."""
+FROM_GIT: Final = "from git"
+"""What the reason ends with of a change that a file brought which git had written."""
+
+_BY_PERSON: Final = "(actor = 'cli' OR actor LIKE 'file:%')"
+
+
+def approvals(node: str) -> str:
+    """Return a query in SQL for when a person vouched for the words that a memory has now.
+
+    Args:
+        node: the row of `nodes`, by its name in the query.
+    """
+    return f"""
+        SELECT at_ms
+          FROM node_versions
+         WHERE node = {node}.id AND {_BY_PERSON} AND reason NOT LIKE '%{FROM_GIT}'
+           AND (change IN ('{APPROVED}', '{SHARED}', 'confirmed', 'pinned', 'edited')
+                OR (change = 'restored' AND reason <> ''))
+           AND version > coalesce((
+               SELECT max(version)
+                 FROM node_versions
+                WHERE node = {node}.id AND NOT {_BY_PERSON}
+                  AND (change = 'edited' OR (change = 'restored' AND reason <> ''))), 0)
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM node_versions AS back
+                WHERE back.node = {node}.id AND back.version = node_versions.version + 1
+                  AND back.change = '{TAKEN_BACK}')
+"""  # noqa: S608
+
+
+def persons_word(node: str) -> str:
+    """Return a condition in SQL: a memory is a person's word, or a person approved it.
+
+    Args:
+        node: the row of `nodes`, by its name in the query.
+    """
+    return f"""
+        (({node}.from_git = 0 AND ({node}.origin = 'cli' OR {node}.origin LIKE 'file:%')
+          AND NOT EXISTS (
+              SELECT 1
+                FROM node_versions
+               WHERE node = {node}.id AND NOT {_BY_PERSON}
+                 AND (change = 'edited' OR (change = 'restored' AND reason <> ''))))
+         OR EXISTS ({approvals(node)}))
+"""  # noqa: S608
+
+
+def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Authority]:
+    """Return whose word each of some memories is, with the new words that wait for it."""
+    wanted = list(ids)
+    proposed = waiting_proposals(conn, wanted)
+    unshared = projects.personal_files(conn)
+    own = only_in(conn, unshared, wanted) if unshared else set()
+    rows = conn.execute(
+        f"""
+        SELECT id, origin, from_git, created_ms, {persons_word("nodes")},
+               (SELECT min(at_ms) FROM ({approvals("nodes")})),
+               (SELECT actor
+                  FROM node_versions
+                 WHERE node = nodes.id AND change = 'edited' AND NOT {_BY_PERSON}
+                 ORDER BY version DESC
+                 LIMIT 1),
+               scope, iif(json_type(attributes, '$.holds_in') = 'text',
+                          attributes ->> '$.holds_in', ''),
+               coalesce((SELECT min(branch) FROM provisional WHERE node = nodes.id), '')
+          FROM nodes
+         WHERE id IN (SELECT value FROM json_each(?))
+         ORDER BY id
+        """,  # noqa: S608
+        (json_list(wanted),),
+    )
+    found = {}
+    for (
+        node,
+        origin,
+        from_git,
+        created_ms,
+        is_persons,
+        approved_ms,
+        editor,
+        scope,
+        package,
+        branch,
+    ) in rows:
+        whose = of_origin(origin, from_ms(created_ms), from_git=bool(from_git))
+        if whose.is_persons and not is_persons and editor is not None:
+            whose = of_origin(editor, whose.at)  # an agent gave a person's memory other words
+        elif is_persons and not whose.is_persons and approved_ms is not None:
+            whose = replace(whose, approved_at=from_ms(approved_ms))
+        found[node] = replace(
+            whose,
+            scope=scope,
+            package=package,
+            branch=branch,
+            proposal=proposed.get(node),
+            is_personal=scope == USER or node in own,
+        )
+    return found
+
+
+def only_in(
+    conn: apsw.Connection, paths: Iterable[str], among: Collection[str] | None = None
+) -> set[str]:
+    """Return the memories that a person has said in some files only.
+
+    What agents and imports say of them, before or later, is no other place. A line in the block of
+    another file is one.
+
+    Args:
+        conn: a snapshot.
+        paths: the files.
+        among: ids of memories; None: all.
+    """
+    rows = conn.execute(
+        """
+        WITH files AS (SELECT value AS path, 'file:' || value AS origin FROM json_each(?1))
+        SELECT id
+          FROM nodes
+         WHERE (?2 IS NULL OR id IN (SELECT value FROM json_each(?2)))
+           AND (origin IN (SELECT origin FROM files)
+                OR (origin <> 'cli' AND origin NOT LIKE 'file:%' AND EXISTS (
+                    SELECT 1
+                      FROM node_versions
+                     WHERE node = nodes.id AND actor IN (SELECT origin FROM files))))
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM provenance
+                WHERE node = nodes.id AND line IS NOT NULL
+                  AND path NOT IN (SELECT path FROM files))
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM agreements JOIN agent_files USING (worktree, path)
+                WHERE agreements.node = nodes.id AND agreements.block = agent_files.block
+                  AND agreements.line <> '' AND path NOT IN (SELECT path FROM files))
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM node_versions
+                WHERE node = nodes.id AND actor NOT IN (SELECT origin FROM files)
+                  AND (actor = 'cli' OR actor LIKE 'file:%')
+                  AND (change IN ('created', 'approved')
+                       OR (change = 'confirmed' AND reason = 'said again')))
+         ORDER BY id
+        """,
+        (json_list(paths), None if among is None else json_list(among)),
+    )
+    return {node for (node,) in rows}
+
+
+def author_of(version: Version) -> str:
+    """Return who made a version, as `Authority.by` says it, or `upkeep`."""
+    if version.actor == UPKEEP:
+        return UPKEEP
+    from_git = version.reason.endswith(FROM_GIT)
+    return of_origin(version.actor, version.at, from_git=from_git).by
+
+
+def approved(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
+    """Return those of `ids` that are a person's word, or that a person approved."""
+    return {node for node, whose in of_nodes(conn, ids).items() if whose.is_persons}
+
+
+def waiting(conn: apsw.Connection, limit: int) -> list[str]:
+    """Return the living memories that would instruct agents and wait for a person, newest first.
+
+    Those are the rules, skills and notes for all projects of an agent or an import.
+    """
+    rows = conn.execute(f"{_WAITING} ORDER BY updated_ms DESC, id LIMIT ?", (limit,))
+    return [node for (node,) in rows]
+
+
+def is_waiting(conn: apsw.Connection, id: str) -> bool:
+    """Return whether a memory waits for a person."""
+    return bool(conn.execute(f"{_WAITING} AND id = ?", (id,)).get)
+
+
+def count_waiting(conn: apsw.Connection) -> int:
+    """Return how many notes and proposals wait for a person."""
+    notes = int(conn.execute(f"SELECT count(*) FROM ({_WAITING})").get)  # noqa: S608
+    return notes + len(waiting_proposals(conn))
+
+
+_WAITING: Final = f"""
+    SELECT id
+      FROM nodes
+     WHERE archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session', 'task')
+       AND (tier = 1 OR pinned OR kind = 'skill' OR scope = 'user')
+       AND NOT (origin LIKE 'file:%' AND from_git = 1)
+       AND NOT {persons_word("nodes")}
+"""  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dismissal:
+    """What a person did with some words, and when; `node` is the memory that said them."""
+
+    text_hash: str
+    node: str
+    how: str
+    at: datetime
+
+
+def put_dismissal(conn: apsw.Connection, dismissal: Dismissal) -> None:
+    """Note that a person does not want some words; what was noted of them before is replaced."""
+    conn.execute(
+        "INSERT OR REPLACE INTO dismissals (text_hash, node, how, at_ms) VALUES (?, ?, ?, ?)",
+        (dismissal.text_hash, dismissal.node, dismissal.how, to_ms(dismissal.at)),
+    )
+
+
+def has_dismissal(conn: apsw.Connection) -> bool:
+    """Return whether a person dismissed or forgot any words at all."""
+    return conn.execute("SELECT 1 FROM dismissals LIMIT 1").fetchone() is not None
+
+
+def dismissals_of_hashes(conn: apsw.Connection, hashes: Iterable[str]) -> dict[str, Dismissal]:
+    """Return by hash those of some words that a person does not want."""
+    rows = conn.execute(
+        """
+        SELECT text_hash, node, how, at_ms
+          FROM dismissals
+         WHERE text_hash IN (SELECT value FROM json_each(?))
+         ORDER BY text_hash
+        """,
+        (json_list(hashes),),
+    )
+    return {
+        text_hash: Dismissal(text_hash=text_hash, node=node, how=how, at=from_ms(at_ms))
+        for text_hash, node, how, at_ms in rows
+    }
+
+
+def dismissal_of_node(conn: apsw.Connection, node: str) -> Dismissal | None:
+    """Return that a person dismissed or forgot a memory, or None."""
+    row = conn.execute(
+        "SELECT text_hash, how, at_ms FROM dismissals WHERE node = ? ORDER BY at_ms DESC", (node,)
+    ).fetchone()
+    if row is None:
+        return None
+    return Dismissal(text_hash=row[0], node=node, how=row[1], at=from_ms(row[2]))
+
+
+def lift_dismissal(conn: apsw.Connection, hashes: Iterable[str]) -> None:
+    """Forget that a person did not want some words: a person says them again."""
+    conn.execute(
+        "DELETE FROM dismissals WHERE text_hash IN (SELECT value FROM json_each(?))",
+        (json_list(hashes),),
+    )
+
+
+def drop_dismissals(conn: apsw.Connection, ids: Iterable[str]) -> None:
+    """Forget what was noted of memories that are erased: a hash can be guessed back."""
+    conn.execute(
+        "DELETE FROM dismissals WHERE node IN (SELECT value FROM json_each(?))", (json_list(ids),)
+    )

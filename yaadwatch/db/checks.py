@@ -1,0 +1,318 @@
+"""Is a store what it must be? Each function returns the rows that are not; none writes.
+
+Is this file a store that can be used? Looked at without opening it as one, and never changed.
+
+For whoever has to say what is wrong where nothing works: a store that is damaged, of a later
+version, or locked is an answer here, and no error.
+"""
+
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import apsw
+
+from yaadwatch.db import connections, database, migrations
+from yaadwatch.db import projects as db_projects
+from yaadwatch.db.files import is_damage, translated_errors
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.memories import ACYCLIC, circle
+from yaadwatch.model.projects import Project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """What a store held at the end of a day; `day` counts from 1970-01-01, UTC."""
+
+    day: int
+    bytes: int
+    memories: int
+
+
+def bytes_used(conn: apsw.Connection) -> int:
+    """Return the bytes that the database takes, those of deleted rows left out."""
+    return int(conn.pragma("page_size")) * (
+        int(conn.pragma("page_count")) - int(conn.pragma("freelist_count"))
+    )
+
+
+def note_size(conn: apsw.Connection, size: Size, *, keep_days: int) -> None:
+    """Keep how large the store is on a day; what is older than `keep_days` is forgotten."""
+    conn.execute(
+        "INSERT OR REPLACE INTO sizes (day, bytes, memories) VALUES (?, ?, ?)",
+        (size.day, size.bytes, size.memories),
+    )
+    conn.execute("DELETE FROM sizes WHERE day <= ?", (size.day - keep_days,))
+
+
+def sizes_since(conn: apsw.Connection, day: int) -> list[Size]:
+    """Return how large the store was on `day` and later, in their order."""
+    rows = conn.execute(
+        "SELECT day, bytes, memories FROM sizes WHERE day >= ? ORDER BY day", (day,)
+    )
+    return [Size(day=at, bytes=size, memories=memories) for at, size, memories in rows]
+
+
+SHOWN_MAX: Final = 20
+"""Faults that are told of one sort; how many there are is counted."""
+
+_HEX: Final = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})?")
+_ODD_PATH: Final = re.compile(r"\A/|(?:\A|/)\.{1,2}(?:/|\Z)|//|\0")
+
+
+def integrity(conn: apsw.Connection) -> list[str]:
+    """Return what SQLite finds wrong with the file and its indexes, the full-text one included."""
+    found = conn.execute(f"PRAGMA integrity_check({SHOWN_MAX})").fetchall()
+    return [str(row[0]) for row in found if row[0] != "ok"]
+
+
+def dangling(conn: apsw.Connection) -> list[tuple[str, str, int]]:
+    """Return the tables with rows that refer to rows which are not there, to which, how many."""
+    rows = conn.execute(
+        """
+        SELECT "table", parent, count(*)
+          FROM pragma_foreign_key_check
+         GROUP BY "table", parent
+         ORDER BY "table", parent
+        """
+    )
+    return [(table, parent, count) for table, parent, count in rows]
+
+
+def circles(conn: apsw.Connection) -> list[tuple[str, list[str]]]:
+    """Return, for each acyclic kind whose open edges run in a circle, such a circle."""
+    found = []
+    for kind in sorted(ACYCLIC):
+        rows = conn.execute(
+            """
+            SELECT from_node, to_node
+              FROM edges
+             WHERE kind = ? AND valid_until_ms IS NULL
+             ORDER BY id
+            """,
+            (kind,),
+        )
+        nodes = circle((start, end) for start, end in rows)
+        if nodes is not None:
+            found.append((kind, nodes))
+    return found
+
+
+def overlaps(conn: apsw.Connection) -> list[tuple[int, int]]:
+    """Return pairs of edges that are equal and hold at the same time, by their numbers."""
+    rows = conn.execute(
+        """
+        SELECT before, id
+          FROM (SELECT id, valid_from_ms, valid_until_ms,
+                       lag(id) OVER same AS before,
+                       max(coalesce(valid_until_ms, 9223372036854775807))
+                           FILTER (WHERE valid_until_ms IS NULL OR valid_until_ms > valid_from_ms)
+                           OVER (PARTITION BY from_node, kind, to_node
+                                     ORDER BY valid_from_ms, id
+                                      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until_ms
+                  FROM edges
+                WINDOW same AS (PARTITION BY from_node, kind, to_node ORDER BY valid_from_ms, id))
+         WHERE until_ms > valid_from_ms
+           AND (valid_until_ms IS NULL OR valid_until_ms > valid_from_ms)
+         ORDER BY id
+        """
+    )
+    return [(before, id) for before, id in rows]  # noqa: A001
+
+
+def odd_anchors(conn: apsw.Connection) -> list[tuple[str, str, str]]:
+    """Return anchors that rest on nothing that could be: node, path, and what is odd."""
+    rows = conn.execute(
+        "SELECT node, path, commit_id, blob, method, fingerprint, line FROM file_watch ORDER BY id"
+    )
+    found = []
+    for node, path, commit, blob, method, fingerprint, line in rows:
+        if _ODD_PATH.search(path):
+            found.append((node, path, "its path leads out of the work tree"))
+        elif not _HEX.fullmatch(commit) or not _HEX.fullmatch(blob):
+            found.append((node, path, "its commit or its blob is no id of git"))
+        elif method == "tree" and not fingerprint:
+            found.append((node, path, "its definition has no fingerprint"))
+        elif line is not None and line < 1:
+            found.append((node, path, f"its line is {line}"))
+    return found
+
+
+def odd_versions(conn: apsw.Connection) -> list[str]:
+    """Return the nodes of memories whose version is not the last one of their history."""
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE kind NOT IN ('file', 'entity')
+           AND version <> coalesce((SELECT max(node_versions.version)
+                                      FROM node_versions
+                                     WHERE node = nodes.id), version)
+         ORDER BY id
+        """
+    )
+    return [node for (node,) in rows]
+
+
+def unindexed(conn: apsw.Connection) -> list[str]:
+    """Return the living memories whose words are not in the full-text index."""
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
+           AND num NOT IN (SELECT rowid FROM nodes_fts)
+         ORDER BY id
+        """
+    )
+    return [node for (node,) in rows]
+
+
+def left_in_index(conn: apsw.Connection) -> list[int]:
+    """Return the numbers in the full-text index that are of no living memory."""
+    rows = conn.execute(
+        """
+        SELECT rowid
+          FROM nodes_fts
+         WHERE rowid NOT IN (SELECT num FROM nodes
+                              WHERE archived_ms IS NULL
+                                AND kind NOT IN ('file', 'entity', 'session'))
+         ORDER BY rowid
+        """
+    )
+    return [num for (num,) in rows]
+
+
+def words(conn: apsw.Connection) -> dict[str, int]:
+    """Return every word of the full-text index, with how often it stands there."""
+    conn.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, nodes_fts, col)")
+    rows = conn.execute("SELECT term, col, cnt FROM temp.words")
+    found = {f"{col}\0{term}": count for term, col, count in rows}
+    conn.execute("DROP TABLE temp.words")
+    return found
+
+
+def cursors(conn: apsw.Connection) -> list[tuple[str, int, int]]:
+    """Return the followers that have read further than anything happened, and both numbers."""
+    rows = conn.execute(
+        """
+        SELECT name, cursors.seq, last
+          FROM cursors, (SELECT coalesce(max(seq), 0) AS last FROM events)
+         WHERE cursors.seq > last
+         ORDER BY name
+        """
+    )
+    return [(name, seq, last) for name, seq, last in rows]
+
+
+def copies(conn: apsw.Connection) -> list[tuple[str, str, str, int]]:
+    """Return the files beside the store that it tells of: of what, folder, name, size in bytes."""
+    rows = conn.execute(
+        """
+        SELECT path, 'snapshots', name, size FROM file_snapshots ORDER BY name
+        """
+    )
+    return [(what, folder, name, size) for what, folder, name, size in rows]
+
+
+State = Literal["absent", "damaged", "older", "newer", "unusable", "ok"]
+
+EXAMPLES_MAX: Final = 3
+"""Faults of one file that are told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreState:
+    """How a store is; `said`: what SQLite, or the system, says of it."""
+
+    path: Path
+    state: State
+    said: str = ""
+
+
+def inspect_store(path: Path, role: Literal["user", "project"]) -> StoreState:
+    """Return how the store at `path` is. Its links are not followed.
+
+    Args:
+        path: of the file.
+        role: what it must be.
+    """
+    try:
+        if not path.exists() and not path.is_symlink():
+            return StoreState(path=path, state="absent")
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode):
+            return StoreState(path=path, state="unusable", said="it is no file")
+        if found.st_size == 0:
+            return StoreState(path=path, state="damaged", said="it is empty")
+        newest = migrations.chain()[-1].version
+        with translated_errors(path):
+            version = connections.probe(path)
+            faults = _faults(path, role if version == newest else None)
+    except YaadError as error:
+        if is_damage(error):
+            return StoreState(path=path, state="damaged", said=str(error.__cause__))
+        return StoreState(path=path, state="unusable", said=error.message)
+    except OSError as error:
+        return StoreState(path=path, state="unusable", said=error.strerror or str(error))
+    if faults:
+        return StoreState(path=path, state="damaged", said="; ".join(faults))
+    if version > newest:
+        said = f"it has version {version}, and this program knows versions up to {newest}"
+        return StoreState(path=path, state="newer", said=said)
+    return StoreState(path=path, state="older" if version < newest else "ok")
+
+
+def projects(path: Path) -> list[Project]:
+    """Return the projects that are watched, by the user store at `path`.
+
+    Raises:
+        YaadError: UNAVAILABLE when it cannot be read.
+    """
+    with translated_errors(path):
+        conn = connections.read_only(path)
+        try:
+            return db_projects.everything(conn)
+        finally:
+            connections.discard(conn)
+
+
+def _faults(path: Path, role: str | None) -> list[str]:
+    """Return what is wrong in the file; `role`: what it must be, if that is known by its version.
+
+    Raises:
+        YaadError: UNAVAILABLE when it is a store of another role.
+        apsw.Error: it cannot be read.
+    """
+    conn = connections.read_only(path)
+    try:
+        rows = conn.execute(f"PRAGMA quick_check({EXAMPLES_MAX})").fetchall()
+        faults = [str(text) for (text,) in rows if text != "ok"]
+        if not faults and role is not None:
+            faults = [f"it has no table {name}" for name in _lacking(conn)]
+        if not faults and role is not None and database.get_meta(conn, "role") != role:
+            raise YaadError(Code.UNAVAILABLE, f"it is not the store of a {role}")
+        return faults
+    finally:
+        connections.discard(conn)
+
+
+def _lacking(conn: apsw.Connection) -> list[str]:
+    """Return the tables of the newest version that are not there."""
+    ours = apsw.Connection(":memory:")
+    try:
+        migrations.run(ours, migrations.chain())
+        return sorted(_tables(ours) - _tables(conn))
+    finally:
+        ours.close()
+
+
+def _tables(conn: apsw.Connection) -> set[str]:
+    """Return the plain tables; the index is virtual, and is made anew where it is missing."""
+    rows = conn.execute(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' "
+        "AND name NOT LIKE 'sqlite_%'"
+    )
+    return {name for (name,) in rows}

@@ -1,0 +1,441 @@
+"""What memories claim: values of things, from when until when, and where each is from.
+
+Which questions were answered poorly, how often: hashes, until somebody approves the words.
+
+Which current claims contradict something now; and what was decided about those that did.
+
+Only claims that hold now are looked at, of living memories that are not hidden and in whose place
+no other stands. Words are never compared: without an equal subject and attribute there is no
+contradiction.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import apsw
+
+from yaadwatch.db.codec import Record, from_ms, from_ms_or_null, to_json, to_ms
+from yaadwatch.db.edges import is_superseded_sql
+from yaadwatch.model.memories import EVIDENCE, LINK, Claimed, Clash, Gap, Settled, Stated, Thing
+
+TEXT: Final = "text"
+"""The source of a claim that the words of its memory make."""
+
+_ROW: Final = Record(Claimed)
+_NEW: Final = Record(Claimed, but=["id"])
+_COLUMNS: Final = _ROW.of("claims")
+
+
+def insert(conn: apsw.Connection, claim: Claimed) -> int:
+    """Add a claim, whatever its `id` is; return the number it got.
+
+    Raises:
+        apsw.ConstraintError: its memory or relation is not there, or it ends before it begins.
+    """
+    insert_all(conn, [claim])
+    return conn.last_insert_rowid()
+
+
+def insert_all(conn: apsw.Connection, new: Iterable[Claimed]) -> None:
+    """Add claims, in their order, whatever their `id` is.
+
+    Raises:
+        apsw.ConstraintError: as for `insert`, of any of them.
+    """
+    conn.executemany(
+        f"INSERT INTO claims ({_NEW.columns}) VALUES ({_NEW.marks})",  # noqa: S608
+        map(_NEW.values, new),
+    )
+
+
+def many(conn: apsw.Connection, ids: Iterable[int]) -> dict[int, Claimed]:
+    """Return those of the claims with these numbers that exist, in the order of the numbers."""
+    rows = conn.execute(
+        f"SELECT {_COLUMNS} FROM claims WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",  # noqa: S608
+        (f"[{','.join(str(one) for one in sorted(set(ids)))}]",),
+    )
+    return {claim.id: claim for claim in map(_ROW.read, rows)}
+
+
+def of_node(conn: apsw.Connection, node: str) -> list[Claimed]:
+    """Return what a memory claims, ended claims too, in the order they were made."""
+    rows = conn.execute(f"SELECT {_COLUMNS} FROM claims WHERE node = ? ORDER BY id", (node,))  # noqa: S608
+    return list(map(_ROW.read, rows))
+
+
+def found(
+    conn: apsw.Connection,
+    *,
+    node: str | None,
+    subject: str | None,
+    ended: bool,
+    now: datetime,
+    limit: int,
+) -> list[Claimed]:
+    """Return claims by subject, then attribute, at most `limit`; those of hidden memories are left
+    out, but for `node`.
+
+    Args:
+        conn: a snapshot.
+        node: only those of this memory.
+        subject: only those about this subject, or about it with a qualifier.
+        ended: those that no longer hold, and those of archived and superseded memories, too.
+        now: what holds is what holds then.
+        limit: how many at most.
+    """
+    rows = conn.execute(
+        f"""
+        SELECT {_COLUMNS}
+          FROM claims JOIN nodes ON nodes.id = claims.node
+         WHERE (:node IS NULL OR claims.node = :node)
+           AND (:subject IS NULL OR claims.subject = :subject
+                OR substr(claims.subject, 1, length(:subject) + 1) = :subject || ' ')
+           AND (:ended OR (nodes.archived_ms IS NULL AND claims.valid_from_ms <= :now_ms
+                AND (claims.valid_until_ms IS NULL OR claims.valid_until_ms > :now_ms)
+                AND (:node IS NOT NULL
+                     OR claims.node NOT IN (SELECT id FROM temp.hidden))
+                AND NOT {is_superseded_sql("claims.node")}))
+         ORDER BY claims.subject, claims.attribute, claims.id
+         LIMIT :limit
+        """,  # noqa: S608
+        {
+            "node": node,
+            "subject": subject,
+            "ended": int(ended),
+            "now_ms": to_ms(now),
+            "limit": limit,
+        },
+    )
+    return list(map(_ROW.read, rows))
+
+
+def end(conn: apsw.Connection, ids: Iterable[int], at: datetime) -> int:
+    """Let claims hold until `at`, or for no time when they begin later; return how many did still.
+
+    One that had an end keeps the earlier of both.
+    """
+    conn.execute(
+        """
+        UPDATE claims
+           SET valid_until_ms = max(valid_from_ms, :at_ms)
+         WHERE id IN (SELECT value FROM json_each(:ids))
+           AND (valid_until_ms IS NULL OR valid_until_ms > max(valid_from_ms, :at_ms))
+        """,
+        {"ids": f"[{','.join(str(one) for one in sorted(set(ids)))}]", "at_ms": to_ms(at)},
+    )
+    return conn.changes()
+
+
+def let_go(conn: apsw.Connection, claim: int) -> None:
+    """Have a claim rest on no relation any more: it stands by itself."""
+    conn.execute("UPDATE claims SET edge = NULL WHERE id = ?", (claim,))
+
+
+_GAP_COLUMNS: Final = "hash, asked, first_ms, last_ms, text, approved_ms, approved_by, reason"
+
+
+def count_gap(conn: apsw.Connection, asked: Mapping[str, int], at: datetime) -> None:
+    """Add to how often questions were answered poorly, by their hashes."""
+    conn.executemany(
+        """
+        INSERT INTO gaps (hash, asked, first_ms, last_ms)
+        VALUES (?1, ?2, ?3, ?3)
+        ON CONFLICT (hash) DO UPDATE
+           SET asked = asked + excluded.asked, last_ms = max(last_ms, excluded.last_ms)
+        """,
+        [(one, times, to_ms(at)) for one, times in sorted(asked.items())],
+    )
+
+
+def get_gap(conn: apsw.Connection, hash: str) -> Gap | None:
+    """Return the gap with this hash, or None."""
+    row = conn.execute(f"SELECT {_GAP_COLUMNS} FROM gaps WHERE hash = ?", (hash,)).fetchone()  # noqa: S608
+    return None if row is None else _gap(row)
+
+
+def all_gaps(conn: apsw.Connection, limit: int) -> list[Gap]:
+    """Return at most `limit` gaps, those asked most often first, of equals the last asked."""
+    rows = conn.execute(
+        f"SELECT {_GAP_COLUMNS} FROM gaps ORDER BY asked DESC, last_ms DESC, hash LIMIT ?",  # noqa: S608
+        (limit,),
+    )
+    return list(map(_gap, rows))
+
+
+def approved_gaps(conn: apsw.Connection, limit: int) -> list[Gap]:
+    """Return at most `limit` gaps whose words may be shown, those asked most often first."""
+    rows = conn.execute(
+        f"""
+        SELECT {_GAP_COLUMNS}
+          FROM gaps
+         WHERE text IS NOT NULL
+         ORDER BY asked DESC, last_ms DESC, hash
+         LIMIT ?
+        """,  # noqa: S608
+        (limit,),
+    )
+    return list(map(_gap, rows))
+
+
+def approve_gap(
+    conn: apsw.Connection, hash: str, *, text: str, by: str, reason: str, at: datetime
+) -> bool:
+    """Keep the words of a gap, masked; return whether there is such a gap.
+
+    An empty `reason` leaves the one that there is.
+    """
+    conn.execute(
+        """
+        UPDATE gaps
+           SET text = ?, approved_by = ?, approved_ms = ?,
+               reason = coalesce(nullif(?, ''), reason)
+         WHERE hash = ?
+        """,
+        (text, by, to_ms(at), reason, hash),
+    )
+    return conn.changes() > 0
+
+
+def drop_gap(conn: apsw.Connection, hash: str) -> bool:
+    """Forget a gap; return whether there was one."""
+    conn.execute("DELETE FROM gaps WHERE hash = ?", (hash,))
+    return conn.changes() > 0
+
+
+def drop_old_gaps(conn: apsw.Connection, before: datetime) -> int:
+    """Forget the gaps that were not asked since `before` and not approved; return how many."""
+    conn.execute("DELETE FROM gaps WHERE last_ms < ? AND text IS NULL", (to_ms(before),))
+    return conn.changes()
+
+
+def count_gaps(conn: apsw.Connection) -> int:
+    """Return how many gaps there are."""
+    return int(conn.execute("SELECT count(*) FROM gaps").get)
+
+
+def _gap(row: tuple[Any, ...]) -> Gap:
+    hash, asked, first_ms, last_ms, text, approved_ms, approved_by, reason = row  # noqa: A001
+    return Gap(
+        hash=hash,
+        asked=asked,
+        first=from_ms(first_ms),
+        last=from_ms(last_ms),
+        text=text,
+        approved_at=from_ms_or_null(approved_ms),
+        approved_by=approved_by,
+        reason=reason,
+    )
+
+
+_SETTLED: Final = Record(Settled)
+_HOLDS: Final = "(claims.valid_until_ms IS NULL OR claims.valid_until_ms > :now_ms)"
+_ABOUT_THE_SAME: Final = """
+    claims.valid_until_ms IS NULL
+    AND (claims.subject, claims.attribute, claims.place) IN (
+        SELECT mine.subject, mine.attribute, mine.place FROM claims AS mine WHERE mine.node = :node)
+"""
+"""What a memory claims is few, and what others claim of the same is found by its index."""
+
+
+def _current(which: str = _HOLDS) -> str:
+    return f"""
+    current AS MATERIALIZED (
+        SELECT claims.id, claims.node, claims.subject, claims.attribute, claims.place,
+               claims.sense, claims.edge, claims.evidence_ms, nodes.confirmed_ms
+          FROM claims JOIN nodes ON nodes.id = claims.node
+         WHERE {which} AND claims.valid_from_ms <= :now_ms
+           AND nodes.archived_ms IS NULL
+           AND claims.node NOT IN (SELECT id FROM temp.hidden)
+           AND NOT {is_superseded_sql("claims.node")})
+"""  # noqa: S608
+
+
+def may_conflict(conn: apsw.Connection, node: str) -> bool:
+    """Return whether another memory claims something else of what this one claims something of.
+
+    That is quickly said, and mostly it does not. If it does, values are compared.
+    """
+    # Not joined: most claim nothing or one thing, and a join takes several times as long to begin.
+    mine = conn.execute(
+        """
+        SELECT subject, attribute, place, sense
+          FROM claims
+         WHERE node = ? AND valid_until_ms IS NULL
+        """,
+        (node,),
+    ).fetchall()
+    return any(
+        conn.execute(
+            """
+            SELECT EXISTS (
+                SELECT 1
+                  FROM claims
+                 WHERE subject = ? AND attribute = ? AND place = ? AND valid_until_ms IS NULL
+                   AND sense <> ? AND node <> ?)
+            """,
+            (*one, node),
+        ).get
+        for one in mine
+    )
+
+
+def conflicting(
+    conn: apsw.Connection, *, now: datetime, node: str | None = None
+) -> dict[Thing, list[Stated]]:
+    """Return what more than one value is claimed of, with all its claims by number.
+
+    Args:
+        conn: a snapshot.
+        now: what holds is what holds then.
+        node: only what this memory claims something of, and has no end; None for all.
+    """
+    sql, given = (_TORN, {}) if node is None else (_TORN_NEAR, {"node": node})
+    rows = conn.execute(sql, {"now_ms": to_ms(now), **given})
+    found: dict[Thing, list[Stated]] = {}
+    for subject, attribute, place, claim, of, sense in rows:
+        found.setdefault(Thing(subject, attribute, place), []).append(Stated(claim, of, sense))
+    return found
+
+
+def _conflicting(current: str) -> str:
+    return f"""
+        WITH {current},
+        torn AS (
+            SELECT subject, attribute, place
+              FROM current
+             GROUP BY subject, attribute, place
+            HAVING min(sense) <> max(sense))
+        SELECT subject, attribute, place, current.id, current.node, current.sense
+          FROM current JOIN torn USING (subject, attribute, place)
+         ORDER BY current.id
+"""  # noqa: S608
+
+
+_TORN: Final = _conflicting(_current())
+_TORN_NEAR: Final = _conflicting(_current(_ABOUT_THE_SAME))
+
+
+def both_right(conn: apsw.Connection, ids: Iterable[int]) -> set[tuple[int, int]]:
+    """Return the pairs of claims, the lower number first, that somebody said are both right.
+
+    Args:
+        conn: a snapshot.
+        ids: numbers of claims; pairs that begin with one of them.
+    """
+    rows = conn.execute(
+        """
+        SELECT claim, other
+          FROM contradictions
+         WHERE claim IN (SELECT value FROM json_each(?)) AND kind = 'values' AND decision = 'both'
+        """,
+        (to_json(sorted(ids)),),
+    )
+    return {(min(pair), max(pair)) for pair in rows}
+
+
+def contradiction_links(conn: apsw.Connection, *, now: datetime, limit: int) -> list[Clash]:
+    """Return claims whose relation has ended and was not begun again, at most `limit`."""
+    rows = conn.execute(
+        f"""
+        WITH {_current()}
+        SELECT current.id, edges.valid_until_ms
+          FROM current JOIN edges ON edges.id = current.edge
+         WHERE edges.valid_until_ms <= :now_ms
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM edges AS again
+                WHERE again.from_node = edges.from_node AND again.kind = edges.kind
+                  AND again.to_node = edges.to_node
+                  AND (again.valid_until_ms IS NULL OR again.valid_until_ms > :now_ms))
+         ORDER BY current.id
+         LIMIT :limit
+        """,  # noqa: S608
+        {"now_ms": to_ms(now), "limit": limit},
+    )
+    return [Clash(kind=LINK, claim=claim, at=from_ms(at_ms)) for claim, at_ms in rows]
+
+
+def contradiction_evidence(
+    conn: apsw.Connection, *, now: datetime, after: timedelta, limit: int
+) -> list[Clash]:
+    """Return claims with evidence that is newer than their memory's confirmation, at most `limit`.
+
+    Evidence is what the giver of a claim dated, and a living memory in whose place no other stands
+    that says so by a relation: it is `evidence` for, `contradicts` or is `caused_by` the one that
+    claims, or that one `led_to` it.
+
+    Args:
+        conn: a snapshot.
+        now: what holds is what holds then.
+        after: how much newer it must be.
+        limit: how many at most; of each claim the newest evidence.
+    """
+    there = f"""
+        nodes.archived_ms IS NULL AND nodes.id NOT IN (SELECT id FROM temp.hidden)
+        AND NOT {is_superseded_sql("nodes.id")}
+    """  # noqa: S608
+    rows = conn.execute(
+        f"""
+        WITH {_current()},
+        found AS (
+            SELECT id, '' AS against, evidence_ms AS at_ms, confirmed_ms
+              FROM current
+             WHERE evidence_ms IS NOT NULL
+             UNION ALL
+            SELECT current.id, edges.from_node, nodes.created_ms, current.confirmed_ms
+              FROM current
+              JOIN edges ON edges.to_node = current.node
+                        AND edges.kind IN ('caused_by', 'contradicts', 'evidence')
+                        AND edges.valid_until_ms IS NULL
+              JOIN nodes ON nodes.id = edges.from_node AND {there}
+             UNION ALL
+            SELECT current.id, edges.to_node, nodes.created_ms, current.confirmed_ms
+              FROM current
+              JOIN edges ON edges.from_node = current.node AND edges.kind = 'led_to'
+                        AND edges.valid_until_ms IS NULL
+              JOIN nodes ON nodes.id = edges.to_node AND {there})
+        SELECT id, against, max(at_ms)
+          FROM found
+         WHERE at_ms >= confirmed_ms + :after_ms AND at_ms <= :now_ms
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM contradictions
+                WHERE kind = 'evidence' AND claim = found.id
+                  AND contradictions.at_ms >= found.at_ms)
+         GROUP BY id
+         ORDER BY id
+         LIMIT :limit
+        """,  # noqa: S608
+        {"now_ms": to_ms(now), "limit": limit, "after_ms": after // timedelta(milliseconds=1)},
+    )
+    return [
+        Clash(kind=EVIDENCE, claim=claim, against=against, at=from_ms(at_ms))
+        for claim, against, at_ms in rows
+    ]
+
+
+def settle_contradiction(conn: apsw.Connection, settled: Settled) -> None:
+    """Write down what was decided.
+
+    Raises:
+        apsw.ConstraintError: a claim of it is not there.
+    """
+    conn.execute(
+        f"INSERT INTO contradictions ({_SETTLED.columns}) VALUES ({_SETTLED.marks})",  # noqa: S608
+        _SETTLED.values(settled),
+    )
+
+
+def decided_contradictions(conn: apsw.Connection, limit: int) -> list[Settled]:
+    """Return what was decided, the newest first, at most `limit`."""
+    rows = conn.execute(
+        f"""
+        SELECT {_SETTLED.columns}
+          FROM contradictions
+         ORDER BY at_ms DESC, id DESC
+         LIMIT ?
+        """,  # noqa: S608
+        (limit,),
+    )
+    return list(map(_SETTLED.read, rows))

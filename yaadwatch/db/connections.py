@@ -1,0 +1,472 @@
+"""Connections to a store: what is set on each, and proof that SQLite took it.
+
+The connections to one file: a writer, a few warm readers, and the descriptor they all need.
+
+Group commit: changes that wait while one is being committed share the next transaction.
+
+Each runs behind a savepoint of its own, so that one that fails takes nothing from the others; and
+nobody gets an answer before the commit.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Condition, Lock
+from typing import Any, Final, Generic, TypeVar
+from urllib.parse import quote
+
+import apsw
+
+from yaadwatch.db import visibility
+from yaadwatch.db.files import StoreFile, not_in_place, translated_errors, unavailable
+from yaadwatch.model.errors import YaadError
+
+APPLICATION_ID: Final = 0x79616164
+"""Stands in the header of every store, and reads 'yaad'."""
+
+_BUSY_MS: Final = 5_000
+_WRITER_CACHE_KIB: Final = 2_048
+_READER_CACHE_KIB: Final = 256
+_STATEMENTS_KEPT: Final = 64
+
+
+def probe(path: Path) -> int:
+    """Return the version in the header of the file at `path`, without leaving a trace.
+
+    Raises:
+        YaadError: UNAVAILABLE; it is no database, or a database of another program.
+    """
+    conn = still(path)
+    try:
+        if conn.pragma("application_id") != APPLICATION_ID:
+            raise unavailable(
+                f"{path} is not a yaadwatch store; nothing was changed.",
+                "Move it away, then try again.",
+            )
+        return int(conn.pragma("user_version"))
+    finally:
+        conn.close()
+
+
+def still(path: Path) -> apsw.Connection:
+    """Return a connection to a file that nobody writes to: no lock is taken, no log is replayed,
+    and no file appears beside it.
+    """
+    conn = apsw.Connection(
+        f"file:{quote(str(path))}?immutable=1",
+        flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW,
+    )
+    conn.execute(visibility.TABLE)
+    return conn
+
+
+def writer(path: Path) -> apsw.Connection:
+    """Return a connection that may write.
+
+    Raises:
+        YaadError: UNAVAILABLE when a setting did not take.
+    """
+    conn = _connect(path, apsw.SQLITE_OPEN_READWRITE)
+    try:
+        conn.pragma("journal_mode", "wal")
+        _settle(conn, path, cache_kib=_WRITER_CACHE_KIB)
+    except BaseException:
+        discard(conn)
+        raise
+    return conn
+
+
+def reader(path: Path) -> apsw.Connection:
+    """Return a connection that cannot write, except to temporary tables.
+
+    Raises:
+        YaadError: UNAVAILABLE when a setting did not take.
+    """
+    conn = _connect(path, apsw.SQLITE_OPEN_READONLY)
+    try:
+        _settle(conn, path, cache_kib=_READER_CACHE_KIB)
+    except BaseException:
+        discard(conn)
+        raise
+    return conn
+
+
+def read_only(path: Path) -> apsw.Connection:
+    """Return a connection to a store that this process does not write to.
+
+    While a store is open, or if it was not closed, its log lies beside it and counts. Without a log
+    no file appears beside it.
+
+    Raises:
+        YaadError: UNAVAILABLE when a setting did not take, or the log cannot be read.
+    """
+    if not path.with_name(f"{path.name}-wal").exists():
+        return still(path)
+    try:
+        return reader(path)
+    except apsw.CantOpenError as error:
+        raise unavailable(
+            f"The log of the last writes to {path} cannot be read, because no file can be made in "
+            "its folder; nothing was read.",
+            "Make the folder writable, or copy it to a disk that is.",
+        ) from error
+
+
+def discard(conn: apsw.Connection) -> None:
+    """Close a connection whose file is gone or not ours: the logs at its path are left alone."""
+    conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    conn.close()
+
+
+def _connect(path: Path, flags: int) -> apsw.Connection:
+    conn = apsw.Connection(
+        str(path),
+        flags=flags | apsw.SQLITE_OPEN_NOFOLLOW,
+        statementcachesize=_STATEMENTS_KEPT,
+    )
+    # Before anything else: the first look at the file may meet another connection that is closing.
+    conn.set_busy_timeout(_BUSY_MS)
+    return conn
+
+
+def _settle(conn: apsw.Connection, path: Path, *, cache_kib: int) -> None:
+    wanted: dict[str, int | str] = {
+        "busy_timeout": _BUSY_MS,
+        "cache_size": -cache_kib,
+        "foreign_keys": 1,
+        "mmap_size": 0,
+        "synchronous": 1,  # NORMAL: an acknowledged commit outlives the process
+        "temp_store": 2,  # memory
+        "trusted_schema": 0,
+    }
+    for name, value in wanted.items():
+        conn.pragma(name, value)
+    found: dict[str, int | str] = {name: conn.pragma(name) for name in wanted} | {
+        "defensive": conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
+        "journal_mode": conn.pragma("journal_mode"),
+    }
+    for name, value in {"journal_mode": "wal", "defensive": 1, **wanted}.items():
+        if found[name] != value:
+            raise unavailable(
+                f"{path} cannot be used safely here: {name} is {found[name]}, not {value};"
+                " nothing was changed.",
+                "Keep it on a local disk.",
+            )
+    conn.execute(visibility.TABLE)
+
+
+_log: Final = logging.getLogger(__name__)
+
+_READERS_KEPT: Final = 2
+
+
+class Pool:
+    """What is open of one file. It closes when it was told to and nobody uses it any more."""
+
+    def __init__(self, file: StoreFile, *, read_only: bool = False) -> None:
+        """Take over `file`, and open the writer unless it is `read_only`.
+
+        Raises:
+            apsw.Error, YaadError: it could not be opened; `file` is closed.
+        """
+        self._file = file
+        self._guard = Condition()
+        self._idle: list[apsw.Connection] = []  # the last one in is the warmest
+        self._users = 0
+        self._closing = False
+        self.read_only = read_only
+        if read_only:
+            return
+        try:
+            self.writer = writer(file.path)
+            self.writer.pragma("user_version")  # the first look makes the write-ahead log
+            file.note_write_ahead()
+        except BaseException:
+            file.close()
+            raise
+
+    @property
+    def path(self) -> Path:
+        """Where the file was opened, with no link in its folders."""
+        return self._file.path
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep everything open for a while.
+
+        Raises:
+            YaadError: UNAVAILABLE when it was closed.
+        """
+        with self._guard:
+            self._enter()
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._leave()
+
+    @contextmanager
+    def reader(self) -> Iterator[apsw.Connection]:
+        """Lend a connection that cannot write.
+
+        Raises:
+            YaadError: UNAVAILABLE when it was closed, or a further connection is needed and the
+                file is not where it was opened.
+        """
+        with self._guard:
+            self._enter()
+            conn = self._idle.pop() if self._idle else None
+        try:
+            conn = conn or self._new_reader()
+            yield conn
+        finally:
+            with self._guard:
+                try:
+                    if conn is not None and len(self._idle) < _READERS_KEPT:
+                        self._idle.append(conn)
+                    elif conn is not None:
+                        conn.close()
+                finally:
+                    self._leave()
+
+    @contextmanager
+    def fresh(self) -> Iterator[apsw.Connection]:
+        """Lend a connection that cannot write and has seen nothing yet; it is closed afterwards.
+
+        Raises:
+            YaadError: as for `reader`.
+        """
+        with self.in_use():
+            conn = self._new_reader()
+            try:
+                yield conn
+            finally:
+                conn.close()
+
+    def drop_idle(self) -> None:
+        """Close the readers that nobody uses, with the pages that they keep."""
+        with self._guard:
+            idle, self._idle = self._idle, []
+        for conn in idle:
+            conn.close()
+
+    def is_in_place(self) -> bool:
+        """Return whether the file is where it was opened; False once it was closed."""
+        return not self._closing and self._file.is_in_place()
+
+    def close(self) -> None:
+        """Close everything, what is in use as soon as it is not."""
+        with self._guard:
+            self._closing = True
+            self._close_if_unused()
+
+    def wait_until_unused(self, seconds: float) -> bool:
+        """Wait until nothing is in use; say whether that is so after `seconds` at most."""
+        with self._guard:
+            return self._guard.wait_for(lambda: not self._users, seconds)
+
+    def _enter(self) -> None:
+        """Count a user; `_guard` is held."""
+        if self._closing:
+            raise unavailable(f"{self._file.path} was closed; nothing was changed.", "Try again.")
+        self._users += 1
+
+    def _leave(self) -> None:
+        """Count a user no more; `_guard` is held."""
+        self._users -= 1
+        self._guard.notify_all()
+        self._close_if_unused()
+
+    def _new_reader(self) -> apsw.Connection:
+        # Asked before, so that nothing of ours happens to a file that took its place; and after,
+        # for the moment in between.
+        if not self._file.is_in_place():
+            raise not_in_place(self._file.path)
+        path = self._file.path
+        conn = read_only(path) if self.read_only else reader(path)
+        if self._file.is_in_place():
+            return conn
+        discard(conn)
+        raise not_in_place(self._file.path)
+
+    def _close_if_unused(self) -> None:
+        """Close everything if it is time; `_guard` is held."""
+        if not self._closing or self._users or self._file.closed:
+            return
+        # To close the last connection writes the log into the file at that path, whichever it is.
+        in_place = self._file.is_in_place()
+        try:
+            self._file.drop_logs_if_replaced()
+        except OSError as error:
+            _log.warning(
+                "store.log_left", extra={"path": str(self._file.path), "why": error.strerror}
+            )
+        for conn in [*self._idle, *([] if self.read_only else [self.writer])]:
+            if in_place and not self.read_only:
+                conn.close()
+            else:
+                discard(conn)
+        self._idle.clear()
+        self._file.close()
+
+
+R = TypeVar("R")
+
+TOGETHER_MAX: Final = 64
+"""Changes in one transaction; a reader sees none of them before the last one is done."""
+
+
+class Waiting(Generic[R]):
+    """A change that waits for its transaction, and then what became of it."""
+
+    def __init__(self, change: Callable[[apsw.Connection], R]) -> None:
+        self._change = change
+        self._outcome: Callable[[], R] | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether it is known what became of it."""
+        return self._outcome is not None
+
+    def run(self, conn: apsw.Connection) -> R:
+        """Make the change."""
+        return self._change(conn)
+
+    def succeed(self, result: R) -> None:
+        """Note what it returned."""
+        self._outcome = lambda: result
+
+    def fail(self, error: BaseException) -> None:
+        """Note what it raised."""
+
+        def outcome() -> R:
+            raise error
+
+        self._outcome = outcome
+
+    def result(self) -> R:
+        """Return what the change returned, or raise what it raised."""
+        if self._outcome is None:
+            raise RuntimeError("nobody made this change")
+        return self._outcome()
+
+
+class Group:
+    """The changes that wait for the connection that writes. `join` is for any thread."""
+
+    def __init__(self) -> None:
+        self._queue: deque[Waiting[Any]] = deque()
+        self._guard = Lock()
+
+    def join(self, change: Callable[[apsw.Connection], R]) -> Waiting[R]:
+        """Have `change` made by whoever writes next."""
+        waiting = Waiting(change)
+        with self._guard:
+            self._queue.append(waiting)
+        return waiting
+
+    def leave(self, waiting: Waiting[Any]) -> None:
+        """Let nobody make a change any more that its own thread no longer waits for."""
+        if not waiting.done:
+            with self._guard:
+                if waiting in self._queue:
+                    self._queue.remove(waiting)
+
+    @contextmanager
+    def taken(self) -> Iterator["TransactionChanges"]:
+        """Take the changes that wait, at most TOGETHER_MAX; each has an outcome in the end.
+
+        What is raised inside becomes the outcome of all that have none yet, each raised by its own
+        thread.
+
+        Raises:
+            BaseException: this thread was interrupted, or told to end.
+        """
+        with self._guard:
+            rows = [self._queue.popleft() for _ in range(min(len(self._queue), TOGETHER_MAX))]
+        group = TransactionChanges(rows)
+        try:
+            yield group
+        except BaseException as error:
+            if not isinstance(error, Exception):
+                group.fail(unavailable("The write was interrupted; nothing was changed."))
+                raise
+            group.fail(error)
+
+
+class TransactionChanges:
+    """The changes of one transaction."""
+
+    def __init__(self, rows: Sequence[Waiting[Any]]) -> None:
+        self._rows = rows
+
+    def commit(self, conn: apsw.Connection, path: Path) -> bool:
+        """Make the changes, and commit those that went well; return whether there were any.
+
+        When everything was undone because of one of them, the others are made again, each alone.
+
+        Raises:
+            apsw.Error: the transaction could not begin, or could not be committed: no change of it
+                was made.
+        """
+        made: list[tuple[Waiting[Any], Any]] = []
+        conn.execute("BEGIN IMMEDIATE")
+        try:
+            whole = all(self._make(conn, row, path, made) for row in self._rows)
+            if whole and made:
+                conn.execute("COMMIT")
+        except apsw.FullError:
+            if len(self._rows) == 1:
+                raise
+            whole = False
+        finally:
+            if conn.in_transaction:
+                conn.execute("ROLLBACK")
+        if not whole:
+            done = [_commit_alone(conn, row, path) for row in self._rows if not row.done]
+            return True in done
+        for row, result in made:
+            row.succeed(result)
+        return bool(made)
+
+    def fail(self, error: BaseException) -> None:
+        """Make this the outcome of those that have none."""
+        for row in self._rows:
+            if not row.done:
+                row.fail(error)
+
+    def _make(
+        self, conn: apsw.Connection, row: Waiting[Any], path: Path, made: list[tuple[Any, Any]]
+    ) -> bool:
+        """Make one change, or undo what there is of it; False when everything was undone with it.
+
+        After some faults (no space, a broken disk) SQLite undoes the whole transaction by itself.
+        """
+        alone = len(self._rows) == 1
+        if not alone:
+            conn.execute("SAVEPOINT one")
+        try:
+            with translated_errors(path):
+                result = row.run(conn)
+        except BaseException as error:  # noqa: BLE001  (its own thread raises it)
+            row.fail(error)
+            if not conn.in_transaction:
+                return False
+            if not alone:
+                conn.execute("ROLLBACK TO one")
+        else:
+            made.append((row, result))
+        if not alone:
+            conn.execute("RELEASE one")
+        return True
+
+
+def _commit_alone(conn: apsw.Connection, row: Waiting[Any], path: Path) -> bool:
+    try:
+        with translated_errors(path):
+            return TransactionChanges([row]).commit(conn, path)
+    except YaadError as error:
+        row.fail(error)
+        return False

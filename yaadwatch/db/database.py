@@ -1,0 +1,464 @@
+"""One store: runs functions on it, and hides threads, snapshots and transactions.
+
+What kind of store this is: one value a key.
+"""
+
+import os
+import stat
+import zlib
+from collections.abc import Callable
+from contextlib import closing
+from functools import lru_cache
+from pathlib import Path
+from threading import RLock, get_ident
+from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
+
+import apsw
+
+from yaadwatch.db import connections, migrations
+from yaadwatch.db.connections import Group, Pool
+from yaadwatch.db.files import (
+    StoreFile,
+    make_folder,
+    not_in_place,
+    refused,
+    replacing,
+    translated_errors,
+    unavailable,
+)
+from yaadwatch.model.errors import YaadError
+
+
+def get_meta(conn: apsw.Connection, key: str) -> str | None:
+    """Return the value of `key`, or None."""
+    found = conn.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return None if found is None else str(found[0])
+
+
+def put_meta(conn: apsw.Connection, key: str, value: str) -> None:
+    """Set `key` to `value`."""
+    conn.execute(
+        """
+        INSERT INTO meta (key, value)
+        VALUES (?, ?)
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value
+        """,
+        (key, value),
+    )
+
+
+def drop_meta(conn: apsw.Connection, key: str) -> None:
+    """Forget the value of `key`, if it has one."""
+    conn.execute("DELETE FROM meta WHERE key = ?", (key,))
+
+
+_Answer = TypeVar("_Answer")
+
+
+def read_in_place(
+    path: Path, project: str, ask: Callable[[apsw.Connection], _Answer]
+) -> _Answer | None:
+    """Return what `ask(conn)` reads in the store at `path`, which this process must not have open.
+
+    Args:
+        path: the file.
+        project: the id of the project that it must belong to.
+        ask: reads; it is run once, and its answer is thrown away when something happened meanwhile.
+
+    Returns:
+        None when the store has to be opened to tell: something is not as a store at rest is, or
+        somebody else was at it. Then nothing was learned, and opening it says what is wrong.
+    """
+    before = _state(path)
+    if before is None:
+        return None
+    try:
+        conn = connections.still(path)
+        try:
+            found = ask(conn) if _is_ours(conn, project) else None
+        finally:
+            conn.close()
+    except apsw.Error:
+        return None
+    return found if _state(path) == before else None
+
+
+def _is_ours(conn: apsw.Connection, project: str) -> bool:
+    """Return whether this is the project's store, of the newest version."""
+    conn.pragma("trusted_schema", 0)
+    conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    return (
+        conn.pragma("application_id") == connections.APPLICATION_ID
+        and conn.pragma("user_version") == migrations.chain()[-1].version
+        and get_meta(conn, "role") == "project"
+        and get_meta(conn, "project") == project
+    )
+
+
+def _state(path: Path) -> tuple[int, ...] | None:
+    """Return what tells whether a file was written to; None when it is no store at rest of ours.
+
+    At rest it has no log: what is in a log is not yet in the file.
+    """
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    plain = stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) == 0o600
+    if not plain or found.st_uid != os.geteuid() or not found.st_size:
+        return None
+    if os.path.lexists(f"{path}-wal") or os.path.lexists(f"{path}-journal"):
+        return None
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Role = Literal["user", "project"]
+
+
+_KNOWN_MAX: Final = 256
+"""Answers that are kept until the next change."""
+
+_FORMAT_AT: Final = 18
+"""Where the header of a database says, in two bytes, how it is written and read."""
+
+_WRITE_AHEAD_LOG: Final = bytes((2, 2))
+"""What stands there when both are done with a write-ahead log."""
+
+
+class _Undone(Exception):
+    """Carries what a change returned out of a transaction that is to be undone."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__("undone on purpose")
+        self.result = result
+
+
+class Database:
+    """A store that is open: one writer at a time, any number of readers, from any thread.
+
+    A process opens a file once. When the file was deleted or moved meanwhile, writes are refused:
+    they would go into a file that nobody finds again.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        pool: Pool,
+        on_commit: Callable[[], None] | None,
+        refusal: YaadError | None = None,
+    ) -> None:
+        """Take over what is open; use `Database.open`."""
+        self.path = path
+        self._pool = pool
+        self._on_commit = on_commit
+        self._refusal = refusal
+        self._changes = 0  # goes up when one is begun and when it is over; odd in between
+        self._kept: dict[tuple[Any, ...], tuple[int, Any]] = {}
+        self._writing = RLock()  # one transaction at a time
+        self._writer_thread = 0  # whose transaction it is; 0 between transactions
+        self._group = Group()
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        *,
+        role: Role,
+        project: str = "",
+        create: bool = False,
+        read_only: bool = False,
+        on_commit: Callable[[], None] | None = None,
+        refusal: YaadError | None = None,
+    ) -> "Database":
+        """Open the store at `path`; an older one is brought to the newest version first.
+
+        Args:
+            path: the file. Links are followed in its folders only.
+            role: what the store must be.
+            project: the id of the project that it must belong to; '' for any.
+            create: make an empty store, and its folder (0700), when nothing is there.
+            read_only: change nothing at `path`; another process may have it open.
+            on_commit: called after each commit, by the thread that wrote, when no lock is held.
+            refusal: what every write is answered with: it only stands in for another store.
+
+        Raises:
+            YaadError: UNAVAILABLE when there is no store, or a damaged, foreign or newer one;
+                REFUSED when it is a link, belongs to another user, or is not the store that was
+                asked for. The file is left as it was.
+        """
+        path = path.absolute()
+        real = path.parent.resolve() / path.name
+        with translated_errors(path):
+            if create and not os.path.lexists(real):
+                _make(real, role, project)
+            pool = _open(real, read_only=read_only)
+            try:
+                if read_only:
+                    with pool.reader() as conn:
+                        migrations.require_newest(conn, real, migrations.chain())
+                        _check_identity(conn, path, role, project)
+                else:
+                    migrations.upgrade(pool.writer, real, migrations.chain())
+                    _check_identity(pool.writer, path, role, project)
+            except BaseException:
+                pool.close()
+                raise
+        return cls(path, pool, on_commit, refusal)
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether it was opened for writing, and stands in for no other store."""
+        return not self._pool.read_only and self._refusal is None
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether it only stands in for another store."""
+        return self._refusal is not None
+
+    def refuse_if_stands_in(self) -> None:
+        """Refuse what is meant for the store that this one only stands in for.
+
+        Raises:
+            YaadError: the one that was given for that.
+        """
+        if self._refusal is not None:
+            raise YaadError(self._refusal.code, self._refusal.message, self._refusal.hint)
+
+    def read(
+        self, look: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
+    ) -> R:
+        """Run `look(conn, ...)` on one consistent snapshot and return its result.
+
+        Raises:
+            YaadError: UNAVAILABLE when the store is closed, damaged, or cannot be read, and when
+                `look` tries to write.
+        """
+        with translated_errors(self.path), self._pool.reader() as conn:
+            conn.execute("BEGIN")
+            try:
+                return look(conn, *args, **kw)
+            finally:
+                _roll_back(conn)
+
+    def known(
+        self, look: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
+    ) -> R:
+        """Return what `read` does; asked once until something is written to this store.
+
+        For what is small, never changed in place, and in no text of a memory; of things that can be
+        told apart. A store has one writer, so that nothing changes behind it.
+
+        Raises:
+            YaadError: as for `read`.
+        """
+        key = (look, args, *kw.items())
+        changes = self._changes  # before it is read: what is written meanwhile makes it old
+        if changes % 2:  # it may have been committed already
+            return self.read(look, *args, **kw)
+        kept = self._kept.get(key)
+        if kept is not None and kept[0] == changes:
+            result: R = kept[1]
+            return result
+        result = self.read(look, *args, **kw)
+        if len(self._kept) >= _KNOWN_MAX:
+            self._kept = {}
+        self._kept[key] = (changes, result)
+        return result
+
+    def examine(self, look: Callable[[apsw.Connection], R]) -> R:
+        """Run `look(conn)` on one snapshot, on a connection that believes nothing it saw before.
+
+        Raises:
+            YaadError: as for `read`.
+        """
+        with translated_errors(self.path), self._pool.fresh() as conn:
+            conn.execute("BEGIN")
+            return look(conn)
+
+    def write(
+        self, change: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
+    ) -> R:
+        """Run `change(conn, ...)` in one transaction: all of it happens, or none of it.
+
+        Changes that wait while another one is being committed share the next commit, each behind a
+        savepoint of its own. So a change may run in the thread of another one, and again when the
+        disk was full for that one: it must change nothing but the store. An answer comes after the
+        commit.
+
+        Raises:
+            YaadError: UNAVAILABLE when the store is closed, damaged, full or locked, or its file is
+                not where it was opened; what it was given when it only stands in. Nothing was
+                changed.
+            RuntimeError: called from inside a write of the same thread.
+        """
+        self.refuse_if_stands_in()
+        if self._pool.read_only:
+            raise unavailable(f"{self.path} is only read without the daemon; nothing was changed.")
+        if self._writer_thread == get_ident():
+            raise RuntimeError("a write cannot begin inside a write")
+        waiting = self._group.join(lambda conn: change(conn, *args, **kw))
+        committed = False
+        try:
+            with self._writing:
+                while not waiting.done:  # more may wait before it than go together
+                    if self._commit_group():
+                        committed = True
+        finally:
+            self._group.leave(waiting)
+        if committed and self._on_commit is not None:
+            self._on_commit()
+        return waiting.result()
+
+    def rehearse(self, change: Callable[[apsw.Connection], R]) -> R:
+        """Run `change(conn)` as `write` does, then undo all of it; return what it returned.
+
+        Raises:
+            YaadError, RuntimeError: as for `write`.
+        """
+
+        def act(conn: apsw.Connection) -> None:
+            raise _Undone(change(conn))
+
+        try:
+            self.write(act)
+        except _Undone as done:
+            result: R = done.result
+            return result
+        raise RuntimeError("a rehearsal is always undone")
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy to `target`, 0600; its folder (0700) is made when missing.
+
+        Readers and writers go on meanwhile. What was at `target` is replaced once the copy is
+        whole.
+
+        Raises:
+            YaadError: UNAVAILABLE when it cannot be written; what was at `target` is still there.
+        """
+        outcome = "no backup was made"
+        with translated_errors(target, outcome):
+            make_folder(target.parent, outcome)
+            with self._pool.reader() as conn:
+                migrations.copy_into(conn, target, outcome)
+
+    def scrub(self) -> None:
+        """Write the file anew and empty its log, so that of what was deleted no byte is left.
+
+        Pages that connections keep of it as it was go, too.
+
+        Raises:
+            YaadError: UNAVAILABLE when there is no space for a second copy of it, or somebody has
+                been reading for seconds; what was deleted may still be in the file.
+        """
+        outcome = "what was deleted may still be in it"
+        with self._writing:
+            self._require_in_place()
+            with self._pool.in_use(), translated_errors(self.path, outcome):
+                self._pool.writer.execute("VACUUM")
+                self._pool.writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                self._pool.writer.release_memory()
+                self._pool.drop_idle()
+
+    def close(self) -> None:
+        """Close the store. Calls in progress go on to their end."""
+        self._changes += 2
+        self._pool.close()
+
+    def is_in_place(self) -> bool:
+        """Return whether its file and its log are where they were opened; False once closed."""
+        return self._pool.is_in_place()
+
+    def wait_until_unused(self, seconds: float) -> bool:
+        """Wait for the calls in progress in a store that was closed; say whether none is left."""
+        return self._pool.wait_until_unused(seconds)
+
+    def _commit_group(self) -> bool:
+        """Commit what waits, as far as it goes well; `_writing` is held. Return whether any did.
+
+        Raises:
+            BaseException: this thread was interrupted; nothing of it was committed.
+        """
+        with self._group.taken() as group:
+            self._require_in_place()
+            with self._pool.in_use(), translated_errors(self.path):
+                self._writer_thread = get_ident()
+                self._changes += 1
+                try:
+                    return group.commit(self._pool.writer, self.path)
+                finally:
+                    self._changes += 1
+                    self._writer_thread = 0
+
+    def _require_in_place(self) -> None:
+        """Refuse to write into a file that is not where it was opened; `_writing` is held.
+
+        Raises:
+            YaadError: UNAVAILABLE.
+        """
+        with self._pool.in_use():
+            if not self._pool.is_in_place():
+                raise not_in_place(self.path)
+
+
+def _open(path: Path, *, read_only: bool) -> Pool:
+    """Open the file at `path`, once its header says that it is a store, and not a newer one."""
+    file = StoreFile(path, read_only=read_only)
+    try:
+        migrations.check(path, connections.probe(path), migrations.chain())
+    except BaseException:
+        file.close()
+        raise
+    return Pool(file, read_only=read_only)
+
+
+def _make(path: Path, role: Role, project: str) -> None:
+    """Make an empty store at `path`: it is there with everything, or not at all."""
+    make_folder(path.parent, "no store was made")
+    empty = zlib.decompress(_empty(migrations.chain()))
+    with replacing(path, "no store was made", empty) as temporary:
+        with closing(apsw.Connection(str(temporary))) as conn:
+            # Nobody sees the file before it is whole and on the disk.
+            conn.pragma("journal_mode", "memory")
+            conn.pragma("synchronous", 0)
+            put_meta(conn, "role", role)
+            if project:
+                put_meta(conn, "project", project)
+        # Else whoever opens it first would change this in a transaction, and wait for the disk four
+        # times more.
+        with temporary.open("r+b") as file:
+            file.seek(_FORMAT_AT)
+            file.write(_WRITE_AHEAD_LOG)
+
+
+@lru_cache(maxsize=1)
+def _empty(steps: tuple[migrations.Step, ...]) -> bytes:
+    """Return the file of an empty store of nobody, packed into some ten kilobytes.
+
+    To take all steps for each takes four times as long as to write down what they lead to.
+    """
+    with closing(apsw.Connection(":memory:")) as conn:
+        conn.pragma("application_id", connections.APPLICATION_ID)
+        migrations.run(conn, steps)
+        return zlib.compress(conn.serialize("main"))
+
+
+def _check_identity(conn: apsw.Connection, path: Path, role: Role, project: str) -> None:
+    found_role, found_project = get_meta(conn, "role"), get_meta(conn, "project") or ""
+    if found_role != role:
+        raise refused(
+            f"{path} is a {found_role} store, not a {role} store; it was not used.",
+            "Move it away, then try again.",
+        )
+    if project not in {"", found_project}:
+        raise refused(
+            f"{path} belongs to project {found_project}, not to {project}; it was not used.",
+            "Add the project again.",
+        )
+
+
+def _roll_back(conn: apsw.Connection) -> None:
+    """Undo what is open; after some faults SQLite has done so itself."""
+    if conn.in_transaction:
+        conn.execute("ROLLBACK")

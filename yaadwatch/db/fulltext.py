@@ -1,0 +1,461 @@
+"""Which memories hold these words: the FTS5 index over the nodes.
+
+Which memories a question is about: the filter of a question, in SQL.
+
+What is known of memories that may answer a question, without reading all of them.
+
+Which memories are rules for every agent; and what the words of a file once stood for.
+"""
+
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, NamedTuple
+
+import apsw
+
+from yaadwatch.db import edges, nodes
+from yaadwatch.db.authority import persons_word
+from yaadwatch.db.codec import Record, json_list, to_json, to_ms, to_ms_or_null
+from yaadwatch.db.edges import by_person_sql
+from yaadwatch.model.memories import Node
+from yaadwatch.model.queries import EVERYTHING, Filter
+
+LIVES: Final = "nodes.archived_ms IS NULL AND nodes.kind NOT IN ('file', 'entity')"
+"""A condition on a row of `nodes`: a memory, and not an archived one."""
+FITS: Final = f"""
+{LIVES}
+AND (:kinds = '[]' OR nodes.kind IN (SELECT value FROM json_each(:kinds)))
+AND (:scope IS NULL OR nodes.scope = :scope)
+AND (:agent IS NULL OR nodes.origin = 'agent:' || :agent)
+AND (:session IS NULL OR nodes.session = :session)
+AND NOT EXISTS (SELECT 1
+                  FROM json_each(:tags) AS wanted
+                 WHERE wanted.value NOT IN (SELECT value FROM json_each(nodes.tags)))
+AND (:path IS NULL
+     OR EXISTS (SELECT 1
+                  FROM file_watch
+                 WHERE node = nodes.id
+                   AND (path = :path OR substr(path, 1, length(:path) + 1) = :path || '/'))
+     OR EXISTS (SELECT 1
+                  FROM provenance
+                 WHERE node = nodes.id
+                   AND (path = :path OR substr(path, 1, length(:path) + 1) = :path || '/')))
+AND (:at IS NULL
+     OR (nodes.created_ms <= :at
+         AND NOT EXISTS (SELECT 1
+                           FROM edges
+                           JOIN nodes AS later ON later.id = edges.from_node
+                          WHERE edges.to_node = nodes.id AND edges.kind = 'supersedes'
+                            AND edges.valid_from_ms <= :at
+                            AND (edges.valid_until_ms IS NULL OR edges.valid_until_ms > :at)
+                            AND ({by_person_sql("later")} OR NOT {by_person_sql("nodes")}))))
+"""  # noqa: S608  (a constant of ours)
+"""A condition on a row of `nodes`; the values come from `bindings`."""
+
+
+def bindings(wanted: Filter) -> dict[str, str | int | None]:
+    """Return the values that `FITS` is about."""
+    return {
+        "kinds": json_list(wanted.kinds),
+        "scope": wanted.scope,
+        "agent": wanted.agent,
+        "session": wanted.session,
+        "tags": json.dumps(wanted.tags),
+        "path": wanted.path,
+        "at": to_ms_or_null(wanted.at),
+    }
+
+
+def index(conn: apsw.Connection, num: int, *, text: str, sub: str, tags: str) -> None:
+    """Index the words of the node with this `num`; words indexed for it before are replaced.
+
+    Args:
+        num: the node's number, from `nodes.insert` or `nodes.num`.
+        text: the node's text, masked.
+        sub: the parts of the identifiers in it, separated by spaces.
+        tags: its tags, separated by spaces.
+    """
+    reindex(conn, [(num, text, sub, tags)])
+
+
+def reindex(conn: apsw.Connection, words: Iterable[tuple[int, str, str, str]]) -> None:
+    """Index the words of many nodes as `index` does: number, text, parts and tags of each."""
+    conn.executemany(
+        "INSERT OR REPLACE INTO nodes_fts (rowid, text, sub, tags) VALUES (?, ?, ?, ?)", words
+    )
+
+
+def index_new(conn: apsw.Connection, words: Iterable[tuple[int, str, str, str]]) -> None:
+    """Index the words of nodes that were made in this transaction, and have none in the index.
+
+    Args:
+        conn: in a transaction.
+        words: of each node its number, its text, the parts of its identifiers, its tags; as for
+            `index`.
+    """
+    conn.executemany("INSERT INTO nodes_fts (rowid, text, sub, tags) VALUES (?, ?, ?, ?)", words)
+
+
+def remove(conn: apsw.Connection, num: int) -> None:
+    """Take the words of the node with this `num` out of the index."""
+    conn.execute("DELETE FROM nodes_fts WHERE rowid = ?", (num,))
+
+
+class Match(NamedTuple):
+    """A node that matches, by its number; `bm25`: positive; `words`: of its text, 1 at least."""
+
+    num: int
+    bm25: float
+    words: int
+
+
+def search(
+    conn: apsw.Connection, match: str, limit: int, wanted: Filter = EVERYTHING
+) -> list[Match]:
+    """Return the living nodes that match, best first.
+
+    Without a filter the nodes themselves are not looked at, because the index holds living ones
+    only: half the time of joining first.
+
+    Args:
+        conn: a snapshot.
+        match: an FTS5 expression; the caller has quoted every word in it.
+        limit: how many at most; of equals, those that were stored first.
+        wanted: which memories, before the limit.
+
+    Raises:
+        apsw.SQLError: `match` is no FTS5 expression.
+    """
+    if wanted == EVERYTHING:
+        rows = conn.execute(_SEARCH, {"match": match, "limit": limit})
+    else:
+        rows = conn.execute(_SEARCH_AMONG, bindings(wanted) | {"match": match, "limit": limit})
+    return [Match(num, -rank, _first_number(sizes)) for num, rank, sizes in rows]
+
+
+def _first_number(sizes: bytes) -> int:
+    """Return how many words the first column has: FTS5 keeps a number of 7 bits a byte for each."""
+    number = 0
+    for byte in sizes:
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            break
+    return max(number, 1)
+
+
+_SEARCH = """
+SELECT found.num, found.rank, size.sz
+  FROM (SELECT rowid AS num, bm25(nodes_fts, 1.0, 0.4, 0.6) AS rank
+          FROM nodes_fts
+         WHERE nodes_fts MATCH :match
+         ORDER BY rank, rowid
+         LIMIT :limit) AS found
+ CROSS JOIN nodes_fts_docsize AS size ON size.id = found.num
+ ORDER BY found.rank, found.num
+"""
+_SEARCH_AMONG = f"""
+SELECT found.num, found.rank, size.sz
+  FROM (SELECT rowid AS num, bm25(nodes_fts, 1.0, 0.4, 0.6) AS rank
+          FROM nodes_fts
+         WHERE nodes_fts MATCH :match) AS found
+ CROSS JOIN nodes USING (num)
+ CROSS JOIN nodes_fts_docsize AS size ON size.id = found.num
+ WHERE {FITS}
+ ORDER BY found.rank, found.num
+ LIMIT :limit
+"""  # noqa: S608  (a constant of ours)
+
+
+def holders(conn: apsw.Connection, match: str) -> int:
+    """Return how many nodes match; much less work than to rank them.
+
+    Raises:
+        apsw.SQLError: `match` is no FTS5 expression.
+    """
+    return int(conn.execute("SELECT count(*) FROM nodes_fts WHERE nodes_fts MATCH ?", (match,)).get)
+
+
+def holding(conn: apsw.Connection, match: str, limit: int) -> list[int]:
+    """Return the numbers of at most `limit` nodes that match, those that were stored first.
+
+    What nearly all match costs no more than what few do, because it ends with the last that is
+    asked for.
+
+    Raises:
+        apsw.SQLError: `match` is no FTS5 expression.
+    """
+    rows = conn.execute(
+        "SELECT rowid FROM nodes_fts WHERE nodes_fts MATCH ? ORDER BY rowid LIMIT ?", (match, limit)
+    )
+    return [num for (num,) in rows]
+
+
+def compact(conn: apsw.Connection) -> None:
+    """Merge the parts of the index into one: smaller, and quicker to search."""
+    conn.execute("INSERT INTO nodes_fts (nodes_fts) VALUES ('optimize')")
+
+
+def words(conn: apsw.Connection, ids: Iterable[str], at: datetime) -> dict[str, str]:
+    """Return the texts that memories had at a time, by id; of an older time than any version, the
+    first one that is kept.
+
+    Args:
+        conn: a snapshot.
+        ids: of memories; those without versions are left out.
+        at: the time.
+    """
+    rows = conn.execute(
+        """
+        SELECT nodes.id,
+               (SELECT coalesce(old.text, nodes.text)
+                  FROM node_versions AS old
+                 WHERE old.node = nodes.id
+                 ORDER BY old.at_ms > :at, iif(old.at_ms > :at, old.version, -old.version)
+                 LIMIT 1) AS said
+          FROM nodes
+         WHERE nodes.id IN (SELECT value FROM json_each(:ids))
+         ORDER BY nodes.id
+        """,
+        {"ids": json_list(ids), "at": to_ms(at)},
+    )
+    return {node: said for node, said in rows if said is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sketch:
+    """What is looked at of a memory that may answer a question; `num` is what the indexes call it.
+
+    `summary` is '' where it is the text.
+    """
+
+    num: int
+    id: str
+    kind: str
+    tier: int
+    scope: str
+    text: str
+    summary: str
+    key: str | None
+    confidence: float
+    confirmed_at: datetime
+    accessed_at: datetime | None
+    pinned: bool
+
+
+_SKETCH: Final = Record(Sketch)
+
+
+def sketches(conn: apsw.Connection, nums: Iterable[int]) -> dict[int, Sketch]:
+    """Return the living memories among `nums`, by number."""
+    rows = conn.execute(
+        f"""
+        SELECT {_SKETCH.columns}
+          FROM nodes
+         WHERE num IN (SELECT value FROM json_each(?)) AND {LIVES}
+         ORDER BY num
+        """,  # noqa: S608  (a constant of ours)
+        (to_json(list(nums)),),
+    )
+    return {row[0]: _SKETCH.read(row) for row in rows}
+
+
+def fitting(conn: apsw.Connection, nums: Iterable[int], wanted: Filter) -> set[int]:
+    """Return those of `nums` that live and pass the filter."""
+    rows = conn.execute(
+        f"""
+        SELECT num
+          FROM nodes
+         WHERE num IN (SELECT value FROM json_each(:nums)) AND {FITS}
+         ORDER BY num
+        """,  # noqa: S608  (a constant of ours)
+        bindings(wanted) | {"nums": to_json(list(nums))},
+    )
+    return {num for (num,) in rows}
+
+
+def named(conn: apsw.Connection, *, key: str, text_hash: str, ids: Iterable[str] = ()) -> set[int]:
+    """Return the numbers of the living memories with this key, this text, or one of these ids."""
+    rows = conn.execute(
+        """
+        SELECT num
+          FROM nodes
+         WHERE archived_ms IS NULL AND scope IN ('user', 'project') AND key = ?1
+         UNION
+        SELECT num
+          FROM nodes
+         WHERE archived_ms IS NULL AND scope IN ('user', 'project')
+           AND (kind IN ('file', 'entity')) = 0 AND text_hash = ?2
+         UNION
+        SELECT num
+          FROM nodes
+         WHERE archived_ms IS NULL AND id IN (SELECT value FROM json_each(?3))
+         ORDER BY num
+        """,
+        (key, text_hash, json_list(ids)),
+    )
+    return {num for (num,) in rows}
+
+
+def keyed(conn: apsw.Connection, keys: Iterable[str]) -> dict[str, str]:
+    """Return those of these keys that living memories of a project have, and the memories' ids."""
+    rows = conn.execute(
+        """
+        SELECT key, id
+          FROM nodes
+         WHERE archived_ms IS NULL AND scope = 'project'
+           AND key IN (SELECT value FROM json_each(?))
+         ORDER BY key
+        """,
+        (json_list(keys),),
+    )
+    return {str(key): str(node) for key, node in rows}
+
+
+def ways(
+    conn: apsw.Connection, nums: Iterable[int], limit: int
+) -> list[tuple[int, int, str, float]]:
+    """Return the open edges that begin in `nums`: from, to, kind and weight, the oldest first."""
+    rows = conn.execute(
+        """
+        SELECT start.num, goal.num, edges.kind, edges.weight
+          FROM json_each(?) AS given
+         CROSS JOIN nodes AS start ON start.num = given.value
+         CROSS JOIN edges ON edges.from_node = start.id
+         CROSS JOIN nodes AS goal ON goal.id = edges.to_node
+         WHERE edges.valid_until_ms IS NULL
+         ORDER BY edges.id
+         LIMIT ?
+        """,
+        (to_json(list(nums)), limit),
+    )
+    return [tuple(row) for row in rows]
+
+
+def hot_rules(
+    conn: apsw.Connection,
+    *,
+    agents: bool = False,
+    inside: Collection[str] = (),
+    agreed: Collection[str] = (),
+) -> list[Node]:
+    """Return the living hot or pinned memories, pinned first, then the oldest first.
+
+    Those that have given way to another are left out; see `store.graph.supersession`.
+
+    Args:
+        conn: a snapshot.
+        agents: those too of agents and imports that no person has approved.
+        inside: hashes of words that a block holds: what came with git stays where it is, and goes
+            nowhere else before a person approves it.
+        agreed: memories that have a line in a block: where git gave one other words elsewhere, the
+            line follows.
+    """
+    rows = conn.execute(
+        f"""
+        SELECT id
+          FROM nodes
+         WHERE archived_ms IS NULL AND scope = 'project' AND kind NOT IN ('file', 'entity')
+           AND (tier = 1 OR pinned)
+           AND ((?1 AND from_git = 0) OR {persons_word("nodes")}
+                OR (from_git = 1 AND (text_hash IN (SELECT value FROM json_each(?2))
+                                      OR id IN (SELECT value FROM json_each(?3)))))
+         ORDER BY pinned DESC, created_ms, id
+        """,  # noqa: S608
+        (int(agents), json_list(inside), json_list(agreed)),
+    )
+    order = [node for (node,) in rows]
+    gone = edges.successors(conn, order)
+    found = nodes.many(conn, [node for node in order if node not in gone])
+    return [found[node] for node in order if node in found]
+
+
+def is_persons(conn: apsw.Connection, id: str) -> bool:
+    """Return whether a person said a memory, or has confirmed, pinned or typed it since."""
+    return bool(persons(conn, [id]))
+
+
+def persons(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
+    """Return those of `ids` that a person said, or has confirmed, pinned or typed since."""
+    rows = conn.execute(
+        f"""
+        SELECT id
+          FROM nodes
+         WHERE id IN (SELECT value FROM json_each(?)) AND {by_person_sql("nodes")}
+         ORDER BY id
+        """,  # noqa: S608
+        (json_list(ids),),
+    )
+    return {node for (node,) in rows}
+
+
+def archived(conn: apsw.Connection, hashes: Iterable[str]) -> dict[str, Node]:
+    """Return by hash the memory last archived that said these words, where no living one does."""
+    rows = conn.execute(
+        """
+        SELECT text_hash, id
+          FROM nodes AS old
+         WHERE text_hash IN (SELECT value FROM json_each(?)) AND archived_ms IS NOT NULL
+           AND scope = 'project' AND kind NOT IN ('file', 'entity')
+           AND NOT EXISTS (
+               SELECT 1
+                 FROM nodes AS living
+                WHERE living.text_hash = old.text_hash AND living.scope = 'project'
+                  AND living.archived_ms IS NULL AND living.kind NOT IN ('file', 'entity'))
+         ORDER BY archived_ms, id
+        """,
+        (json_list(hashes),),
+    )
+    newest = dict(iter(rows))
+    found = nodes.many(conn, newest.values())
+    return {key: found[node] for key, node in newest.items()}
+
+
+def former_words(conn: apsw.Connection) -> dict[str, str]:
+    """Return the words that archived memories had before they had others, and which memory had."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT node_versions.text, nodes.id
+          FROM node_versions
+          JOIN nodes ON nodes.id = node_versions.node
+         WHERE nodes.archived_ms IS NOT NULL AND nodes.scope = 'project'
+           AND nodes.kind NOT IN ('file', 'entity') AND nodes.text <> node_versions.text
+         ORDER BY node_versions.text, nodes.id
+        """
+    )
+    return dict(iter(rows))
+
+
+def living(conn: apsw.Connection, hashes: Iterable[str]) -> list[Node]:
+    """Return the living memories that say these words, by id."""
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE text_hash IN (SELECT value FROM json_each(?)) AND archived_ms IS NULL
+           AND scope = 'project' AND kind NOT IN ('file', 'entity')
+         ORDER BY id
+        """,
+        (json_list(hashes),),
+    )
+    return list(nodes.many(conn, [node for (node,) in rows]).values())
+
+
+def hot_texts(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[str]]:
+    """Return what each node says and said before, newest first, each text once."""
+    wanted = json_list(ids)
+    rows = conn.execute(
+        """
+        SELECT old.node, coalesce(old.text, nodes.text)
+          FROM node_versions AS old
+          JOIN nodes ON nodes.id = old.node
+         WHERE old.node IN (SELECT value FROM json_each(?))
+         ORDER BY old.node, old.version DESC
+        """,
+        (wanted,),
+    )
+    found: dict[str, dict[str, None]] = {}
+    for node, text in rows:
+        found.setdefault(node, {})[text] = None
+    return {node: list(said) for node, said in found.items()}

@@ -1,0 +1,533 @@
+"""The log of events of a store, and how far each follower has read it.
+
+Which places in people's own files say a node.
+
+Which copies of a person's files are kept, and under which name.
+
+How memories read after each of their changes.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import apsw
+
+from yaadwatch.db.codec import Record, from_ms, json_list, to_json, to_ms
+from yaadwatch.model.events import Event
+from yaadwatch.model.memories import Edge, Node, Provenance, Version
+from yaadwatch.model.projects import Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cursor:
+    """A follower's place: everything up to `seq` is done; `failed_seq` was tried `tries` times.
+
+    `failed_seq` is 0 when the last event went well.
+    """
+
+    seq: int = 0
+    failed_seq: int = 0
+    tries: int = 0
+
+
+def cursor_of(conn: apsw.Connection, name: str) -> Cursor:
+    """Return the place of follower `name`; zeros when it has never read."""
+    found = conn.execute(
+        "SELECT seq, failed_seq, tries FROM cursors WHERE name = ?", (name,)
+    ).fetchone()
+    if found is None:
+        return Cursor()
+    seq, failed_seq, tries = found
+    return Cursor(seq=seq, failed_seq=failed_seq, tries=tries)
+
+
+def advance_cursor(conn: apsw.Connection, name: str, seq: int) -> None:
+    """Note that `name` has done every event up to `seq`; failures before it are forgotten."""
+    conn.execute(
+        """
+        INSERT INTO cursors (name, seq)
+        VALUES (?, ?)
+        ON CONFLICT (name) DO UPDATE SET seq = excluded.seq, failed_seq = 0, tries = 0
+        """,
+        (name, seq),
+    )
+
+
+def note_failure(conn: apsw.Connection, name: str, seq: int) -> int:
+    """Note that `name` failed on event `seq`; return how often it failed on it so far."""
+    tries = conn.execute(
+        """
+        INSERT INTO cursors (name, seq, failed_seq, tries)
+        VALUES (?, 0, ?, 1)
+        ON CONFLICT (name) DO UPDATE
+           SET tries = iif(failed_seq = excluded.failed_seq, tries + 1, 1),
+               failed_seq = excluded.failed_seq
+        RETURNING tries
+        """,
+        (name, seq),
+    )
+    return int(tries.get)
+
+
+def append(conn: apsw.Connection, event: Event) -> int:
+    """Write `event` down, whatever its `seq` is; return the number it got."""
+    conn.execute(
+        "INSERT INTO events (kind, at_ms, subject, body) VALUES (?, ?, ?, ?)",
+        (event.kind, to_ms(event.at), event.subject, to_json(event.body)),
+    )
+    return conn.last_insert_rowid()
+
+
+def append_edge(conn: apsw.Connection, kind: str, edge: Edge, at: datetime, **more: object) -> None:
+    """Write down what happened to an edge: it was created, or closed."""
+    body = {"to": edge.to_node, "kind": edge.kind, **more}
+    append(conn, Event(kind=kind, at=at, subject=edge.from_node, body=body))
+
+
+def append_all(conn: apsw.Connection, new: Iterable[tuple[str, str, str]], at: datetime) -> None:
+    """Write down, in their order, what happened at one time: kind, subject, and body as JSON."""
+    at_ms = to_ms(at)
+    conn.executemany(
+        "INSERT INTO events (kind, at_ms, subject, body) VALUES (?, ?, ?, ?)",
+        ((kind, at_ms, subject, body) for kind, subject, body in new),
+    )
+
+
+def after(conn: apsw.Connection, seq: int, limit: int) -> list[Event]:
+    """Return at most `limit` events that came after number `seq`, oldest first."""
+    rows = conn.execute(
+        """
+        SELECT seq, kind, at_ms, subject, body
+          FROM events
+         WHERE seq > ?
+         ORDER BY seq
+         LIMIT ?
+        """,
+        (seq, limit),
+    )
+    return [
+        Event(seq=number, kind=kind, at=from_ms(at_ms), subject=subject, body=json.loads(body))
+        for number, kind, at_ms, subject, body in rows
+    ]
+
+
+def redact_events(conn: apsw.Connection, subject: str) -> None:
+    """Take what somebody wrote (reasons) out of the events about a node; that they were stays."""
+    conn.execute(
+        """
+        UPDATE events
+           SET body = json_remove(body, '$.reason')
+         WHERE subject = ? AND json_extract(body, '$.reason') IS NOT NULL
+        """,
+        (subject,),
+    )
+
+
+def about(
+    conn: apsw.Connection, subject: str, kinds: Sequence[str], worktree: int, limit: int
+) -> list[Event]:
+    """Return at most `limit` events of some kinds about a file of a work tree, newest first."""
+    rows = conn.execute(
+        """
+        SELECT seq, kind, at_ms, subject, body
+          FROM events
+         WHERE subject = ?
+           AND kind IN (SELECT value FROM json_each(?))
+           AND json_extract(body, '$.worktree') = ?
+         ORDER BY seq DESC
+         LIMIT ?
+        """,
+        (subject, to_json(list(kinds)), worktree, limit),
+    )
+    return [
+        Event(seq=number, kind=kind, at=from_ms(at_ms), subject=told, body=json.loads(body))
+        for number, kind, at_ms, told, body in rows
+    ]
+
+
+def files_written(conn: apsw.Connection, kind: str, worktree: int, since: datetime) -> list[str]:
+    """Return the files of a work tree that newest events of one kind are about, oldest first.
+
+    Of the last 256 events, those since a time.
+    """
+    rows = conn.execute(
+        """
+        SELECT subject
+          FROM events
+         WHERE seq > (SELECT max(seq) - 256 FROM events) AND kind = ? AND at_ms >= ?
+           AND json_extract(body, '$.worktree') = ?
+         GROUP BY subject
+         ORDER BY min(seq)
+        """,
+        (kind, to_ms(since), worktree),
+    )
+    return [subject for (subject,) in rows]
+
+
+def trim(conn: apsw.Connection, before: datetime, limit: int) -> int:
+    """Forget at most `limit` events from before a time that every follower has read.
+
+    The last one stays: the number of the next one follows from it.
+
+    Returns:
+        How many were forgotten.
+    """
+    conn.execute(
+        """
+        DELETE FROM events
+         WHERE seq IN (
+               SELECT seq
+                 FROM events
+                WHERE at_ms < ?1 AND seq <= (SELECT coalesce(min(seq), ?2) FROM cursors)
+                  AND seq < (SELECT max(seq) FROM events)
+                ORDER BY seq
+                LIMIT ?3)
+        """,
+        (to_ms(before), 2**62, limit),
+    )
+    return conn.changes()
+
+
+def last(conn: apsw.Connection) -> int:
+    """Return the number of the newest event; 0 when nothing has happened yet."""
+    return int(conn.execute("SELECT coalesce(max(seq), 0) FROM events").get)
+
+
+_PROVENANCE: Final = Record(Provenance)
+
+
+def provenance_of_node(conn: apsw.Connection, id: str) -> list[Provenance]:
+    """Return the places that say a node, by work tree, path and position."""
+    rows = conn.execute(
+        f"""
+        SELECT {_PROVENANCE.columns}
+          FROM provenance
+         WHERE node = ?
+         ORDER BY worktree, path, position
+        """,  # noqa: S608
+        (id,),
+    )
+    return list(map(_PROVENANCE.read, rows))
+
+
+def places_saying(conn: apsw.Connection, ids: Iterable[str]) -> list[Provenance]:
+    """Return the places that say any of some nodes now, by work tree, path and position."""
+    rows = conn.execute(
+        f"""
+        SELECT {_PROVENANCE.columns}
+          FROM provenance
+         WHERE line IS NOT NULL AND node IN (SELECT value FROM json_each(?))
+         ORDER BY worktree, path, position
+        """,  # noqa: S608
+        (json_list(ids),),
+    )
+    return list(map(_PROVENANCE.read, rows))
+
+
+def provenance_on_path(conn: apsw.Connection, worktree: int, path: str) -> list[Provenance]:
+    """Return what one file of a work tree says, from its top to its end."""
+    rows = conn.execute(
+        f"""
+        SELECT {_PROVENANCE.columns}
+          FROM provenance
+         WHERE worktree = ? AND path = ?
+         ORDER BY position
+        """,  # noqa: S608
+        (worktree, path),
+    )
+    return list(map(_PROVENANCE.read, rows))
+
+
+def put_provenance(
+    conn: apsw.Connection, worktree: int, path: str, rows: Iterable[Provenance]
+) -> None:
+    """Note what one file of a work tree says now; what it said before is replaced.
+
+    Args:
+        conn: a transaction.
+        worktree: the work tree of the file; decides, whatever the rows say.
+        path: the file, relative to the work tree; decides, whatever the rows say.
+        rows: one for each statement; no position twice.
+
+    Raises:
+        apsw.ConstraintError: a position comes twice, or a node or the work tree is not there.
+    """
+    conn.execute("DELETE FROM provenance WHERE worktree = ? AND path = ?", (worktree, path))
+    conn.executemany(
+        """
+        INSERT INTO provenance (node, worktree, path, position, line, since_ms)
+        VALUES (?, ?, ?, ?, ?, ?)
+        """,
+        [(row.node, worktree, path, row.position, row.line, to_ms(row.since)) for row in rows],
+    )
+
+
+def said_somewhere(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
+    """Return those of `ids` that at least one place says, even one that git hides just now."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT node
+          FROM provenance
+         WHERE node IN (SELECT value FROM json_each(?))
+         ORDER BY node
+        """,
+        (json_list(ids),),
+    )
+    return {node for (node,) in rows}
+
+
+def no_longer_said(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
+    """Return those of `ids` that a place said once and does not say now."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT node
+          FROM provenance
+         WHERE line IS NULL AND node IN (SELECT value FROM json_each(?))
+         ORDER BY node
+        """,
+        (json_list(ids),),
+    )
+    return {node for (node,) in rows}
+
+
+def also_said_elsewhere(conn: apsw.Connection, worktree: int, path: str) -> set[str]:
+    """Return the nodes that one file says or said, and another place says now."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT node
+          FROM provenance
+         WHERE (worktree, path) <> (?1, ?2) AND line IS NOT NULL
+           AND node IN (SELECT node FROM provenance WHERE worktree = ?1 AND path = ?2)
+         ORDER BY node
+        """,
+        (worktree, path),
+    )
+    return {node for (node,) in rows}
+
+
+HIDDEN: Final = """
+SELECT node
+  FROM provenance
+ WHERE worktree = :worktree
+   AND (:among IS NULL OR node IN (SELECT value FROM json_each(:among)))
+ GROUP BY node
+HAVING count(line) = 0
+   AND NOT EXISTS (
+       SELECT 1
+         FROM node_versions
+        WHERE node = provenance.node AND actor NOT LIKE 'file:%'
+          AND (change IN ('created', 'pinned')
+               OR (change = 'confirmed' AND reason = 'said again')))
+"""
+
+
+def hidden_by_git(
+    conn: apsw.Connection, worktree: int, among: Collection[str] | None = None
+) -> set[str]:
+    """Return the nodes that only files of this work tree said, and the checked-out ones do not.
+
+    What somebody has said by other means too holds on every branch. Of all, or of those `among`.
+    """
+    given = {"worktree": worktree, "among": None if among is None else json_list(among)}
+    return {node for (node,) in conn.execute(HIDDEN, given)}
+
+
+def said_in_checkout(
+    conn: apsw.Connection, worktree: int, paths: Collection[str] | None = None
+) -> set[str]:
+    """Return the nodes that checked-out files of this work tree say: those at `paths`, or any."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT node
+          FROM provenance
+         WHERE worktree = ?1 AND line IS NOT NULL
+           AND (?2 IS NULL OR path IN (SELECT value FROM json_each(?2)))
+         ORDER BY node
+        """,
+        (worktree, None if paths is None else json_list(paths)),
+    )
+    return {node for (node,) in rows}
+
+
+KEPT_MAX: Final = 20
+"""Copies kept of one file; the oldest goes first."""
+
+_SNAPSHOT: Final = Record(Snapshot)
+
+
+def add_snapshot(
+    conn: apsw.Connection,
+    *,
+    worktree: int,
+    path: str,
+    name: str,
+    size: int,
+    digest: str,
+    at: datetime,
+) -> list[str]:
+    """Note a copy; return the names of those that are kept no longer."""
+    conn.execute(
+        """
+        INSERT INTO file_snapshots (worktree, path, name, size, digest, at_ms)
+        VALUES (?, ?, ?, ?, ?, ?)
+        """,
+        (worktree, path, name, size, digest, to_ms(at)),
+    )
+    old = conn.execute(
+        """
+        DELETE FROM file_snapshots
+         WHERE id IN (
+               SELECT id
+                 FROM file_snapshots
+                WHERE worktree = ? AND path = ?
+                ORDER BY id DESC
+                LIMIT -1 OFFSET ?)
+        RETURNING name
+        """,
+        (worktree, path, KEPT_MAX),
+    )
+    return [gone for (gone,) in old]
+
+
+def drop_snapshots(conn: apsw.Connection, names: Iterable[str]) -> None:
+    """Forget copies by their names; their files are the caller's."""
+    conn.execute(
+        "DELETE FROM file_snapshots WHERE name IN (SELECT value FROM json_each(?))",
+        (json_list(names),),
+    )
+
+
+def snapshot_names(conn: apsw.Connection) -> set[str]:
+    """Return the names of all copies."""
+    return {name for (name,) in conn.execute("SELECT name FROM file_snapshots ORDER BY name")}
+
+
+def snapshots_of_path(conn: apsw.Connection, worktree: int, path: str) -> list[Snapshot]:
+    """Return the copies of a file, the newest first."""
+    rows = conn.execute(
+        f"""
+        SELECT {_SNAPSHOT.columns}
+          FROM file_snapshots
+         WHERE worktree = ? AND path = ?
+         ORDER BY id DESC
+        """,  # noqa: S608
+        (worktree, path),
+    )
+    return list(map(_SNAPSHOT.read, rows))
+
+
+_VERSION: Final = Record(Version)
+_READ: Final = f"""
+SELECT {Record(Version, but=["text"]).of("old")}, coalesce(old.text, nodes.text)
+  FROM node_versions AS old
+  JOIN nodes ON nodes.id = old.node
+"""  # noqa: S608
+
+
+def add_version(conn: apsw.Connection, version: Version) -> None:
+    """Keep how a node reads after a change; its words only where the node has others now.
+
+    Raises:
+        apsw.ConstraintError: the node is not there, or has a version of that number.
+    """
+    add_versions(conn, [version])
+
+
+def add_versions(conn: apsw.Connection, new: Iterable[Version]) -> None:
+    """Keep how nodes read after a change, as `add` does.
+
+    Raises:
+        apsw.ConstraintError: as for `add`, of any of them.
+    """
+    conn.executemany(
+        f"""
+        INSERT INTO node_versions ({_VERSION.columns})
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
+                nullif(?9, (SELECT nodes.text FROM nodes WHERE nodes.id = ?1)))
+        """,  # noqa: S608
+        map(_VERSION.values, new),
+    )
+
+
+def add_first_versions(conn: apsw.Connection, new: Iterable[Node], at: datetime) -> None:
+    """Keep how nodes read that were made in this transaction: as they do now.
+
+    Raises:
+        apsw.ConstraintError: a node is not there, or has a version of that number.
+    """
+    at_ms = to_ms(at)
+    conn.executemany(
+        """
+        INSERT INTO node_versions (node, version, at_ms, change, actor, kind, tier)
+        VALUES (?, ?, ?, 'created', ?, ?, ?)
+        """,
+        ((node.id, node.version, at_ms, node.origin, node.kind, node.tier) for node in new),
+    )
+
+
+def other_words(conn: apsw.Connection, id: str, said: str | None) -> str | None:
+    """Return what a version of a node says as it is kept: None when the node says the same now."""
+    found: str | None = conn.execute(
+        "SELECT nullif(?, (SELECT text FROM nodes WHERE id = ?))", (said, id)
+    ).get
+    return found
+
+
+def versions_of_node(conn: apsw.Connection, id: str) -> list[Version]:
+    """Return how a node read after each of its changes, oldest first."""
+    rows = conn.execute(
+        f"""
+        {_READ}
+         WHERE old.node = ?
+         ORDER BY old.version
+        """,
+        (id,),
+    )
+    return list(map(_VERSION.read, rows))
+
+
+def latest_version(
+    conn: apsw.Connection, id: str, *, limit: int, chars: int
+) -> tuple[list[Version], int]:
+    """Return what `of_node` does, of the newest; and how many older ones there are.
+
+    Args:
+        conn: a snapshot.
+        id: of the node.
+        limit: how many at most.
+        chars: of their texts, at most; the newest is told whatever it has.
+    """
+    rows = conn.execute(
+        f"""
+        {_READ}
+         WHERE old.node = ?
+         ORDER BY old.version DESC
+         LIMIT ?
+        """,
+        (id, limit),
+    )
+    found: list[Version] = []
+    for version in map(_VERSION.read, rows):
+        chars -= len(version.text)
+        if found and chars < 0:
+            break
+        found.append(version)
+    count: int = conn.execute("SELECT count(*) FROM node_versions WHERE node = ?", (id,)).get
+    return found[::-1], count - len(found)
+
+
+def versions_by_actor(conn: apsw.Connection, actor: str, limit: int) -> list[Version]:
+    """Return the changes that somebody made, or a file brought, at most `limit`, newest first."""
+    rows = conn.execute(
+        f"""
+        {_READ}
+         WHERE old.actor = ?
+         ORDER BY old.at_ms DESC, old.node, old.version DESC
+         LIMIT ?
+        """,
+        (actor, limit),
+    )
+    return list(map(_VERSION.read, rows))

@@ -1,0 +1,195 @@
+"""The numbered files of the schema, and how a store gets those that it has not seen.
+
+Is a copy of a store whole? Looked at without a trace: no lock, and no file beside it.
+"""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from yaadwatch.db import connections
+from yaadwatch.db.files import damaged, refused, replacing, translated_errors, unavailable
+from yaadwatch.model.errors import Code, YaadError
+
+# Beside this module in a checkout and in an installed package. importlib.resources would find the
+# same folder, for 1.7 MB of memory that the daemon then keeps.
+_SCHEMA: Final = Path(__file__).parent / "schema"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One numbered file of the schema: SQL that leads from the version before to `version`."""
+
+    version: int
+    sql: str
+
+
+@cache
+def chain() -> tuple[Step, ...]:
+    """Return all steps, from an empty file to the newest version."""
+    return tuple(
+        Step(version=int(path.name[:4]), sql=path.read_text(encoding="utf-8"))
+        for path in sorted(_SCHEMA.glob("[0-9][0-9][0-9][0-9]-*.sql"))
+    )
+
+
+def check(path: Path, version: int, steps: Sequence[Step]) -> None:
+    """Refuse a store that a later program has written.
+
+    Raises:
+        YaadError: UNAVAILABLE when `version` is above the one that `steps` lead to.
+    """
+    if version > steps[-1].version:
+        raise unavailable(
+            f"{path} has version {version}, and this program knows versions up to"
+            f" {steps[-1].version}; nothing was changed.",
+            "Install the newer yaadwatch that wrote it, or put an older backup in its place.",
+        )
+
+
+def require_newest(conn: apsw.Connection, path: Path, steps: Sequence[Step]) -> None:
+    """Refuse a store that would have to be upgraded first, which a reader does not do.
+
+    Raises:
+        YaadError: UNAVAILABLE.
+    """
+    version = conn.pragma("user_version")
+    if version != steps[-1].version:
+        raise unavailable(
+            f"{path} has version {version} and was not upgraded; nothing was read.",
+            "The daemon upgrades it when it starts: yaadwatch start",
+        )
+
+
+def upgrade(conn: apsw.Connection, path: Path, steps: Sequence[Step]) -> None:
+    """Bring the store at `path` to the newest version: all steps, or none of them.
+
+    Raises:
+        YaadError: UNAVAILABLE; it is newer than `steps`, or a step failed. The store is unchanged.
+    """
+    version, newest = conn.pragma("user_version"), steps[-1].version
+    check(path, version, steps)
+    if version == newest:
+        return
+    with translated_errors(path, f"it still has version {version}"):
+        try:
+            run(conn, steps)
+        except (apsw.SQLError, apsw.ConstraintError) as error:
+            raise unavailable(
+                f"{path} could not be brought from version {version} to {newest} ({error});"
+                " it was not changed.",
+                "Go on with the version of yaadwatch that wrote it, and report this.",
+            ) from error
+
+
+def run(conn: apsw.Connection, steps: Sequence[Step]) -> None:
+    """Take the steps that the database has not seen, in order and in one transaction.
+
+    Raises:
+        apsw.Error: a step failed; the database is unchanged.
+    """
+    # A step may rebuild a table that others refer to: references are checked once, at the end.
+    enforced = conn.pragma("foreign_keys")
+    conn.pragma("foreign_keys", 0)
+    try:
+        conn.execute("BEGIN IMMEDIATE")
+        try:
+            _take(conn, steps)
+            conn.execute("COMMIT")
+        except BaseException:
+            if conn.in_transaction:
+                conn.execute("ROLLBACK")
+            raise
+    finally:
+        conn.pragma("foreign_keys", enforced)
+
+
+def copy_into(conn: apsw.Connection, target: Path, outcome: str) -> None:
+    """Write a consistent copy of the database to `target`, 0600; an existing file is replaced.
+
+    Raises:
+        apsw.Error, YaadError: it could not be written, and `target` is unchanged; the message of a
+            YaadError ends with `outcome`.
+    """
+    with replacing(target, outcome) as temporary:
+        conn.execute("VACUUM INTO ?", (str(temporary),))
+
+
+def _take(conn: apsw.Connection, steps: Sequence[Step]) -> None:
+    version = conn.pragma("user_version")
+    for step in steps:
+        if step.version > version:
+            conn.execute(step.sql).fetchall()
+            conn.pragma("user_version", step.version)
+    dangling = conn.execute('SELECT "table" FROM pragma_foreign_key_check LIMIT 1').get
+    if dangling is not None:
+        raise apsw.ConstraintError(f"rows of {dangling} refer to rows that are not there")
+
+
+def is_users(path: Path) -> bool:
+    """Return whether a copy is of a user store, not of a project's.
+
+    Raises:
+        YaadError: BAD_REQUEST when it is the database of another program; UNAVAILABLE when it is
+            damaged.
+    """
+    with translated_errors(path, "nothing was imported"):
+        conn = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            if conn.pragma("application_id") != connections.APPLICATION_ID:
+                raise YaadError(
+                    Code.BAD_REQUEST,
+                    f"{path} is the database of another program; nothing was imported.",
+                    hint="That of another Yaad: --format yaad",
+                )
+            found = conn.execute("SELECT value FROM meta WHERE key = 'role'").get
+        except apsw.SQLError as error:
+            raise damaged(path, str(error), "nothing was imported") from error
+        finally:
+            conn.close()
+    return bool(found == "user")
+
+
+def newest_sound_copy(folder: Path, *, role: str) -> Path | None:
+    """Return the newest copy in a folder of copies that is whole, None without one.
+
+    Args:
+        folder: of the copies of one store; their names begin with when they were made.
+        role: 'user' or 'project'.
+    """
+    for copy in sorted(folder.glob("*.db"), reverse=True):
+        try:
+            check_copy(copy, role=role)
+        except YaadError:
+            continue
+        return copy
+    return None
+
+
+def check_copy(path: Path, *, role: str, project: str = "") -> None:
+    """Refuse a copy that is not whole, or not of this store.
+
+    Args:
+        path: a single file, to which nobody writes.
+        role: 'user' or 'project'.
+        project: the id that it must have; '' for any.
+
+    Raises:
+        YaadError: UNAVAILABLE when it is damaged, of a later version or cannot be read; REFUSED
+            when it is of another store.
+    """
+    outcome = "it is no copy to go back to"
+    with translated_errors(path, outcome):
+        check(path, connections.probe(path), chain())
+        with closing(connections.still(path)) as conn:
+            found = conn.execute("PRAGMA quick_check(1)").get
+            if found != "ok":
+                raise damaged(path, str(found), outcome)
+            meta = dict(iter(conn.execute("SELECT key, value FROM meta")))
+    if meta.get("role") != role or project not in {"", meta.get("project")}:
+        raise refused(f"{path} is of another store; {outcome}.", "Take it away.")

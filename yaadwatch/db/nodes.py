@@ -1,0 +1,461 @@
+"""What is remembered: memories, and the files and symbols that memories touch."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+import apsw
+
+from yaadwatch.db import edges
+from yaadwatch.db.codec import Record, json_list, to_json, to_ms
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.limits import short_id
+from yaadwatch.model.memories import Node
+from yaadwatch.model.settings import ID_CHARS_MAX
+
+_NONE: Final[Mapping[str, int]] = {}
+_ROW: Final = Record(Node)
+# Most texts are short, and are not kept twice.
+_READ: Final = _ROW.columns.replace("summary", "iif(summary = '', text, summary)")
+_WRITTEN: Final = ", ".join(
+    "iif(?7 = ?5, '', ?7)" if name == "summary" else f"?{place}"
+    for place, name in enumerate(_ROW.names, 1)
+)
+
+
+def insert(conn: apsw.Connection, node: Node) -> int:
+    """Add a node; return its number, which the full-text index knows it by.
+
+    Raises:
+        apsw.ConstraintError: its id is taken, a living node of its scope says the same or has the
+            same key, or its confidence is outside 0 to 1.
+    """
+    return insert_all(conn, [node])
+
+
+def insert_all(
+    conn: apsw.Connection, new: Sequence[Node], folded: Mapping[str, int] = _NONE
+) -> int:
+    """Add nodes; return the number of the first, those of the others follow one by one.
+
+    Args:
+        conn: in a transaction.
+        new: the nodes.
+        folded: numbers of their folded texts, where known, by id.
+
+    Raises:
+        apsw.ConstraintError: as for `insert`, of any of them.
+    """
+    first = last_num(conn) + 1
+    conn.executemany(
+        f"INSERT INTO nodes ({_ROW.columns}, num, folded) VALUES ({_WRITTEN}, ?, ?)",  # noqa: S608
+        ((*_ROW.values(node), num, folded.get(node.id)) for num, node in enumerate(new, first)),
+    )
+    return first
+
+
+def get(conn: apsw.Connection, id: str) -> Node | None:
+    """Return the node, living or archived, or None."""
+    rows = conn.execute(
+        f"""
+        SELECT {_READ}
+          FROM nodes
+         WHERE id = ?
+        """,  # noqa: S608
+        (id,),
+    )
+    return next(map(_ROW.read, rows), None)
+
+
+def has(conn: apsw.Connection, id: str) -> bool:
+    """Return whether there is a node of this id, living or archived."""
+    return conn.execute("SELECT 1 FROM nodes WHERE id = ?", (id,)).get is not None
+
+
+def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Node]:
+    """Return those of `ids` that exist, living or archived, sorted by id."""
+    wanted = json_list(ids)
+    if wanted == "[]":
+        return {}
+    rows = conn.execute(
+        f"""
+        SELECT {_READ}
+          FROM nodes
+         WHERE id IN (SELECT value FROM json_each(?))
+         ORDER BY id
+        """,  # noqa: S608
+        (wanted,),
+    )
+    return {node.id: node for node in map(_ROW.read, rows)}
+
+
+def texts(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return what those of `ids` say that live, by id."""
+    rows = conn.execute(
+        """
+        SELECT id, text
+          FROM nodes
+         WHERE id IN (SELECT value FROM json_each(?)) AND archived_ms IS NULL
+         ORDER BY id
+        """,
+        (json_list(ids),),
+    )
+    return dict(rows)
+
+
+def find(conn: apsw.Connection, fragment: str, limit: int = 8) -> list[str]:
+    """Return at most `limit` ids that begin or end with `fragment`, living or archived, sorted.
+
+    An id that is `fragment` itself stands alone. ASCII letters match in either case.
+    """
+    if not fragment or len(fragment) > ID_CHARS_MAX:
+        return []
+    exact = conn.execute("SELECT id FROM nodes WHERE id = ?", (fragment,)).fetchone()
+    if exact is not None:
+        return [exact[0]]
+    literal = fragment.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    rows = conn.execute(
+        r"""
+        SELECT id
+          FROM nodes
+         WHERE id LIKE ? ESCAPE '\' OR id LIKE ? ESCAPE '\'
+         ORDER BY id
+         LIMIT ?
+        """,
+        (f"{literal}%", f"%{literal}", limit),
+    )
+    return [node for (node,) in rows]
+
+
+def by_hash(conn: apsw.Connection, scope: str, text_hash: str, *, thing: bool) -> Node | None:
+    """Return the living node of `scope` with this text: a file or entity if `thing`, else not."""
+    found = conn.execute(
+        f"""
+        SELECT {_READ}
+          FROM nodes
+         WHERE scope = ? AND text_hash = ? AND (kind IN ('file', 'entity')) = ?
+           AND archived_ms IS NULL
+        """,  # noqa: S608
+        (scope, text_hash, int(thing)),
+    ).fetchone()
+    return None if found is None else _ROW.read(found)
+
+
+def thing(conn: apsw.Connection, scope: str, text_hash: str) -> tuple[str, str] | None:
+    """Return id and kind of the living file or entity of `scope` with this name."""
+    rows = conn.execute(
+        """
+        SELECT id, kind
+          FROM nodes
+         WHERE scope = ? AND text_hash = ? AND (kind IN ('file', 'entity')) = 1
+           AND archived_ms IS NULL
+        """,
+        (scope, text_hash),
+    )
+    return next(iter(rows), None)
+
+
+def hashes_said(conn: apsw.Connection, scope: str, hashes: Iterable[str]) -> set[str]:
+    """Return those of `hashes` that are of what a living memory of `scope` says."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT text_hash
+          FROM nodes
+         WHERE scope = ? AND (kind IN ('file', 'entity')) = 0
+           AND text_hash IN (SELECT value FROM json_each(?)) AND archived_ms IS NULL
+         ORDER BY text_hash
+        """,
+        (scope, json_list(hashes)),
+    )
+    return {text_hash for (text_hash,) in rows}
+
+
+def by_folded(conn: apsw.Connection, folded: int, limit: int) -> list[tuple[str, str]]:
+    """Return id and text of living memories whose folded text has this number, newest first.
+
+    Args:
+        conn: a snapshot.
+        folded: the number, see `core.ingest.likeness.number`; above 0.
+        limit: the most rows.
+    """
+    rows = conn.execute(
+        """
+        SELECT id, text
+          FROM nodes INDEXED BY nodes_by_folded
+         WHERE folded = ? AND folded > 0
+           AND archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
+         ORDER BY num DESC
+         LIMIT ?
+        """,
+        (folded, limit),
+    )
+    return [(node, text) for node, text in rows]
+
+
+def unfolded(conn: apsw.Connection, limit: int) -> list[tuple[int, str]]:
+    """Return number and text of living memories without the number of their folded text."""
+    rows = conn.execute(
+        """
+        SELECT num, text
+          FROM nodes INDEXED BY nodes_unfolded
+         WHERE folded IS NULL
+           AND archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
+         ORDER BY num
+         LIMIT ?
+        """,
+        (limit,),
+    )
+    return [(num, text) for num, text in rows]
+
+
+def note_folded(conn: apsw.Connection, found: Iterable[tuple[int, int]]) -> None:
+    """Store the numbers of folded texts, each behind the `num` of its node."""
+    conn.executemany("UPDATE nodes SET folded = ?2 WHERE num = ?1", found)
+
+
+def by_key(conn: apsw.Connection, scope: str, key: str) -> Node | None:
+    """Return the living node of `scope` that is kept under `key`."""
+    found = conn.execute(
+        "SELECT id FROM nodes WHERE scope = ? AND key = ? AND archived_ms IS NULL", (scope, key)
+    ).fetchone()
+    return None if found is None else get(conn, found[0])
+
+
+def archived_under(conn: apsw.Connection, key: str, limit: int) -> list[str]:
+    """Return at most `limit` ids of archived nodes with this key, the one archived last first."""
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE key = ? AND archived_ms IS NOT NULL
+         ORDER BY archived_ms DESC, id DESC
+         LIMIT ?
+        """,
+        (key, limit),
+    )
+    return [node for (node,) in rows]
+
+
+def replace(conn: apsw.Connection, node: Node, *, expected_version: int) -> None:
+    """Write every field of a node; `node.version` is the new one.
+
+    Raises:
+        YaadError: CONFLICT when the stored version is not `expected_version`, NOT_FOUND when there
+            is no such node; nothing was changed.
+        ValueError: `node.version` is not the one after `expected_version`.
+        apsw.ConstraintError: a living node of its scope says the same or has the same key.
+    """
+    if node.version != expected_version + 1:
+        raise ValueError(f"version after {expected_version} must be the next, got {node.version}")
+    conn.execute(
+        f"""
+        UPDATE nodes
+           SET ({", ".join(_ROW.names[1:])}) = ({_WRITTEN.partition(", ")[2]})
+         WHERE id = ?1 AND version = ? - 1
+        """,  # noqa: S608
+        (*_ROW.values(node), node.version),
+    )
+    if conn.changes() == 0:
+        raise _not_the_expected_version(conn, node.id, expected_version)
+
+
+def require_version(conn: apsw.Connection, id: str, expected_version: int) -> None:
+    """Refuse a change that is meant for another version of a node than the one that is there.
+
+    Raises:
+        YaadError: CONFLICT, with the version and the words it has now; NOT_FOUND.
+    """
+    there = get(conn, id)
+    if there is None or there.version != expected_version:
+        raise _not_the_expected_version(conn, id, expected_version)
+
+
+def num(conn: apsw.Connection, id: str) -> int:
+    """Return the number that the full-text index knows a node by.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no such node.
+    """
+    found = conn.execute("SELECT num FROM nodes WHERE id = ?", (id,)).get
+    if found is None:
+        raise _not_found(id)
+    return int(found)
+
+
+def nums(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, int]:
+    """Return the numbers, as `num` does, of those of `ids` that exist."""
+    rows = conn.execute(
+        "SELECT id, num FROM nodes WHERE id IN (SELECT value FROM json_each(?)) ORDER BY num",
+        (json_list(ids),),
+    )
+    return dict(iter(rows))
+
+
+def last_num(conn: apsw.Connection) -> int:
+    """Return the number that was given out last, at least how many nodes there are; 0 of none."""
+    return int(conn.execute("SELECT coalesce(max(num), 0) FROM nodes").get)
+
+
+def batch(conn: apsw.Connection, *, after: str, limit: int, archived: bool) -> list[Node]:
+    """Return at most `limit` memories with an id greater than `after`, sorted by id.
+
+    Args:
+        conn: a snapshot.
+        after: the last id of the batch before; '' to begin.
+        limit: how many at most.
+        archived: the archived ones instead of the living ones.
+    """
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE id > ? AND (archived_ms IS NOT NULL) = ? AND kind NOT IN ('file', 'entity')
+         ORDER BY id
+         LIMIT ?
+        """,
+        (after, int(archived), limit),
+    )
+    return list(many(conn, [node for (node,) in rows]).values())
+
+
+def has_own_memories(conn: apsw.Connection) -> bool:
+    """Return whether there is a memory, archived or not, that was said, edited or imported here:
+    one that reading the agent files again would not bring.
+    """
+    found = conn.execute(
+        """
+        SELECT EXISTS (
+            SELECT 1
+              FROM nodes
+             WHERE kind NOT IN ('file', 'entity')
+               AND (substr(origin, 1, 5) <> 'file:' OR version > 1)
+        )
+        """
+    ).get
+    return bool(found)
+
+
+def hot(conn: apsw.Connection, limit: int) -> list[Node]:
+    """Return at most `limit` living memories that are hot or pinned, tasks left out, by id.
+
+    Over the limit the pinned ones stay, then those confirmed last.
+    """
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE archived_ms IS NULL AND (tier = 1 OR pinned)
+           AND kind NOT IN ('file', 'entity', 'task')
+         ORDER BY pinned DESC, confirmed_ms DESC, id
+         LIMIT ?
+        """,
+        (limit,),
+    )
+    return list(many(conn, [node for (node,) in rows]).values())
+
+
+def of_kind(conn: apsw.Connection, kind: str, limit: int) -> list[Node]:
+    """Return at most `limit` living nodes of a kind, by id; over the limit the newest ones."""
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM nodes
+         WHERE archived_ms IS NULL AND kind = ?
+         ORDER BY confirmed_ms DESC, id
+         LIMIT ?
+        """,
+        (kind, limit),
+    )
+    return list(many(conn, [node for (node,) in rows]).values())
+
+
+def count(conn: apsw.Connection) -> int:
+    """Return how many memories live; the sessions they were learned in are not counted."""
+    rows = conn.execute(
+        """
+        SELECT count(*)
+          FROM nodes
+         WHERE archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
+        """
+    )
+    return int(rows.get)
+
+
+def erase(conn: apsw.Connection, ids: Iterable[str]) -> None:
+    """Take nodes away for good, with their versions, words, places, edges, anchors and flags.
+
+    What had given way to them gives way to what stands in their place.
+    """
+    gone = list(ids)
+    edges.hand_on(conn, gone)
+    conn.execute(
+        "DELETE FROM nodes WHERE id IN (SELECT value FROM json_each(?))", (json_list(gone),)
+    )
+
+
+def boost(conn: apsw.Connection, raised: Mapping[str, float], *, now: datetime) -> int:
+    """Note that living nodes were recalled, with the confidence that this left them.
+
+    Their age counts from now. A node that was raised on the same UTC day, or up to a day later by a
+    clock that went back, stays as it is.
+
+    Args:
+        conn: in a transaction.
+        raised: node and confidence, 0.0 to 1.0.
+        now: aware.
+
+    Returns:
+        How many were raised.
+    """
+    conn.execute(
+        """
+        UPDATE nodes
+           SET confidence = (SELECT value FROM json_each(:raised) WHERE key = nodes.id),
+               accessed_ms = :now_ms
+         WHERE id IN (SELECT key FROM json_each(:raised))
+           AND archived_ms IS NULL
+           AND (accessed_ms IS NULL OR accessed_ms / 86400000 < :now_ms / 86400000
+                OR accessed_ms > :now_ms + 86400000)
+        """,
+        {"raised": to_json(dict(raised)), "now_ms": to_ms(now)},
+    )
+    return conn.changes()
+
+
+def strengthen(conn: apsw.Connection, ids: Iterable[str], *, now: datetime) -> int:
+    """Let the age of living nodes count from now; return for how many it did not yet.
+
+    A node that was confirmed on the same UTC day, or a later one, stays as it is.
+    """
+    conn.execute(
+        """
+        UPDATE nodes
+           SET confirmed_ms = :now_ms
+         WHERE id IN (SELECT value FROM json_each(:ids))
+           AND archived_ms IS NULL
+           AND confirmed_ms / 86400000 < :now_ms / 86400000
+        """,
+        {"ids": json_list(ids), "now_ms": to_ms(now)},
+    )
+    return conn.changes()
+
+
+def _not_found(id: str) -> YaadError:
+    return YaadError(Code.NOT_FOUND, f"There is no memory {id}.", "yaadwatch recall finds the id.")
+
+
+def _not_the_expected_version(conn: apsw.Connection, id: str, expected: int) -> YaadError:
+    there = get(conn, id)
+    if there is None:
+        return _not_found(id)
+    return YaadError(
+        Code.CONFLICT,
+        f"{short_id(id)} was changed by somebody else: it is at version {there.version}, not"
+        f' {expected}, and reads "{_in_one_line(there.text)}"; nothing was written.',
+        f"If the change is still right, repeat it for version {there.version}. "
+        f"What was changed: yaadwatch history {short_id(id)}",
+    )
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split()).replace('"', "'")

@@ -1,0 +1,483 @@
+"""The registry: which repositories are watched, and which once were.
+
+The work trees of a project, and which HEAD each was last checked for.
+
+When a job last ran, so that one that is late after sleep runs once.
+
+How each agent file of a work tree takes part, and what it held when both sides last agreed.
+
+What the graph and each block last agreed on, and which words a person took out of a block.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+
+from yaadwatch.db.codec import Record, from_ms, from_ms_or_null, json_list, to_ms, to_ms_or_null
+from yaadwatch.model.projects import AgentFileRow, Agreed, Agreement, Project, Worktree
+
+_ROW: Final = Record(Project)
+
+
+def put(conn: apsw.Connection, project: Project) -> None:
+    """Write every field of a project; a new one is entered."""
+    conn.execute(
+        f"INSERT OR REPLACE INTO projects ({_ROW.columns}) VALUES ({_ROW.marks})",  # noqa: S608
+        _ROW.values(project),
+    )
+
+
+def get(conn: apsw.Connection, id: str) -> Project | None:
+    """Return the project, watched or removed."""
+    return next(iter(_many(conn, [id])), None)
+
+
+def everything(conn: apsw.Connection) -> list[Project]:
+    """Return the watched projects, by root."""
+    return _many(conn, _watched(conn))
+
+
+def known(conn: apsw.Connection) -> list[Project]:
+    """Return the projects that are watched or were removed, those that left last first."""
+    rows = conn.execute(
+        "SELECT id FROM projects ORDER BY coalesce(removed_ms, gone_ms, 0) DESC, id DESC"
+    )
+    ids = [project for (project,) in rows]
+    found = {project.id: project for project in _many(conn, ids)}
+    return [found[each] for each in ids]
+
+
+def read_through(conn: apsw.Connection) -> int:
+    """Read all that `everything` reads, and make nothing of it; return how many projects it is.
+
+    For whoever only asks, every few seconds, whether it can be read.
+    """
+    return sum(1 for _ in _rows(conn, _watched(conn)))
+
+
+def by_path(conn: apsw.Connection, common_dir: Path) -> Project | None:
+    """Return the watched project that is known by its git common directory alone."""
+    row = conn.execute(
+        "SELECT id FROM projects WHERE common_dir = ? AND by_path AND removed_ms IS NULL",
+        (str(common_dir),),
+    ).fetchone()
+    return None if row is None else get(conn, row[0])
+
+
+def move(conn: apsw.Connection, project: Project) -> bool:
+    """Write where a project is now, unless it was removed meanwhile; return whether it is watched.
+
+    It is not gone any more.
+    """
+    conn.execute(
+        """
+        UPDATE projects
+           SET root = ?, common_dir = ?, gone_ms = NULL
+         WHERE id = ? AND removed_ms IS NULL
+        """,
+        (str(project.root), str(project.common_dir), project.id),
+    )
+    return bool(conn.changes())
+
+
+def set_gone(conn: apsw.Connection, id: str, at: datetime | None) -> None:
+    """Note since when a project is gone; None when it is at its place."""
+    conn.execute("UPDATE projects SET gone_ms = ? WHERE id = ?", (to_ms_or_null(at), id))
+
+
+def set_root_commit(conn: apsw.Connection, id: str, commit: str) -> None:
+    """Note the first commit of a project that had none when it was added."""
+    conn.execute("UPDATE projects SET root_commit = ? WHERE id = ?", (commit, id))
+
+
+def drop(conn: apsw.Connection, id: str) -> None:
+    """Take the project out of the registry for good."""
+    conn.execute("DELETE FROM projects WHERE id = ?", (id,))
+
+
+def _watched(conn: apsw.Connection) -> list[str]:
+    ids = conn.execute("SELECT id FROM projects WHERE removed_ms IS NULL ORDER BY id")
+    return [project for (project,) in ids]
+
+
+def _many(conn: apsw.Connection, ids: Iterable[str]) -> list[Project]:
+    return list(map(_ROW.read, _rows(conn, ids)))
+
+
+def _rows(conn: apsw.Connection, ids: Iterable[str]) -> Iterable[tuple[Any, ...]]:
+    return conn.execute(
+        f"""
+        SELECT {_ROW.columns}
+          FROM projects
+         WHERE id IN (SELECT value FROM json_each(?))
+         ORDER BY root, id
+        """,  # noqa: S608
+        (json_list(ids),),
+    )
+
+
+def all_worktrees(conn: apsw.Connection) -> list[Worktree]:
+    """Return the work trees in the order in which they were added."""
+    rows = conn.execute("SELECT id, path, head, branch, checked_ms FROM worktrees ORDER BY id")
+    return [_tree(*row) for row in rows]
+
+
+def worktree_by_path(conn: apsw.Connection, path: Path) -> Worktree | None:
+    """Return the work tree at this absolute path, or None."""
+    row = conn.execute(
+        "SELECT id, path, head, branch, checked_ms FROM worktrees WHERE path = ?", (str(path),)
+    ).fetchone()
+    return None if row is None else _tree(*row)
+
+
+def add_worktree(conn: apsw.Connection, path: Path) -> Worktree:
+    """Return the work tree at this absolute path; it is entered when it is new."""
+    conn.execute("INSERT INTO worktrees (path) VALUES (?) ON CONFLICT DO NOTHING", (str(path),))
+    return next(tree for tree in all_worktrees(conn) if tree.path == path)
+
+
+def set_worktree_head(conn: apsw.Connection, id: int, head: str, branch: str) -> None:
+    """Note the commit (hex, '' before the first) and branch ('' when detached) checked out."""
+    conn.execute("UPDATE worktrees SET head = ?, branch = ? WHERE id = ?", (head, branch, id))
+
+
+def set_worktree_checked(conn: apsw.Connection, id: int, at: datetime) -> None:
+    """Note that every anchor was known to be judged at `at`."""
+    conn.execute("UPDATE worktrees SET checked_ms = ? WHERE id = ?", (to_ms(at), id))
+
+
+def move_worktree(conn: apsw.Connection, id: int, path: Path) -> None:
+    """Note that a work tree is at this absolute path now; what is known of it stays.
+
+    Raises:
+        apsw.ConstraintError: another work tree is known to be there.
+    """
+    conn.execute("UPDATE worktrees SET path = ? WHERE id = ?", (str(path), id))
+
+
+def drop_worktree(conn: apsw.Connection, id: int) -> None:
+    """Forget a work tree, with its flags, its sightings and the places in its files."""
+    conn.execute("DELETE FROM worktrees WHERE id = ?", (id,))
+
+
+def _tree(
+    id: int,
+    path: str,
+    head: str,
+    branch: str,
+    checked_ms: int | None,
+) -> Worktree:
+    return Worktree(
+        id=id, path=Path(path), head=head, branch=branch, checked_at=from_ms_or_null(checked_ms)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRun:
+    """The last run of a job. `ended_at` is None while it runs, and when it was cut off."""
+
+    started_at: datetime
+    ended_at: datetime | None
+    error: str | None
+    runs: int
+
+
+def start_job(conn: apsw.Connection, job: str, at: datetime) -> None:
+    """Note that `job` starts; what is known of the run before is replaced."""
+    conn.execute(
+        """
+        INSERT INTO job_runs (job, start_ms)
+        VALUES (?, ?)
+        ON CONFLICT (job) DO UPDATE
+           SET start_ms = excluded.start_ms, end_ms = NULL, error = NULL, runs = runs + 1
+        """,
+        (job, to_ms(at)),
+    )
+
+
+def end_job(conn: apsw.Connection, job: str, at: datetime, error: str | None) -> None:
+    """Note that `job` ended: with `error` (masked text), or well (None)."""
+    conn.execute("UPDATE job_runs SET end_ms = ?, error = ? WHERE job = ?", (to_ms(at), error, job))
+
+
+def all_jobs(conn: apsw.Connection) -> dict[str, JobRun]:
+    """Return the last run of each job that ever ran, by name."""
+    rows = conn.execute("SELECT job, start_ms, end_ms, error, runs FROM job_runs ORDER BY job")
+    return {
+        job: JobRun(
+            started_at=from_ms(start_ms), ended_at=from_ms_or_null(end_ms), error=error, runs=runs
+        )
+        for job, start_ms, end_ms, error, runs in rows
+    }
+
+
+_AGENT_FILE: Final = Record(
+    AgentFileRow,
+    {"written": "written_ms"},
+    codecs={
+        "written": (
+            lambda times: json.dumps([to_ms(at) for at in times]),
+            lambda text: tuple(map(from_ms, json.loads(text))),
+        )
+    },
+)
+
+
+def get_agent_file(conn: apsw.Connection, worktree: int, path: str) -> AgentFileRow | None:
+    """Return the row of one file; None when there is none."""
+    rows = conn.execute(
+        f"SELECT {_AGENT_FILE.columns} FROM agent_files WHERE worktree = ? AND path = ?",  # noqa: S608
+        (worktree, path),
+    )
+    return next(map(_AGENT_FILE.read, rows), None)
+
+
+def agent_files_of_worktree(conn: apsw.Connection, worktree: int) -> dict[str, AgentFileRow]:
+    """Return the rows of a work tree by path, in the order of the paths."""
+    rows = conn.execute(
+        f"SELECT {_AGENT_FILE.columns} FROM agent_files WHERE worktree = ? ORDER BY path",  # noqa: S608
+        (worktree,),
+    )
+    return {row.path: row for row in map(_AGENT_FILE.read, rows)}
+
+
+def agent_file_paths(conn: apsw.Connection, worktree: int) -> set[str]:
+    """Return the paths that are known of a work tree."""
+    rows = conn.execute(
+        "SELECT path FROM agent_files WHERE worktree = ? ORDER BY path", (worktree,)
+    )
+    return {path for (path,) in rows}
+
+
+def personal_files(conn: apsw.Connection) -> list[str]:
+    """Return the paths of the files that git does not share in any work tree."""
+    rows = conn.execute(
+        "SELECT path FROM agent_files GROUP BY path HAVING min(personal) = 1 ORDER BY path"
+    )
+    return [path for (path,) in rows]
+
+
+def note_personal_file(conn: apsw.Connection, worktree: int, paths: Iterable[str]) -> None:
+    """Note which files of a work tree git does not share."""
+    conn.execute(
+        """
+        UPDATE agent_files
+           SET personal = path IN (SELECT value FROM json_each(?2))
+         WHERE worktree = ?1 AND personal <> (path IN (SELECT value FROM json_each(?2)))
+        """,
+        (worktree, json.dumps(sorted(paths))),
+    )
+
+
+def put_agent_file(conn: apsw.Connection, row: AgentFileRow) -> None:
+    """Note how a file is now; what was known of it is replaced."""
+    conn.execute(
+        f"INSERT OR REPLACE INTO agent_files ({_AGENT_FILE.columns}) VALUES ({_AGENT_FILE.marks})",  # noqa: S608
+        _AGENT_FILE.values(row),
+    )
+
+
+def drop_agent_files(conn: apsw.Connection, worktree: int, paths: Iterable[str]) -> None:
+    """Forget files."""
+    conn.execute(
+        """
+        DELETE FROM agent_files
+         WHERE worktree = ? AND path IN (SELECT value FROM json_each(?))
+        """,
+        (worktree, json.dumps(sorted(paths))),
+    )
+
+
+KEPT_MAX: Final = 16
+"""Agreements kept of one file: a branch that comes back brings an older block with it."""
+BRANCHES_MAX: Final = 16
+"""Branches kept of one file, the last used ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchBlock:
+    """The commit and the keyed hash of the block ('' without one) of the last agreement."""
+
+    branch: str
+    head: str
+    block: str
+
+
+def agreements_of_block(
+    conn: apsw.Connection, worktree: int, path: str, block: str
+) -> Agreement | None:
+    """Return what was agreed for a block of a file; None when no rule was."""
+    rows = conn.execute(
+        """
+        SELECT position, node, text, line
+          FROM agreements
+         WHERE worktree = ? AND path = ? AND block = ?
+         ORDER BY position
+        """,
+        (worktree, path, block),
+    )
+    items = tuple(
+        Agreed(position=position, node=node, graph=text, file=line)
+        for position, node, text, line in rows
+    )
+    return Agreement(digest=block, items=items) if items else None
+
+
+def put_agreements(
+    conn: apsw.Connection, worktree: int, path: str, agreement: Agreement, at: datetime
+) -> None:
+    """Note what is agreed now; the newest 16 blocks of the file are kept."""
+    conn.execute(
+        "DELETE FROM agreements WHERE worktree = ? AND path = ? AND block = ?",
+        (worktree, path, agreement.digest),
+    )
+    conn.executemany(
+        """
+        INSERT INTO agreements (worktree, path, block, position, node, text, line, at_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        [
+            (
+                worktree,
+                path,
+                agreement.digest,
+                row.position,
+                row.node,
+                row.graph,
+                row.file,
+                to_ms(at),
+            )
+            for row in agreement.items
+        ],
+    )
+    conn.execute(
+        """
+        DELETE FROM agreements
+         WHERE worktree = ?1 AND path = ?2
+           AND block NOT IN (
+               SELECT block
+                 FROM agreements
+                WHERE worktree = ?1 AND path = ?2
+                GROUP BY block
+                ORDER BY max(at_ms) DESC, block = ?3 DESC
+                LIMIT ?4)
+        """,
+        (worktree, path, agreement.digest, KEPT_MAX),
+    )
+
+
+def forget_agreements(conn: apsw.Connection, worktree: int, path: str) -> None:
+    """Forget everything that was agreed for a file."""
+    conn.execute("DELETE FROM agreements WHERE worktree = ? AND path = ?", (worktree, path))
+    conn.execute("DELETE FROM branch_blocks WHERE worktree = ? AND path = ?", (worktree, path))
+
+
+def offer_rules(conn: apsw.Connection, nodes: Iterable[str]) -> None:
+    """Forget that blocks were agreed to have no line for some nodes: they get one again."""
+    conn.execute(
+        """
+        DELETE FROM agreements
+         WHERE line = '' AND node IN (SELECT value FROM json_each(?))
+        """,
+        (json_list(nodes),),
+    )
+
+
+def agreed_places(conn: apsw.Connection, node: str) -> list[tuple[int, str]]:
+    """Return the work trees and files in whose blocks a node was agreed on."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT worktree, path
+          FROM agreements
+         WHERE node = ? AND line <> ''
+         ORDER BY worktree, path
+        """,
+        (node,),
+    )
+    return [(worktree, path) for worktree, path in rows]
+
+
+def agreed_files(conn: apsw.Connection, node: str) -> list[str]:
+    """Return the files in whose blocks a node stands, as far as both sides last agreed."""
+    rows = conn.execute(
+        """
+        SELECT DISTINCT path
+          FROM agreements JOIN agent_files USING (worktree, path)
+         WHERE agreements.node = ? AND agreements.block = agent_files.block
+           AND agreements.line <> ''
+         ORDER BY path
+        """,
+        (node,),
+    )
+    return [path for (path,) in rows]
+
+
+def branch_block(
+    conn: apsw.Connection, worktree: int, path: str, branch: str
+) -> BranchBlock | None:
+    """Return what was last agreed on a branch; None when nothing was."""
+    rows = conn.execute(
+        "SELECT head, block FROM branch_blocks WHERE worktree = ? AND path = ? AND branch = ?",
+        (worktree, path, branch),
+    )
+    for head, block in rows:
+        return BranchBlock(branch=branch, head=head, block=block)
+    return None
+
+
+def put_branch_block(
+    conn: apsw.Connection, worktree: int, path: str, found: BranchBlock, at: datetime
+) -> None:
+    """Note what is agreed on a branch now; the last used 16 branches are kept."""
+    conn.execute(
+        """
+        INSERT OR REPLACE INTO branch_blocks (worktree, path, branch, head, block, at_ms)
+        VALUES (?, ?, ?, ?, ?, ?)
+        """,
+        (worktree, path, found.branch, found.head, found.block, to_ms(at)),
+    )
+    conn.execute(
+        """
+        DELETE FROM branch_blocks
+         WHERE worktree = ?1 AND path = ?2
+           AND branch NOT IN (
+               SELECT branch
+                 FROM branch_blocks
+                WHERE worktree = ?1 AND path = ?2
+                ORDER BY at_ms DESC, branch
+                LIMIT ?3)
+        """,
+        (worktree, path, BRANCHES_MAX),
+    )
+
+
+def note_taken_out(
+    conn: apsw.Connection, worktree: int, path: str, hashes: Iterable[str], at: datetime
+) -> None:
+    """Note that a person took words out of a block."""
+    conn.executemany(
+        """
+        INSERT OR REPLACE INTO tombstones (worktree, path, text_hash, at_ms)
+        VALUES (?, ?, ?, ?)
+        """,
+        [(worktree, path, one, to_ms(at)) for one in hashes],
+    )
+
+
+def note_typed_again(conn: apsw.Connection, hashes: Iterable[str]) -> None:
+    """Note that a person typed words again, wherever they were taken out."""
+    conn.execute(
+        "DELETE FROM tombstones WHERE text_hash IN (SELECT value FROM json_each(?))",
+        (json_list(hashes),),
+    )
+
+
+def buried_rules(conn: apsw.Connection) -> set[str]:
+    """Return the hashes of all words that a person took out of a block."""
+    rows = conn.execute("SELECT DISTINCT text_hash FROM tombstones ORDER BY text_hash")
+    return {one for (one,) in rows}

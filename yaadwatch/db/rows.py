@@ -1,0 +1,573 @@
+"""Every row of a store, as JSON and back: what a table is made of is asked of the store itself.
+
+So a table that comes with a later version of the schema goes out and comes in without a line here;
+what stays is named in STAYS, with the reason, and a test holds both together.
+
+Read the memories in the database of another Yaad: hostile input.
+
+Only tables are read, never a view, a trigger or a function of that file.
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import apsw
+
+from yaadwatch.db import migrations
+from yaadwatch.db.codec import from_ms, json_list, to_json, to_ms
+from yaadwatch.db.files import damaged, translated_errors
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import time_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """An import; `source` is the name of the file or folder, masked."""
+
+    id: str
+    at: datetime
+    format: str
+    source: str
+    counts: Mapping[str, object]
+
+
+def note_import(conn: apsw.Connection, row: Import) -> None:
+    """Note an import."""
+    conn.execute(
+        "INSERT INTO imports (id, at_ms, format, source, counts) VALUES (?, ?, ?, ?, ?)",
+        (row.id, to_ms(row.at), row.format, row.source, to_json(dict(row.counts))),
+    )
+
+
+def imports(conn: apsw.Connection) -> list[Import]:
+    """Return what was imported, newest first."""
+    rows = conn.execute(
+        "SELECT id, at_ms, format, source, counts FROM imports ORDER BY at_ms DESC, id DESC"
+    )
+    return [
+        Import(id=id, at=from_ms(at_ms), format=kind, source=source, counts=json.loads(counts))
+        for id, at_ms, kind, source, counts in rows  # noqa: A001
+    ]
+
+
+STAYS: Final = {
+    "meta": "which store it is",
+    "projects": "which repositories this machine watches",
+    "job_runs": "what ran on this machine",
+    "worktrees": "where work trees are on this machine; their paths go out with what is of them",
+    "sightings": "how files of this machine looked; looked at again",
+    "stale_flags": "doubts are of the present; found again",
+    "agent_files": "how the files of this machine take part",
+    "agreements": "keyed with this machine's key",
+    "proposals": "they wait for the person of this store",
+    "branch_blocks": "keyed with this machine's key",
+    "file_snapshots": "copies of this machine's files; `export --format raw` gives imported ones",
+    "events": "what happened in this store; an import is an event of the other one",
+    "cursors": "how far followers of this store have read",
+    "sizes": "how large this store was",
+    "imports": "what came into this store",
+    "imported_files": "files of this store; `export --format raw` gives them",
+    "nodes_fts": "made anew from the nodes",
+    "sessions_fts": "made anew from the sessions",
+    "embeddings": "made anew from the nodes",
+    "embedding_stamps": "how the vectors of this store stand",
+    "embedding_models": "which models this machine has",
+}
+"""Tables that are not exported, and why."""
+LEFT: Final = {"nodes": {"num", "text_hash", "summary", "folded"}, "sessions": {"num", "told_seq"}}
+"""Columns that are not exported: what they hold is made anew."""
+
+_READINGS_MAX: Final = 64
+"""Kinds of lines whose reading is noted, of each table: ours have a few."""
+
+_AT, _AT_MS = "at", "at_ms"
+_MS_MIN: Final = to_ms(datetime(1, 1, 1, tzinfo=UTC))
+_MS_MAX: Final = to_ms(datetime(9999, 12, 31, tzinfo=UTC))
+_FITS: Final = {"TEXT": (str,), "INTEGER": (int,), "REAL": (int, float)}
+_CHECKED_JSON: Final = re.compile(r"json_valid\((\w+)\)")
+_HALF: Final = re.compile("[\ud800-\udfff]")
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table that is exported.
+
+    Args:
+        name: in SQL, and in the lines.
+        columns: those that go out, in their order.
+        types: the SQL type of each.
+        trees: columns that hold JSON.
+        key: the columns that tell a row from others; empty when nothing does.
+        number: the column with a number that the store gives; None without one.
+        refers: for a column that refers to another table: which one, and its column there.
+        needed: columns that must be given: not null, and without a default.
+        plain: columns of text that say nothing but what stands there.
+        numbers: columns of numbers that can be measured or are times.
+        readings: by the names on a line, how such lines are read; noted when the first one comes.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    types: Mapping[str, str]
+    trees: frozenset[str]
+    key: tuple[str, ...]
+    number: str | None
+    refers: Mapping[str, tuple[str, str]]
+    needed: frozenset[str]
+    plain: frozenset[str]
+    numbers: tuple[str, ...]
+    readings: dict[tuple[str, ...], "_Reading"] = field(default_factory=dict, compare=False)
+
+
+class _Reading(NamedTuple):
+    """How a line is read: name, column and type of each value, by columns; which are missing."""
+
+    steps: list[tuple[str, str, type | None]]
+    missing: frozenset[str]
+
+
+class Unreadable(ValueError):
+    """A line is no row of its table; the message says why."""
+
+
+def tables(conn: apsw.Connection) -> list[Table]:
+    """Return the tables that are exported: those first that others refer to."""
+    waiting = {name: _table(conn, name) for name in _names(conn) if name not in STAYS}
+    done: list[Table] = []
+    while waiting:
+        ready = [
+            table
+            for name, table in waiting.items()
+            if not {other for other, _ in table.refers.values()} & (waiting.keys() - {name})
+        ]
+        if not ready:
+            raise RuntimeError(f"tables refer to one another in a circle: {sorted(waiting)}")
+        done += ready
+        waiting = {name: table for name, table in waiting.items() if table not in ready}
+    return done
+
+
+def everything(conn: apsw.Connection, table: Table) -> Iterator[dict[str, Any]]:
+    """Yield every row of a table as it is in SQL, column by column, in a stable order."""
+    order = ", ".join(table.key or table.columns)
+    rows = conn.execute(f"SELECT {', '.join(table.columns)} FROM {table.name} ORDER BY {order}")  # noqa: S608
+    for row in rows:
+        yield dict(zip(table.columns, row, strict=True))
+
+
+def find(conn: apsw.Connection, table: Table, row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the row of the store that has the key of `row`, or None.
+
+    Of a table whose rows are only numbered: the row that says the same under any number.
+    """
+    key = [name for name in table.columns if name != table.number] if table.number else table.key
+    given = [name for name in key if name in row]
+    where = " AND ".join(f"{name} IS ?" for name in given)
+    found = conn.execute(
+        f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {where} LIMIT 1",  # noqa: S608
+        tuple(row[name] for name in given),
+    ).fetchone()
+    return None if found is None else dict(zip(table.columns, found, strict=True))
+
+
+def last(conn: apsw.Connection, table: Table) -> int:
+    """Return the highest number that a row of a table has; 0 of none, and without numbers."""
+    if table.number is None:
+        return 0
+    return int(conn.execute(f"SELECT coalesce(max({table.number}), 0) FROM {table.name}").get)  # noqa: S608
+
+
+def is_free(conn: apsw.Connection, table: Table, number: int) -> bool:
+    """Return whether no row of a table has this number."""
+    query = f"SELECT 1 FROM {table.name} WHERE {table.number} = ?"  # noqa: S608
+    return conn.execute(query, (number,)).fetchone() is None
+
+
+def insert(conn: apsw.Connection, table: Table, row: Mapping[str, Any]) -> int:
+    """Add a row; return its number.
+
+    Raises:
+        apsw.ConstraintError: it is there already, or refers to what is not there.
+    """
+    conn.execute(_adding(table.name, tuple(row)), tuple(row.values()))
+    return conn.last_insert_rowid()
+
+
+@lru_cache(maxsize=64)
+def _adding(table: str, columns: tuple[str, ...]) -> str:
+    marks = ", ".join("?" * len(columns))
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608
+
+
+def to_line(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row as JSON says it: instants as text, JSON as itself, bytes in base64."""
+    line: dict[str, Any] = {"table": table.name}
+    for name, value in row.items():
+        if value is None:
+            continue
+        if name.endswith("_ms") and isinstance(value, int) and _MS_MIN <= value <= _MS_MAX:
+            line[_AT if name == _AT_MS else f"{name[:-3]}_at"] = time_text(from_ms(value))
+        elif name in table.trees and isinstance(value, str):
+            line[name] = json.loads(value)
+        elif isinstance(value, bytes):
+            line[name] = {"base64": base64.b64encode(value).decode()}
+        else:
+            line[name] = value
+    return line
+
+
+def from_line(table: Table, line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row that a line of JSON says, as it is in SQL.
+
+    Raises:
+        Unreadable: a column is not known, is missing, or holds what it cannot.
+    """
+    reading = table.readings.get(names := tuple(line))
+    if reading is None:
+        reading = _reading(table, names)
+        if len(table.readings) < _READINGS_MAX:
+            table.readings[names] = reading
+    row: dict[str, Any] = {}
+    for name, column, plain in reading.steps:
+        value = line[name]
+        if (plain is str and type(value) is str and not _spoiled(value)) or (
+            plain is int and type(value) is int and _fits_sql(value)
+        ):
+            row[column] = value  # most of what there is
+        else:
+            row[column] = _value(table, column, value)
+    missing = reading.missing
+    if None in row.values():
+        missing = table.needed - {name for name, value in row.items() if value is not None}
+    if missing:
+        raise Unreadable(f"{table.name} needs {', '.join(sorted(missing))}")
+    return row
+
+
+def _reading(table: Table, names: Iterable[str]) -> _Reading:
+    """Return how a line with these names is read.
+
+    Raises:
+        Unreadable: a column is not known.
+    """
+    columns: dict[str, str] = {}
+    for name in names:
+        column = name
+        if column not in table.columns and (name == _AT or name.endswith("_at")):
+            column = _AT_MS if name == _AT else f"{name[:-3]}_ms"
+        if name != "table":
+            if column not in table.columns:
+                raise Unreadable(f"{table.name} has no {name}")
+            columns[column] = name
+    plain: dict[str, type | None] = dict.fromkeys(table.plain, str)
+    plain |= {column: int for column, kind in table.types.items() if kind == "INTEGER"}
+    steps = [
+        (columns[column], column, plain.get(column))
+        for column in table.columns
+        if column in columns
+    ]
+    return _Reading(steps, table.needed - columns.keys())
+
+
+def _spoiled(said: str) -> str:
+    """Return what a text holds that no store takes; '' for a good one."""
+    if "\0" in said:
+        return "a zero character"
+    return "" if said.isascii() or not _HALF.search(said) else "half a character"
+
+
+def _sound(column: str, said: str) -> str:
+    """Return a text as it is.
+
+    Raises:
+        Unreadable: no store takes it.
+    """
+    spoiled = _spoiled(said)
+    if spoiled:
+        raise Unreadable(f"{column} holds {spoiled}")
+    return said
+
+
+def _fits_sql(number: int) -> bool:
+    return -(2**63) <= number < 2**63
+
+
+def _value(table: Table, column: str, value: Any) -> Any:
+    kind = table.types[column]
+    if value is None:
+        return None
+    if column in table.trees:
+        return _sound(column, to_json(value))
+    if isinstance(value, str):
+        _sound(column, value)
+    if column.endswith("_ms") and isinstance(value, str):
+        if not _TIME.fullmatch(value):
+            raise Unreadable(f"{column[:-3]}_at must be a time like 2026-11-21T09:30:00.000Z")
+        try:
+            return _ms_of(value)
+        except ValueError:
+            raise Unreadable(f"{column[:-3]}_at is no time: {value[:40]}") from None
+    if column in table.refers and table.refers[column][0] == "worktrees" and isinstance(value, str):
+        return value
+    if kind == "BLOB" and isinstance(value, dict) and isinstance(value.get("base64"), str):
+        try:
+            return base64.b64decode(value["base64"], validate=True)
+        except (binascii.Error, ValueError):
+            raise Unreadable(f"{column} is not base64") from None
+    fits: tuple[type, ...] = _FITS.get(kind, ())
+    if isinstance(value, bool) or not isinstance(value, fits):
+        raise Unreadable(f"{column} must be {kind.lower()}")
+    if isinstance(value, int) and not _fits_sql(value):
+        raise Unreadable(f"{column} is too large")
+    return float(value) if kind == "REAL" and isinstance(value, int) else value
+
+
+@lru_cache(maxsize=256)
+def _ms_of(at: str) -> int:
+    """Return a time as Unix milliseconds; the rows of one import have many in common."""
+    return to_ms(datetime.fromisoformat(at))
+
+
+def _table(conn: apsw.Connection, name: str) -> Table:
+    left = LEFT.get(name, set())
+    sql = str(conn.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (name,)).get)
+    found = [
+        row
+        for row in conn.execute(
+            """
+            SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?) WHERE hidden = 0
+            """,
+            (name,),
+        )
+        if row[0] not in left
+    ]
+    types = {column: kind for column, kind, _, _, _ in found}
+    primary = tuple(row[0] for row in sorted(found, key=lambda row: row[4]) if row[4])
+    number = primary[0] if len(primary) == 1 and types[primary[0]] == "INTEGER" else None
+    refers = {
+        column: (other, to or "id")
+        for column, other, to in conn.execute(
+            'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)', (name,)
+        )
+    }
+    trees = frozenset(_CHECKED_JSON.findall(sql)) & types.keys()
+    return Table(
+        name=name,
+        columns=tuple(types),
+        types=types,
+        trees=trees,
+        key=primary or _unique(conn, name),
+        number=number,
+        refers=refers,
+        needed=frozenset(
+            column
+            for column, _, not_null, default, _ in found
+            if not_null and default is None and column != number
+        ),
+        plain=frozenset(
+            column
+            for column, kind in types.items()
+            if kind == "TEXT" and column not in trees and not column.endswith("_ms")
+        ),
+        numbers=tuple(
+            column for column, kind in types.items() if kind == "REAL" or column.endswith("_ms")
+        ),
+    )
+
+
+def _unique(conn: apsw.Connection, name: str) -> tuple[str, ...]:
+    """Return the columns of the constraint that tells the rows of a table apart."""
+    index = conn.execute(
+        "SELECT name FROM pragma_index_list(?) WHERE origin = 'u' ORDER BY seq LIMIT 1", (name,)
+    ).get
+    rows = conn.execute("SELECT name FROM pragma_index_info(?) ORDER BY seqno", (index,))
+    return tuple(column for (column,) in rows)
+
+
+def _names(conn: apsw.Connection) -> list[str]:
+    rows = conn.execute(
+        """
+        SELECT name
+          FROM pragma_table_list
+         WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'
+         ORDER BY name
+        """
+    )
+    return [name for (name,) in rows]
+
+
+NOT_INDEXED: Final = ("file", "entity", "session")
+"""Kinds of nodes whose words are not in the index: things, and sessions, which have their own."""
+
+
+def scratch() -> apsw.Connection:
+    """Return an empty store in memory, to rebuild rows in and compare."""
+    conn = apsw.Connection(":memory:")
+    migrations.run(conn, migrations.chain())
+    return conn
+
+
+def empty_index(conn: apsw.Connection) -> None:
+    """Take every word out of the full-text index, and forget the numbers of folded texts."""
+    conn.execute("DELETE FROM nodes_fts")
+    conn.execute("UPDATE nodes SET folded = NULL")
+
+
+def drop_vectors(conn: apsw.Connection, ids: Iterable[str]) -> None:
+    """Take away every vector of some nodes."""
+    conn.execute(
+        """
+        DELETE FROM embeddings
+         WHERE node IN (SELECT num FROM nodes WHERE id IN (SELECT value FROM json_each(?)))
+        """,
+        (json_list(ids),),
+    )
+
+
+ROWS_MAX: Final = 1_000_000
+"""A table with more nodes is refused, not cut."""
+
+_COLUMNS: Final = (
+    *("id", "type", "content", "key", "tier", "tags", "confidence", "created_at", "project"),
+)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST: Final = datetime(2000, 1, 1, tzinfo=UTC)
+"""Earlier times are those of a field that was never set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class YaadStore:
+    """A node of that database; `created` is None when it has no usable time."""
+
+    id: str
+    kind: str
+    text: str
+    key: str | None
+    tier: int | None
+    tags: tuple[str, ...]
+    archived: bool
+    created: datetime | None
+    project: str
+
+
+@contextmanager
+def opened_yaad(path: Path) -> Iterator[apsw.Connection]:
+    """Give a copy of such a database, to be read; its log, if any, lies beside it.
+
+    Raises:
+        YaadError: BAD_REQUEST when it is none; UNAVAILABLE when it is damaged.
+    """
+    outcome = "nothing was imported"
+    with translated_errors(path, outcome):
+        conn = apsw.Connection(
+            str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+        )
+        try:
+            conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+            conn.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+            conn.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+            conn.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+            conn.limit(apsw.SQLITE_LIMIT_LENGTH, 4 * 1024 * 1024)
+            conn.pragma("cell_size_check", 1)
+            conn.pragma("query_only", 1)
+            if "nodes" not in _tables(conn):
+                raise YaadError(
+                    Code.BAD_REQUEST,
+                    f"{path} has no table of nodes, so it is the database of no Yaad; {outcome}.",
+                    "Name the file yaad.db of the other Yaad.",
+                )
+            yield conn
+        finally:
+            conn.close()
+
+
+def yaad_nodes(conn: apsw.Connection) -> Iterator[YaadStore | str]:
+    """Yield the nodes, and for one that makes no sense why."""
+    there = {
+        str(name).lower()
+        for (name,) in conn.execute("SELECT name FROM pragma_table_info(?)", ("nodes",))
+    }
+    columns = [name for name in _COLUMNS if name in there]
+    if not {"id", "content"} <= there:
+        raise damaged(Path("nodes"), "it has no column id or content", "nothing was imported")
+    # Another Yaad forgets by taking all confidence away; a run of decay may take it from every
+    # node, so zero counts only beside nodes that have some left.
+    fades = (
+        "confidence" in there
+        and conn.execute("SELECT 1 FROM nodes WHERE confidence > 0 LIMIT 1").get is not None
+    )
+    for number, values in enumerate(conn.execute(f"SELECT {', '.join(columns)} FROM nodes")):  # noqa: S608
+        if number >= ROWS_MAX:
+            raise damaged(
+                Path("nodes"), f"it has more than {ROWS_MAX} rows", "nothing was imported"
+            )
+        row: dict[str, Any] = dict.fromkeys(_COLUMNS) | dict(zip(columns, values, strict=True))
+        id, said = row["id"], row["content"]  # noqa: A001
+        if not isinstance(id, str) or not id or not isinstance(said, str) or not said.strip():
+            yield f"{str(id)[:40]} has no id, or no text"
+            continue
+        yield YaadStore(
+            id=id,
+            kind=str(row["type"] or ""),
+            text=said,
+            key=row["key"] if isinstance(row["key"], str) and row["key"] else None,
+            tier=row["tier"] if row["tier"] in (1, 2, 3) else None,
+            tags=_tags(row["tags"]),
+            archived=fades and row["confidence"] == 0,
+            created=_instant(row["created_at"]),
+            project=" ".join(row["project"].split()) if isinstance(row["project"], str) else "",
+        )
+
+
+def rows_left(conn: apsw.Connection) -> Iterator[str]:
+    """Yield the other tables that hold rows, each with their number: they are not read."""
+    for table in sorted(_tables(conn) - {"nodes"}):
+        name = table.replace('"', '""')
+        count = conn.execute(f'SELECT count(*) FROM "{name}"').get  # noqa: S608
+        if count and not table.startswith(("sqlite_", "nodes_fts")):
+            yield f"{table}, {count} {'row' if count == 1 else 'rows'}"
+
+
+def _tables(conn: apsw.Connection) -> set[str]:
+    rows = conn.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    virtual = conn.execute("SELECT name FROM pragma_table_list WHERE type <> 'table'")
+    return {str(name) for (name,) in rows} - {str(name) for (name,) in virtual}
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    """Return tags: a list in JSON, or words with commas between."""
+    if not isinstance(value, str):
+        return ()
+    try:
+        found: object = json.loads(value)
+    except (ValueError, RecursionError):
+        found = value.split(",")
+    named = (
+        (one.strip() for one in found if isinstance(one, str)) if isinstance(found, list) else ()
+    )
+    return tuple(dict.fromkeys(one for one in named if one))
+
+
+def _instant(value: object) -> datetime | None:
+    """Return a time as text, or as seconds or milliseconds since 1970; None for none, or zero."""
+    found = None
+    try:
+        if isinstance(value, int | float):
+            found = _EPOCH + timedelta(milliseconds=value if abs(value) > 1e11 else value * 1000)
+        elif isinstance(value, str):
+            text = value.strip().replace(" UTC", "").replace(" +0000", "+00:00")
+            found = datetime.fromisoformat(text)
+            found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
+    return found.astimezone(UTC) if found is not None and found >= _FIRST else None

@@ -1,0 +1,602 @@
+"""Sessions: who worked here and when, and how it is told; and the words to find one by.
+
+What happened in a session: nodes that were shown, used and learned, notes, files touched.
+
+Tasks and skills: nodes of kind 'task' and 'skill', with what their kind says of them.
+
+State and priority are attributes, which callers and imports may write: what is none counts as none,
+so that no task is out of sight.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import apsw
+
+from yaadwatch.db.codec import Record, from_ms, json_list, to_json, to_ms
+from yaadwatch.model.limits import NORMAL, OPEN, PRIORITIES, STATES
+from yaadwatch.model.projects import (
+    DAY,
+    LEARNED,
+    SHOWN,
+    USED,
+    Facts,
+    Role,
+    Session,
+    SessionCommit,
+    SessionNode,
+    SessionNote,
+    Touched,
+)
+
+
+def put(conn: apsw.Connection, session: Session) -> None:
+    """Write every field of a session, a new one or one that is there."""
+    # Not replaced: what it was shown and its notes would go with the old row.
+    conn.execute(
+        f"""
+        INSERT INTO sessions ({_ROW.columns})
+        VALUES ({_ROW.marks})
+        ON CONFLICT (id) DO UPDATE
+           SET {", ".join(f"{name} = excluded.{name}" for name in _ROW.names)}
+        """,  # noqa: S608
+        _ROW.values(session),
+    )
+
+
+def touch(conn: apsw.Connection, id: str, at: datetime) -> bool:
+    """Note that a session asked for something at `at`; one that is over goes on.
+
+    Returns:
+        Whether it is there.
+    """
+    # Most go on: the index of open ones is written only for one that was over.
+    conn.execute(
+        "UPDATE sessions SET last_ms = max(last_ms, ?) WHERE id = ? AND end_ms IS NULL",
+        (to_ms(at), id),
+    )
+    if conn.changes() > 0:
+        return True
+    conn.execute(
+        """
+        UPDATE sessions
+           SET last_ms = max(last_ms, ?), end_ms = NULL, ended_by = ''
+         WHERE id = ?
+        """,
+        (to_ms(at), id),
+    )
+    return conn.changes() > 0
+
+
+def get(conn: apsw.Connection, id: str) -> Session | None:
+    """Return the session, or None."""
+    return many(conn, [id]).get(id)
+
+
+def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Session]:
+    """Return those of `ids` that are there, by id."""
+    rows = conn.execute(
+        f"""
+        SELECT {_ROW.columns}
+          FROM sessions
+         WHERE id IN (SELECT value FROM json_each(?))
+         ORDER BY id
+        """,  # noqa: S608
+        (json_list(ids),),
+    )
+    return {session.id: session for session in map(_ROW.read, rows)}
+
+
+def find(conn: apsw.Connection, fragment: str, limit: int) -> list[str]:
+    """Return at most `limit` ids that begin or end with `fragment`, sorted; itself alone."""
+    literal = fragment.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    rows = conn.execute(
+        r"""
+        SELECT id
+          FROM sessions
+         WHERE id = ?1 OR ((id LIKE ?2 ESCAPE '\' OR id LIKE ?3 ESCAPE '\')
+           AND NOT EXISTS (SELECT 1 FROM sessions WHERE id = ?1))
+         ORDER BY id
+         LIMIT ?4
+        """,
+        (fragment, f"{literal}%", f"%{literal}", limit),
+    )
+    return [session for (session,) in rows]
+
+
+def named(conn: apsw.Connection, worktree: int, agent: str, name: str) -> Session | None:
+    """Return the newest session that an agent calls so in a work tree, also one that is over."""
+    return _first(
+        conn,
+        """
+        SELECT id FROM sessions
+         WHERE worktree = ? AND agent = ? AND name = ?
+         ORDER BY start_ms DESC, id DESC LIMIT 1
+        """,
+        (worktree, agent, name),
+    )
+
+
+def going_on(conn: apsw.Connection, worktree: int, agent: str, since: datetime) -> list[Session]:
+    """Return the open sessions of an agent in a work tree that asked since, newest first.
+
+    A day at the command line is none of them.
+    """
+    rows = conn.execute(
+        """
+        SELECT id
+          FROM sessions
+         WHERE end_ms IS NULL AND worktree = ? AND agent = ? AND last_ms >= ?
+           AND name NOT LIKE ?
+         ORDER BY start_ms DESC, id DESC
+        """,
+        (worktree, agent, to_ms(since), f"{DAY}%"),
+    )
+    order = [session for (session,) in rows]
+    found = many(conn, order)
+    return [found[session] for session in order]
+
+
+def idle(conn: apsw.Connection, before: datetime) -> list[Session]:
+    """Return the open sessions that asked for nothing since `before`, oldest first."""
+    rows = conn.execute(
+        "SELECT id FROM sessions WHERE end_ms IS NULL AND last_ms < ? ORDER BY last_ms, id",
+        (to_ms(before),),
+    )
+    order = [session for (session,) in rows]
+    found = many(conn, order)
+    return [found[session] for session in order]
+
+
+def latest(conn: apsw.Connection, limit: int) -> list[Session]:
+    """Return at most `limit` sessions, newest first."""
+    rows = conn.execute("SELECT id FROM sessions ORDER BY start_ms DESC, id DESC LIMIT ?", (limit,))
+    order = [session for (session,) in rows]
+    found = many(conn, order)
+    return [found[session] for session in order]
+
+
+def last_with_news(conn: apsw.Connection, worktree: int, but: str) -> Session | None:
+    """Return the session in a work tree that ended last and has something to tell.
+
+    Neither a day at the command line, nor the session `but`.
+    """
+    return _first(
+        conn,
+        """
+        SELECT id FROM sessions
+         WHERE end_ms IS NOT NULL AND worktree = ? AND id <> ? AND summary <> ''
+           AND name NOT LIKE ?
+         ORDER BY end_ms DESC, id DESC LIMIT 1
+        """,
+        (worktree, but, f"{DAY}%"),
+    )
+
+
+def set_node_words(
+    conn: apsw.Connection, id: str, *, text: str, summary: str, at: datetime
+) -> None:
+    """Give the node of a session, if it has one, these words.
+
+    They are made of what is kept elsewhere, so no version of them is kept: what is erased there is
+    gone here.
+    """
+    conn.execute(
+        """
+        UPDATE nodes SET text = ?, summary = ?, updated_ms = ?
+         WHERE id = ? AND kind = 'session' AND text <> ?
+        """,
+        (text, summary, to_ms(at), id, text),
+    )
+
+
+def set_told(conn: apsw.Connection, id: str, seq: int) -> None:
+    """Note that events up to number `seq` are no news to a session any more."""
+    conn.execute("UPDATE sessions SET told_seq = max(told_seq, ?) WHERE id = ?", (seq, id))
+
+
+def drop(conn: apsw.Connection, id: str) -> None:
+    """Take a session away, with what it was shown, its notes and its words; its node stays."""
+    conn.execute("DELETE FROM sessions WHERE id = ?", (id,))
+
+
+def index(conn: apsw.Connection, id: str, *, summary: str, notes: str) -> None:
+    """Make a session findable by these words, as they are to be indexed, and by no others."""
+    conn.execute(
+        """
+        INSERT OR REPLACE INTO sessions_fts (rowid, summary, notes)
+        SELECT num, ?, ? FROM sessions WHERE id = ?
+        """,
+        (summary, notes, id),
+    )
+
+
+def search(conn: apsw.Connection, match: str, limit: int) -> list[tuple[str, float]]:
+    """Return the ids of sessions whose words match, with their BM25 (positive), best first.
+
+    Raises:
+        apsw.SQLError: `match` is no FTS5 expression.
+    """
+    rows = conn.execute(
+        """
+        SELECT sessions.id, found.score
+          FROM (SELECT rowid AS num, -bm25(sessions_fts) AS score
+                  FROM sessions_fts
+                 WHERE sessions_fts MATCH ?
+                 ORDER BY score DESC, rowid DESC
+                 LIMIT ?) AS found
+          JOIN sessions USING (num)
+         ORDER BY found.score DESC, sessions.num DESC
+        """,
+        (match, limit),
+    )
+    return [(session, score) for session, score in rows]
+
+
+def _first(conn: apsw.Connection, sql: str, values: tuple[str | int, ...]) -> Session | None:
+    found = conn.execute(sql, values).fetchone()
+    return None if found is None else get(conn, found[0])
+
+
+def _facts_row(facts: Facts) -> dict[str, object]:
+    return {
+        "commits": [[made.id, made.subject] for made in facts.commits],
+        "files": [[one.path, one.how, int(one.committed)] for one in facts.files],
+        "more": facts.more,
+        "reason": facts.reason,
+    }
+
+
+def _facts(row: str) -> Facts:
+    read = json.loads(row)
+    return Facts(
+        commits=tuple(SessionCommit(id=id, subject=said) for id, said in read.get("commits", ())),  # noqa: A001
+        files=tuple(
+            Touched(path=path, how=how, committed=bool(committed))
+            for path, how, committed in read.get("files", ())
+        ),
+        more=read.get("more", 0),
+        reason=read.get("reason", ""),
+    )
+
+
+_ROW: Final = Record(
+    Session,
+    {"started_at": "start_ms", "ended_at": "end_ms"},
+    codecs={"facts": (lambda facts: to_json(_facts_row(facts)), _facts)},
+)
+
+
+def note_shown_nodes(
+    conn: apsw.Connection, session: str, tokens: Mapping[str, int], at: datetime
+) -> None:
+    """Note nodes that were shown, and the tokens it took; those that are gone are left out."""
+    conn.execute(
+        """
+        INSERT INTO session_nodes (session, node, role, at_ms, tokens)
+        SELECT ?1, given.key, ?2, ?3, given.value
+          FROM json_each(?4) AS given
+         WHERE EXISTS (SELECT 1 FROM nodes WHERE nodes.id = given.key)
+         ORDER BY given.key
+            ON CONFLICT (session, node, role) DO UPDATE SET tokens = tokens + excluded.tokens
+        """,
+        (session, SHOWN, to_ms(at), to_json(dict(tokens))),
+    )
+
+
+def note_nodes(
+    conn: apsw.Connection, session: str, role: Role, nodes: Iterable[str], at: datetime
+) -> None:
+    """Note that a session used or learned nodes; those that are noted already stay as they are."""
+    at_ms = to_ms(at)
+    conn.executemany(
+        """
+        INSERT INTO session_nodes (session, node, role, at_ms) VALUES (?, ?, ?, ?)
+            ON CONFLICT DO NOTHING
+        """,
+        [(session, node, role, at_ms) for node in sorted(set(nodes))],
+    )
+
+
+def forget_role(conn: apsw.Connection, session: str, role: Role) -> None:
+    """Take back every node of a role: it is about to be found out anew."""
+    conn.execute("DELETE FROM session_nodes WHERE session = ? AND role = ?", (session, role))
+
+
+def drop_node(conn: apsw.Connection, session: str, node: str) -> None:
+    """Take back that a session had anything to do with a node."""
+    conn.execute("DELETE FROM session_nodes WHERE session = ? AND node = ?", (session, node))
+
+
+def of_session(conn: apsw.Connection, session: str) -> list[SessionNode]:
+    """Return the nodes of a session in the order in which they came up."""
+    rows = conn.execute(
+        """
+        SELECT node, role, at_ms, tokens
+          FROM session_nodes
+         WHERE session = ?
+         ORDER BY at_ms, node, role
+        """,
+        (session,),
+    )
+    return [
+        SessionNode(session=session, node=node, role=role, at=from_ms(at_ms), tokens=tokens)
+        for node, role, at_ms, tokens in rows
+    ]
+
+
+def learned_in(conn: apsw.Connection, nodes: Iterable[str]) -> dict[str, list[str]]:
+    """Return the sessions that learned each of `nodes`, oldest first; none: left out."""
+    found: dict[str, list[str]] = {}
+    rows = conn.execute(
+        """
+        SELECT node, session
+          FROM session_nodes
+         WHERE role = ? AND node IN (SELECT value FROM json_each(?))
+         ORDER BY node, at_ms, session
+        """,
+        (LEARNED, json_list(nodes)),
+    )
+    for node, session in rows:
+        found.setdefault(node, []).append(session)
+    return found
+
+
+def used(conn: apsw.Connection, nodes: Iterable[str]) -> dict[str, int]:
+    """Return in how many sessions each of `nodes` was of use; none: left out."""
+    rows = conn.execute(
+        """
+        SELECT node, count(*)
+          FROM session_nodes
+         WHERE node IN (SELECT value FROM json_each(?)) AND role = ?
+         GROUP BY node
+         ORDER BY node
+        """,
+        (json_list(nodes), USED),
+    )
+    return dict(iter(rows))
+
+
+def tallies(conn: apsw.Connection, sessions: Iterable[str]) -> dict[str, dict[str, int]]:
+    """Return for each session how many nodes it was shown, used and learned, and the tokens."""
+    rows = conn.execute(
+        """
+        SELECT session, role, count(*), sum(tokens)
+          FROM session_nodes
+         WHERE session IN (SELECT value FROM json_each(?))
+         GROUP BY session, role
+         ORDER BY session, role
+        """,
+        (json_list(sessions),),
+    )
+    found: dict[str, dict[str, int]] = {}
+    for session, role, number, tokens in rows:
+        tally = found.setdefault(session, {"shown": 0, "used": 0, "learned": 0, "tokens": 0})
+        tally[role] = number
+        tally["tokens"] += tokens
+    return found
+
+
+def add_note(conn: apsw.Connection, session: str, text: str, at: datetime) -> None:
+    """Keep a note of a session, after those it has.
+
+    One that says what the last of that time says is of the millisecond after it: an import tells
+    notes apart by their time and words.
+    """
+    conn.execute(
+        """
+        INSERT INTO session_notes (session, at_ms, text)
+        SELECT :session, max(:at, coalesce(max(at_ms) + 1, :at)), :text
+          FROM session_notes
+         WHERE session = :session AND text = :text AND at_ms >= :at
+        """,
+        {"session": session, "at": to_ms(at), "text": text},
+    )
+
+
+def notes(conn: apsw.Connection, session: str) -> list[SessionNote]:
+    """Return the notes of a session, oldest first."""
+    rows = conn.execute(
+        "SELECT at_ms, text FROM session_notes WHERE session = ? ORDER BY id", (session,)
+    )
+    return [SessionNote(at=from_ms(at_ms), text=text) for at_ms, text in rows]
+
+
+def sessions_with_note(conn: apsw.Connection, is_meant: Callable[[str], bool]) -> list[str]:
+    """Return the ended sessions that have a note that is meant, each once."""
+    rows = conn.execute(
+        """
+        SELECT session, text
+          FROM session_notes JOIN sessions ON sessions.id = session
+         WHERE end_ms IS NOT NULL
+         ORDER BY session_notes.id
+        """
+    )
+    return list(dict.fromkeys(session for session, text in rows if is_meant(text)))
+
+
+def touched(conn: apsw.Connection, session: str, paths: Iterable[str], at: datetime) -> None:
+    """Note files that an agent touched."""
+    conn.execute(
+        """
+        INSERT INTO session_files (session, path, at_ms)
+        SELECT ?, value, ? FROM json_each(?) WHERE true ORDER BY value
+            ON CONFLICT DO NOTHING
+        """,
+        (session, to_ms(at), json_list(paths)),
+    )
+
+
+def files(conn: apsw.Connection, session: str) -> dict[str, bool]:
+    """Return the files touched in a session, in that order: whether it was told what rests on
+    each.
+    """
+    rows = conn.execute(
+        "SELECT path, told FROM session_files WHERE session = ? ORDER BY at_ms, path", (session,)
+    )
+    return {path: bool(told) for path, told in rows}
+
+
+def note_told_files(conn: apsw.Connection, session: str, paths: Iterable[str]) -> None:
+    """Note that a session was told what rests on these files."""
+    conn.execute(
+        """
+        UPDATE session_files SET told = 1
+         WHERE session = ? AND path IN (SELECT value FROM json_each(?))
+        """,
+        (session, json_list(paths)),
+    )
+
+
+LISTED_MAX: Final = 1_000
+
+
+def skill_named(conn: apsw.Connection, name: str) -> str | None:
+    """Return the id of the living skill of this name, or None."""
+    found = conn.execute(
+        """
+        SELECT id FROM nodes
+         WHERE scope = 'project' AND key = ? AND kind = 'skill' AND archived_ms IS NULL
+        """,
+        (name,),
+    ).fetchone()
+    return None if found is None else str(found[0])
+
+
+def skill_holder(conn: apsw.Connection, key: str) -> str | None:
+    """Return the id of the living memory of the project that is kept under this key, or None."""
+    found = conn.execute(
+        "SELECT id FROM nodes WHERE scope = 'project' AND key = ? AND archived_ms IS NULL", (key,)
+    ).fetchone()
+    return None if found is None else str(found[0])
+
+
+def describe_skill(conn: apsw.Connection, id: str, *, name: str, description: str) -> None:
+    """Give a skill its name and the line on its use (masked).
+
+    Raises:
+        apsw.ConstraintError: another living memory has this name for its key.
+    """
+    conn.execute(
+        """
+        UPDATE nodes SET key = ?, attributes = json_set(attributes, '$.description', ?)
+         WHERE id = ?
+        """,
+        (name, description, id),
+    )
+
+
+def skill_description(conn: apsw.Connection, id: str) -> str:
+    """Return the line on the use of a skill; '' without one."""
+    found = conn.execute(
+        "SELECT json_extract(attributes, '$.description') FROM nodes WHERE id = ?", (id,)
+    ).fetchone()
+    return str(found[0]) if found is not None and found[0] is not None else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRow:
+    """How a task is; `waits_for`: tasks that it depends on and that are not done."""
+
+    node: str
+    state: str
+    priority: str
+    waits_for: tuple[str, ...] = ()
+
+
+def of_states(conn: apsw.Connection, wanted: Iterable[str], limit: int) -> list[TaskRow]:
+    """Return at most `limit` living tasks in these states, what comes first at the front.
+
+    Those under way first, then by priority, then those that wait for no other, the oldest first.
+    """
+    rows = conn.execute(
+        f"""
+        SELECT id, {_STATE} AS state, {_PRIORITY} AS priority,
+               (SELECT json_group_array(waited)
+                  FROM (SELECT other.id AS waited
+                          FROM edges
+                          JOIN nodes AS other ON other.id = edges.to_node
+                         WHERE edges.from_node = nodes.id AND edges.kind = 'depends_on'
+                           AND edges.valid_until_ms IS NULL
+                           AND other.kind = 'task' AND other.archived_ms IS NULL
+                           AND {_WAITED_FOR} IN ('open', 'doing')
+                         ORDER BY other.id)) AS waits_for
+          FROM nodes
+         WHERE kind = 'task' AND archived_ms IS NULL
+           AND state IN (SELECT value FROM json_each(?1))
+         ORDER BY state <> 'doing',
+                  (SELECT key FROM json_each(?2) WHERE value = priority),
+                  waits_for <> '[]', pinned DESC, created_ms, id
+         LIMIT ?3
+        """,  # noqa: S608  (the parts are constants of this module)
+        (json_list(wanted), to_json(list(PRIORITIES)), limit),
+    )
+    return [
+        TaskRow(node=node, state=state, priority=priority, waits_for=tuple(_read(waits_for)))
+        for node, state, priority, waits_for in rows
+    ]
+
+
+def counts(conn: apsw.Connection) -> dict[str, int]:
+    """Return how many living tasks there are in each state that any is in."""
+    rows = conn.execute(
+        f"""
+        SELECT {_STATE} AS state, count(*) FROM nodes
+         WHERE kind = 'task' AND archived_ms IS NULL GROUP BY state ORDER BY state
+        """  # noqa: S608
+    )
+    return dict(iter(rows))
+
+
+def states(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return the states of those of `ids` that are tasks."""
+    rows = conn.execute(
+        f"""
+        SELECT id, {_STATE} FROM nodes
+         WHERE kind = 'task' AND id IN (SELECT value FROM json_each(?)) ORDER BY id
+        """,  # noqa: S608
+        (json_list(ids),),
+    )
+    return dict(iter(rows))
+
+
+def get_task(conn: apsw.Connection, id: str) -> TaskRow | None:
+    """Return how a task is, living or archived; None when there is no task of this id."""
+    row = conn.execute(
+        f"SELECT {_STATE}, {_PRIORITY} FROM nodes WHERE kind = 'task' AND id = ?",  # noqa: S608
+        (id,),
+    ).fetchone()
+    return None if row is None else TaskRow(node=id, state=row[0], priority=row[1])
+
+
+def put_task(conn: apsw.Connection, id: str, *, state: str, priority: str) -> None:
+    """Note how a task is, beside what else is kept of it."""
+    conn.execute(
+        """
+        UPDATE nodes SET attributes = json_set(attributes, '$.state', ?, '$.priority', ?)
+         WHERE id = ?
+        """,
+        (state, priority, id),
+    )
+
+
+def _one_of(known: Iterable[str], node: str, name: str, other: str) -> str:
+    """Return SQL for an attribute of a node: one of the `known` words, else `other`."""
+    value = f"json_extract({node}.attributes, '$.{name}')"
+    words = ", ".join(f"'{word}'" for word in known)
+    return f"iif({value} IN ({words}), {value}, '{other}')"
+
+
+_STATE = _one_of(STATES, "nodes", "state", OPEN)
+_WAITED_FOR = _one_of(STATES, "other", "state", OPEN)
+_PRIORITY = _one_of(PRIORITIES, "nodes", "priority", NORMAL)
+
+
+def _read(array: str) -> list[str]:
+    import json
+
+    found: list[str] = json.loads(array)
+    return found

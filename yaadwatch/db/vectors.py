@@ -1,0 +1,383 @@
+"""Vectors of memories: which are there, which are missing, which are near.
+
+How alike is a vector to all others of its space? One exact pass, in SQLite or beside it.
+
+Vectors are bytes: the cosine does not care for a scale, and dot products of up to 1,024 signed
+bytes are whole numbers that even single precision holds exactly. So sqlite-vec, numpy and plain
+Python give the same scores to the last bit.
+"""
+
+import hashlib
+import heapq
+import importlib.util
+import math
+import operator
+import struct
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from yaadwatch.db.codec import from_ms, from_ms_or_null, json_list, to_ms, to_ms_or_null
+from yaadwatch.model.queries import Model, State, Unembedded
+
+Scored = list[tuple[int, float]]
+"""The numbers of nodes with a cosine, -1 to 1, best first; of equals the lower number."""
+
+_CHUNK_ROWS = 4_096
+"""Vectors that numpy is given at once."""
+
+
+def nearest(conn: apsw.Connection, space: str, vector: bytes, limit: int) -> Scored:
+    """Return the `limit` nodes whose vectors in `space` are most like `vector`.
+
+    With sqlite-vec where it is installed, else the same answers in more time. Vectors of another
+    length are passed over.
+    """
+    if not any(vector):
+        return []
+    if not extend(conn):
+        return exact(scanned_rows(conn, space, len(vector)), vector, limit)
+    found = conn.execute(
+        """
+        SELECT node,
+               coalesce(vec_distance_cosine(vec_int8(vector), vec_int8(:vector)), 2.0) AS distance
+          FROM embeddings
+         WHERE space = :space AND length(vector) = :length
+         ORDER BY distance, node
+         LIMIT :limit
+        """,
+        {"space": space, "vector": vector, "length": len(vector), "limit": limit},
+    )
+    return [(node, 1.0 - distance) for node, distance in found]
+
+
+def extend(conn: apsw.Connection) -> bool:
+    """Have a connection know the functions of sqlite-vec; return whether it does.
+
+    Extensions can be loaded by C for that moment only, and never by SQL.
+    """
+    known = conn.execute(
+        "SELECT 1 FROM pragma_function_list WHERE name = 'vec_distance_cosine' LIMIT 1"
+    ).get
+    if known is not None:
+        return True
+    path = extension()
+    if path is None:
+        return False
+    conn.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1)
+    try:
+        conn.load_extension(path)
+    except apsw.ExtensionLoadingError:
+        return False
+    finally:
+        conn.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0)
+    return True
+
+
+@cache
+def extension() -> str | None:
+    """Return where sqlite-vec is, without its suffix; None when it is not installed.
+
+    Its package is not imported: it would bring the standard library's own copy of SQLite along.
+    """
+    found = importlib.util.find_spec("sqlite_vec")
+    if found is None or found.origin is None:
+        return None
+    return str(Path(found.origin).with_name("vec0"))
+
+
+def scanned_rows(conn: apsw.Connection, space: str, length: int) -> Iterable[tuple[int, bytes]]:
+    """Return the nodes with a vector of `length` dimensions in a space, and those vectors."""
+    return conn.execute(
+        """
+        SELECT node, vector
+          FROM embeddings
+         WHERE space = ? AND length(vector) = ?
+         ORDER BY node
+        """,
+        (space, length),
+    )
+
+
+def exact(found: Iterable[tuple[int, bytes]], vector: bytes, limit: int) -> Scored:
+    """Return what `nearest` does, without sqlite-vec: with numpy where it is installed."""
+    numpy = _numpy()
+    distances = plainly(found, vector) if numpy is None else with_numpy(numpy, found, vector)
+    return best(distances, limit)
+
+
+def best(distances: Iterable[tuple[float, int]], limit: int) -> Scored:
+    """Return the `limit` nodes with the least distances, as cosines."""
+    return [(node, 1.0 - distance) for distance, node in heapq.nsmallest(limit, distances)]
+
+
+def plainly(found: Iterable[tuple[int, bytes]], vector: bytes) -> Iterable[tuple[float, int]]:
+    """Yield how far each vector is from `vector`, and its node."""
+    asked = memoryview(vector).cast("b").tolist()
+    length = math.sqrt(_dot(asked, asked))
+    for node, stored in found:
+        given = memoryview(stored).cast("b").tolist()
+        yield _distance(_dot(given, asked), _dot(given, given), length), node
+
+
+def with_numpy(
+    numpy: Any, found: Iterable[tuple[int, bytes]], vector: bytes
+) -> Iterable[tuple[float, int]]:
+    """Yield what `plainly` does, in a tenth of its time."""
+    asked = numpy.frombuffer(vector, numpy.int8).astype(numpy.float32)
+    length = math.sqrt(float(asked @ asked))
+    chunk: list[tuple[int, bytes]] = []
+
+    def measured() -> Iterable[tuple[float, int]]:
+        whole = b"".join(stored for _, stored in chunk)
+        given = numpy.frombuffer(whole, numpy.int8).reshape(len(chunk), -1).astype(numpy.float32)
+        dots, squares = given @ asked, (given * given).sum(axis=1)
+        for (node, _), dot, square in zip(chunk, dots.tolist(), squares.tolist(), strict=True):
+            yield _distance(dot, square, length), node
+        chunk.clear()
+
+    for row in found:
+        chunk.append(row)
+        if len(chunk) == _CHUNK_ROWS:
+            yield from measured()
+    if chunk:
+        yield from measured()
+
+
+def _dot(one: Sequence[int], other: Sequence[int]) -> int:
+    return sum(map(operator.mul, one, other))
+
+
+def _distance(dot: float, square: float, length: float) -> float:
+    """Return 1 less the cosine, rounded as sqlite-vec rounds it; 2.0 for what has no direction."""
+    if not square:
+        return 2.0
+    whole = 1.0 - dot / (math.sqrt(square) * length)
+    return float(struct.unpack("<f", struct.pack("<f", whole))[0])
+
+
+@cache
+def _numpy() -> Any:
+    """Return numpy if it is there. It costs 27 MB, so only those without sqlite-vec pay for it."""
+    if importlib.util.find_spec("numpy") is None:
+        return None
+    return importlib.import_module("numpy")
+
+
+def everything(conn: apsw.Connection) -> list[Model]:
+    """Return every model that is known, the one enabled last first."""
+    rows = conn.execute(
+        """
+        SELECT space, name, dimensions, state, enabled_ms, active_ms
+          FROM embedding_models
+         ORDER BY enabled_ms DESC, space
+        """
+    )
+    return [
+        Model(
+            space=space,
+            name=name,
+            dimensions=dimensions,
+            state=state,
+            enabled_at=from_ms(enabled_ms),
+            active_at=from_ms_or_null(active_ms),
+        )
+        for space, name, dimensions, state, enabled_ms, active_ms in rows
+    ]
+
+
+def in_state(conn: apsw.Connection, state: State) -> Model | None:
+    """Return the model in a state, of the kept ones the last that was active; None without one."""
+    found = [model for model in everything(conn) if model.state == state]
+    if state == "kept":
+        found = [model for model in found if model.active_at is not None]
+    return max(found, key=lambda model: model.active_at or model.enabled_at, default=None)
+
+
+def put_model(conn: apsw.Connection, model: Model) -> None:
+    """Write down a model, in place of what was known of its space.
+
+    Raises:
+        apsw.ConstraintError: another one is active, or filling, already.
+    """
+    conn.execute(
+        """
+        INSERT INTO embedding_models (space, name, dimensions, state, enabled_ms, active_ms)
+        VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT (space) DO UPDATE
+           SET name = excluded.name, dimensions = excluded.dimensions, state = excluded.state,
+               enabled_ms = excluded.enabled_ms, active_ms = excluded.active_ms
+        """,
+        (
+            model.space,
+            model.name,
+            model.dimensions,
+            model.state,
+            to_ms(model.enabled_at),
+            to_ms_or_null(model.active_at),
+        ),
+    )
+
+
+def drop_model(conn: apsw.Connection, space: str) -> None:
+    """Forget a model; its vectors are not touched."""
+    conn.execute("DELETE FROM embedding_models WHERE space = ?", (space,))
+
+
+def digest(text: str) -> bytes:
+    """Return what a vector keeps of the text it was made of: 8 bytes."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8]
+
+
+def missing(conn: apsw.Connection, space: str, *, after: int, limit: int) -> list[Unembedded]:
+    """Return at most `limit` living memories without a vector in `space`, by number.
+
+    The sessions they were learned in are not among them: what a session did is in its memories.
+
+    Args:
+        conn: a snapshot.
+        space: of the vectors.
+        after: the last number of the batch before; 0 to begin.
+        limit: how many at most.
+    """
+    found = conn.execute(
+        """
+        SELECT num, text
+          FROM nodes
+         WHERE num > ? AND archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
+           AND NOT EXISTS (SELECT 1 FROM embeddings WHERE space = ? AND node = num)
+         ORDER BY num
+         LIMIT ?
+        """,
+        (after, space, limit),
+    )
+    return [Unembedded(num=num, text=text) for num, text in found]
+
+
+def missing_of(conn: apsw.Connection, space: str, ids: Iterable[str]) -> list[Unembedded]:
+    """Return those of `ids` that are living memories without a vector in `space`, by number."""
+    found = conn.execute(
+        """
+        SELECT num, text
+          FROM nodes
+         WHERE id IN (SELECT value FROM json_each(?))
+           AND archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
+           AND NOT EXISTS (SELECT 1 FROM embeddings WHERE space = ? AND node = num)
+         ORDER BY num
+        """,
+        (json_list(ids), space),
+    )
+    return [Unembedded(num=num, text=text) for num, text in found]
+
+
+def put(
+    conn: apsw.Connection, space: str, made: Sequence[Unembedded], vectors: Sequence[bytes]
+) -> int:
+    """Keep the vectors of memories that still read as they were embedded; return how many did.
+
+    Raises:
+        apsw.ConstraintError: a vector has fewer than 8 or more than 1024 dimensions.
+        ValueError: a vector has no direction.
+    """
+    kept = 0
+    for one, vector in zip(made, vectors, strict=True):
+        if not any(vector):
+            raise ValueError(f"the vector of node {one.num} is zero")
+        conn.execute(
+            """
+            INSERT INTO embeddings (space, node, hash, vector)
+            SELECT :space, num, :hash, :vector
+              FROM nodes
+             WHERE num = :num AND text = :text AND archived_ms IS NULL
+                ON CONFLICT (space, node) DO UPDATE
+               SET hash = excluded.hash, vector = excluded.vector
+            """,
+            {
+                "space": space,
+                "num": one.num,
+                "text": one.text,
+                "hash": digest(one.text),
+                "vector": vector,
+            },
+        )
+        kept += conn.changes()
+    return kept
+
+
+class Stamp(NamedTuple):
+    """How many vectors a space has, and a number that is another one after each change of them."""
+
+    stamp: int
+    vectors: int
+
+
+def stamp(conn: apsw.Connection, space: str) -> Stamp:
+    """Return the stamp of a space."""
+    found = conn.execute(
+        "SELECT stamp, vectors FROM embedding_stamps WHERE space = ?", (space,)
+    ).fetchone()
+    return Stamp(0, 0) if found is None else Stamp(*found)
+
+
+def rows(conn: apsw.Connection, space: str, dimensions: int) -> tuple[int, bytes]:
+    """Return the stamp of a space and its vectors: of each the number of its memory, in 8 bytes
+    from the lowest, and as many bytes as there are dimensions."""
+    found = (
+        node.to_bytes(8, "little") + vector
+        for node, vector in scanned_rows(conn, space, dimensions)
+    )
+    return stamp(conn, space).stamp, b"".join(found)
+
+
+def count(conn: apsw.Connection, space: str) -> int:
+    """Return how many memories have a vector in `space`."""
+    return int(conn.execute("SELECT count(*) FROM embeddings WHERE space = ?", (space,)).get)
+
+
+def spaces(conn: apsw.Connection) -> list[str]:
+    """Return the spaces that there are vectors in, sorted."""
+    found = conn.execute(
+        """
+        WITH RECURSIVE found (space) AS (
+            SELECT min(space) FROM embeddings
+             UNION ALL
+            SELECT (SELECT min(space) FROM embeddings WHERE space > found.space)
+              FROM found
+             WHERE found.space IS NOT NULL
+        )
+        SELECT space FROM found WHERE space IS NOT NULL
+        """
+    )
+    return [space for (space,) in found]
+
+
+def drop(conn: apsw.Connection, space: str, limit: int) -> int:
+    """Take at most `limit` vectors out of `space`; return how many."""
+    conn.execute(
+        """
+        DELETE FROM embeddings
+         WHERE space = :space
+           AND node IN (SELECT node FROM embeddings WHERE space = :space LIMIT :limit)
+        """,
+        {"space": space, "limit": limit},
+    )
+    return conn.changes()
+
+
+def outdated(conn: apsw.Connection) -> list[str]:
+    """Return the ids of memories whose vectors are of another text, sorted: none, ever.
+
+    For those who look a store over; see `digest`.
+    """
+    found = conn.execute(
+        """
+        SELECT nodes.id, nodes.text, embeddings.hash
+          FROM embeddings
+          JOIN nodes ON nodes.num = embeddings.node
+         ORDER BY nodes.id
+        """
+    )
+    return sorted({node for node, text, kept in found if digest(text) != kept})

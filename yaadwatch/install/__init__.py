@@ -1,0 +1,1 @@
+"""The service: units, install, upgrade, uninstall."""

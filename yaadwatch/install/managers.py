@@ -1,0 +1,389 @@
+"""The managers that can run the daemon as a service: systemd's user manager, and launchd.
+
+Each knows where its files go and which commands make it follow them; it writes nothing itself.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Final, Protocol
+
+from yaadwatch import places
+from yaadwatch.client import presence
+from yaadwatch.install import units
+from yaadwatch.install.units import Service
+from yaadwatch.model.errors import Code, YaadError
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How it ended: its status (127 when there is no such program, 124 when it took too long)."""
+
+    status: int
+    out: str = ""
+    err: str = ""
+
+    @property
+    def went_well(self) -> bool:
+        """Say whether its status is 0."""
+        return self.status == 0
+
+    @property
+    def reason(self) -> str:
+        """Return the last line of what it complained about."""
+        lines = (self.err.strip() or self.out.strip()).splitlines()
+        return lines[-1] if lines else f"it ended with status {self.status}"
+
+
+def run_program(command: Sequence[str], *, env: Mapping[str, str], limit: timedelta) -> Ran:
+    """Run `command` with nothing to read, in the root folder; end it after `limit`."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            env=env,
+            cwd="/",
+            timeout=limit.total_seconds(),
+            check=False,
+        )
+    except OSError as error:
+        return Ran(127, err=f"{command[0]}: {error.strerror}")
+    except subprocess.TimeoutExpired:
+        seconds = limit.total_seconds()
+        return Ran(124, err=f"{command[0]} did not end within {seconds:g} s")
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+LIMIT: Final = timedelta(seconds=30)
+"""A manager has so long for one command; to end the daemon it takes two seconds."""
+
+NOT_LOADED: Final = 5
+"""Status of `systemctl stop` for a unit that there is not; LSB has it for what is not installed."""
+
+_MASKED: Final = re.compile(r"\bUnit (\S+) is masked")
+
+Run = Callable[[Sequence[str]], Ran]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A file that must be there, or a link that leads to `leads_to`."""
+
+    path: Path
+    data: bytes = b""
+    leads_to: Path | None = None
+
+
+class Manager(Protocol):
+    """What `installing.verbs` asks of a manager. Commands raise YaadError, UNAVAILABLE."""
+
+    name: str
+    is_read: bool
+    """Does the manager look into the folder that units would be written to?"""
+    home: Path | None
+    """HOME, as the manager gives it to what it starts; None: nobody says."""
+
+    def wanted(self, service: Service) -> list[Wanted]:
+        """Return all that the service consists of."""
+
+    def units(self) -> list[Path]:
+        """Return where the files of the service are, links not among them."""
+
+    def socket(self) -> str:
+        """Return where clients connect, as it stands in a unit."""
+
+    def take(self, changed: Sequence[Path]) -> None:
+        """Follow files that were written, and have the service run."""
+
+    def start(self) -> None:
+        """Have the service run."""
+
+    def stop(self) -> None:
+        """End it, and do not start it again by itself."""
+
+    def restart(self) -> None:
+        """End it and start it anew; clients wait meanwhile."""
+
+    def forget(self) -> None:
+        """Notice that the files are gone."""
+
+    def is_running(self) -> bool:
+        """Say whether the service runs, or would at the first request."""
+
+    def runs_as(self, pid: int) -> bool:
+        """Say whether process `pid` is the service, or may be."""
+
+
+class Systemd:
+    """The user manager of systemd.
+
+    Args:
+        folder: where it looks for the units of this person.
+        run: runs a command.
+        is_read: False: it does not look there.
+        home: HOME of what it starts; None: it did not say.
+    """
+
+    name = "systemd"
+
+    def __init__(
+        self, folder: Path, run: Run, *, is_read: bool = True, home: Path | None = None
+    ) -> None:
+        self.folder = folder
+        self.is_read = is_read
+        self.home = home
+        self._run = run
+
+    def units(self) -> list[Path]:
+        """Return both units: the socket, and the service."""
+        return [self.folder / presence.SOCKET, self.folder / presence.SERVICE]
+
+    def wanted(self, service: Service) -> list[Wanted]:
+        """Return both units, and the links that have them started with the session."""
+        socket, unit = self.units()
+        return [
+            Wanted(path=socket, data=units.socket_unit(service).encode()),
+            Wanted(path=unit, data=units.service_unit(service).encode()),
+            Wanted(path=self.folder / "sockets.target.wants" / presence.SOCKET, leads_to=socket),
+            Wanted(path=self.folder / "default.target.wants" / presence.SERVICE, leads_to=unit),
+        ]
+
+    def socket(self) -> str:
+        """Return the usual place in the runtime folder, or the one in a home of its own."""
+        if os.environ.get("YAAD_HOME"):
+            return str(places.default_socket())
+        return units.USUAL.socket
+
+    def take(self, changed: Sequence[Path]) -> None:
+        """Have the units read anew; a changed one is only followed by what starts after it."""
+        if changed:
+            self._do("daemon-reload")
+        if any(path.name == presence.SOCKET for path in changed):
+            self.stop()
+        elif changed:
+            self._do("try-restart", presence.SERVICE)
+        self.start()
+
+    def start(self) -> None:
+        """Start both units."""
+        self._do("start", presence.SOCKET)
+        self._do("start", "--no-block", presence.SERVICE)
+
+    def stop(self) -> None:
+        """Stop both units: with the socket alone, the next request would start the daemon."""
+        command = ("systemctl", "--user", "stop", presence.SOCKET, presence.SERVICE)
+        ran = self._run(command)
+        # What it does not know, because the files are gone, does not run.
+        if ran.status != NOT_LOADED:
+            _require(ran, command)
+
+    def restart(self) -> None:
+        """Restart the service under its socket."""
+        self._do("start", presence.SOCKET)
+        self._do("restart", "--no-block", presence.SERVICE)
+
+    def forget(self) -> None:
+        """Have the units read anew, and their failures forgotten."""
+        self._do("daemon-reload")
+        # It may never have failed; then there is nothing to forget, and that is an error to it.
+        self._run(("systemctl", "--user", "reset-failed", presence.SERVICE, presence.SOCKET))
+
+    def is_running(self) -> bool:
+        """Say whether the socket is there for the next request."""
+        command = ("systemctl", "--user", "is-active", "--quiet", presence.SOCKET)
+        return self._run(command).went_well
+
+    def runs_as(self, pid: int) -> bool:
+        """Say whether process `pid` is the main process of the service."""
+        command = ("systemctl", "--user", "show", "--property=MainPID", "--value", presence.SERVICE)
+        said = self._run(command).out.strip()
+        return said == str(pid) or not said.isdecimal()
+
+    def _do(self, *what: str) -> None:
+        _require(self._run(("systemctl", "--user", *what)), ("systemctl", "--user", *what))
+
+
+class Launchd:
+    """launchd, as it runs in the session of a person.
+
+    Args:
+        folder: LaunchAgents.
+        domain: of the session, such as gui/501.
+        run: runs a command.
+    """
+
+    name = "launchd"
+    is_read = True
+    home: Path | None = None
+
+    def __init__(self, folder: Path, domain: str, run: Run) -> None:
+        self.folder = folder
+        self._domain = domain
+        self._run = run
+
+    @property
+    def _plist(self) -> Path:
+        return self.folder / f"{presence.LABEL}.plist"
+
+    @property
+    def _target(self) -> str:
+        return f"{self._domain}/{presence.LABEL}"
+
+    def units(self) -> list[Path]:
+        """Return the one property list."""
+        return [self._plist]
+
+    def wanted(self, service: Service) -> list[Wanted]:
+        """Return the one property list: what lies in that folder is started with the session."""
+        return [Wanted(path=self._plist, data=units.launch_agent(service))]
+
+    def socket(self) -> str:
+        """Return where the daemon makes its own socket."""
+        return str(places.default_socket())
+
+    def take(self, changed: Sequence[Path]) -> None:
+        """Have a changed agent loaded anew."""
+        if changed and self.is_running():
+            self._do("bootout", self._target)
+        self.start()
+
+    def start(self) -> None:
+        """Load the agent, which starts it; one that is loaded is started."""
+        if self.is_running():
+            self._do("kickstart", self._target)
+        else:
+            self._do("bootstrap", self._domain, str(self._plist))
+
+    def stop(self) -> None:
+        """Unload the agent; otherwise it would be started again."""
+        if self.is_running():
+            self._do("bootout", self._target)
+
+    def restart(self) -> None:
+        """End the daemon and start it anew."""
+        if self.is_running():
+            self._do("kickstart", "-k", self._target)
+        else:
+            self.start()
+
+    def forget(self) -> None:
+        """Do nothing: what was unloaded and has no file is forgotten."""
+
+    def is_running(self) -> bool:
+        """Say whether the agent is loaded."""
+        return self._run(("launchctl", "print", self._target)).went_well
+
+    def runs_as(self, pid: int) -> bool:
+        """Say whether process `pid` is the agent's."""
+        said = re.search(
+            r"^\s*pid = (\d+)$",
+            self._run(("launchctl", "print", self._target)).out,
+            flags=re.MULTILINE,
+        )
+        return self.is_running() if said is None else said[1] == str(pid)
+
+    def _do(self, *what: str) -> None:
+        _require(self._run(("launchctl", *what)), ("launchctl", *what))
+
+
+def run(command: Sequence[str]) -> Ran:
+    """Run a command of a manager."""
+    return run_program(command, env=presence.environment(), limit=LIMIT)
+
+
+def here(
+    home: Path, environ: Mapping[str, str], *, platform: str = sys.platform, asking: Run = run
+) -> tuple[Manager | None, str]:
+    """Return the manager of this machine, or None and why there is none.
+
+    Args:
+        home: of the person.
+        environ: for XDG_CONFIG_HOME.
+        platform: as in `sys.platform`.
+        asking: runs a command.
+    """
+    if platform == "darwin":
+        domain = f"gui/{os.getuid()}"
+        found = asking(("launchctl", "print", domain))
+        if not found.went_well:
+            return None, f"launchd has no session {domain} ({found.reason})"
+        return Launchd(home / "Library" / "LaunchAgents", domain, asking), ""
+    if shutil.which("systemctl") is None and asking is run:
+        return None, "there is no systemd on this machine"
+    # Which folders it reads depends on its variables, not on those of this shell.
+    found = asking(("systemctl", "--user", "show", "--property=UnitPath", "--value"))
+    if not found.went_well or not found.out.strip():
+        return None, f"no systemd runs for this user ({found.reason})"
+    config = environ.get("XDG_CONFIG_HOME") or str(home / ".config")
+    folders = [f"{config}/systemd/user", f"{home}/.config/systemd/user"]
+    read = next((one for one in folders if _is_among(one, found.out)), None)
+    its_home = _home_in(asking(("systemctl", "--user", "show-environment")).out)
+    return Systemd(Path(read or folders[0]), asking, is_read=read is not None, home=its_home), ""
+
+
+def _home_in(said: str) -> Path | None:
+    """Return HOME from what systemd tells of its environment; None: quoted, or missing."""
+    found = re.search(r"^HOME=([^$\n]+)$", said, flags=re.MULTILINE)
+    return None if found is None else Path(found[1])
+
+
+def _is_among(folder: str, said: str) -> bool:
+    """Say whether `folder` is one of those that systemd names, which may go there by links."""
+    if any(letter.isspace() for letter in folder):
+        return folder in said
+    return os.path.realpath(folder) in {os.path.realpath(one) for one in said.split()}
+
+
+def by_name(name: str, folder: Path, *, asking: Run = run) -> Manager | None:
+    """Return the manager that wrote into `folder` once; None when we know none of that name."""
+    if name == Systemd.name:
+        return Systemd(folder, asking)
+    if name == Launchd.name:
+        return Launchd(folder, f"gui/{os.getuid()}", asking)
+    return None
+
+
+def lingers(asking: Run = run) -> bool | None:
+    """Say whether this person's services run without a session; None where nobody knows."""
+    user = str(os.getuid())
+    found = asking(("loginctl", "show-user", user, "--property=Linger", "--value"))
+    if found.went_well:
+        return found.out.strip() == "yes"
+    # Without a session logind does not know the user; what it would do stands in a file.
+    name = asking(("id", "-un")).out.strip()
+    return Path("/var/lib/systemd/linger", name).exists() if name and found.status != 127 else None
+
+
+def linger(wanted: bool, asking: Run = run) -> None:
+    """Have this person's services run without a session, or end that.
+
+    Raises:
+        YaadError: UNAVAILABLE when that cannot be had.
+    """
+    command = ("loginctl", "enable-linger" if wanted else "disable-linger")
+    _require(asking(command), command)
+
+
+def unmask(unit: str) -> str:
+    """Return the hint for a unit that is masked."""
+    return f"systemctl --user unmask {unit}, then: yaadwatch install"
+
+
+def _require(ran: Ran, command: Sequence[str]) -> None:
+    if not ran.went_well:
+        masked = _MASKED.search(ran.reason)
+        again = "Try it by hand, then run this command again."
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"`{' '.join(command)}` did not succeed: {ran.reason.rstrip('.')}.",
+            hint=f"What it did before that stays. {again}" if masked is None else unmask(masked[1]),
+        )

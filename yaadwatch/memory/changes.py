@@ -1,0 +1,470 @@
+"""Changes to a memory inside a transaction: each leaves a version, and an event in the log.
+
+A memory stands in the place of another one until that is said anew.
+
+Whoever says the old words again means them; what they contradict is told then. Only an agent cannot
+take back that a person put something else in their place.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from yaadwatch.db import anchors, claims, edges, fulltext, history, nodes, rows, visibility
+from yaadwatch.db.edges import TAKEN_BACK
+from yaadwatch.db.files import Connection
+from yaadwatch.db.visibility import seen_from
+from yaadwatch.memory import claiming, views
+from yaadwatch.memory import visibility as memory_visibility
+from yaadwatch.memory.visibility import view_of
+from yaadwatch.model import events
+from yaadwatch.model.anchors import Anchor
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.limits import short_id
+from yaadwatch.model.memories import COLD, HOT, SUPERSEDES, THINGS, Claimed, Edge, Node, Version
+from yaadwatch.model.projects import Checkout
+from yaadwatch.text import words
+from yaadwatch.text.quoting import quoted
+from yaadwatch.workspace.lookup import Shelf
+from yaadwatch.workspace.workspace import AGENT, Home
+
+IMPORT: Final = "import"
+"""What the origin begins with of what came from somewhere else."""
+
+
+def reopen_superseded(conn: Connection, node: str, now: datetime, *, actor: str) -> None:
+    """End, inside a transaction, that others stand in the place of a memory that is said anew.
+
+    Where a hidden memory stands in its place (see `store.visibility`), and nothing of this branch
+    by it, that stays so: on its own branch it was not stated again.
+
+    Args:
+        conn: the transaction.
+        node: the memory.
+        now: when it is said.
+        actor: who says it. An agent or an import ends nothing where a person's memory is among
+            those that stand in its place.
+    """
+    if not edges.is_superseded(conn, node):
+        return
+    away = visibility.hidden(conn)
+    if not is_person(actor):
+        later = edges.successors(conn, [node]).get(node, set())
+        if fulltext.persons(conn, later):
+            return
+    for edge in edges.of_node(conn, node):
+        if edge.kind == SUPERSEDES and edge.to_node == node:
+            new = edge.from_node
+            if new in away and not edges.successors(conn, [new]):
+                continue
+            edges.close(conn, edge, now)
+            history.append_edge(conn, events.EDGE_CLOSED, edge, now)
+
+
+def may_supersede(conn: Connection, new: str, old: str, *, actor: str) -> bool:
+    """Return whether somebody may put one memory in the place of another.
+
+    An agent does not choose between what a person said and what a person said; its own words beside
+    a person's stand in their place only once a person says them.
+    """
+    return is_person(actor) or len(fulltext.persons(conn, [new, old])) < 2
+
+
+def is_person(actor: str) -> bool:
+    """Return whether a person did something: by a command, or in a file of theirs."""
+    return not actor.startswith((AGENT, IMPORT))
+
+
+def here(
+    home: Home, shelf: Shelf, ids: Collection[str], *, everywhere: bool = False
+) -> dict[str, list[str]]:
+    """Return those of `ids` in whose place others stand, each with the ids of these.
+
+    Args:
+        home: what may be reached.
+        shelf: the store of them all.
+        ids: of memories.
+        everywhere: those that belong to other branches count, too.
+    """
+    later = shelf.db.read(edges.successors, ids)
+    if later and not everywhere:
+        later = shelf.db.read(seen_from, view_of(home, shelf), edges.successors, ids)
+    return {old: sorted(new) for old, new in later.items()}
+
+
+def superseded_both_ways(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
+    """Return what `told` does, and in the place of what the memory stands; mostly nothing.
+
+    Who confirms the words of an agent may put them in the place of a person's by that.
+    """
+    former = shelf.db.read(edges.predecessors, node)
+    if former:
+        former = shelf.db.read(seen_from, view_of(home, shelf), edges.predecessors, node)
+    before = shelf.db.read(nodes.many, former) if former else {}
+    stands = shelf.db.read(_attributed, before)
+    return superseded_by(home, shelf, node) | ({"stands_for": stands} if stands else {})
+
+
+def superseded_by(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
+    """Return the part of an answer that says what stands in the place of a memory; mostly none."""
+    later = here(home, shelf, [node]).get(node)
+    if not later:
+        return {}
+    found = shelf.db.read(nodes.many, later)
+    return {"superseded_by": shelf.db.read(_attributed, found)}
+
+
+def _attributed(conn: Connection, found: Mapping[str, Node]) -> list[dict[str, object]]:
+    rows = [{"id": one.id, "text": one.summary} for one in found.values()]
+    return views.attributed(conn, rows)
+
+
+_TELLING: Final = frozenset({"task", "session", "bug", "fix", "skill", *THINGS})
+"""Kinds that report what happened, or what is to be done and how; none of them becomes a rule."""
+_VOUCHED: Final = "confirmed"
+_IN_PLACE: Final = "in the place of "
+"""What the reason begins with of a change that `stand_in` makes."""
+
+
+def supersede(conn: Connection, node_id: str, old: Node, now: datetime, *, actor: str) -> None:
+    """Put a memory in the place of another, inside a transaction.
+
+    Raises:
+        YaadError: REFUSED; the other one stands in its place, directly or not.
+    """
+    edge = Edge(from_node=node_id, to_node=old.id, kind=SUPERSEDES, created_at=now, valid_from=now)
+    if edges.begin(conn, edge):
+        history.append_edge(conn, events.EDGE_CREATED, edge, now)
+    note_superseded(conn, node_id, old, now, actor=actor)
+
+
+def note_superseded(
+    conn: Connection,
+    node_id: str,
+    old: Node,
+    now: datetime,
+    *,
+    actor: str,
+    keeps_tier: bool = False,
+) -> None:
+    """Note that a memory stands in the place of another, inside the transaction that relates them.
+
+    A person who puts it there vouches for it, and in the place of a rule it is one. What an agent
+    puts in the place of what a person said gets neither. With `keeps_tier`, somebody just said
+    which tier it has.
+    """
+    new = nodes.get(conn, node_id)
+    if new is None:
+        return
+    by_person = is_person(actor)
+    vouched = by_person and not fulltext.is_persons(conn, new.id)
+    is_rule = (
+        not keeps_tier
+        and (old.tier == HOT or old.pinned)
+        and new.kind not in _TELLING
+        and (by_person or not fulltext.is_persons(conn, old.id))
+    )
+    done = replace(new, tier=min(new.tier, HOT) if is_rule else new.tier)
+    if vouched:
+        done = replace(done, confidence=1.0, confirmed_at=now)
+    if done == new:
+        return
+    done = replace(done, updated_at=now, version=new.version + 1)
+    change = _VOUCHED if vouched else "promoted"
+    save(conn, done, change, actor=actor, reason=f"{_IN_PLACE}{short_id(old.id)}")
+
+
+def undo_superseded(conn: Connection, node_id: str, now: datetime, *, actor: str) -> None:
+    """Take back, inside the transaction that ends the last such relation, what `stand_in` gave a
+    memory: that it is a rule by it, and that a person vouches for it.
+
+    What was done with the memory since then stays, and so does what stands in other places.
+    """
+    new = nodes.get(conn, node_id)
+    past = history.versions_of_node(conn, node_id)[-2:]
+    if new is None or new.archived_at is not None or past[1:] == []:
+        return
+    before, last = past
+    ours = last.change in (_VOUCHED, "promoted") and last.reason.startswith(_IN_PLACE)
+    stands = any(
+        edge.kind == SUPERSEDES and edge.from_node == node_id
+        for edge in edges.of_node(conn, node_id)
+    )
+    if not ours or stands or new.version != last.version:
+        return
+    done = replace(new, tier=before.tier, updated_at=now, version=new.version + 1)
+    save(conn, done, TAKEN_BACK, actor=actor, reason=f"no longer {last.reason}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Where a memory is learned.
+
+    Args:
+        commit: HEAD; '' for what holds whatever is checked out.
+        checkout: the one whose uncommitted work the memory rests on; None when HEAD holds it all.
+    """
+
+    commit: str = ""
+    checkout: Checkout | None = None
+
+
+NOWHERE: Final = Where()
+
+
+def learn(
+    conn: Connection,
+    node: Node,
+    where: Where,
+    now: datetime,
+    *,
+    fresh: bool = False,
+    reworded: bool = False,
+) -> None:
+    """Note where a memory is learned, or said again.
+
+    What is about uncommitted work is learned in the commit that will hold it. With other words
+    (`reworded`), the commits at which it was learned before do not vouch for it.
+    """
+    if where.checkout is not None:
+        if reworded:
+            visibility.forget_learned(conn, node.id)
+        visibility.put_provisional(conn, node.id, where.commit, [where.checkout])
+        return
+    if not fresh:
+        visibility.drop_provisional(conn, node.id)
+    if where.commit:
+        visibility.note_learned(conn, node.id, where.commit, now, fresh=fresh)
+
+
+def settle(
+    conn: Connection, node: Node, where: Where, now: datetime, *, reworded: bool = False
+) -> None:
+    """Note where a memory rests that was mended, when that was or is uncommitted work."""
+    if where.checkout is not None or visibility.provisional_of_node(conn, node.id):
+        learn(conn, node, where, now, reworded=reworded)
+
+
+def save(
+    conn: Connection,
+    node: Node,
+    change: str,
+    *,
+    actor: str,
+    reason: str = "",
+    event: str = events.NODE_UPDATED,
+) -> None:
+    """Write the next version of a memory, what its history says of it, and the event.
+
+    Args:
+        conn: in a transaction.
+        node: the memory as it is to be, one version on.
+        change: what its history calls it.
+        actor: who changes it.
+        reason: why.
+        event: what happens by it.
+
+    Raises:
+        YaadError: CONFLICT; the memory is at another version than the one before.
+    """
+    at = node.updated_at
+    nodes.replace(conn, node, expected_version=node.version - 1)
+    history.add_version(conn, version_of(node, at, change, actor, reason))
+    said: dict[str, dict[str, object]] = {
+        events.NODE_UPDATED: {"change": change},
+        events.NODE_ARCHIVED: {"reason": reason},
+    }
+    history.append(conn, Event(kind=event, at=at, subject=node.id, body=said.get(event, {})))
+
+
+def archive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str) -> Node:
+    """Archive a living memory inside a transaction: out of the index, its doubts gone."""
+    archived = replace(
+        node, archived_at=now, archive_reason=reason, updated_at=now, version=node.version + 1
+    )
+    save(conn, archived, "archived", actor=actor, reason=reason, event=events.NODE_ARCHIVED)
+    memory_visibility.note_dismissed(conn, node, now, actor=actor, reason=reason)
+    fulltext.remove(conn, nodes.num(conn, node.id))
+    anchors.drop_flags_of_node(conn, node.id)
+    return archived
+
+
+def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str = "") -> Node:
+    """Bring an archived memory back inside a transaction: stated anew, findable, to be checked."""
+    back = replace(
+        node,
+        archived_at=None,
+        archive_reason=None,
+        confidence=1.0,
+        confirmed_at=now,
+        updated_at=now,
+        version=node.version + 1,
+    )
+    save(conn, back, "restored", actor=actor, reason=reason, event=events.NODE_RESTORED)
+    memory_visibility.lift_words_dismissed(conn, [back.text], actor=actor)
+    index(conn, back)
+    unhide(conn, back)
+    recheck_files(conn, anchors.of_nodes(conn, [node.id]).get(node.id, ()))
+    return back
+
+
+def require_not_in_file(conn: Connection, node: Node, said: str) -> None:
+    """Refuse to reword what a person's own file says, and a session.
+
+    Raises:
+        YaadError: REFUSED, with the place and the words that belong there.
+    """
+    if node.kind == "session":
+        raise YaadError(
+            Code.REFUSED,
+            f"{short_id(node.id)} is a session: its words are made of what happened in it, so "
+            "nothing was changed.",
+            hint=f"Say it beside them: yaadwatch sessions note --session {short_id(node.id)} TEXT",
+        )
+    for place in history.provenance_of_node(conn, node.id):
+        if place.line is not None:
+            raise YaadError(
+                Code.REFUSED,
+                f"{place.path} (line {place.line}) says memory {short_id(node.id)}; only you "
+                "change that file, so nothing was changed.",
+                hint=f"Write there: {said}",
+            )
+
+
+def refuse_twin(conn: Connection, node: Node) -> None:
+    """Refuse words, or a key, that another living memory has already.
+
+    Raises:
+        YaadError: CONFLICT, with the other one.
+    """
+    twin = nodes.by_hash(conn, node.scope, node.text_hash, thing=False)
+    if twin is not None and twin.id != node.id:
+        raise YaadError(
+            Code.CONFLICT,
+            f"Memory {short_id(twin.id)} says the same already: {quoted(twin.text)}; nothing was "
+            "changed.",
+            hint=f"Keep that one: yaadwatch forget {short_id(node.id)}",
+        )
+    holder = nodes.by_key(conn, node.scope, node.key) if node.key is not None else None
+    if holder is not None and holder.id != node.id:
+        raise YaadError(
+            Code.CONFLICT,
+            f"Memory {short_id(holder.id)} is kept under the key {node.key} already: "
+            f"{quoted(holder.text)}; nothing was changed.",
+            hint=f"Keep that one; or forget it first: yaadwatch forget {short_id(holder.id)}",
+        )
+
+
+def unhide(conn: Connection, node: Node) -> None:
+    """Forget the places that said a memory once: somebody says it now, file or no file."""
+    for place in history.provenance_of_node(conn, node.id):
+        if place.line is None:
+            others = history.provenance_on_path(conn, place.worktree, place.path)
+            kept = [row for row in others if row.node != node.id]
+            history.put_provenance(conn, place.worktree, place.path, kept)
+
+
+def version_of(node: Node, at: datetime, change: str, actor: str, reason: str = "") -> Version:
+    """Return the history row for a change that made `node` what it is."""
+    return Version(
+        node=node.id,
+        version=node.version,
+        at=at,
+        change=change,
+        actor=actor,
+        reason=reason,
+        kind=node.kind,
+        tier=node.tier,
+        text=node.text,
+    )
+
+
+def recheck_files(conn: Connection, rests_on: Sequence[Anchor]) -> None:
+    """Have the next check read these files again, in every work tree.
+
+    They may have changed between being read for the anchors and this transaction, and a check in
+    between may have taken note of that already.
+    """
+    if rests_on:
+        anchors.drop_sightings_everywhere(conn, {anchor.path for anchor in rests_on})
+
+
+def index(conn: Connection, node: Node) -> None:
+    """Make the words of a living memory findable, and those it had before not any more.
+
+    Things have none, and those of a session are in an index of their own.
+    """
+    num = nodes.num(conn, node.id)
+    if node.kind in rows.NOT_INDEXED:
+        fulltext.remove(conn, num)
+        return
+    said, sub, tags = words_of(node.text, tags=node.tags, key=node.key)
+    fulltext.index(conn, num, text=said, sub=sub, tags=tags)
+
+
+def claim_in_words(node: Node, now: datetime) -> Claimed | None:
+    """Return what the words of a memory claim; None for statements of agent files.
+
+    A line of a file often means more than it says: its heading may name an environment.
+    """
+    found = claiming.of_text(node.text)
+    if found is None or node.kind in _TELLING or node.origin.startswith("file:"):
+        return None
+    return Claimed(
+        node=node.id,
+        subject=found.subject,
+        attribute=found.attribute,
+        value=found.value,
+        sense=found.sense,
+        place=claiming.folder_of_claim(node),
+        source=claims.TEXT,
+        evidence=found.evidence,
+        valid_from=now,
+    )
+
+
+def claim_words(conn: Connection, node: Node, now: datetime) -> None:
+    """Let a memory claim what its words say now, and no longer what they said before."""
+    new = claim_in_words(node, now)
+    before = [
+        one
+        for one in claims.of_node(conn, node.id)
+        if one.source == claims.TEXT and one.valid_until is None
+    ]
+    if new is not None and [one.evidence for one in before] == [new.evidence]:
+        return
+    if before:
+        claims.end(conn, [one.id for one in before], now)
+    if new is not None:
+        claims.insert(conn, replace(new, supersedes=before[-1].id if before else None))
+
+
+def words_of(said: str, *, tags: Sequence[str], key: str | None) -> tuple[str, str, str]:
+    """Return what is findable of a memory: its text, parts of identifiers, and its tags."""
+    said = words.spaced(said)
+    return said, words.subtokens(said), words.spaced(" ".join((*tags, key or "")))
+
+
+def thing_of(anchor: Anchor) -> tuple[str, str]:
+    """Return name and kind of the node that stands for what a memory rests on."""
+    return (f"{anchor.name} ({anchor.path})", "entity") if anchor.symbol else (anchor.path, "file")
+
+
+def new_thing(home: Home, node: Node, name: str, now: datetime, *, kind: str) -> Node:
+    """Return a node for a file or an entity that a memory touches; it is not written down."""
+    return Node(
+        id=home.new_id(),
+        kind=kind,
+        tier=COLD,
+        scope=node.scope,
+        text=name,
+        text_hash=words.text_hash(name),
+        summary=name,
+        origin=node.origin,
+        confidence=1.0,
+        confirmed_at=now,
+        created_at=now,
+        updated_at=now,
+    )

@@ -1,0 +1,312 @@
+"""Claims: a subject has a value as its attribute, so that values of different memories compare.
+
+A caller gives them; of the words of a memory only one form makes a claim, see `of_text`.
+
+Units and synonyms of values, so that claims in different words can be compared.
+
+How given values and subjects are compared: amounts in their base unit, nouns, versions.
+
+Which claims about one thing cannot both be right: pairs of them, up to a limit.
+
+Values are compared, not claims: thousands of memories may say one of two values.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations, islice
+from math import isclose
+from typing import Final
+
+from yaadwatch.model.memories import Node, Stated
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def _units() -> dict[str, tuple[str, float]]:
+    table = (
+        ("ms", 1, "ms millisecond milliseconds msec msecs"),
+        ("ms", 1e3, "s sec secs second seconds"),
+        ("ms", 6e4, "m min mins minute minutes"),
+        ("ms", 3.6e6, "h hr hrs hour hours"),
+        ("ms", 8.64e7, "d day days"),
+        ("ms", 6.048e8, "w week weeks"),
+        ("bytes", 1, "b byte bytes"),
+        ("bytes", 1e3, "kb kilobyte kilobytes"),
+        ("bytes", 1e6, "mb megabyte megabytes"),
+        ("bytes", 1e9, "gb gigabyte gigabytes"),
+        ("bytes", 1024, "kib"),
+        ("bytes", 1024**2, "mib"),
+        ("bytes", 1024**3, "gib"),
+        ("percent", 1, "% percent"),
+        ("characters", 1, "char chars character characters column columns"),
+        ("spaces", 1, "space spaces"),
+        ("times", 1, "time times attempt attempts try tries retry retries"),
+        ("lines", 1, "line lines"),
+        ("requests", 1, "request requests"),
+        ("connections", 1, "connection connections"),
+        ("items", 1, "item items entry entries row rows"),
+        ("px", 1, "px pixel pixels"),
+    )
+    return {name: (base, factor) for base, factor, names in table for name in _words(names)}
+
+
+UNITS: Final = _units()
+"""A unit, the base it is compared in, and how many of these it is."""
+SAME: Final = {
+    "postgres": "postgresql",
+    "node.js": "node",
+    "nodejs": "node",
+    "tab": "tabs",
+    "warn": "warning",
+    "etc/utc": "utc",
+    "gmt": "utc",
+    **dict.fromkeys(("yes", "on", "enabled"), "true"),
+    **dict.fromkeys(("no", "off", "disabled"), "false"),
+}
+"""Values that are others in other words."""
+
+
+UNIT: Final = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
+# Not "1,5": whether that is 15 or a half more than 1 depends on who wrote it.
+NUMBER: Final = r"\d+(?:[,_]\d{3})*(?:\.\d+)?"
+AMOUNT: Final = re.compile(rf"(?P<number>{NUMBER}) ?(?P<unit>{UNIT})?")
+VERSION: Final = "version"
+_FACTORS: Final = {
+    base: {factor for other, factor in UNITS.values() if other == base}
+    | ({100.0} if base == "percent" else set())  # 0.85 is 85 %
+    for base, _ in UNITS.values()
+}
+_ARTICLE = re.compile(r"^(?:the|a|an|our|its|their|this|that|my|your) ", re.IGNORECASE)
+
+
+def sense(value: str) -> str:
+    """Return a value as it is compared: lower case, units in their base, no quotes."""
+    text = stripped(value).lower()
+    if amount := AMOUNT.fullmatch(text):
+        number, unit = float(amount["number"].replace(",", "").replace("_", "")), amount["unit"]
+        if not unit:
+            return f"{number:g}" if number < 1e6 else repr(number).removesuffix(".0")
+        base, factor = UNITS[unit]
+        return f"{number * factor:.12g} {base}"
+    return SAME.get(text, text)
+
+
+def differ(attribute: str, one: str, other: str) -> bool:
+    """Return whether two values of one attribute of one thing cannot both be right.
+
+    A version that is the beginning of another (3 and 3.11) can. So can a number without a unit and
+    an amount that it is in some unit ("the pool size is 20", "20 connections"; 30000 and 30 s), a
+    unit and an amount of it (spaces, 4 spaces), amounts of what is not measured alike, and
+    thousands of bytes that some count as 1000 and others as 1024 (1 GB, 1024 MB).
+
+    Args:
+        attribute: whose values they are.
+        one: a value as it is compared; see `sense`.
+        other: another one.
+    """
+    if one == other:
+        return False
+    if attribute == VERSION:
+        return not f"{other}.".startswith(f"{one}.") and not f"{one}.".startswith(f"{other}.")
+    mine, theirs = _amount(one), _amount(other)
+    if mine is None or theirs is None:
+        return not (_counted_in(one, theirs) or _counted_in(other, mine))
+    (number, base), (other_number, other_base) = mine, theirs
+    if base and other_base:
+        return base == other_base and not _is_one(number, other_number, base)
+    if not base and not other_base:
+        return True
+    bare, full, unit = (
+        (number, other_number, other_base) if not base else (other_number, number, base)
+    )
+    return not any(_is_one(bare * factor, full, unit) for factor in _FACTORS[unit])
+
+
+def _is_one(one: float, other: float, base: str) -> bool:
+    """Return whether two numbers in one base may be meant to be the same."""
+    if base != "bytes" or not one or not other:
+        return isclose(one, other)
+    return any(isclose(max(one, other) / min(one, other), 1.024**power) for power in range(4))
+
+
+def _amount(value: str) -> tuple[float, str] | None:
+    """Return the number of a value as it is compared, and the base it is in, '' for none."""
+    number, _, base = value.partition(" ")
+    if not _A_NUMBER.fullmatch(number) or (base and base not in _FACTORS):
+        return None
+    return float(number), base
+
+
+_A_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?(?:e[+-]\d+)?")
+
+
+def _counted_in(word: str, amount: tuple[float, str] | None) -> bool:
+    """Return whether a word is the unit of an amount, or can be: the amount has none."""
+    return amount is not None and word in UNITS and amount[1] in ("", UNITS[word][0])
+
+
+def as_noun(words: str) -> str:
+    """Return a noun as it is compared: lower case, one line, without articles and quotes."""
+    text = stripped(words).lower()
+    while article := _ARTICLE.match(text):
+        text = text[article.end() :]
+    return text
+
+
+def stripped(words: str) -> str:
+    """Return words in one line, without quotes and marks around them."""
+    return " ".join(words.split()).strip(" `'\"*.,;:")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """`subject` has `value` as its `attribute`.
+
+    `value` is as it was given, `sense` as it is compared: "30 s" and "30 seconds" are the same.
+    """
+
+    subject: str
+    attribute: str
+    value: str
+    sense: str
+    evidence: str = ""
+
+
+def given_claim(*, subject: str, attribute: str, value: str, evidence: str = "") -> Claim:
+    """Return a claim in the words of a caller, as it is compared with others.
+
+    Raises:
+        ValueError: subject, attribute or value has no words.
+    """
+    plain = {"subject": as_noun(subject), "attribute": as_noun(attribute), "value": stripped(value)}
+    for name, words in plain.items():
+        if not words:
+            raise ValueError(f"{name} must have words, got {words!r}")
+    return Claim(
+        subject=plain["subject"],
+        attribute=plain["attribute"],
+        value=plain["value"],
+        sense=_version_sense(value) if plain["attribute"] == VERSION else sense(value),
+        evidence=evidence,
+    )
+
+
+def of_text(text: str) -> Claim | None:
+    """Return the claim of a statement that is "THING is AMOUNT" and nothing else, or None.
+
+    "The API timeout is 30 seconds" gives `api` the `timeout` 30 seconds. "The timeout is 30 s"
+    does not say which timeout and makes no claim, nor does a longer sentence.
+    """
+    found = _IS_AMOUNT.fullmatch(text)
+    subject, _, attribute = as_noun(found["thing"]).rpartition(" ") if found else ("", "", "")
+    if found is None or not subject or not attribute[0].isalpha():
+        return None
+    return given_claim(subject=subject, attribute=attribute, value=found["value"], evidence=text)
+
+
+def subject_of(words: str) -> str:
+    """Return a subject in the words of a caller, as it is compared with others."""
+    return as_noun(words)
+
+
+HOLDS_IN: Final = "holds_in"
+"""The attribute of a memory that says in which package it was stated."""
+
+
+def folder_of_claim(node: Node) -> str:
+    """Return the folder that a memory holds for; '' for the whole project."""
+    said = node.attributes.get(HOLDS_IN)
+    return said if isinstance(said, str) else place_of(node.origin)
+
+
+def place_of(origin: str) -> str:
+    """Return the folder that a statement from `origin` holds for: that of an agent file below.
+
+    Folders of tools (`.github`, `.cursor/rules`) hold for the folder that they are in.
+    """
+    kind, _, path = origin.partition(":")
+    if kind != "file":
+        return ""
+    folders = path.split("/")[:-1]
+    hidden = next((at for at, name in enumerate(folders) if name.startswith(".")), len(folders))
+    return "/".join(folders[:hidden])
+
+
+def _version_sense(value: str) -> str:
+    """Return a version as it is compared; 3.1 and 3.10 are two, 18.x and 18 are one."""
+    plain = stripped(value).lower()
+    found = _A_VERSION.fullmatch(plain)
+    return found["version"].removesuffix(".x").removesuffix(".*") if found else plain
+
+
+_IS_AMOUNT = re.compile(
+    rf"(?!(?:if|when|while|unless|once|until)\b)(?P<thing>[^\W\d_][\w ./-]{{2,60}}?) (?:is|are)"
+    rf" (?P<value>{NUMBER} ?(?:{UNIT})?)\.?",
+    re.IGNORECASE,
+)
+_A_VERSION = re.compile(r"v?(?P<version>\d+(?:\.\d+){0,3}(?:\.[x*])?)")
+
+
+SENSES_MAX: Final = 64
+"""Values of one thing that are compared, the newest: with more, nobody could say which is right."""
+LOOKED_AT_MIN: Final = 20_000
+LOOKED_AT_EACH: Final = 100
+"""Pairs with two values that are looked at of one thing, and for each that may be returned: where
+hardly any of them cannot both be right, there may be millions."""
+
+
+def pairs(
+    attribute: str,
+    sides: Sequence[Stated],
+    together: Callable[[Stated, Stated], bool],
+    *,
+    limit: int,
+    of: str = "",
+) -> list[tuple[int, int]]:
+    """Return pairs of claims of two memories that cannot both be right, by number, sorted.
+
+    Args:
+        attribute: whose values they are.
+        sides: all that is claimed of one thing, by number.
+        together: whether two claims are right together whatever they say.
+        limit: how many at most. Each claim that is in one with the first is then still there.
+        of: a memory whose pairs come before others; if it has none, there are none at all.
+    """
+    own = [one for one in sides if of and one.node == of]
+    others = [one for one in sides if not of or one.node != of]
+    by_sense: dict[str, list[Stated]] = {}
+    for one in (*own, *reversed(others)):
+        by_sense.setdefault(one.sense, []).append(one)
+    against = _against(attribute, list(by_sense)[:SENSES_MAX])
+
+    def apart(ones: Iterable[Stated]) -> Iterator[tuple[Stated, Stated]]:
+        for one in ones:
+            for other in chain.from_iterable(map(by_sense.__getitem__, against.get(one.sense, ()))):
+                yield one, other
+
+    def clashing(ones: Iterable[Stated]) -> Iterator[tuple[int, int]]:
+        for one, other in islice(apart(ones), max(LOOKED_AT_MIN, limit * LOOKED_AT_EACH)):
+            if other.node != one.node and not together(one, other):
+                yield min(one.claim, other.claim), max(one.claim, other.claim)
+
+    found = set(islice(clashing(own), limit))
+    if of and not found:
+        return []
+    for pair in clashing(others):
+        if len(found) >= limit:
+            break
+        found.add(pair)
+    return sorted(found)
+
+
+def _against(attribute: str, senses: Sequence[str]) -> dict[str, list[str]]:
+    """Return of each value those that cannot be right beside it."""
+    against: dict[str, list[str]] = {sense: [] for sense in senses}
+    for one, other in combinations(senses, 2):
+        if differ(attribute, one, other):
+            against[one].append(other)
+            against[other].append(one)
+    return against

@@ -1,0 +1,408 @@
+"""Which memories cannot both be true? They are told; nothing is lowered or hidden here.
+
+What is open stands nowhere: it is what the claims say at the moment, so it goes when its reason
+goes. Only decisions are written down.
+
+What does a memory contradict that was just stored, and which stands in the place of which?
+
+It is told in the answer, and nothing else. What it contradicts is what `contradictions`
+lists, seen from one memory: the same query, kept to what that claims.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from yaadwatch.api.messages.graph import Contradictions
+from yaadwatch.db import authority, claims, nodes
+from yaadwatch.db.database import Database
+from yaadwatch.db.files import Connection
+from yaadwatch.db.visibility import View, seen_from
+from yaadwatch.memory import changes, claiming, views
+from yaadwatch.memory.visibility import view_of
+from yaadwatch.model.limits import short_id
+from yaadwatch.model.memories import LINK, VALUES, Claimed, Clash, Node, Settled, Stated
+from yaadwatch.model.projects import Authority, of_origin
+from yaadwatch.model.settings import (
+    CLASHES_MAX,
+    CLASHES_SETTLED_MAX,
+    CONTRADICTIONS_MAX,
+    EVIDENCE_NEWER,
+)
+from yaadwatch.text.quoting import as_name, quoted
+from yaadwatch.workspace.lookup import Shelf, Shelves, shelves
+from yaadwatch.workspace.workspace import PERSON, Call, Home
+
+NAME_CHARS: Final = 8
+NAMED_MAX: Final = 8
+"""Values, and memories that say one, that are named in a line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One memory in a contradiction, with what it claims; `at`: when it was last confirmed."""
+
+    claim: Claimed
+    node: Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contradiction:
+    """What cannot all be true: `name` is how it is shown and settled, `words` says it in a line.
+
+    `against`: the memory that is newer evidence, when it is one; `at`: when the relation ended, or
+    the evidence is from.
+    """
+
+    name: str
+    kind: str
+    sides: tuple[Side, ...]
+    words: str
+    clashes: tuple[Clash, ...]
+    against: Node | None = None
+    at: datetime | None = None
+
+
+def open_contradictions(
+    db: Database, view: View | None, now: datetime, limit: int = CONTRADICTIONS_MAX
+) -> list[Contradiction]:
+    """Return at most `limit` contradictions of a store: two values first, then ended relations,
+    then newer evidence.
+
+    Args:
+        db: the store.
+        view: from where; see `engine.visibility`.
+        now: what holds is what holds then.
+        limit: how many at most.
+    """
+    return db.read(seen_from, view, _open, now)[:limit]
+
+
+def in_store(home: Home, shelf: Shelf, now: datetime) -> list[Contradiction]:
+    """Return what cannot all be true in a store, as the work tree at hand has it."""
+    return open_contradictions(shelf.db, view_of(home, shelf), now)
+
+
+def of_memory(
+    home: Home, shelf: Shelf, node: str, now: datetime, *, clashes_max: int = CLASHES_MAX
+) -> list[Contradiction]:
+    """Return those that `in_store` does in which a memory gives one of several values.
+
+    One query answers for most: nobody else says anything else. If somebody does, the branches
+    are looked at, too. Of each, `clashes_max` pairs of claims at most.
+    """
+    if not shelf.db.read(claims.may_conflict, node):
+        return []
+    return shelf.db.read(seen_from, view_of(home, shelf), _of_memory, node, now, clashes_max)
+
+
+def with_all_pairs(home: Home, shelf: Shelf, one: Contradiction, now: datetime) -> Contradiction:
+    """Return a contradiction with all pairs of claims that are to be settled, not a few of many."""
+    if one.kind != VALUES:
+        return one
+    node = one.sides[0].node.id
+    found = of_memory(home, shelf, node, now, clashes_max=CLASHES_SETTLED_MAX)
+    return next((each for each in found if each.name == one.name), one)
+
+
+def stores(both: Shelves) -> list[Shelf]:
+    """Return the stores in which something may contradict: the project's, and the user's own."""
+    return [shelf for shelf in (both.project, both.own) if shelf is not None]
+
+
+def contradictions(home: Home, call: Call, ask: Contradictions) -> dict[str, object]:
+    """Return what cannot all be true here; with `settled` what was decided, too.
+
+    The answer is Contradictions.
+
+    Raises:
+        YaadError: from the store.
+    """
+    now = home.clock.now()
+    rows: list[dict[str, object]] = []
+    decided: list[dict[str, object]] = []
+    with shelves(home, call) as both:
+        for shelf in stores(both):
+            found = in_store(home, shelf, now)
+            whose = shelf.db.read(authority.of_nodes, _memories(found))
+            rows += [_row(one, whose) for one in found]
+            if ask.settled:
+                decided += shelf.db.read(_decided)
+    return {"contradictions": rows, "settled": decided}
+
+
+def _decided(conn: Connection) -> list[dict[str, object]]:
+    """Return what was decided; each pair of claims has a row, and was decided about with others."""
+    groups: dict[tuple[str, datetime], list[Settled]] = {}
+    for one in claims.decided_contradictions(conn, CONTRADICTIONS_MAX):
+        groups.setdefault((one.name, one.at), []).append(one)
+    numbers = [
+        [number for one in group for number in (one.claim, one.other) if number]
+        for group in groups.values()
+    ]
+    known = claims.many(conn, {number for group in numbers for number in group})
+    is_strange = _strange(conn, known)
+    return [
+        _settled_row(group[-1], [known[number] for number in sorted(set(about))], is_strange)
+        for group, about in zip(groups.values(), numbers, strict=True)
+    ]
+
+
+def _open(conn: Connection, now: datetime) -> list[Contradiction]:
+    found = [
+        *_values(conn, now, CLASHES_MAX),
+        *claims.contradiction_links(conn, now=now, limit=CONTRADICTIONS_MAX),
+        *claims.contradiction_evidence(
+            conn, now=now, after=EVIDENCE_NEWER, limit=CONTRADICTIONS_MAX
+        ),
+    ]
+    return _grouped(conn, found)
+
+
+def _of_memory(conn: Connection, node: str, now: datetime, clashes_max: int) -> list[Contradiction]:
+    return _grouped(conn, _values(conn, now, clashes_max, node=node))
+
+
+def _values(conn: Connection, now: datetime, limit: int, *, node: str | None = None) -> list[Clash]:
+    """Return pairs of claims that give one thing two values, at most `limit` of each thing.
+
+    With `node`, only of things that this memory is in a pair about, and its pairs first.
+    """
+    torn = claims.conflicting(conn, now=now, node=node)
+    if not torn:
+        return []
+    both = claims.both_right(conn, {one.claim for sides in torn.values() for one in sides})
+
+    def are_both_right(one: Stated, other: Stated) -> bool:
+        return (min(one.claim, other.claim), max(one.claim, other.claim)) in both
+
+    found: list[tuple[int, int]] = []
+    things = 0
+    for thing, sides in torn.items():
+        pairs = claiming.pairs(thing.attribute, sides, are_both_right, limit=limit, of=node or "")
+        found += pairs
+        things += bool(pairs)
+        if things >= CONTRADICTIONS_MAX:
+            break
+    return [Clash(kind=VALUES, claim=one, other=other) for one, other in sorted(found)]
+
+
+def _grouped(conn: Connection, clashes: Sequence[Clash]) -> list[Contradiction]:
+    """Return what cannot all be true, each thing once."""
+    if not clashes:
+        return []
+    numbers = {one.claim for one in clashes} | {one.other for one in clashes if one.other}
+    known = claims.many(conn, numbers)
+    memories = nodes.many(
+        conn, {one.node for one in known.values()} | {one.against for one in clashes if one.against}
+    )
+    groups: dict[tuple[object, ...], list[Clash]] = {}
+    for one in clashes:
+        claim = known[one.claim]
+        about = (claim.subject, claim.attribute, claim.place) if one.kind == VALUES else (claim.id,)
+        groups.setdefault((one.kind, *about), []).append(one)
+    is_strange = _strange(conn, known)
+    return [_told(key, tuple(group), known, memories, is_strange) for key, group in groups.items()]
+
+
+def _strange(conn: Connection, known: Mapping[int, Claimed]) -> Callable[[Claimed], bool]:
+    """Return what tells whether a claim is no person's word: by its memory, or by who gave it."""
+    persons = authority.approved(conn, {one.node for one in known.values()})
+
+    def is_strange(claim: Claimed) -> bool:
+        return claim.node not in persons or claim.source not in (claims.TEXT, PERSON)
+
+    return is_strange
+
+
+def _told(
+    key: tuple[object, ...],
+    clashes: tuple[Clash, ...],
+    known: dict[int, Claimed],
+    memories: dict[str, Node],
+    is_strange: Callable[[Claimed], bool],
+) -> Contradiction:
+    kind = clashes[0].kind
+    numbers = dict.fromkeys(
+        number for one in clashes for number in (one.claim, one.other) if number
+    )
+    sides = tuple(
+        Side(claim=known[number], node=memories[known[number].node]) for number in sorted(numbers)
+    )
+    against = memories.get(clashes[0].against)
+    return Contradiction(
+        name=hashlib.sha256("\0".join(map(str, key)).encode()).hexdigest()[:NAME_CHARS],
+        kind=kind,
+        sides=sides,
+        words=_words(kind, sides, against, clashes[0].at, is_strange),
+        clashes=clashes,
+        against=against,
+        at=clashes[0].at,
+    )
+
+
+def _words(
+    kind: str,
+    sides: Sequence[Side],
+    against: Node | None,
+    at: datetime | None,
+    is_strange: Callable[[Claimed], bool],
+) -> str:
+    """Return a contradiction in a line: "api port: 8080 (5c01f2e4) or 9090 (77aa01bc)"."""
+    first = sides[0].claim
+    said = _claimed([side.claim for side in sides], is_strange)
+    if kind == VALUES:
+        return said
+    when = f"{at:%Y-%m-%d}" if at is not None else ""
+    if kind == LINK:
+        return f"{said} rests on a relation that ended on {when}"
+    what = (
+        f"memory {short_id(against.id)}"
+        if against is not None
+        else as_name(first.evidence)
+        if first.evidence
+        else "its evidence"
+    )
+    return (
+        f"{said} was last confirmed on {sides[0].node.confirmed_at:%Y-%m-%d}, and {what} is newer, "
+        f"of {when}"
+    )
+
+
+def _claimed(found: Sequence[Claimed], is_strange: Callable[[Claimed], bool]) -> str:
+    """Return claims about one thing in a line, each value once with the memories that say so.
+
+    The words of a claim that `is_strange`, which is no person's, stand in quotes.
+    """
+    first = found[0]
+    name = f"{first.subject} {first.attribute}"
+    if any(map(is_strange, found)):
+        name = quoted(name)
+    name += f" in {first.place}/" if first.place else ""
+    values: dict[str, list[str]] = {}
+    for one in found:
+        value = quoted(one.value) if is_strange(one) else one.value
+        values.setdefault(value, []).append(short_id(one.node))
+    said = [f"{value} ({_listed(ids, ', ')})" for value, ids in values.items()]
+    return f"{name}: {_listed(said, ' or ')}"
+
+
+def _listed(said: Sequence[str], between: str) -> str:
+    """Return the first few of these in a row, and how many more there are."""
+    more = len(said) - NAMED_MAX
+    return between.join([*said[:NAMED_MAX], *([f"{more} more"] if more > 0 else [])])
+
+
+def _memories(found: Sequence[Contradiction]) -> set[str]:
+    """Return the ids of all memories in some contradictions."""
+    sides = {side.node.id for one in found for side in one.sides}
+    return sides | {one.against.id for one in found if one.against is not None}
+
+
+def _row(one: Contradiction, whose: Mapping[str, Authority]) -> dict[str, object]:
+    first = one.sides[0].claim
+    against = one.against
+    return {
+        "id": one.name,
+        "kind": one.kind,
+        "words": one.words,
+        "subject": first.subject,
+        "attribute": first.attribute,
+        "place": first.place or None,
+        "sides": [
+            {
+                "claim": side.claim.id,
+                "node": side.node.id,
+                "value": side.claim.value,
+                "text": side.node.text,
+                "source": side.claim.source,
+                "evidence": side.claim.evidence or None,
+                "confirmed_at": side.node.confirmed_at,
+                **views.by_row(whose.get(side.node.id)),
+            }
+            for side in one.sides
+        ],
+        "against": {
+            "node": against.id,
+            "text": against.text,
+            **views.by_row(whose.get(against.id)),
+        }
+        if against is not None
+        else None,
+        "at": one.at,
+    }
+
+
+def _settled_row(
+    one: Settled, about: Sequence[Claimed], is_strange: Callable[[Claimed], bool]
+) -> dict[str, object]:
+    return {
+        "id": one.name,
+        "kind": one.kind,
+        "words": _claimed(about, is_strange),
+        "decision": one.decision,
+        "kept": one.kept,
+        "by": of_origin(one.actor, one.at).by,
+        "reason": one.reason or None,
+        "at": one.at,
+    }
+
+
+AGAINST_MAX: Final = 5
+"""Memories that are told for each value, at most."""
+
+
+def contradicts_row(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
+    """Return the part of an answer that says what a memory contradicts, what stands in its place,
+    and in whose place it stands; none if that is nothing.
+
+    Args:
+        home: what may be reached.
+        shelf: the store that the memory is in.
+        node: its id.
+    """
+    found = of_memory(home, shelf, node, home.clock.now())
+    against = {"contradicts": shelf.db.read(_rows, found, node)} if found else {}
+    return against | changes.superseded_both_ways(home, shelf, node)
+
+
+def _rows(
+    conn: Connection, found: Sequence[Contradiction], node: str
+) -> list[Mapping[str, object]]:
+    return [_contradiction_row(conn, one, node) for one in found]
+
+
+def _contradiction_row(conn: Connection, one: Contradiction, node: str) -> Mapping[str, object]:
+    mine = [side for side in one.sides if side.node.id == node]
+    others = _against(one, mine)
+    more = len(others) - AGAINST_MAX
+    first = mine[0].claim
+    return {
+        "id": one.name,
+        "words": one.words,
+        "subject": first.subject,
+        "attribute": first.attribute,
+        "place": first.place or None,
+        "value": first.value,
+        "against": views.attributed(conn, [_side(side) for side in others[:AGAINST_MAX]]),
+        "more": more if more > 0 else None,
+        "settle": f"yaadwatch resolve {one.name} --keep MEMORY, --both or --none",
+    }
+
+
+def _side(side: Side) -> Mapping[str, object]:
+    return {"id": side.node.id, "value": side.claim.value, "text": side.node.summary}
+
+
+def _against(one: Contradiction, mine: Sequence[Side]) -> Sequence[Side]:
+    """Return the sides with values that cannot be right where these are."""
+    numbers = {side.claim.id for side in mine}
+    torn = {
+        number
+        for clash in one.clashes
+        if clash.claim in numbers or clash.other in numbers
+        for number in (clash.claim, clash.other)
+    }
+    return [side for side in one.sides if side.claim.id in torn - numbers]

@@ -1,0 +1,550 @@
+"""Writes down what a check found: flags, sightings, HEAD, and the events that tell of them.
+
+All in one transaction. What was confirmed, forgotten or anchored anew while the check looked at the
+files is left to that verb and to the next check.
+
+Which memories are in doubt here now: those whose own files say so, and those that rest on them.
+
+Only the first are written down. What doubt reaches along edges is computed when it is asked for,
+from the flags and the edges as they are: it goes by itself when its source is confirmed, mended or
+forgotten, or when the edge is taken away.
+
+Find the flagged memories that a statement is about, and the newer statements about flagged ones.
+
+Two statements are about the same where they rest on one definition, or where most of their words
+are the same: of one file much is said that replaces nothing. That is a reason to offer a
+replacement, and never one to make it.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, NamedTuple, Protocol
+
+from yaadwatch.anchors.counts import subjects_of
+from yaadwatch.anchors.definitions import last_part
+from yaadwatch.db import anchors, edges, history, nodes, projects, visibility
+from yaadwatch.db.files import Connection
+from yaadwatch.memory import impact
+from yaadwatch.memory.impact import CARRIES, Graph, Reached
+from yaadwatch.model import events
+from yaadwatch.model.anchors import Anchor, Flag, Sighting, Verdict
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.limits import short_id
+from yaadwatch.model.memories import THINGS, Edge, Node
+from yaadwatch.model.projects import Settled, Worktree
+from yaadwatch.model.settings import IMPACT_EDGES_MAX, IMPACT_HOPS_MAX, Settings
+from yaadwatch.text.quoting import quoted
+from yaadwatch.workspace.workspace import Home, Space
+
+
+class Ageing(Protocol):
+    """What the age of a memory is computed from; a node has it."""
+
+    @property
+    def id(self) -> str:
+        """Return its id."""
+
+    @property
+    def kind(self) -> str:
+        """Return its kind."""
+
+    @property
+    def confidence(self) -> float:
+        """Return how sure it was, 0.0 to 1.0."""
+
+    @property
+    def confirmed_at(self) -> datetime:
+        """Return since when it ages."""
+
+    @property
+    def accessed_at(self) -> datetime | None:
+        """Return when it was recalled last."""
+
+    @property
+    def pinned(self) -> bool:
+        """Return whether it does not age."""
+
+
+def confidences(
+    conn: Connection, memories: Sequence[Ageing], settings: Settings, now: datetime
+) -> dict[str, float]:
+    """Return what is left of each memory's confidence at `now`, by id, from 0.0 to 1.0."""
+    ids = [node.id for node in memories]
+    degrees = edges.degrees(conn, ids)
+    superseded = edges.successors(conn, ids)
+    said = history.said_somewhere(conn, ids)
+    return {
+        node.id: impact.confidence(
+            node.confidence,
+            node.confirmed_at,
+            now,
+            half_life=settings.memory.half_life(node.kind),
+            facts=impact.Facts(
+                orphan=not degrees.get(node.id, 0),
+                superseded=node.id in superseded,
+                pinned=node.pinned,
+                said=node.id in said,
+            ),
+            accessed_at=node.accessed_at,
+        )
+        for node in memories
+    }
+
+
+PASSED_ON = {Verdict.GONE: 1.0, Verdict.CHANGED: 1.0, Verdict.MOVED: 0.5}
+"""The part of a doubt that concerns others: what only moved is as true as before."""
+SUMMARY_CHARS = 60
+
+
+def spread_flags(conn: Connection, worktree: int) -> list[Flag]:
+    """Return the doubts of a work tree, by node, the unknown ones among them.
+
+    One that came along edges has a `via`: the ids it came by, from the memory whose own files are
+    the reason to the one right before this.
+    """
+    direct = {flag.node: flag for flag in anchors.flags_of_worktree(conn, worktree)}
+    reached = _reached(conn, worktree, direct, around(conn, _spreading(direct)))
+    return sorted((*direct.values(), *reached.values()), key=lambda flag: flag.node)
+
+
+def spread_flags_of(conn: Connection, worktree: int, ids: Iterable[str]) -> dict[str, Flag]:
+    """Return the doubts about these memories, as `of_worktree` has them, by node."""
+    wanted = set(ids)
+    linked = around(conn, wanted)
+    near = wanted | {end for edge in linked for end in (edge.from_node, edge.to_node)}
+    direct = anchors.flags_of_nodes(conn, worktree, near)
+    found = direct | _reached(conn, worktree, direct, linked)
+    return {node: found[node] for node in sorted(wanted & found.keys())}
+
+
+def around(conn: Connection, start: Iterable[str]) -> list[Edge]:
+    """Return the edges that could carry doubt from `start`, as far as doubt can come."""
+    found: dict[Edge, None] = {}
+    seen: set[str] = set()
+    layer = set(start)
+    for _ in range(IMPACT_HOPS_MAX):
+        if not layer:
+            break
+        seen |= layer
+        rows = edges.between_memories(conn, layer, CARRIES, IMPACT_EDGES_MAX)
+        found |= dict.fromkeys(rows)
+        layer = {end for row in rows for end in (row.from_node, row.to_node)} - seen
+    return list(found)
+
+
+def _spreading(direct: Mapping[str, Flag]) -> dict[str, Flag]:
+    return {node: flag for node, flag in direct.items() if flag.verdict in PASSED_ON}
+
+
+def _reached(
+    conn: Connection, worktree: int, direct: Mapping[str, Flag], linked: Sequence[Edge]
+) -> dict[str, Flag]:
+    """Return the doubts that the `direct` ones spread along edges, by node."""
+    sources = _spreading(direct)
+    if not linked or not sources:
+        return {}
+    ends = {end for edge in linked for end in (edge.from_node, edge.to_node)}
+    hidden = history.hidden_by_git(conn, worktree)
+    living = {
+        node.id: node
+        for node in nodes.many(conn, ends).values()
+        if node.archived_at is None and node.kind not in THINGS and node.id not in hidden
+    }
+    graph = Graph(linked)
+    best: dict[str, Reached] = {}
+    for source, flag in sources.items():
+        if source not in living:
+            continue
+        for node, reached in _from(flag, graph, living).items():
+            if node not in direct and (node not in best or reached.part > best[node].part):
+                best[node] = reached
+    return {
+        node: _flag(reached, sources[reached.path[0]], living)
+        for node, reached in best.items()
+        if impact.level_of(reached.part)
+    }
+
+
+def _from(flag: Flag, graph: Graph, living: Mapping[str, Node]) -> dict[str, Reached]:
+    """Return what one doubt reaches.
+
+    It stops at a memory that somebody confirmed since they could know of it: with the doubt raised,
+    and the edge made.
+    """
+
+    def halts(edge: Edge, node: str) -> bool:
+        if node not in living:
+            return True
+        return living[node].confirmed_at >= max(flag.since, edge.created_at)
+
+    return graph.spread({flag.node: flag.score * PASSED_ON[flag.verdict]}, halts)
+
+
+def _flag(reached: Reached, source: Flag, living: Mapping[str, Node]) -> Flag:
+    before = reached.path[-2]
+    said = f"{impact.words(reached.edges[-1], reached.node)} {_named(living[before])}"
+    through = "" if before == source.node else f" through {_named(living[source.node])}"
+    return replace(
+        source,
+        node=reached.node,
+        score=round(reached.part, 4),
+        level=impact.level_of(reached.part),
+        reason=f"{said}, which is in doubt{through}: {source.reason}",
+        suggestion=None,
+        via=reached.path[:-1],
+    )
+
+
+def _named(node: Node) -> str:
+    text = node.summary
+    short = text if len(text) <= SUMMARY_CHARS else f"{text[: SUMMARY_CHARS - 3]}..."
+    return f"{short_id(node.id)} ({quoted(short)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What a check did; `raised` and `cleared` count doubts.
+
+    `judged` counts memories: those of files that changed, and those in doubt. The verdicts of all
+    others stand.
+    """
+
+    judged: int
+    raised: int
+    cleared: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """A work tree's verdicts, ready to be written down; by memory, with what it was judged on.
+
+    `provisional`: what became of memories about uncommitted work, where that changed.
+    `held`: memories whose definitions were the same in a file that was not.
+    """
+
+    branch: str
+    commit: str
+    full: bool
+    judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]]
+    provisional: dict[str, Settled]
+    held: frozenset[str]
+    seen: tuple[Sighting, ...]
+
+
+def row_of(conn: Connection, worktree: int) -> Worktree:
+    """Return the row of a work tree.
+
+    Raises:
+        YaadError: NOT_FOUND when it is not watched any more.
+    """
+    for row in projects.all_worktrees(conn):
+        if row.id == worktree:
+            return row
+    raise YaadError(
+        Code.NOT_FOUND,
+        "This work tree is not watched any more; nothing was checked.",
+        hint="Watch it again: yaadwatch add",
+    )
+
+
+def write(home: Home, space: Space, gathered: Gathered) -> Checked:
+    """Make the flags of the work tree in `space` what was found, in one transaction."""
+    now = home.clock.now()
+    worktree = space.worktree.id
+
+    def commit(conn: Connection) -> Checked:
+        row = row_of(conn, worktree)
+        before = {flag.node: flag for flag in anchors.flags_of_worktree(conn, worktree)}
+        own = {node_id: judged_on for node_id, (judged_on, _) in gathered.judged.items()}
+        unchanged = anchors.unchanged(conn, own)
+        raised = cleared = 0
+        held = set()
+        for node_id, (_, flag) in gathered.judged.items():
+            if node_id not in unchanged:
+                continue  # forgotten or confirmed meanwhile; that verb has dealt with its flag
+            if node_id in gathered.held:
+                held.add(node_id)
+            _settle(conn, node_id, gathered.provisional.get(node_id), now)
+            old = before.get(node_id)
+            if flag is not None and flag != old:
+                anchors.put_flags(conn, flag)
+            elif flag is None and old is not None:
+                anchors.drop_flags(conn, worktree, [node_id])
+            if _shown(flag) and (old is None or old.verdict != _verdict(flag)):
+                raised += 1
+                history.append(conn, _raised(flag, now))
+            elif _shown(old) and not _shown(flag):
+                cleared += 1
+                body: dict[str, object] = {"worktree": worktree}
+                history.append(
+                    conn, Event(kind=events.STALE_CLEARED, at=now, subject=node_id, body=body)
+                )
+        _strengthen(conn, held, now)
+        anchors.put_sightings(conn, worktree, _vouched(conn, gathered, unchanged))
+        _forget_sightings(conn, worktree)
+        if (row.head, row.branch) != (gathered.commit, gathered.branch):
+            projects.set_worktree_head(conn, worktree, gathered.commit, gathered.branch)
+            history.append(
+                conn,
+                Event(
+                    kind=events.HEAD_MOVED,
+                    at=now,
+                    subject=str(space.root),
+                    body={
+                        "worktree": worktree,
+                        "from": row.head,
+                        "to": gathered.commit,
+                        "branch": gathered.branch,
+                    },
+                ),
+            )
+        if gathered.full:
+            projects.set_worktree_checked(conn, worktree, now)
+        return Checked(judged=len(gathered.judged), raised=raised, cleared=cleared, at=now)
+
+    return space.db.write(commit)
+
+
+def _settle(conn: Connection, node_id: str, found: Settled | None, now: datetime) -> None:
+    """Write down where uncommitted work is now, or the commit that holds it."""
+    if found is None:
+        return
+    if found.is_stray:
+        visibility.forget_learned(conn, node_id)
+    if found.checkouts:
+        if visibility.provisional_of_node(conn, node_id) != found.checkouts:
+            visibility.put_provisional(conn, node_id, found.base, found.checkouts)
+            anchors.insert(conn, found.anchors)
+        return
+    visibility.drop_provisional(conn, node_id)
+    anchors.insert(conn, found.anchors)
+    node = nodes.get(conn, node_id)
+    of_file = node is None or node.origin.startswith("file:")  # the file says where it holds
+    if found.commit and not of_file:
+        visibility.note_learned(conn, node_id, found.commit, now)
+
+
+def _strengthen(conn: Connection, held: set[str], now: datetime) -> None:
+    """Let the age of memories start anew that held while their files were changed around them.
+
+    Once a day at most, and not where another work tree, or what they rest on, says otherwise. It
+    is no word of a person: no version is made, no doubt goes, and no event tells of it.
+    """
+    for tree in projects.all_worktrees(conn):
+        if not held:
+            return
+        held = held - spread_flags_of(conn, tree.id, held).keys()
+    nodes.strengthen(conn, held, now=now)
+
+
+def _vouched(conn: Connection, gathered: Gathered, unchanged: set[str]) -> list[Sighting]:
+    """Return the sightings of files of which every memory was judged, as it is anchored now.
+
+    Any other file must look changed to the next check: a memory of it was not judged, because it
+    was anchored or restored meanwhile, or because the file was only read for another one.
+    """
+    seen = [sighting.path for sighting in gathered.seen]
+    pending = {path for path, node in anchors.nodes_resting_on(conn, seen) if node not in unchanged}
+    return [sighting for sighting in gathered.seen if sighting.path not in pending]
+
+
+def _forget_sightings(conn: Connection, worktree: int) -> None:
+    """Drop the sightings that no anchor and no doubt needs any more."""
+    needed = set(anchors.paths(conn))
+    for flag in anchors.flags_of_worktree(conn, worktree):
+        needed |= {evidence.path for evidence in flag.evidence}
+    known = anchors.sightings_of_worktree(conn, worktree)
+    anchors.drop_sightings(conn, worktree, known.keys() - needed)
+
+
+def _raised(flag: Flag | None, now: datetime) -> Event:
+    if flag is None:
+        raise ValueError("only a flag can be raised")
+    return Event(
+        kind=events.STALE_RAISED,
+        at=now,
+        subject=flag.node,
+        body={"worktree": flag.worktree, "verdict": flag.verdict.value, "score": flag.score},
+    )
+
+
+def _shown(flag: Flag | None) -> bool:
+    return flag is not None and bool(flag.level)
+
+
+def _verdict(flag: Flag | None) -> Verdict | None:
+    return flag.verdict if flag is not None else None
+
+
+class SaidPlace(NamedTuple):
+    """A place in a person's own file; the path is absolute where that is in another work tree."""
+
+    path: str
+    line: int
+
+
+def said_places(conn: Connection, worktree: int, ids: Iterable[str]) -> dict[str, list[SaidPlace]]:
+    """Return where memories are said now, by their ids; those that no file says are left out.
+
+    What stands in the work tree that was asked about comes first.
+    """
+    trees = {row.id: row for row in projects.all_worktrees(conn)}
+    found: dict[str, list[SaidPlace]] = {}
+    saying = history.places_saying(conn, ids)
+    for row in sorted(saying, key=lambda row: row.worktree != worktree):
+        if row.line is not None:
+            path = row.path if row.worktree == worktree else _in_full(trees[row.worktree], row.path)
+            found.setdefault(row.node, []).append(SaidPlace(path, row.line))
+    return found
+
+
+def superseded(conn: Connection, worktree: int, ids: Collection[str]) -> frozenset[str]:
+    """Return those of `ids` that others supersede in a work tree: agents read those instead.
+
+    What a person's own file still says is none of them: agents load that file.
+    """
+    former = edges.successors(conn, ids).keys() if ids else frozenset()
+    return frozenset(former - said_places(conn, worktree, former).keys()) if former else frozenset()
+
+
+def _in_full(tree: Worktree, path: str) -> str:
+    return str(tree.path / path)
+
+
+DEFINITION: Final = "definition"
+FILE: Final = "file"
+WORDS: Final = "words"
+_RANK: Final = {DEFINITION: 0, FILE: 1, WORDS: 2}
+WORDS_SHARED_MIN: Final = 2
+"""Stems that two statements must share where they rest on nothing in common."""
+SHARE_MIN: Final = 0.6
+"""The part of the stems of the shorter statement that must be among them."""
+NEWER_MAX: Final = 3
+"""Newer statements shown beside one flagged memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """A flagged memory that a statement is about; `on`: what they share."""
+
+    node: Node
+    flag: Flag
+    on: str
+    shared_words: int
+
+
+def flagged_beside(
+    conn: Connection, worktree: int, node: Node, rests_on: Sequence[Anchor]
+) -> list[Overlap]:
+    """Return the flagged memories that a statement is about, the likeliest first.
+
+    Args:
+        conn: where they are.
+        worktree: of which work tree the flags are.
+        node: the statement.
+        rests_on: its anchors.
+    """
+    warned = anchors.warned_nodes(conn, worktree) - {node.id}
+    if not warned:
+        return []
+    warned -= history.hidden_by_git(conn, worktree, warned) | visibility.among(conn, warned)
+    warned -= edges.successors(conn, warned).keys()
+    known = nodes.many(conn, warned)
+    found = anchors.flags_of_nodes(conn, worktree, known)
+    resting = anchors.of_nodes(conn, known)
+    overlaps = []
+    for other_id, flag in found.items():
+        other = known[other_id]
+        if other.archived_at is not None or other.kind in THINGS:
+            continue
+        shared = _shared_words(node.text, other.text)
+        on = _common(rests_on, resting[other_id], flag)
+        if on == DEFINITION or _is_alike(node, other):
+            on = on or WORDS
+            overlaps.append(Overlap(node=other, flag=flag, on=on, shared_words=shared))
+    overlaps.sort(key=lambda one: (_RANK[one.on], -one.shared_words, -one.flag.score, one.node.id))
+    return overlaps
+
+
+def newer_than(
+    conn: Connection, raised: Iterable[Flag], *, hidden: Collection[str]
+) -> dict[str, list[Node]]:
+    """Return what was stated about flagged memories since they were flagged, by their ids.
+
+    Only what shares a definition with one, or a file and a word.
+
+    Args:
+        conn: where they are.
+        raised: the flags.
+        hidden: memories that are not shown.
+    """
+    since = {flag.node: flag for flag in raised}
+    resting = anchors.of_nodes(conn, since)
+    paths = {path for node, flag in since.items() for path in _paths(resting[node], flag)}
+    oldest = min((flag.since for flag in since.values()), default=None)
+    if not paths or oldest is None:
+        return {}
+    beside: dict[str, list[Anchor]] = {}
+    for anchor in anchors.on_paths(conn, paths):
+        beside.setdefault(anchor.node, []).append(anchor)
+    others = _stated_since(nodes.many(conn, beside.keys() - since.keys() - set(hidden)), oldest)
+    flagged = nodes.many(conn, since)
+    found: dict[str, list[Node]] = {}
+    for flag in since.values():
+        if flag.node not in flagged:
+            continue
+        newer = [
+            (_RANK[on], -shared, other)
+            for other in others
+            if other.created_at > flag.since
+            if (on := _common(beside[other.id], resting[flag.node], flag))
+            if (shared := _shared_words(other.text, flagged[flag.node].text)) or on == DEFINITION
+        ]
+        newer.sort(key=lambda one: (*one[:2], one[2].id))
+        if newer:
+            found[flag.node] = [other for _, _, other in newer[:NEWER_MAX]]
+    return found
+
+
+def _stated_since(known: Mapping[str, Node], at: datetime) -> list[Node]:
+    return [
+        node
+        for node in known.values()
+        if node.archived_at is None and node.kind not in THINGS and node.created_at > at
+    ]
+
+
+def _common(mine: Sequence[Anchor], theirs: Sequence[Anchor], flag: Flag) -> str:
+    """Return what two statements rest on alike: DEFINITION, FILE or ''."""
+    there = _paths(theirs, flag)
+    here = [anchor for anchor in mine if anchor.path in there]
+    names = {last_part(anchor.name) for anchor in theirs if anchor.name}
+    if any(anchor.name and last_part(anchor.name) in names for anchor in here):
+        return DEFINITION
+    return FILE if here else ""
+
+
+def _paths(rests_on: Sequence[Anchor], flag: Flag) -> set[str]:
+    """Return the files that a flagged memory is about, where they were and where they are."""
+    paths = {anchor.path for anchor in rests_on} | {one.path for one in flag.evidence}
+    if flag.suggestion is not None:
+        paths |= {flag.suggestion.path or "", *flag.suggestion.places}
+    return paths - {""}
+
+
+def _shared_words(one: str, other: str) -> int:
+    return len(_stems(one) & _stems(other))
+
+
+def _is_alike(one: Node, other: Node) -> bool:
+    """Return whether most of the words of two statements are the same."""
+    mine, theirs = _stems(one.text), _stems(other.text)
+    shared = len(mine & theirs)
+    return shared >= WORDS_SHARED_MIN and shared >= SHARE_MIN * min(len(mine), len(theirs))
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem for stem in subjects_of(text) if not stem.startswith("#"))

@@ -1,0 +1,296 @@
+"""How doubt spreads: from what is doubted to what rests on it, fading with every hop.
+
+A node is as doubtful as the strongest way by which doubt reaches it, at most three hops long. Ways
+are not added up: ten weak reasons are not one strong reason, and a circle gains nothing.
+
+How sure a memory still is: confidence as a function of its age, computed and never stored.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from yaadwatch.model.memories import Edge
+from yaadwatch.model.settings import IMPACT_HOPS_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Carry:
+    """The part of a doubt that an edge carries: to its beginning, and to its end; 0 to below 1."""
+
+    back: float = 0.0
+    forth: float = 0.0
+
+
+CARRIES: Final[Mapping[str, Carry]] = {
+    # What depends on something false is false more often than not.
+    "depends_on": Carry(back=0.8),
+    # What is said of the whole holds for its parts; one bad part says less about the whole.
+    "part_of": Carry(back=0.6, forth=0.3),
+    # A reason that fell away leaves what it caused without one. What was caused says nothing about
+    # its cause.
+    "caused_by": Carry(back=0.6),
+    "led_to": Carry(forth=0.6),
+    # Most of what speaks of the same thing speaks of another side of it.
+    "touches": Carry(back=0.3),
+}
+"""Kinds that carry doubt. All others carry none; order in time is no edge at all. Set by judgement:
+no set of linked memories with known answers exists to fit them on."""
+
+PART_MIN: Final = 0.2
+"""Less than this is not told: everything is linked with everything somehow."""
+WARN_MIN: Final = 0.68
+"""Doubt that came from elsewhere is a warning from here on, and a suspicion below: what depends
+with full weight on a memory whose only file is gone (0.85 by `doubt.weights`, 0.8 of it carried).
+"""
+
+Halts = Callable[[Edge, str], bool]
+"""Given an edge and the end of it that doubt would reach, whether the doubt stops before it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """How doubt came to a node.
+
+    Args:
+        node: its id.
+        part: what is left of the doubt, 0.0 to 1.0.
+        path: the ids on the way, from where the doubt began to `node`.
+        edges: the edges between them, one less.
+    """
+
+    node: str
+    part: float
+    path: tuple[str, ...]
+    edges: tuple[Edge, ...] = ()
+
+
+class Graph:
+    """Edges, ready to be walked in the direction in which they carry doubt; their order is nothing.
+
+    Edges of kinds that carry no doubt are left out.
+    """
+
+    def __init__(self, edges: Iterable[Edge]) -> None:
+        self._steps: dict[str, list[tuple[str, float, Edge]]] = {}
+        for edge in edges:
+            carry = CARRIES.get(edge.kind)
+            if carry is None or edge.from_node == edge.to_node:
+                continue
+            weight = min(max(edge.weight, 0.0), 1.0)
+            for start, end, part in (
+                (edge.to_node, edge.from_node, carry.back * weight),
+                (edge.from_node, edge.to_node, carry.forth * weight),
+            ):
+                if part > 0.0:
+                    self._steps.setdefault(start, []).append((end, part, edge))
+
+    def spread(
+        self, sources: Mapping[str, float], halts: Halts = lambda _edge, _node: False
+    ) -> dict[str, Reached]:
+        """Return every node that doubt reaches, the sources among them, with the strongest way.
+
+        Of ways of the same strength the shortest counts, then the one whose ids sort first.
+
+        Args:
+            sources: what is doubted, and how much, 0.0 to 1.0.
+            halts: where doubt stops.
+        """
+        layer = {
+            node: Reached(node=node, part=min(max(part, 0.0), 1.0), path=(node,))
+            for node, part in sources.items()
+        }
+        best = dict(layer)
+        for _ in range(IMPACT_HOPS_MAX):
+            following: dict[str, Reached] = {}
+            for reached in layer.values():
+                for end, part, edge in self._steps.get(reached.node, ()):
+                    if halts(edge, end):
+                        continue
+                    come = Reached(
+                        node=end,
+                        part=reached.part * part,
+                        path=(*reached.path, end),
+                        edges=(*reached.edges, edge),
+                    )
+                    following[end] = _stronger(following.get(end), come)
+            for node, come in following.items():
+                best[node] = _stronger(best.get(node), come)
+            layer = following
+        return best
+
+    def centrality(self, nodes: Iterable[str]) -> dict[str, float]:
+        """Return how much of these nodes rests on each of them, by PageRank; the sum is 1.
+
+        A node counts for more when more of the others would be in doubt with it. Only edges between
+        the given nodes count.
+        """
+        ids = sorted(set(nodes))
+        rank = dict.fromkeys(ids, 1.0 / len(ids)) if ids else {}
+        # Rank flows against doubt: from what rests to what it rests on.
+        rests: dict[str, list[tuple[str, float]]] = {node: [] for node in ids}
+        for start in ids:
+            for end, part, _ in sorted(self._steps.get(start, ()), key=_step_order):
+                if end in rests:
+                    rests[end].append((start, part))
+        for _ in range(_ROUNDS):
+            given = dict.fromkeys(ids, 0.0)
+            for node in ids:
+                whole = sum(part for _, part in rests[node])
+                for start, part in rests[node]:
+                    given[start] += rank[node] * part / whole
+            lost = 1.0 - sum(given.values())
+            rank = {
+                node: (1 - _FOLLOWED) / len(ids) + _FOLLOWED * (given[node] + lost / len(ids))
+                for node in ids
+            }
+        return rank
+
+
+_FOLLOWED: Final = 0.85
+_ROUNDS: Final = 40
+"""Rounds of PageRank; what is left to settle after these is below a thousandth."""
+
+
+def level_of(part: float) -> str:
+    """Return 'warn', 'suspect', or '' for doubt that came from elsewhere and is not told."""
+    if part >= WARN_MIN:
+        return "warn"
+    return "suspect" if part >= PART_MIN else ""
+
+
+def words(edge: Edge, node: str) -> str:
+    """Return how `node` relates to the other end of an edge that carries doubt: "depends on"."""
+    forward, backward = _WORDS[edge.kind]
+    return forward if edge.from_node == node else backward
+
+
+_WORDS: Final = {
+    "depends_on": ("depends on", "is needed by"),
+    "part_of": ("is part of", "has as a part"),
+    "caused_by": ("was caused by", "caused"),
+    "led_to": ("led to", "follows from"),
+    "touches": ("touches", "is touched by"),
+}
+
+
+def _stronger(one: Reached | None, other: Reached) -> Reached:
+    if one is None:
+        return other
+    return min(one, other, key=_order)
+
+
+def _order(reached: Reached) -> tuple[object, ...]:
+    edges = tuple((edge.kind, edge.from_node, edge.weight) for edge in reached.edges)
+    return (-reached.part, len(reached.path), reached.path, edges)
+
+
+def _step_order(step: tuple[str, float, Edge]) -> tuple[str, float, str, str]:
+    end, part, edge = step
+    return end, part, edge.kind, edge.from_node
+
+
+HASTE: Final = 2
+"""How much faster a memory ages that nothing is linked to, or that another one has replaced."""
+
+SANE_FROM: Final = datetime(2005, 1, 1, tzinfo=UTC)
+"""A time before it is no time: a column of zeros, a machine without a clock. Git is that old."""
+HELD_SHARE: Final = 0.5
+HELD_FROM: Final = 20
+"""More than this share of all memories, and more than so many, never fade at once by themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What the graph says about a memory that changes how it ages.
+
+    `orphan`: no open edge but `learned_in`. `superseded`: the old end of an open `supersedes`.
+    `said`: at least one place in a person's own file still says it.
+    """
+
+    orphan: bool = False
+    superseded: bool = False
+    pinned: bool = False
+    said: bool = False
+
+
+PLAIN: Final = Facts()
+
+
+def effective_confidence(stated: float, age: timedelta, *, half_life: timedelta) -> float:
+    """Return what is left of `stated` after `age`, from 0.0 to 1.0.
+
+    Args:
+        stated: confidence when the memory was last confirmed, 0.0 to 1.0.
+        age: time since then. A negative age (a clock that went back) counts as zero.
+        half_life: the age at which half is left; positive.
+
+    Raises:
+        ValueError: `stated` is outside 0.0 to 1.0, or `half_life` is not positive.
+    """
+    if not 0.0 <= stated <= 1.0:
+        raise ValueError(f"stated must be within 0.0 and 1.0, got {stated!r}")
+    if half_life <= timedelta(0):
+        raise ValueError(f"half_life must be positive, got {half_life}")
+    half_lives: float = max(age, timedelta(0)) / half_life
+    return float(stated * 0.5**half_lives)
+
+
+def boosted(left: float, boost: float) -> float:
+    """Return the confidence of a memory that was recalled: more than was left, at most 1.0.
+
+    Args:
+        left: what was left of it, 0.0 to 1.0.
+        boost: not negative.
+    """
+    return min(1.0, left + boost)
+
+
+def too_many(fading: int, living: int) -> bool:
+    """Return whether so many of all memories would fade at once that something else is wrong.
+
+    A clock that jumped ahead, or times that were lost in an import, look like great age.
+    """
+    return fading > max(HELD_FROM, living * HELD_SHARE)
+
+
+def counts_from(confirmed_at: datetime, accessed_at: datetime | None, now: datetime) -> datetime:
+    """Return when the age of a memory begins: when it was confirmed or last recalled.
+
+    Without a sane time that is `now`: what nobody knows the age of has none.
+    """
+    known = [at for at in (confirmed_at, accessed_at) if at is not None and at >= SANE_FROM]
+    return max(known, default=now)
+
+
+def confidence(
+    stated: float,
+    confirmed_at: datetime,
+    now: datetime,
+    *,
+    half_life: timedelta,
+    facts: Facts = PLAIN,
+    accessed_at: datetime | None = None,
+) -> float:
+    """Return how sure a memory is at `now`, from 0.0 to 1.0.
+
+    What is pinned, or still said by a person's own file, does not age. An orphan or superseded
+    memory ages twice as fast. One that is both ages twice as fast too, not four times: the two
+    facts overlap, because a memory loses its links when another one takes its place.
+
+    Args:
+        stated: confidence when the memory was last confirmed, 0.0 to 1.0.
+        confirmed_at: when that was, aware. A time after `now` counts as `now`.
+        now: aware.
+        half_life: the age at which half is left of a memory without such facts; positive.
+        facts: what the graph says about it.
+        accessed_at: when a recall last raised `stated`, aware; its age counts from there.
+
+    Raises:
+        ValueError: `stated` is outside 0.0 to 1.0, or `half_life` is not positive.
+    """
+    ages = not (facts.pinned or facts.said)
+    age = now - counts_from(confirmed_at, accessed_at, now) if ages else timedelta(0)
+    hasty = facts.orphan or facts.superseded
+    return effective_confidence(stated, age, half_life=half_life / HASTE if hasty else half_life)

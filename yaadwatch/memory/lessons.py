@@ -1,0 +1,532 @@
+"""What was learned in a session: edges `learned_in`, and the text of the session's node.
+
+What is told of a session? Who, when, what was noted, learned and done; and what was used of it.
+
+Plain words that the next agent can use, made of facts alone: no model has a part in it. Everything
+that comes in is masked already; what others worded (notes, memories, commits, odd names of files)
+stands in quotes, because it is data.
+
+Whose session is a call part of? And: what a session was shown, until it is written down.
+
+A session begins with the first thing its agent asks; it is written down with the first thing it is
+told or says. Nothing is written while somebody reads.
+"""
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from yaadwatch.db import authority, edges, history, nodes, projects
+from yaadwatch.db import sessions as db_sessions
+from yaadwatch.db.files import Connection
+from yaadwatch.memory import changes
+from yaadwatch.model import events
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.memories import COLD, Edge, Node
+from yaadwatch.model.projects import DAY, IDLE, LEARNED, Facts, Session, Touched, of_origin
+from yaadwatch.model.settings import SHOWN_NOTED_MAX
+from yaadwatch.system.processes import Live
+from yaadwatch.text import privacy, words
+from yaadwatch.text.quoting import as_kind, as_name, author, quoted, words_hash
+from yaadwatch.workspace.workspace import AGENT, FRAGMENT_CHARS_MIN, Call, Home, Space, too_short
+
+LEARNED_TOLD: Final = 8
+COMMITS_TOLD: Final = 8
+FILES_TOLD: Final = 20
+LINE_CHARS_MAX: Final = 300
+"""A note or a statement that is longer is cut after a whole word."""
+
+_NAME = re.compile(r"`([^`\s]{3,80})`|\b([A-Za-z_][\w.-]*[\w])")
+_IS_NAME = re.compile(r"[a-z0-9][A-Z]|[_./-]|[A-Z]{2}|\d")
+_NAME_CHARS_MIN: Final = 4
+_WORD = re.compile(r"[\w./-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """A memory that was learned in a session; `state` says how a task is, and is else ''."""
+
+    id: str
+    kind: str
+    text: str
+    state: str = ""
+
+
+def session_lines(
+    session: Session,
+    *,
+    facts: Facts,
+    learned: Sequence[Lesson],
+    notes: Sequence[str],
+    ended_at: datetime | None,
+) -> str:
+    """Return what there is to tell of a session, a line for each sort; '' when nothing happened."""
+    lines = [
+        *(f"Noted: {quoted(_line(note))}" for note in notes[-12:]),
+        *_lessons(learned),
+        *_commits(facts),
+        *_files(facts),
+    ]
+    if facts.reason:
+        lines.append(f"Not known: {_line(facts.reason)}")
+    if not lines or (facts.reason and len(lines) == 1):
+        return ""
+    return "\n".join([_headline(session, ended_at), *lines])
+
+
+def names(text: str) -> frozenset[str]:
+    """Return what a text calls by a name: words in backticks, identifiers, paths, options.
+
+    A plain word is none: it would turn up anywhere.
+    """
+    found = set()
+    for match in _NAME.finditer(text):
+        name = (match[1] or match[2]).strip(".-/()")
+        if len(name) >= _NAME_CHARS_MIN and (match[1] or _IS_NAME.search(name)):
+            found.add(name)
+    return frozenset(found)
+
+
+def new_names(before: str, after: str) -> frozenset[str]:
+    """Return the words of `after` that are not in `before`: what was put into a file."""
+    return frozenset(_words(after) - _words(before))
+
+
+def _words(text: str) -> set[str]:
+    """Return the words of a text, whole (`a/b.py`) and in their parts."""
+    found: set[str] = set()
+    for word in _WORD.findall(text):
+        found.add(word.strip(".-/"))
+        found.update(re.split(r"[./-]", word))
+    return found
+
+
+def _headline(session: Session, ended_at: datetime | None) -> str:
+    who = author(of_origin(session.agent, session.started_at))
+    where = f" on {as_name(_line(session.branch))}" if session.branch else ""
+    begun = session.started_at
+    if ended_at is None:
+        return f"{who}{where}, since {begun:%Y-%m-%d %H:%M} UTC."
+    until = f"{ended_at:%H:%M}" if ended_at.date() == begun.date() else f"{ended_at:%Y-%m-%d %H:%M}"
+    return f"{who}{where}, {begun:%Y-%m-%d %H:%M} to {until} UTC."
+
+
+def _lessons(learned: Sequence[Lesson]) -> Iterable[str]:
+    tasks = [one for one in learned if one.kind == "task"]
+    others = [one for one in learned if one.kind != "task"]
+    for sort, found in (("Learned", others), ("Tasks", tasks)):
+        told = [
+            f"{one.state or as_kind(one.kind)}: {quoted(_line(one.text))}"
+            for one in found[:LEARNED_TOLD]
+        ]
+        if told:
+            yield f"{sort}: " + "; ".join(told) + _more(found, LEARNED_TOLD)
+
+
+def _commits(facts: Facts) -> Iterable[str]:
+    told = [f"{made.id[:8]} {quoted(_line(made.subject))}" for made in facts.commits]
+    if told:
+        # The newest say best where it ended.
+        yield "Commits: " + "; ".join(told[-COMMITS_TOLD:]) + _more(told, COMMITS_TOLD)
+
+
+def _files(facts: Facts) -> Iterable[str]:
+    for sort, found in (
+        ("Files", [one for one in facts.files if one.committed]),
+        ("Files not committed", [one for one in facts.files if not one.committed]),
+    ):
+        left_out = max(0, len(found) - FILES_TOLD) + (facts.more if sort == "Files" else 0)
+        told = [_file(one) for one in found[:FILES_TOLD]]
+        if told:
+            yield f"{sort}: " + ", ".join(told) + (f", and {left_out} more" if left_out else "")
+
+
+def _file(touched: Touched) -> str:
+    how = "" if touched.how == "changed" else f" ({touched.how})"
+    return as_name(touched.path) + how
+
+
+def _more(found: Sequence[object], told: int) -> str:
+    return f"; and {len(found) - told} more" if len(found) > told else ""
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    if len(line) <= LINE_CHARS_MAX:
+        return line
+    return line[:LINE_CHARS_MAX].rpartition(" ")[0] + "…"
+
+
+LEFT_AFTER = timedelta(minutes=5)
+"""A session that a hook has named is over so long after its agent's last connection ended."""
+IDLE_PERSON = timedelta(hours=12)
+"""As IDLE, for a session that a person began at the command line."""
+
+
+def current(home: Home, call: Call, space: Space, named: str = "") -> Live:
+    """Return the session that a call is part of; one begins when there is none.
+
+    The one of this name, where the agent gives one. Else that of its connection; else one of the
+    same agent in this work tree that has no connection yet (a hook began it, or the daemon was
+    restarted); at the command line the one that was begun there, else the day.
+    """
+    now = home.clock.now()
+    with home.live.lock:
+        name = privacy.kept(named).text or _name(call, now)
+        live = _called(home, call, space, name) if named else _known(home, call, space, now)
+        if live is None:
+            stored = _stored(home, call, space, now, name=name, only=bool(named))
+            live = stored or new(home, call, space, name)
+            home.live.enter(live)
+        if call.session:
+            live.connections.add(call.session)
+            live.left_at = None
+        live.session = replace(live.session, last_at=now)
+        return live
+
+
+def new(home: Home, call: Call, space: Space, name: str = "") -> Live:
+    """Return a session that begins now; nobody knows it yet."""
+    now = home.clock.now()
+    try:
+        head = space.repository.head()
+        commit, branch = head.commit, head.branch
+    except YaadError:  # a HEAD that cannot be read: its session has no commits to tell of
+        commit, branch = "", ""
+    session = Session(
+        id=home.new_id(),
+        worktree=space.worktree.id,
+        agent=call.origin,
+        name=privacy.kept(name).text,
+        started_at=now,
+        last_at=now,
+        branch=privacy.mask(branch).text,
+        start_commit=commit,
+        told_seq=space.db.read(history.last),
+    )
+    return Live(project=space.project.id, session=session)
+
+
+def write(conn: Connection, live: Live, now: datetime) -> None:
+    """Write down a session that goes on, inside a transaction."""
+    if not db_sessions.touch(conn, live.id, live.session.last_at):
+        db_sessions.put(conn, live.session)
+        body: dict[str, object] = {"agent": live.session.agent, "worktree": live.session.worktree}
+        history.append(conn, Event(kind=events.SESSION_STARTED, at=now, subject=live.id, body=body))
+
+
+def session_of(home: Home, call: Call, space: Space, given: str | None = None) -> str:
+    """Return the id of the session that a call is part of, or of the one that was given.
+
+    Raises:
+        YaadError: as for `find`.
+    """
+    return find(space, given).id if given else current(home, call, space).id
+
+
+def find(space: Space, fragment: str) -> Session:
+    """Return the one session that `fragment` names: its id, or a unique end of it.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST (it fits, and is shorter than four characters), CONFLICT.
+    """
+    found = space.db.read(db_sessions.find, fragment, 2)
+    if found and fragment not in found and len(fragment) < FRAGMENT_CHARS_MIN:
+        raise too_short(fragment)
+    session = space.db.read(db_sessions.get, found[0]) if len(found) == 1 else None
+    if len(found) > 1:
+        raise YaadError(
+            Code.CONFLICT,
+            f"{fragment} fits several sessions; nothing was done.",
+            hint="Give more characters of the one you mean.",
+        )
+    if session is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"No session of this project has the id {fragment}.",
+            hint="Ids are shown by: yaadwatch sessions",
+        )
+    return session
+
+
+def note_shown(home: Home, call: Call, space: Space, tokens: Mapping[str, int]) -> None:
+    """Note what whoever asks was shown, and the tokens it took; agents only."""
+    if not tokens or not call.origin.startswith(AGENT):
+        return
+    live = current(home, call, space)
+    with home.live.lock:
+        _add(live, tokens)
+
+
+@contextlib.contextmanager
+def pending(home: Home, live: Live) -> Iterator[dict[str, int]]:
+    """Lend what a session was shown and is not written down yet: tokens by node.
+
+    It is forgotten at the end of the block; where that goes wrong it is kept for the next time,
+    together with what was shown meanwhile.
+    """
+    with home.live.lock:
+        taken, live.shown = live.shown, {}
+    written = False
+    try:
+        yield taken
+        written = True
+    finally:
+        if not written:
+            with home.live.lock:
+                # A session that ended, or began again, meanwhile is known under the same id.
+                _add(home.live.get(live.id) or live, taken)
+
+
+def flush(home: Home, live: Live) -> None:
+    """Write down what a session was shown, and when it last asked, if that is news.
+
+    Raises:
+        YaadError: its store cannot be had, or written; what was shown is kept for the next time.
+    """
+    with home.live.lock:
+        session = live.session
+        if live.is_written:
+            return
+    project = home.user.read(projects.get, live.project)
+    if project is None or project.removed_at is not None:
+        return
+
+    with pending(home, live) as taken:
+
+        def change(conn: Connection) -> None:
+            now = home.clock.now()
+            if taken or db_sessions.get(conn, live.id) is not None:
+                write(conn, live, now)
+                db_sessions.note_shown_nodes(conn, live.id, taken, now)
+
+        with home.stores.use(project) as db:
+            db.write(change)
+        live.failed_at = None
+        live.written = session
+
+
+def _add(live: Live, tokens: Mapping[str, int]) -> None:
+    """Note tokens by node, of so many nodes at most; `LiveSessions.lock` is held."""
+    for node, cost in tokens.items():
+        if node in live.shown or len(live.shown) < SHOWN_NOTED_MAX:
+            live.shown[node] = live.shown.get(node, 0) + cost
+
+
+def idle_after(agent: str) -> timedelta:
+    """Return after how much quiet a session of `agent` is over."""
+    return IDLE if agent.startswith(AGENT) else IDLE_PERSON
+
+
+def _known(home: Home, call: Call, space: Space, now: datetime) -> Live | None:
+    """Return the session in memory that a call is part of."""
+    found = home.live.of(space.project.id, space.worktree.id, call.origin)
+    if call.session:
+        own = next((live for live in found if call.session in live.connections), None)
+        free = (live for live in found if not live.connections and _is_fresh(live.session, now))
+        return own or next(free, None)
+    if call.origin.startswith(AGENT):
+        return next((live for live in found if _is_fresh(live.session, now)), None)
+    begun = (live for live in found if not live.session.is_day and _is_fresh(live.session, now))
+    today = (live for live in found if live.session.name == _name(call, now))
+    return next(begun, None) or next(today, None)
+
+
+def _called(home: Home, call: Call, space: Space, name: str) -> Live | None:
+    """Return the session in memory that its agent calls so."""
+    found = home.live.of(space.project.id, space.worktree.id, call.origin)
+    return next((live for live in found if live.session.name == name), None)
+
+
+def _stored(
+    home: Home, call: Call, space: Space, now: datetime, *, name: str, only: bool
+) -> Live | None:
+    """Return the session in the store that a call goes on with; `only` the one of this name."""
+    since = now - idle_after(call.origin)
+    open_ones = (
+        [] if only else space.db.read(db_sessions.going_on, space.worktree.id, call.origin, since)
+    )
+    session = next((one for one in open_ones if home.live.get(one.id) is None), None)
+    if session is None and name:
+        session = space.db.read(db_sessions.named, space.worktree.id, call.origin, name)
+    if session is None:
+        return None
+    return Live(project=space.project.id, session=replace(session, ended_at=None, ended_by=""))
+
+
+def _is_fresh(session: Session, now: datetime) -> bool:
+    return now - session.last_at < idle_after(session.agent)
+
+
+def _name(call: Call, now: datetime) -> str:
+    """Return the name of the day, for who is at the command line."""
+    return "" if call.origin.startswith(AGENT) else f"{DAY}{now.date()}"
+
+
+def session_text(conn: Connection, session: Session) -> str:
+    """Return what there is to tell of a session now; '' when nothing happened in it."""
+    return session_lines(
+        session,
+        facts=session.facts,
+        learned=lessons_of(conn, session.id),
+        notes=_wanted(conn, [note.text for note in db_sessions.notes(conn, session.id)]),
+        ended_at=session.ended_at,
+    )
+
+
+def _wanted(conn: Connection, notes: Sequence[str]) -> list[str]:
+    """Return the notes of a session without those whose words a person dismissed or forgot."""
+    hashes = [words_hash(note) for note in notes]
+    unwanted = authority.dismissals_of_hashes(conn, hashes) if hashes else {}
+    return [note for note, digest in zip(notes, hashes, strict=True) if digest not in unwanted]
+
+
+def lessons_of(conn: Connection, session: str) -> list[Lesson]:
+    """Return the living memories that a session learned, in the order in which it did."""
+    order = [one.node for one in db_sessions.of_session(conn, session) if one.role == LEARNED]
+    found = nodes.many(conn, order)
+    states = db_sessions.states(conn, order)
+    return [
+        Lesson(id=node, kind=found[node].kind, text=_said(found[node]), state=states.get(node, ""))
+        for node in order
+        if node in found and found[node].archived_at is None
+    ]
+
+
+def reword_session(conn: Connection, session: str, now: datetime) -> str:
+    """Give a session, and its node, the words that it has now, inside a transaction; return them.
+
+    What was erased, or forgotten, is not in them any more.
+    """
+    row = db_sessions.get(conn, session)
+    if row is None:
+        return ""
+    summary = session_text(conn, row)
+    db_sessions.put(conn, replace(row, summary=summary))
+    index(conn, session, summary)
+    if summary:
+        db_sessions.set_node_words(
+            conn, session, text=summary, summary=words.summarise(summary), at=now
+        )
+    return summary
+
+
+def index(conn: Connection, session: str, summary: str) -> None:
+    """Make a session findable by a summary and its notes, inside a transaction."""
+    notes = "\n".join(note.text for note in db_sessions.notes(conn, session))
+    db_sessions.index(conn, session, summary=words.spaced(summary), notes=words.spaced(notes))
+
+
+def around(conn: Connection, node: str, now: datetime) -> None:
+    """Rewrite the summaries of the ended sessions that learned a memory, inside a transaction.
+
+    Call it when the memory was changed, archived or brought back.
+    """
+    sessions = db_sessions.learned_in(conn, [node]).get(node, ())
+    for session in db_sessions.many(conn, sessions).values():
+        if session.ended_at is not None:
+            reword_session(conn, session.id, now)
+    changed = nodes.get(conn, node)
+    if changed is not None and changed.archived_at is not None:
+        drop_note(conn, changed.text, now)
+
+
+def drop_note(conn: Connection, said: str, now: datetime) -> None:
+    """Rewrite the summaries of the ended sessions with a note that a person just dismissed.
+
+    Args:
+        conn: inside the transaction of the dismissal, after it.
+        said: the dismissed words.
+        now: when.
+    """
+    digest = words_hash(said)
+    for session in db_sessions.sessions_with_note(conn, lambda note: words_hash(note) == digest):
+        reword_session(conn, session, now)
+
+
+def without(conn: Connection, node: str, now: datetime) -> None:
+    """Have every session that learned a memory tell of it no more; it is about to be erased.
+
+    Call it inside the transaction that erases the memory, before that.
+    """
+    sessions = db_sessions.learned_in(conn, [node]).get(node, ())
+    for session in db_sessions.many(conn, sessions).values():
+        db_sessions.drop_node(conn, session.id, node)
+        if session.ended_at is not None:
+            reword_session(conn, session.id, now)
+
+
+def _said(node: Node) -> str:
+    return node.text if len(node.text) <= LINE_CHARS_MAX else node.summary
+
+
+KIND = "learned_in"
+
+
+def learned(
+    conn: Connection,
+    home: Home,
+    node: Node,
+    session: str | None,
+    now: datetime,
+    *,
+    fresh: bool = False,
+) -> None:
+    """Relate a memory to the session that it was said in, inside a transaction.
+
+    Edges never cross stores: a memory of the user's own store keeps the id of the session alone.
+    One that is `fresh`, stored in this transaction, has no such edge, and nothing leads to it. A
+    session that has ended gets its words anew.
+    """
+    if session is None or node.scope != "project":
+        return
+    live = home.live.get(session)
+    if live is not None:
+        write(conn, live, now)
+    found = db_sessions.get(conn, session) if live is None else live.session
+    if found is None:
+        return
+    ensure_node(conn, found, now)
+    db_sessions.note_nodes(conn, session, LEARNED, [node.id], now)
+    edge = Edge(from_node=node.id, to_node=session, kind=KIND, created_at=now, valid_from=now)
+    if fresh:
+        edges.add(conn, edge)
+    if fresh or edges.begin(conn, edge):
+        history.append_edge(conn, events.EDGE_CREATED, edge, now)
+    if found.ended_at is not None:
+        reword_session(conn, session, now)
+
+
+def ensure_node(conn: Connection, session: Session, now: datetime) -> None:
+    """Make the node of a session when it is not there.
+
+    Its words are in the index of sessions, not in that of memories: a question is answered by what
+    was learned, not by who learned it.
+    """
+    if nodes.has(conn, session.id):
+        return
+    who = session.agent.partition(":")[2] or "the command line"
+    where = f" on {session.branch}" if session.branch else ""
+    said = f"Session of {who}{where}, begun {session.started_at:%Y-%m-%d %H:%M} UTC"
+    node = Node(
+        id=session.id,
+        kind="session",
+        tier=COLD,
+        scope="project",
+        text=said,
+        # Two sessions may say the same of themselves, and are not the same.
+        text_hash=words.text_hash(f"session {session.id}"),
+        summary=said,
+        origin=session.agent,
+        session=session.id,
+        confidence=1.0,
+        confirmed_at=now,
+        created_at=session.started_at,
+        updated_at=now,
+    )
+    nodes.insert(conn, node)
+    history.add_version(conn, changes.version_of(node, now, "created", node.origin))

@@ -1,0 +1,336 @@
+"""How things are told: the JSON of anchors, doubts, changed memories and projects."""
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+
+from yaadwatch.db import anchors, authority, nodes, projects, visibility
+from yaadwatch.db.files import Connection
+from yaadwatch.db.visibility import seen_from
+from yaadwatch.memory import flags
+from yaadwatch.memory.claiming import place_of
+from yaadwatch.memory.visibility import view_of
+from yaadwatch.model.anchors import Anchor, Evidence, Flag, Suggestion, Verdict
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.memories import Edge, Node
+from yaadwatch.model.projects import (
+    ABSENT,
+    PERSON,
+    REPOSITORY,
+    AgentFileRow,
+    Authority,
+    Project,
+    Worktree,
+)
+from yaadwatch.repo import layout as repo_layout
+from yaadwatch.text.words import summarise
+from yaadwatch.workspace.stores import is_of, why_missing
+from yaadwatch.workspace.workspace import Home, Space
+
+HANGS = "See which it is: findmnt; umount --lazy it, or wait until it answers."
+
+
+def anchor_row(anchor: Anchor) -> dict[str, object]:
+    """Return the JSON of an anchor: path, and symbol and line where it has them."""
+    shown: dict[str, object] = {"path": anchor.path}
+    if anchor.symbol:
+        shown["symbol"] = anchor.name
+    if anchor.line is not None:
+        shown["line"] = anchor.line
+    return shown
+
+
+def anchor_rows(anchors: Iterable[Anchor]) -> list[dict[str, object]]:
+    """Return the JSON of anchors; a value of a definition that is among them is not repeated."""
+    rows: dict[tuple[str, str], dict[str, object]] = {}
+    for anchor in anchors:
+        row = anchor_row(anchor)
+        known = rows.setdefault((anchor.path, anchor.name), row)
+        known.update(row if "line" in row else {})
+    return list(rows.values())
+
+
+def edge_row(edge: Edge) -> dict[str, object]:
+    """Return the JSON of an edge; `edge` is the number that it is closed or deleted by."""
+    return {
+        "edge": edge.id or None,
+        "kind": edge.kind,
+        "from": edge.from_node,
+        "to": edge.to_node,
+        "weight": edge.weight,
+        "attributes": dict(edge.attributes),
+        "since": edge.valid_from,
+        "until": edge.valid_until,
+    }
+
+
+def flag_row(flag: Flag, node: Node, said_in: Iterable[tuple[str, int]] = ()) -> dict[str, object]:
+    """Return the JSON of a doubt; `said_in`: paths and lines of a person's files that say it."""
+    shown: dict[str, object] = {
+        "id": flag.node,
+        "text": node.text,
+        "verdict": flag.verdict.value,
+        "score": flag.score,
+        "level": flag.level,
+        "reason": flag.reason,
+        "since": flag.since,
+        "branch": flag.branch or None,
+        "uncommitted": None if any(row.is_open for row in flag.evidence) else flag.uncommitted,
+        "evidence": [evidence_row(evidence) for evidence in flag.evidence],
+    }
+    if flag.via:
+        shown["via"] = list(flag.via)
+    if flag.suggestion is not None:
+        shown["suggestion"] = proposal_row(flag.suggestion)
+    if places := [{"path": path, "line": line} for path, line in said_in]:
+        shown["said_in"] = places
+    return shown
+
+
+def shallow_row(space: Space) -> dict[str, object] | None:
+    """Return how many statements are older than a shallow history; None for a whole one."""
+    if not repo_layout.cut_at(space.repository.layout):
+        return None
+
+    return {"statements": space.db.read(cut_count, space.worktree.id)}
+
+
+def cut_count(conn: Connection, worktree: int) -> int:
+    """Return how many statements were compared only as far as a shallow history goes."""
+    return len(anchors.untouched(conn, anchors.lookback_of(conn, worktree).cut))
+
+
+def comparing_row(home: Home, space: Space) -> dict[str, object] | None:
+    """Return how far the comparison of rules with the code of their day is; None at its end."""
+    return space.db.read(_comparing, home, space.project.id, space.worktree.id)
+
+
+def _comparing(
+    conn: Connection, home: Home, project: str, worktree: int
+) -> dict[str, object] | None:
+    lookback = anchors.lookback_of(conn, worktree)
+    if not lookback.pending:
+        return None
+    running = min(home.compared[project, worktree], lookback.left)
+    return {"done": lookback.total - lookback.left + running, "total": lookback.total}
+
+
+def not_compared(conn: Connection, worktree: int, *, is_whole: bool = False) -> tuple[int, str]:
+    """Return how many statements git could not compare with the code of their day, and why.
+
+    `is_whole`: all of the history is there now, so that those count for which it was too short.
+    """
+    lookback = anchors.lookback_of(conn, worktree)
+    cut = lookback.cut if is_whole else []
+    why = lookback.why or ("the clone was shallow then." if cut else "")
+    return len(anchors.untouched(conn, [*lookback.failed, *cut])), why
+
+
+def proposal_row(proposal: Suggestion) -> dict[str, object]:
+    """Return the JSON of what would mend a memory.
+
+    `places` only where there are several; `also_changed` only where it is so.
+    """
+    shown: dict[str, object] = {"path": proposal.path, "text": proposal.text}
+    if proposal.places:
+        shown["places"] = list(proposal.places)
+    if proposal.also_changed:
+        shown["also_changed"] = True
+    return shown
+
+
+def short_flag(flag: Flag | None) -> dict[str, object] | None:
+    """Return verdict and score of a warning, or None; suspicions are told by `stale` only."""
+    if flag is None or flag.level != "warn":
+        return None
+    return {"verdict": flag.verdict.value, "score": flag.score}
+
+
+def evidence_row(evidence: Evidence) -> dict[str, object]:
+    """Return the JSON of what shows that a memory may no longer be true."""
+    commit = evidence.commit
+    return {
+        "path": evidence.path,
+        "symbol": evidence.symbol or None,
+        "commit": {"id": commit.id, "at": commit.at, "subject": commit.subject} if commit else None,
+        "summary": evidence.summary,
+    }
+
+
+def by_row(whose: Authority | None) -> dict[str, object]:
+    """Return the JSON of whose word a memory is: who said it, when, and when a person approved it.
+
+    `unverified`: the word of an agent or an import that no person has approved. `reach`: where it
+    holds. `proposed`, only where there is one: new words that wait for a person.
+    """
+    if whose is None:  # it was erased meanwhile
+        return {
+            "by": None,
+            "said_at": None,
+            "approved_at": None,
+            "unverified": True,
+            "reach": None,
+        }
+    file = whose.name if whose.kind in (PERSON, REPOSITORY) else ""
+    proposal = whose.proposal
+    return {
+        "by": whose.by,
+        "said_at": whose.at,
+        "approved_at": whose.approved_at,
+        "unverified": whose.is_unverified,
+        "reach": {
+            "scope": whose.scope,
+            "folder": whose.package or place_of(f"file:{file}") or None,
+            "file": file or None,
+            "branch": whose.branch or None,
+            "personal": whose.is_personal or None,
+        },
+    } | (
+        {
+            "proposed": {
+                "text": summarise(proposal.text),
+                "by": proposal.by,
+                "at": proposal.at,
+                "unverified": True,
+            }
+        }
+        if proposal is not None
+        else {}
+    )
+
+
+def attributed(
+    conn: Connection, rows: Sequence[Mapping[str, object]], *, key: str = "id"
+) -> list[dict[str, object]]:
+    """Return rows that have the words of memories, each with whose word its memory is.
+
+    Args:
+        conn: a snapshot of their store.
+        rows: JSON of memories, or of what belongs to one.
+        key: of the id of the memory in each row.
+    """
+    whose = authority.of_nodes(conn, {str(row[key]) for row in rows})
+    return [{**row, **by_row(whose.get(str(row[key])))} for row in rows]
+
+
+def changed_row(node: Node, *, undo: str = "") -> dict[str, object]:
+    """Return the JSON of a memory that was just changed."""
+    return {
+        "id": node.id,
+        "text": node.text,
+        "kind": node.kind,
+        "tier": node.tier,
+        "pinned": node.pinned,
+        "archived": node.archived_at is not None,
+        "undo": undo or None,
+    }
+
+
+def project_row(home: Home, project: Project) -> dict[str, object]:
+    """Return the JSON of a project: where it is, what it holds, and what is wrong with it."""
+    shown: dict[str, object] = {
+        "id": project.id,
+        "path": str(project.root),
+        "branch": None,
+        "memories": 0,
+        "waiting": 0,
+        "stale": 0,
+        "unknown": 0,
+        "last_check": None,
+        "state": "ok",
+        "files": [],
+        "comparing": None,
+        "gone_since": None,
+    }
+    if home.pulse is not None and home.pulse.hangs(project.id):
+        why = "a disk that it is on does not answer; it was not looked at"
+        return shown | {"state": "broken", "reason": why, "hint": HANGS}
+    try:
+        if reason := why_missing(project):
+            memories = home.stores.look(project, nodes.count)
+            shown |= {"gone_since": project.gone_at, "memories": memories, "hint": _gone(project)}
+            return shown | {"state": "missing", "reason": reason}
+        with home.stores.use(project) as db:
+            found, main, doubts = db.read(_contents, home, project)
+        shown |= found | counted(_flagged_here(home, project, main, doubts))
+        _require_ours(home, project)
+        return shown
+    except YaadError as error:
+        state = "refused" if error.code is Code.REFUSED else "broken"
+        return shown | {"state": state, "reason": error.message, "hint": error.hint}
+
+
+def _gone(project: Project) -> str:
+    """Return what may be done about a project whose repository is not at its place."""
+    return (
+        "its memories are kept. Moved: yaadwatch add NEW-PLACE. Cloned again: yaadwatch add --adopt"
+        f" DIR. Not needed any more: yaadwatch remove {shlex.quote(str(project.root))}"
+    )
+
+
+def _require_ours(home: Home, project: Project) -> None:
+    """See that the repository is not somebody else's by now, as git sees it.
+
+    Raises:
+        YaadError: REFUSED when it is.
+    """
+    layout = repo_layout.find(project.root)
+    if layout is not None and is_of(project, layout) and not layout.is_own():
+        home.repository(layout).require_ours()
+
+
+def _contents(
+    conn: Connection, home: Home, project: Project
+) -> tuple[dict[str, object], Worktree | None, list[Flag]]:
+    trees = projects.all_worktrees(conn)
+    main = next((tree for tree in trees if tree.path == project.root), None) or next(
+        iter(trees), None
+    )
+    doubts = flags.spread_flags(conn, main.id) if main is not None else []
+    found: dict[str, object] = {
+        "branch": (main.branch or None) if main is not None else None,
+        "memories": nodes.count(conn),
+        "waiting": authority.count_waiting(conn),
+        "last_check": main.checked_at if main is not None else None,
+        "files": file_rows(projects.agent_files_of_worktree(conn, main.id))
+        if main is not None
+        else [],
+        "comparing": _comparing(conn, home, project.id, main.id) if main is not None else None,
+    }
+    return found, main, doubts
+
+
+def _flagged_here(
+    home: Home, project: Project, main: Worktree | None, doubts: list[Flag]
+) -> list[Flag]:
+    """Return the doubts about what is told on the branch that is checked out, as `stale` does."""
+    if main is None or not doubts:
+        return doubts
+    try:
+        with home.tree(project.id, main.id) as space:
+            ids = [flag.node for flag in doubts]
+            gone = space.db.read(seen_from, view_of(home, space), _not_recalled, main.id, ids)
+    except YaadError:  # its folder is not there just now
+        return doubts
+    return [flag for flag in doubts if flag.node not in gone]
+
+
+def _not_recalled(conn: Connection, worktree: int, ids: Sequence[str]) -> set[str]:
+    """Return the memories of other branches, and those of `ids` that others supersede."""
+    return visibility.of_other_branches(conn) | flags.superseded(conn, worktree, ids)
+
+
+def counted(doubts: Sequence[Flag]) -> dict[str, object]:
+    """Return how many doubts are told, and of how many memories nothing can be."""
+    return {
+        "stale": sum(flag.level == "warn" for flag in doubts),
+        "unknown": sum(flag.verdict is Verdict.UNKNOWN for flag in doubts),
+    }
+
+
+def file_rows(rows: Mapping[str, AgentFileRow]) -> list[dict[str, object]]:
+    """Return the JSON of the agent files that are there."""
+    return [
+        {"path": row.path, "mode": row.mode, "state": row.state, "reason": row.reason or None}
+        for row in rows.values()
+        if row.state != ABSENT or row.reason
+    ]

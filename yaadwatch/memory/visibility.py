@@ -1,0 +1,252 @@
+"""Tell from where memories are seen: a work tree, its branch, and the commits not merged there.
+
+`store.visibility` hides what is of other branches, and of uncommitted work elsewhere. A pinned
+memory is shown, and so is one that was learned at a commit that this work tree has, or whose work
+it has (squashed or rebased), and one that a person's file says here. Where git does not answer, no
+branch hides anything.
+
+What a person dismissed or forgot stays away until a person brings it back.
+"""
+
+import contextlib
+from collections.abc import Iterable, Mapping, Set
+from datetime import datetime
+from typing import Final
+
+from yaadwatch.db import authority, visibility
+from yaadwatch.db.authority import Dismissal
+from yaadwatch.db.database import Database
+from yaadwatch.db.files import Connection
+from yaadwatch.db.visibility import View
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.limits import short_id
+from yaadwatch.model.memories import HOT, USER, Node
+from yaadwatch.model.projects import Checkout
+from yaadwatch.repo.layout import Head
+from yaadwatch.text import privacy
+from yaadwatch.text.quoting import day, words_hash
+from yaadwatch.workspace.lookup import Shelf
+from yaadwatch.workspace.workspace import Home, Space
+
+Work = tuple[str | None, str, int]
+"""The path of a work tree (None: in none now), a branch, and the memories about work there."""
+
+
+def checkout_of(space: Space, head: Head) -> Checkout:
+    """Return the checkout of a work tree; `head` is where its HEAD is."""
+    branch = privacy.mask(head.branch).text if head.branch else head.commit
+    return Checkout(worktree=space.worktree.id, branch=branch)
+
+
+def view_of(
+    home: Home, at: Space | Shelf, *, all_branches: bool = False, ask_again: bool = True
+) -> View | None:
+    """Return from where memories are seen; None for the user's own store, which hides none.
+
+    Args:
+        home: what may be reached.
+        at: the work tree, or its store.
+        all_branches: memories of other branches are seen, too.
+        ask_again: else git is asked at most once about the same commits: it may be busy with a long
+            check, and a caller that wants what is known must not wait for it.
+    """
+    space = at if isinstance(at, Space) else at.space
+    if space is None:
+        return None
+    if not all_branches:
+        with contextlib.suppress(YaadError):  # what a read needs of git is not worth failing for
+            return _view(home, space, ask_again=ask_again, unsure=False)
+    return View(worktree=space.worktree.id)
+
+
+def require_view(home: Home, space: Space) -> View:
+    """Return what `view_of` does, for a caller that must not take silence of git for an answer.
+
+    Commits that may be on a branch whose history cannot be read count as not merged.
+
+    Raises:
+        YaadError: git does not answer.
+    """
+    return _view(home, space, ask_again=True, unsure=True)
+
+
+def _view(home: Home, space: Space, *, ask_again: bool, unsure: bool) -> View:
+    head = space.repository.head()
+    others = frozenset(space.db.known(visibility.learned_commits) - {head.commit})
+    if others:
+        place, asked = (space.project.id, space.worktree.id), (head, others, unsure)
+        known = home.unmerged_here.get(place)
+        if ask_again or known is None or known[0] != asked:
+            known = asked, _unmerged(home, space, head, others, unsure=unsure)
+            home.unmerged_here[place] = known
+        others = known[1]
+    checkout = checkout_of(space, head)
+    return View(worktree=space.worktree.id, branch=checkout.branch, unmerged=others)
+
+
+def _unmerged(
+    home: Home, space: Space, head: Head, commits: Set[str], *, unsure: bool
+) -> frozenset[str]:
+    """Return those of `commits` that are on a branch only, and whose work is not here otherwise.
+
+    `unsure`: those that may be on a branch whose history cannot be read are among them.
+
+    Raises:
+        YaadError: git does not answer.
+    """
+    now_s = home.clock.monotonic_s()
+    layout, git = space.repository.layout, space.repository.git
+    beside = home.unmerged.commits(layout, git, head, commits, now_s)
+    found = beside.commits.intersection(commits)
+    if found:
+        found -= home.landed.known(layout, git, head, found, now_s)
+    if unsure and not beside.whole:
+        others = frozenset(commits) - beside.commits
+        found |= others - home.unmerged.held(layout, git, head, others, now_s)
+    return found
+
+
+def find_merged_elsewhere(home: Home, project: str, worktree: int) -> None:
+    """Find out of which memories of other branches the work is here by other commits; takes time.
+
+    What cannot be asked now is asked by the next look.
+    """
+    with contextlib.suppress(YaadError), home.tree(project, worktree) as space:
+        head = space.repository.head()
+        others = space.db.known(visibility.learned_commits) - {head.commit}
+        if not others:
+            return
+        layout, monotonic_s = space.repository.layout, home.clock.monotonic_s
+        git = space.repository.git
+        others &= home.unmerged.commits(layout, git, head, others, monotonic_s()).commits
+        if others:
+            home.landed.look(layout, git, head, others, monotonic_s)
+
+
+def uncommitted_rows(found: Iterable[Work]) -> list[dict[str, object]]:
+    """Return the JSON of where uncommitted work is."""
+    return [
+        {"worktree": path, "branch": branch, "memories": count} for path, branch, count in found
+    ]
+
+
+Elsewhere = Mapping[str, Dismissal]
+"""Dismissals of the call's other store: the user's for a project, the project's for the user."""
+DISMISS: Final = "dismiss"
+DISMISSED: Final = "dismissed"
+FORGOT: Final = "forgot"
+_DELETED: Final = "deleted from "
+
+
+def note_dismissed(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str) -> None:
+    """Note, as a memory is archived, that a person does not want its words; nothing for others."""
+    if not is_persons(actor) or node.kind in ("session", "task"):
+        return
+    how = reason if reason == DISMISSED or reason.startswith(_DELETED) else FORGOT
+    put_words_dismissed(conn, node, now, how=how)
+
+
+def put_words_dismissed(
+    conn: Connection, node: Node, now: datetime, *, how: str = DISMISSED
+) -> None:
+    """Note that a person does not want the words that a memory has."""
+    authority.put_dismissal(
+        conn, Dismissal(text_hash=words_hash(node.text), node=node.id, how=how, at=now)
+    )
+
+
+def lift_words_dismissed(conn: Connection, texts: Iterable[str], *, actor: str) -> None:
+    """Let words come back that a person says, restores or approves; an agent lifts nothing."""
+    if is_persons(actor) and authority.has_dismissal(conn):
+        authority.lift_dismissal(conn, [words_hash(text) for text in texts])
+
+
+def is_persons(actor: str) -> bool:
+    """Return whether a person made a change, and not an agent, an import or a job."""
+    return actor == "cli" or actor.startswith("file:")
+
+
+def refuse_agent(conn: Connection, node: Node, *, actor: str, change: str) -> None:
+    """Refuse to let an agent or an import take away what a person said or approved.
+
+    Args:
+        conn: inside the transaction of the change.
+        node: the memory.
+        actor: who asks for the change.
+        change: what would be done to it, such as `deleted`.
+
+    Raises:
+        YaadError: REFUSED, with what the agent may do instead.
+    """
+    if is_persons(actor) or not authority.approved(conn, [node.id]):
+        return
+    raise YaadError(
+        Code.REFUSED,
+        f"A person said or approved memory {short_id(node.id)}; it was not {change}.",
+        hint="If it is wrong, edit it, and the person reviews the new words; or ask the person to "
+        f"run: yaadwatch forget {short_id(node.id)}",
+    )
+
+
+def is_rule(node: Node) -> bool:
+    """Return whether agents get a memory as a rule once it is a person's word."""
+    return node.tier == HOT or node.pinned or node.scope == USER or node.kind == "skill"
+
+
+def in_stores(stores: Iterable[Database], texts: Iterable[str], *, actor: str) -> Elsewhere:
+    """Return by hash which of these words a person dismissed in other stores; none for a person."""
+    if is_persons(actor):
+        return {}
+    hashes = [words_hash(text) for text in texts]
+    found: dict[str, Dismissal] = {}
+    for store in stores:
+        found |= store.read(authority.dismissals_of_hashes, hashes)
+    return found
+
+
+def of_text(
+    conn: Connection, text: str, *, actor: str, elsewhere: Elsewhere | None = None
+) -> Dismissal | None:
+    """Return that a person does not want these words, when an agent or an import says them.
+
+    Args:
+        conn: the store that the words would go into.
+        text: the words.
+        actor: who says them.
+        elsewhere: what was dismissed in the call's other store.
+    """
+    if is_persons(actor):
+        return None
+    digest = words_hash(text)
+    here = authority.dismissals_of_hashes(conn, [digest]).get(digest)
+    return here or (elsewhere or {}).get(digest)
+
+
+def refuse(conn: Connection, text: str, *, actor: str, elsewhere: Elsewhere | None = None) -> None:
+    """Refuse words that a person dismissed or forgot, unless a person says them.
+
+    Args:
+        conn: the store that the words would go into.
+        text: the words.
+        actor: who says them.
+        elsewhere: what was dismissed in the call's other store.
+
+    Raises:
+        YaadError: REFUSED, with what the person did, and when.
+    """
+    found = of_text(conn, text, actor=actor, elsewhere=elsewhere)
+    if found is not None:
+        raise YaadError(
+            Code.REFUSED,
+            f"{words_of(found)}; it was not stored again.",
+            hint="Do not state it again. If it holds after all, the person can state it: yaadwatch "
+            "remember TEXT",
+        )
+
+
+def words_of(found: Dismissal) -> str:
+    """Return what a person did with some words, and when."""
+    if found.how.startswith(_DELETED):
+        return f"A person deleted this from an agent file on {day(found.at)}"
+    did = DISMISSED if found.how == DISMISSED else FORGOT
+    return f"A person {did} this on {day(found.at)}"

@@ -1,0 +1,497 @@
+"""What is wrong on a machine, and what mends it: judged by facts that somebody else gathered.
+
+A row of CHECKS looks at one part of the facts and yields what it finds. A new part is a field of
+`Facts`, a gatherer in `yaadwatch.doctor`, and a row.
+"""
+
+import itertools
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Level = Literal["problem", "todo"]
+"""Something that does not work as it should; or what is left to the person, who may leave it."""
+
+DOCTOR: Final = "yaadwatch doctor"
+FREE_BYTES_MIN: Final = 200 * 1024 * 1024
+"""With less than this free on the disk of our home, a store may soon not take anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was found.
+
+    `mend`: commands that a shell takes as they are; '' where none mends it. `advice`: what else
+    there is to know or to do, in words; '' when that is nothing.
+    """
+
+    check: str
+    level: Level
+    what: str
+    mend: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeFacts:
+    """Our home folder.
+
+    Args:
+        path: of it.
+        state: 'absent', 'barred' (absent, and cannot be made), 'file' (no folder stands there),
+            'foreign' (of another user), 'closed' (it may not be written to), 'read-only' (nor may
+            anything on its disk) or 'ok'.
+        above: of one that is barred, what there is of the path to it.
+        is_open: other users may look into it.
+        free_bytes: on its disk; None when that is not known.
+    """
+
+    path: str
+    state: Literal["absent", "barred", "file", "foreign", "closed", "read-only", "ok"]
+    above: str = ""
+    is_open: bool = False
+    free_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsFacts:
+    """The file of settings: why it cannot be used, or what in it is odd.
+
+    `is_read`: it could be read, so that an editor mends it.
+    """
+
+    path: str
+    is_read: bool = True
+    error: str = ""
+    hint: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonFacts:
+    """The daemon.
+
+    Args:
+        state: 'answers', 'silent' (a process holds its lock and does not answer), 'absent', or
+            'odd' (what answers makes no sense to us).
+        pid: of the process that holds the lock.
+        is_suspended: that process is, by Ctrl-Z for instance.
+        version: of the daemon.
+        ours: the version of this program.
+        said: why it is odd; or the last words of the last one, when it did not start.
+        problems: what it says is wrong itself, and what mends it.
+    """
+
+    state: Literal["answers", "silent", "absent", "odd"]
+    pid: int | None = None
+    is_suspended: bool = False
+    version: str = ""
+    ours: str = ""
+    said: str = ""
+    problems: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreFacts:
+    """A store.
+
+    Args:
+        path: of the file.
+        root: the work tree that it is of; '' for the user store.
+        state: 'absent', 'damaged', 'older' (it is brought up when it is next used), 'newer' (than
+            this program), 'unusable' or 'ok'.
+        said: what SQLite, or the system, says of it.
+        backup: where it is absent or damaged, the newest copy that is whole; '' without one.
+        has_root: the work tree is there.
+    """
+
+    path: str
+    root: str = ""
+    state: Literal["absent", "damaged", "older", "newer", "unusable", "ok"] = "ok"
+    said: str = ""
+    backup: str = ""
+    has_root: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFacts:
+    """A coding agent that is used here.
+
+    Args:
+        agent: its name.
+        title: what people call it.
+        state: 'connected', 'outdated' (what is written is not what would be today), 'unconnected'
+            or 'refused' (its settings cannot be understood).
+        said: why it is refused; the files that are outdated.
+        hint: what to do about that.
+        todo: what the person still has to do; '' when that is nothing, or is known to be done. Of
+            one that is unconnected: where it is connected all the same.
+    """
+
+    agent: str
+    title: str
+    state: Literal["connected", "outdated", "unconnected", "refused"]
+    said: str = ""
+    hint: str = ""
+    todo: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceFacts:
+    """The daemon as a service.
+
+    Args:
+        altered: files of it that are gone, or not as they were written.
+        masked: units of it that were masked: its manager does not start them.
+        program: what it starts, when that is gone; else ''.
+        is_reached: its manager answers here.
+        runs: it runs, or does at the next request.
+        unlisted: a file of it that no receipt tells of; else ''.
+    """
+
+    unlisted: str = ""
+    altered: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
+    program: str = ""
+    is_reached: bool = True
+    runs: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookFacts:
+    """Hooks within a day: how many failed, how many were late, and both in words.
+
+    A late one sent the agent nothing; what it had to say comes with the next one.
+    """
+
+    path: str
+    failed: int = 0
+    late: int = 0
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What was gathered.
+
+    `git`: the words of `git --version`, '' when git cannot be run; `git_silent`: where it is, when
+    it does not answer in time, else ''; `odd_logs`: where something else
+    stands than a plain file that is a log; `receipt`: why it cannot be read, and the command that
+    puts it aside; `obstacles`: projects, and what keeps an agent from loading a file there;
+    `misplaced`: projects, and the block of a file there that stands below a restricting heading;
+    `taken`: the paths that stand already where something may be put aside;
+    `not_gathered`: what is not known of this machine, and why.
+    """
+
+    home: HomeFacts
+    settings: SettingsFacts
+    daemon: DaemonFacts
+    git: str
+    hooks: HookFacts
+    stores: tuple[StoreFacts, ...] = ()
+    agents: tuple[AgentFacts, ...] = ()
+    service: ServiceFacts | None = None
+    git_silent: str = ""
+    odd_logs: tuple[str, ...] = ()
+    receipt: tuple[str, str] | None = None
+    obstacles: tuple[tuple[str, str], ...] = ()
+    misplaced: tuple[tuple[str, str], ...] = ()
+    taken: frozenset[str] = frozenset()
+    not_gathered: tuple[tuple[str, str], ...] = ()
+
+
+Found = Iterator[tuple[Level, str, str, str]]
+"""Level, what, mend, advice."""
+
+
+_IN_PROFILE: Final = "say so in the profile of your shell, too."
+
+
+def _home(facts: Facts) -> Found:
+    home = facts.home
+    path = shlex.quote(home.path)
+    match home.state:
+        case "file":
+            yield "problem", f"{home.path} is no folder.", _put_aside(facts, home.path, "away"), ""
+        case "foreign":
+            what = f"{home.path} belongs to another user."
+            advice = f"Keep a home of your own; {_IN_PROFILE}"
+            yield "problem", what, 'export YAAD_HOME="$HOME/.yaad-$(id -u)"', advice
+        case "closed":
+            yield "problem", f"{home.path} may not be written to.", f"chmod u+rwx {path}", ""
+        case "read-only":
+            what = f"{home.path} is on a disk that is mounted read-only; nothing can be stored."
+            advice = "Have it mounted for writing, or set YAAD_HOME to a folder elsewhere; "
+            yield "problem", what, "", advice + _IN_PROFILE
+        case "absent":
+            yield "todo", "No repository is watched yet.", "yaadwatch add .", "In the repository."
+        case "barred":
+            what = f"{home.path} is not there, and cannot be made in {home.above}."
+            yield "problem", what, "", f"Set YAAD_HOME to a folder of your own; {_IN_PROFILE}"
+    if home.is_open:
+        yield "problem", f"Other users may look into {home.path}.", f"chmod go-rwx {path}", ""
+
+
+def _space(facts: Facts) -> Found:
+    free = facts.home.free_bytes
+    if free is not None and free < FREE_BYTES_MIN:
+        what = f"{free // 2**20} MiB are free on the disk of {facts.home.path}."
+        yield "problem", what, "yaadwatch upkeep && yaadwatch compact", "Free some space first."
+
+
+def _settings(facts: Facts) -> Found:
+    settings = facts.settings
+    edit = f"${{EDITOR:-vi}} {shlex.quote(settings.path)}"
+    if settings.error and settings.is_read:
+        yield "problem", f"{settings.error} {settings.hint}".strip(), edit, ""
+    elif settings.error:
+        aside = _put_aside(facts, settings.path, "unreadable")
+        yield "problem", settings.error, aside, "Or see that you may read it."
+    for warning in settings.warnings:
+        name = warning.partition(" ")[0]
+        mend = f"unset {name}" if _VARIABLE.fullmatch(name) else edit
+        yield "problem", warning, f"{mend}; yaadwatch stop", ""
+
+
+def _daemon(facts: Facts) -> Found:
+    daemon = facts.daemon
+    match daemon.state:
+        case "silent" if daemon.pid is not None and daemon.is_suspended:
+            what = f"Process {daemon.pid} is the daemon, and is suspended: nothing is watched."
+            yield "problem", what, f"kill -CONT {daemon.pid}", "After Ctrl-Z: fg in its terminal."
+        case "silent":
+            who = "A process" if daemon.pid is None else f"Process {daemon.pid}"
+            what = f"{who} holds the daemon's lock and does not answer."
+            lock = shlex.quote(f"{facts.home.path}/{_LOCK}")
+            advice = "Only if it is not just starting or ending."
+            if daemon.pid is None:
+                advice = f"{advice} Of those that have the lock open, kill the daemon; {_START}"
+                yield "problem", what, f"fuser {lock}", advice
+            else:
+                yield "problem", what, f"kill {daemon.pid}; {_START}", advice
+        case "odd":
+            yield "problem", daemon.said, f"yaadwatch stop; {_START}", ""
+        case "absent" if facts.home.state != "absent":
+            last = f" The last one said: {daemon.said}" if daemon.said else ""
+            what = f"The daemon is not running; nothing is watched.{last}"
+            yield "problem", what, _START, "Any command that needs the daemon starts it."
+    if daemon.version and daemon.version != daemon.ours:
+        what = f"The daemon is version {daemon.version}, and this program {daemon.ours}."
+        yield "problem", what, f"yaadwatch stop; {_START}", ""
+    # What mends them is said in words, some of which are commands. Settings and stores are told of
+    # already, and so is what it sends people here for; what the daemon alone says of settings was
+    # mended since, or is in its environment.
+    told = [f"{store.root}: " for store in facts.stores if store.root and not _is_well(store)]
+    for what, mend in daemon.problems:
+        known = what in facts.settings.warnings or what.startswith(tuple(told))
+        known = known or (not facts.git and what.startswith(_NO_GIT))
+        if not known and mend != DOCTOR:
+            yield "problem", what, "", mend
+
+
+_INSTALL_THEN: Final = "Then: yaadwatch install"
+
+
+def _service(facts: Facts) -> Found:
+    service = facts.service
+    if service is None:
+        return
+    if service.program:
+        what = f"The service starts {service.program}, which is not there any more."
+        yield "problem", what, "yaadwatch install", ""
+    if service.unlisted:
+        what = f"{service.unlisted} was written by `yaadwatch install`, and no receipt says so."
+        yield "todo", what, "yaadwatch install", "Then `yaadwatch uninstall` can take it away."
+    for path in dict.fromkeys(service.altered):
+        yield "todo", f"{path} is not as `yaadwatch install` wrote it.", "yaadwatch install", ""
+    for path in service.masked:
+        unmask = f"systemctl --user unmask {shlex.quote(path.rpartition('/')[2])}"
+        yield "problem", f"{path} is masked: systemd does not start it.", unmask, _INSTALL_THEN
+    if service.is_reached and not service.runs and not service.masked:
+        answers = facts.daemon.state == "answers"
+        runs = "the daemon runs by itself" if answers else "it was stopped"
+        mend = "yaadwatch restart" if answers else "yaadwatch start"
+        yield "todo", f"The service does not run: {runs}.", mend, ""
+
+
+def _receipt(facts: Facts) -> Found:
+    if facts.receipt is not None:
+        why, aside = facts.receipt
+        advice = (
+            "What it told of stays as it is. For a new one, as you had them: yaadwatch install,"
+            " yaadwatch connect"
+        )
+        yield "problem", f"What is ours in other programs' files is not known: {why}", aside, advice
+
+
+def _git(facts: Facts) -> Found:
+    if facts.git_silent:
+        what = f"{facts.git_silent} does not answer; no repository can be added or checked."
+        yield "problem", what, "", "Look at what it is; one that answers must be first on the PATH."
+    elif not facts.git:
+        yield (
+            "problem",
+            "git cannot be run; no repository can be added or checked.",
+            "",
+            "Install git.",
+        )
+
+
+def _stores(facts: Facts) -> Found:
+    for store in facts.stores:
+        path, root = shlex.quote(store.path), shlex.quote(store.root)
+        back, advice = _back(store)
+        if not store.has_root:
+            advice = "If it moved, say so in its new place first: yaadwatch add ."
+            what = f"{store.root} is not there any more."
+            yield "problem", what, f"yaadwatch remove {root}", advice
+        elif store.state == "absent":
+            # Without a user store and a copy of it there is nothing yet, and nothing lost.
+            if store.root:
+                what = f"The store of {store.root} is not at {store.path}."
+                yield "problem", what, back, advice
+            elif store.backup:
+                yield "problem", f"{store.path} is gone.", back, advice
+        elif store.state == "damaged":
+            what = f"{store.path} is damaged: {store.said}"
+            yield "problem", what, f"{_away(facts, store)} && {back}", advice
+        elif store.state == "newer":
+            what = f"{store.path} is of a later version of yaadwatch: {store.said}"
+            yield "problem", what, "uv tool upgrade yaadwatch || pipx upgrade yaadwatch", ""
+        elif store.state == "unusable":
+            yield "problem", f"{store.path} cannot be used: {store.said}", f"ls -l {path}", ""
+
+
+def _hooks(facts: Facts) -> Found:
+    hooks = facts.hooks
+    if hooks.said:
+        tail = f"tail {shlex.quote(hooks.path)}"
+        yield (
+            ("problem" if hooks.failed else "todo"),
+            f"{hooks.said}.",
+            tail,
+            _BUSY * bool(hooks.late),
+        )
+
+
+def _logs(facts: Facts) -> Found:
+    for log in facts.odd_logs:
+        advice = "Of its own log the daemon does so by itself, before it writes there again."
+        yield (
+            "problem",
+            f"{log} is no plain file, so no log.",
+            _put_aside(facts, log, "odd"),
+            advice,
+        )
+
+
+def _agents(facts: Facts) -> Found:
+    for agent in facts.agents:
+        connect = f"yaadwatch connect {agent.agent}"
+        match agent.state:
+            case "unconnected":
+                yield "todo", f"{agent.title} is not connected.", connect, agent.todo
+            case "outdated":
+                what = f"{agent.title}: not as `connect` writes it today: {agent.said}"
+                yield "problem", what, connect, ""
+            case "refused":
+                yield "problem", f"{agent.title}: {agent.said}", connect, agent.hint
+        if agent.todo and agent.state != "unconnected":
+            yield "todo", f"{agent.title} needs you", "", agent.todo
+
+
+def _files(facts: Facts) -> Found:
+    for project, why in facts.obstacles:
+        advice = (
+            "Until then, the brief of each session has the rules that this file does not bring."
+        )
+        list_files = f"yaadwatch files list {shlex.quote(project)}"
+        yield "todo", f"{project}: {why}.", list_files, advice
+    for project, why in facts.misplaced:
+        list_files = f"yaadwatch files list {shlex.quote(project)}"
+        yield "todo", f"{project}: {why}.", list_files, "Run these commands in that folder."
+
+
+def _gathered(facts: Facts) -> Found:
+    for part, why in facts.not_gathered:
+        what = f"Whether anything is wrong with {part} is not known: {why}."
+        yield "problem", what, DOCTOR, "When the others are mended."
+
+
+_BUSY: Final = "Late ones mean a busy machine; their news comes with the next hook that is on time."
+_NO_GIT: Final = "git is not installed"
+"""How the daemon begins to say that it has no git, which is told already."""
+_LOCK: Final = "daemon.lock"
+_START: Final = "yaadwatch start"
+_VARIABLE: Final = re.compile(r"YAAD_[A-Z_]+")
+CHECKS: Final[tuple[tuple[str, Callable[[Facts], Found]], ...]] = (
+    ("home", _home),
+    ("space", _space),
+    ("settings", _settings),
+    ("git", _git),
+    ("stores", _stores),
+    ("receipt", _receipt),
+    ("service", _service),
+    ("daemon", _daemon),
+    ("hooks", _hooks),
+    ("logs", _logs),
+    ("agents", _agents),
+    ("files", _files),
+    ("doctor", _gathered),
+)
+"""Each check by its name; what others rest on comes first."""
+
+
+def diagnose(facts: Facts) -> list[Finding]:
+    """Return all that is to be said of a machine: in the order of the checks."""
+    return [
+        Finding(check=name, level=level, what=what, mend=mend, advice=advice)
+        for name, look in CHECKS
+        for level, what, mend, advice in look(facts)
+    ]
+
+
+def _is_well(store: StoreFacts) -> bool:
+    return store.has_root and store.state in {"ok", "older"}
+
+
+def _put_aside(facts: Facts, path: str, ending: str) -> str:
+    """Return the command that gives a file a name that is free: `mv` would overwrite, or, with -n,
+    leave it where it is.
+    """
+    numbers = (number if number > 1 else "" for number in itertools.count(1))
+    names = (f"{path}.{ending}{number}" for number in numbers)
+    free = next(name for name in names if name not in facts.taken)
+    return f"mv -n {shlex.quote(path)} {shlex.quote(free)}"
+
+
+def _away(facts: Facts, store: StoreFacts) -> str:
+    """Return the commands that put a damaged store aside, with its logs: they are of it alone.
+
+    They go where no earlier one is: into `damaged` beside it, or `damaged/2`, `damaged/3` ...
+    """
+    folder, _, name = store.path.rpartition("/")
+    places = (f"{folder}/damaged{f'/{no}' if no > 1 else ''}" for no in itertools.count(1))
+    free = next(
+        place
+        for place in places
+        if not any(taken.startswith(f"{place}/{name}") for taken in facts.taken)
+    )
+    aside = shlex.quote(free)
+    files = f"{shlex.quote(f'{folder}/{name}')}*"
+    return f"yaadwatch stop; mkdir -p {aside} && mv -n {files} {aside}/"
+
+
+def _back(store: StoreFacts) -> tuple[str, str]:
+    """Return the command that brings a lost store back, from its newest copy if there is one; and
+    what is left to do after it.
+    """
+    if store.root:
+        restore = "--restore " if store.backup else ""
+        return f"yaadwatch add {restore}{shlex.quote(store.root)}", ""
+    if store.backup:
+        return _START, f"The daemon then takes the newest copy that is whole: {store.backup}"
+    told = "Then in each repository: yaadwatch add --adopt. Its memories are in the data folder."
+    return _START, told

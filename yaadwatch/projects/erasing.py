@@ -1,0 +1,442 @@
+"""Erase what must not exist, a leaked secret or somebody's data: no byte of ours says it any more.
+
+Copies first, the store last: whoever is cut off finds the memory still there, and erases it again.
+What only has to be forgotten is better forgotten: this cannot be undone, and copies of a person's
+files that say it go too.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from yaadwatch import places
+from yaadwatch.api.messages.memories import Erase
+from yaadwatch.db import authority, edges, erasing, history, nodes, projects, sessions
+from yaadwatch.db.database import Database
+from yaadwatch.db.erasing import INSTEAD
+from yaadwatch.db.files import Connection
+from yaadwatch.memory import changes, gaps, lessons, visibility
+from yaadwatch.model import events
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.limits import short_id
+from yaadwatch.model.memories import THINGS, Node
+from yaadwatch.projects import exporting
+from yaadwatch.sync import tree
+from yaadwatch.system import config
+from yaadwatch.text import privacy
+from yaadwatch.text import words as text_words
+from yaadwatch.text.quoting import quoted, words_hash
+from yaadwatch.workspace.identity import DAMAGED, SNAPSHOTS
+from yaadwatch.workspace.lookup import LocatedMemory, Shelf, Shelves, shelves
+from yaadwatch.workspace.workspace import Call, Home, Space
+
+USER = "user"
+"""The folder of the backups of the user's own store."""
+PIECE_BYTES = 256
+"""In a file of SQLite so much of a text stands in one piece, and the rest may be elsewhere."""
+QUOTED_CHARS_MIN = 8
+"""Shorter words are erased where they are the whole of a text, and not where they are a part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Words:
+    """What is to be found nowhere any more.
+
+    `ids`: the memories that say it; `texts`: how they did, in every version; `hashes`: of those;
+    `notes`: of those that are sessions. A memory that says the same as a note is another one.
+    """
+
+    ids: frozenset[str]
+    texts: tuple[str, ...]
+    hashes: frozenset[str]
+    notes: tuple[str, ...]
+
+    @property
+    def quoted(self) -> tuple[str, ...]:
+        """Return what is long enough to be looked for inside other texts, the longest first."""
+        every = {one for each in (*self.texts, *self.notes) for one in _forms(each)}
+        long = (one for one in every if len(one) >= QUOTED_CHARS_MIN)
+        return tuple(sorted(long, key=lambda one: (-len(one), one)))
+
+    @property
+    def raw(self) -> tuple[bytes, ...]:
+        """Return `quoted` as bytes, and as they stand in JSON."""
+        forms = [each for one in self.quoted for each in (one, json.dumps(one)[1:-1])]
+        return tuple(dict.fromkeys(each.encode("utf-8", "surrogatepass") for each in forms))
+
+    @property
+    def pieces(self) -> tuple[bytes, ...]:
+        """Return what of `raw` stands in one piece in a database that cannot be asked."""
+        return tuple(dict.fromkeys(one[:PIECE_BYTES] for one in self.raw))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where a store and what was copied from it may be: the store's file, and its backups."""
+
+    store: Path
+    backups: Path
+
+    @property
+    def snapshots(self) -> Path:
+        """Return the folder of the copies of agent files."""
+        return self.store.parent / SNAPSHOTS
+
+    @property
+    def damaged(self) -> Path:
+        """Return the folder into which `doctor` has a damaged store put."""
+        return self.store.parent / DAMAGED
+
+    def files(self) -> Iterator[Path]:
+        """Yield every file in which words of the store may stand, its own and its log included."""
+        yield from sorted(self.store.parent.glob(f"{self.store.name}*"))
+        for folder in (self.snapshots, self.damaged):
+            yield from _beside(folder)
+        for folder in (self.backups, places.log_file().parent):
+            yield from config.files_below(folder)
+
+
+def _beside(folder: Path) -> Iterator[Path]:
+    """Yield the files in a folder beside the store; none in one that is a link."""
+    if not folder.is_symlink():
+        yield from config.files_below(folder)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Done:
+    """What was done to copies: how many were rewritten or dropped, and which remain."""
+
+    rewritten: int = 0
+    dropped: int = 0
+    snapshots: int = 0
+    remains: list[str] = field(default_factory=list)
+    seen: dict[Path, tuple[int, int]] = field(default_factory=dict)
+
+
+def erase(home: Home, call: Call, ask: Erase) -> dict[str, object]:
+    """Erase a memory from store, history, index, log, copies and backups; the answer is Erased.
+
+    Memories that say, or once said, the same are erased with it. One that stands in blocks of agent
+    files is taken out of them first. A session goes with its notes, and with what it did.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one; REFUSED
+            when a person's own file says it, or a block cannot be written now; UNAVAILABLE when a
+            copy or the store cannot be rewritten (some may be rewritten; erase it again).
+    """
+    with shelves(home, call) as both:
+        held = _held(both, ask.id)
+        db, place = held.db, _place(held.shelf)
+        words = db.read(_words, held.id)
+        db.read(_refuse_said, words.ids)
+        db.read(_refuse_agent, words.ids, call.origin)
+        if held.shelf.space is not None:
+            for one in sorted(words.ids):
+                _out_of_blocks(home, call, held.shelf.space, one)
+        words = db.read(_words, *words.ids)
+        hidden = db.read(_hidden, words.ids)
+        done = _Done()
+        _copies(db, place, words, done)
+        also = db.write(_erase, words, home.clock.now())
+        _copies(db, place, words, done)  # those that were made meanwhile
+        exporting.clear()
+        places.clear()
+        gaps.scrub(db)
+        _forget(home, words)
+        done.remains = _remains(place, words)
+    return {
+        "erased": sorted(words.ids),
+        "at": home.clock.now(),
+        "backups": {"rewritten": done.rewritten, "dropped": done.dropped},
+        "snapshots": done.snapshots,
+        "also": also,
+        "returns": hidden,
+        "remains": done.remains,
+    }
+
+
+def _held(both: Shelves, named: str) -> LocatedMemory:
+    """Return what is to be erased: a memory, or a session, which may have no node.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `named` does not name exactly one.
+    """
+    try:
+        return both.find(named)
+    except YaadError as error:
+        project = both.project
+        if error.code is not Code.NOT_FOUND or project is None or project.space is None:
+            raise
+        try:
+            return LocatedMemory(shelf=project, id=lessons.find(project.space, named).id)
+        except YaadError as none:
+            if none.code is Code.CONFLICT:
+                raise
+            raise error from None
+
+
+def _place(shelf: Shelf) -> _Place:
+    shelf.db.refuse_if_stands_in()
+    if shelf.space is None:
+        return _Place(store=places.user_store(), backups=places.backups(USER))
+    return _Place(store=shelf.db.path, backups=places.backups(shelf.space.project.id))
+
+
+def _forms(said: str) -> Iterator[str]:
+    """Yield how a text is told: as it is, in one line, shortened, and each of these in quotes."""
+    yield said
+    short, line = text_words.summarise(said), " ".join(said.split())
+    told = [line]
+    if short.endswith("…") or line.endswith(short):
+        told.append(short.rstrip("…"))  # a first sentence alone may be anybody's
+    for one in told:
+        yield one
+        yield quoted(one)[1:-1]
+
+
+def _refuse_said(conn: Connection, ids: Iterable[str]) -> None:
+    for place in (place for one in sorted(ids) for place in history.provenance_of_node(conn, one)):
+        if place.line is not None:
+            raise YaadError(
+                Code.REFUSED,
+                f"{place.path} (line {place.line}) still says this, and only you change that file;"
+                " it would come back, so nothing was erased.",
+                hint=f"Delete it there, then: yaadwatch forget --erase {short_id(place.node)}",
+            )
+
+
+def _refuse_agent(conn: Connection, ids: Iterable[str], actor: str) -> None:
+    for node in nodes.many(conn, ids).values():
+        visibility.refuse_agent(conn, node, actor=actor, change="erased")
+
+
+def _hidden(conn: Connection, ids: Iterable[str]) -> list[str]:
+    """Return the files that say it on another branch, and would bring it back."""
+    return sorted({place.path for one in ids for place in history.provenance_of_node(conn, one)})
+
+
+def _out_of_blocks(home: Home, call: Call, space: Space, node_id: str) -> None:
+    """Take a memory out of every block that it stands in.
+
+    Raises:
+        YaadError: REFUSED when one cannot be written now; the memory is forgotten then.
+    """
+    trees = {worktree for worktree, _ in space.db.read(projects.agreed_places, node_id)}
+    if not trees:
+        return
+
+    def forget(conn: Connection) -> None:
+        node = nodes.get(conn, node_id)
+        if node is not None and node.archived_at is None:
+            now = home.clock.now()
+            changes.archive(conn, node, now, actor=call.origin, reason="to be erased")
+
+    space.db.write(forget)
+    for worktree in sorted(trees):
+        with (
+            contextlib.suppress(YaadError),  # what still stands is told below
+            home.tree(space.project.id, worktree) as there,
+        ):
+            tree.sync_space(home, there)
+    still = space.db.read(projects.agreed_files, node_id)
+    if still:
+        raise YaadError(
+            Code.REFUSED,
+            f"It was forgotten, but it still stands in the block of {' and '.join(still)}, which "
+            "cannot be written just now; nothing was erased.",
+            hint=f"Why: yaadwatch files. Then: yaadwatch forget --erase {short_id(node_id)}",
+        )
+
+
+def _words(conn: Connection, *given: str) -> _Words:
+    """Return everything that memories ever said, and the memories that say the same."""
+    ids, texts, hashes = set(given), dict[str, None](), set[str]()
+    new = set(given)
+    notes = [note.text for one in given for note in sessions.notes(conn, one)]
+    while new:
+        for one in sorted(new):
+            node = nodes.get(conn, one)
+            if node is None:
+                continue
+            said = [node.text, *(past.text for past in history.versions_of_node(conn, one))]
+            texts |= dict.fromkeys(said)
+            hashes |= {node.text_hash, *map(text_words.text_hash, said)}
+        # A memory that only once said this says something else now: that is not taken along.
+        current = erasing.memories_saying(conn, tuple(texts), hashes)
+        new = current - ids
+        ids |= new
+    return _Words(
+        ids=frozenset(ids), texts=tuple(texts), hashes=frozenset(hashes), notes=tuple(notes)
+    )
+
+
+def _erase(conn: Connection, words: _Words, now: datetime) -> list[str]:
+    """Erase the rows; return the other memories that quote them."""
+    touched = {edge.to_node for one in words.ids for edge in edges.of_node(conn, one)}
+    for one in sorted(words.ids):
+        lessons.without(conn, one, now)  # a session may have told it in short
+    nodes.erase(conn, words.ids)
+    erasing.drop_sessions(conn, words.ids)
+    lonely = set(edges.lonely_things(conn, len(touched) + 1)) & touched
+    nodes.erase(conn, lonely & _things(conn, lonely))
+    erasing.drop_tombstones(conn, words.hashes)
+    authority.drop_dismissals(conn, words.ids)
+    authority.lift_dismissal(conn, [words_hash(said) for said in words.texts])
+    erasing.silence(conn, words.ids)
+    erasing.reword_past(conn, words.texts)
+    authority.drop_proposals_holding(conn, words.quoted)
+    erasing.redact(conn, words.quoted, text_words.spaced)
+    also = []
+    for one in erasing.quoting(conn, words.quoted):
+        node = nodes.get(conn, one)
+        if node is None:
+            continue
+        if node.kind == "session":
+            _reword(conn, node, words.quoted, now)
+        else:
+            also.append(one)
+    erasing.reword_sessions(conn, words.quoted)
+    for one in sorted(words.ids):
+        history.append(conn, Event(kind=events.NODE_ERASED, at=now, subject=one))
+    gaps.needed(conn, now)
+    return also
+
+
+def _things(conn: Connection, ids: Iterable[str]) -> set[str]:
+    return {node.id for node in nodes.many(conn, ids).values() if node.kind in THINGS}
+
+
+def _reword(conn: Connection, node: Node, quoted: Sequence[str], now: datetime) -> None:
+    """Take a quotation out of what a session left; what else it says stays."""
+    said = node.text
+    for one in quoted:
+        said = said.replace(one, INSTEAD)
+    done = replace(
+        node,
+        text=said,
+        text_hash=text_words.text_hash(f"{node.id}\0{said}"),
+        summary=text_words.summarise(said),
+        updated_at=now,
+        version=node.version + 1,
+    )
+    nodes.replace(conn, done, expected_version=node.version)
+    history.add_version(conn, changes.version_of(done, now, "redacted", "erase"))
+
+
+def _copies(db: Database, place: _Place, words: _Words, done: _Done) -> None:
+    """Take it out of backups, copies of agent files and logs; what was done already is left."""
+    _snapshots(db, place.snapshots, words, done)
+    beside = sorted(place.store.parent.glob(f"{place.store.name}.*"))
+    for path in (
+        *beside,
+        *_beside(place.damaged),
+        *config.files_below(place.backups),
+    ):
+        with _told(path):
+            state = path.stat().st_mtime_ns, path.stat().st_size
+            if done.seen.get(path) != state:
+                _copy(path, words, done)
+            if path.exists():
+                done.seen[path] = path.stat().st_mtime_ns, path.stat().st_size
+    for path in config.files_below(places.log_file().parent):
+        with _told(path):
+            config.take_out(path, words.raw, INSTEAD.encode())
+
+
+def _copy(path: Path, words: _Words, done: _Done) -> None:
+    """Rewrite a copy of the store without it; drop what holds it and cannot be rewritten."""
+    if _lies_damaged(path, words):
+        path.unlink()
+        done.dropped += 1
+        return
+    try:
+        done.rewritten += erasing.rewrite_copy(
+            path,
+            words.ids,
+            texts=words.texts,
+            quoted=words.quoted,
+            hashes=words.hashes,
+            indexed=text_words.spaced,
+        )
+    except YaadError:
+        if _holds(path, words):
+            path.unlink()
+            done.dropped += 1
+
+
+def _lies_damaged(path: Path, words: _Words) -> bool:
+    """Return whether a file was put aside as damaged, and holds it as far as one can see."""
+    return DAMAGED in path.parts[-3:-1] and config.file_holds(path, words.pieces)
+
+
+def _snapshots(db: Database, folder: Path, words: _Words, done: _Done) -> None:
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    gone = []
+    for path in sorted(folder.iterdir()):
+        with _told(path):
+            if path.is_file() and not path.is_symlink() and _holds(path, words):
+                path.unlink()
+                gone.append(path.name)
+    db.write(history.drop_snapshots, gone)
+    done.snapshots += len(gone)
+
+
+def _holds(path: Path, words: _Words) -> bool:
+    """Return whether a file says it, with its line breaks anywhere, its secrets masked or not."""
+    return _says(path.read_bytes(), words)
+
+
+def _says(raw: bytes, words: _Words) -> bool:
+    if any(one in raw for one in words.raw):
+        return True
+    said = raw.decode("utf-8", "replace")
+    lines = (" ".join(said.split()), " ".join(privacy.kept(said).text.split()))
+    return any(one in line for one in words.quoted for line in lines)
+
+
+def _remains(place: _Place, words: _Words) -> list[str]:
+    """Return the files of ours in which it still stands."""
+    found = []
+    for path in place.files():
+        with contextlib.suppress(FileNotFoundError):
+            if config.file_holds(path, words.raw) or _lies_damaged(path, words):
+                found.append(str(path))
+    return found + [str(path) for path in exporting.files_under_way()]
+
+
+def _forget(home: Home, words: _Words) -> None:
+    """Forget what is kept in memory of texts, names and questions, whichever they are; of sessions,
+    those that are erased: else the next call of their agent would write them down again.
+    """
+    with home.live.lock:
+        for one in words.ids:
+            home.live.leave(one)
+    text_words.clear_caches()
+    home.git.found.clear()
+    home.vectors.forget_all()
+    home.formers.forget(lambda held: _says(held, words))
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn a file that cannot be had into words.
+
+    Raises:
+        YaadError: UNAVAILABLE.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        return  # somebody else was faster
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{path} cannot be read or written ({error.strerror}); it may still hold what was to"
+            " be erased.",
+            hint="Look at its permissions, then erase it again.",
+        ) from error

@@ -1,0 +1,561 @@
+"""What goes out of a store: lines, pages, or a single file.
+
+It is written down whole first, as the store is at one moment, then handed out a piece at a time;
+who asked for it writes the files, with their own rights.
+
+A store as JSON Lines, whole, and back: what comes in again makes an equal store.
+
+The first line says what the others are; each of these is a row of a table. Nothing is held in
+memory but ids that became others.
+
+What is on its way in or out: files of ours that are filled, and read, a piece at a time.
+
+A store is read in one snapshot and changed in one transaction, and no line on the socket holds all
+of it. So what goes out is written down whole first and handed out in pieces; and what comes in is
+gathered first. Each has a folder of its own, 0700, which goes when it is done, or after a day.
+
+Copies of a store to go back to, a store without slack, and a log that does not grow for ever.
+"""
+
+import base64
+import binascii
+import contextlib
+import filecmp
+import json
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from yaadwatch import places
+from yaadwatch.api.messages.store import Backup, Compact, Export
+from yaadwatch.db import authority, fulltext, history, migrations, rows
+from yaadwatch.db.files import Connection
+from yaadwatch.db.rows import Table
+from yaadwatch.memory import gaps
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import time_text
+from yaadwatch.model.settings import BACKUPS_KEPT, BACKUPS_KEPT_A_DAY, TRIM_BATCH
+from yaadwatch.projects import pages, row_import
+from yaadwatch.projects.row_import import (
+    ImportCounts,
+    NamedStore,
+    named_store,
+    of_user,
+    projects,
+    roots,
+)
+from yaadwatch.system import config, files
+from yaadwatch.system.clock import Clock
+from yaadwatch.text import words
+from yaadwatch.workspace import lookup
+from yaadwatch.workspace.workspace import Call, Home
+
+FORMAT: Final = 1
+"""Of the lines; a later program may read older ones."""
+LINE_BYTES_MAX: Final = 4 * 1024 * 1024
+BATCH: Final = 500
+
+
+def write(store: NamedStore, stream: BinaryIO, now: datetime) -> dict[str, int]:
+    """Write a store as lines, as it is at one moment; return how many rows of each table."""
+
+    def look(conn: Connection) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        head = {
+            "yaadwatch": places.VERSION,
+            "format": FORMAT,
+            "schema": conn.pragma("user_version"),
+            "role": store.role,
+            "at": now,
+        }
+        stream.write(_line(head))
+        trees, apart = roots(conn, store), _apart(conn)
+        said_by = _said_by(conn)
+        for table in rows.tables(conn):
+            for stored in rows.everything(conn, table):
+                row = _going_out(conn, table, stored)
+                if row is None:
+                    continue
+                line = rows.to_line(table, _with_paths(table, row, trees))
+                if table.name == "nodes" and row["id"] in apart:
+                    line["apart"] = True
+                if table.name == "nodes" and row["id"] in said_by:
+                    line["by"] = said_by[row["id"]]
+                stream.write(_line(line))
+                counts[table.name] = counts.get(table.name, 0) + 1
+        return counts
+
+    return store.db.read(look)
+
+
+def read(
+    conn: Connection, store: NamedStore, path: Path, now: datetime, *, foreign: str
+) -> ImportCounts:
+    """Take the lines of a file into a store, inside a transaction.
+
+    Args:
+        conn: the transaction.
+        store: which store it is.
+        path: the file.
+        now: when it comes.
+        foreign: what the import is called whose words are not the person's own; '' for their own.
+
+    Raises:
+        YaadError: BAD_REQUEST when it is no such file, or a line is no JSON; TOO_LARGE; REFUSED
+            when it was written by a later version, or would close a circle. Nothing may be kept
+            then.
+    """
+    with path.open("rb") as stream:
+        _check_head(conn, stream.readline(LINE_BYTES_MAX))
+        return row_import.take(conn, store, _lines(stream), now, foreign=foreign)
+
+
+def _lines(stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects on the lines behind the first, each with the number of its line.
+
+    Raises:
+        YaadError: BAD_REQUEST, TOO_LARGE.
+    """
+    number = 1
+    while raw := stream.readline(LINE_BYTES_MAX):
+        number += 1
+        if raw.strip():
+            yield number, _parsed(number, raw)
+
+
+def _check_head(conn: Connection, raw: bytes) -> None:
+    head = _parsed(1, raw) if raw.strip() else {}
+    if not isinstance(head.get("yaadwatch"), str) or not isinstance(head.get("format"), int):
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "The first line is not that of an export of yaadwatch; nothing was imported.",
+            hint="For other files: yaadwatch import --format markdown|agent-file|yaad",
+        )
+    if head["format"] > FORMAT or _number(head.get("schema")) > conn.pragma("user_version"):
+        raise YaadError(
+            Code.REFUSED,
+            f"It was written by a later version ({head['yaadwatch'][:40]}); nothing was imported.",
+            hint="Install that version first.",
+        )
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _parsed(number: int, raw: bytes) -> dict[str, Any]:
+    """Return the object on a line.
+
+    Raises:
+        YaadError: BAD_REQUEST, TOO_LARGE.
+    """
+    if len(raw) >= LINE_BYTES_MAX:
+        raise YaadError(
+            Code.TOO_LARGE,
+            f"Line {number} has more than {LINE_BYTES_MAX} bytes; nothing was imported.",
+            hint="It is no line of an export.",
+        )
+    try:
+        line = json.loads(raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        line = None
+    if not isinstance(line, dict):
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"Line {number} is no JSON object; nothing was imported.",
+            hint="The file may have been cut off: export it again.",
+        )
+    return line
+
+
+def _line(value: Mapping[str, object]) -> bytes:
+    text_ = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_told_time)
+    return text_.encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _told_time(value: object) -> str:
+    if not isinstance(value, datetime):
+        raise TypeError(f"no JSON: {value!r}")
+    return time_text(value)
+
+
+def _going_out(conn: Connection, table: Table, row: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a row as it goes out, so that equal stores say the same; None when it stays."""
+    if table.name == "gaps":
+        return gaps.to_go_out(row)
+    if table.name == "node_versions" and row["text"] is not None:
+        # The store keeps the words of a memory that was reworded and back, and need not.
+        return row | {"text": history.other_words(conn, row["node"], row["text"])}
+    return row
+
+
+def _with_paths(table: Table, row: dict[str, Any], roots: Mapping[int, str]) -> dict[str, Any]:
+    trees = [name for name, (other, _) in table.refers.items() if other == "worktrees"]
+    if not trees:
+        return row
+    return row | {name: roots.get(row[name]) for name in trees}
+
+
+def _said_by(conn: Connection) -> dict[str, str]:
+    """Return who said each memory that is not a person's word; an import reads none of it."""
+    said_by: dict[str, str] = {}
+    ids = (id for (id,) in conn.execute("SELECT id FROM nodes ORDER BY num"))  # noqa: A001
+    while batch := list(islice(ids, BATCH)):
+        found = authority.of_nodes(conn, batch)
+        said_by |= {node: whose.by for node, whose in found.items() if not whose.is_persons}
+    return said_by
+
+
+def _apart(conn: Connection) -> set[str]:
+    """Return the nodes that were kept apart from others which say the same."""
+    found = conn.execute("SELECT id, text, text_hash FROM nodes ORDER BY num")
+    return {id for id, said, digest in found if words.text_hash(said) != digest}  # noqa: A001
+
+
+PIECE_BYTES: Final = 384 * 1024
+"""Of what goes out, in one answer: in JSON, and of odd characters, it is at most six times that."""
+BYTES_MAX: Final = 4 * 1024 * 1024 * 1024
+"""Of what comes in."""
+LEFT_S: Final = 86_400.0
+"""What nobody came back for goes after this."""
+
+_ID: Final = re.compile(r"[0-9a-f-]{36}")
+_PART: Final = re.compile(r"[a-z]{1,16}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spool:
+    """A folder with what is on its way; `id` is what a client knows it by."""
+
+    id: str
+    folder: Path
+
+    def path(self, part: str = "data") -> Path:
+        """Return the file of a part."""
+        return self.folder / part
+
+    def append(self, part: str, data: str) -> int:
+        """Add to a part what comes in as base64; return the bytes that it has now.
+
+        Raises:
+            YaadError: BAD_REQUEST, TOO_LARGE; UNAVAILABLE when it cannot be written.
+        """
+        if not _PART.fullmatch(part):
+            raise YaadError(
+                Code.BAD_REQUEST,
+                f"{part!r} is no part of an import; nothing was imported.",
+                hint="Parts are `data`, and `wal` for the log of a database.",
+            )
+        try:
+            decoded = base64.b64decode(data, validate=True)
+        except (binascii.Error, ValueError):
+            raise YaadError(
+                Code.BAD_REQUEST,
+                "The data is not base64; nothing was imported.",
+                hint="Send the bytes of each piece in base64.",
+            ) from None
+        with _told(self.folder), self._file(part, os.O_WRONLY | os.O_APPEND) as stream:
+            stream.write(decoded)
+            size = stream.tell()
+        if size > BYTES_MAX:
+            raise YaadError(
+                Code.TOO_LARGE,
+                f"More than {BYTES_MAX // 2**30} GiB cannot be imported at once; nothing was.",
+                hint="Split it.",
+            )
+        return size
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[BinaryIO]:
+        """Give the file that what goes out is written to."""
+        with _told(self.folder), self._file("data", os.O_WRONLY) as stream:
+            yield stream
+
+    def piece(self, at: int) -> tuple[bytes, int, int]:
+        """Return whole lines from byte `at` on, where the next begin, and how many bytes there are.
+
+        Raises:
+            YaadError: BAD_REQUEST when nothing begins there.
+        """
+        path = self.path()
+        size = path.stat().st_size
+        if not 0 <= at <= size:
+            raise YaadError(
+                Code.BAD_REQUEST,
+                f"{at} is not where a piece of the export begins; nothing was handed out.",
+                hint="Send the `after` of the answer before.",
+            )
+        with path.open("rb") as stream:
+            stream.seek(at)
+            data = stream.read(PIECE_BYTES)
+            if at + len(data) < size and not data.endswith(b"\n"):
+                data += stream.readline()
+        return data, at + len(data), size
+
+    def drop(self) -> None:
+        """Remove it."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def _file(self, part: str, flags: int) -> Iterator[BinaryIO]:
+        descriptor = os.open(
+            self.path(part), flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        )
+        with os.fdopen(descriptor, "ab" if flags & os.O_APPEND else "wb") as stream:
+            yield stream
+
+
+def make(clock: Clock) -> Spool:
+    """Return an empty spool.
+
+    Raises:
+        YaadError: UNAVAILABLE when it cannot be made.
+    """
+    name = clock.new_id()
+    files.private_folder(_folder())
+    files.private_folder(_folder() / name)
+    return Spool(id=name, folder=_folder() / name)
+
+
+def find(name: str) -> Spool:
+    """Return the spool that a client knows as `name`.
+
+    Raises:
+        YaadError: NOT_FOUND.
+    """
+    folder = _folder() / name
+    if not _ID.fullmatch(name) or folder.is_symlink() or not folder.is_dir():
+        raise YaadError(
+            Code.NOT_FOUND,
+            "That export or import is not there any more; nothing was done.",
+            hint="Begin it again.",
+        )
+    return Spool(id=name, folder=folder)
+
+
+def sweep(clock: Clock) -> None:
+    """Remove what nobody came back for."""
+    before_s = clock.now_ns() / 1e9 - LEFT_S
+    with contextlib.suppress(FileNotFoundError):
+        for folder in _folder().iterdir():
+            if folder.lstat().st_mtime < before_s:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def clear() -> None:
+    """Remove everything that is on its way; clients are told to begin again."""
+    with contextlib.suppress(FileNotFoundError):
+        for folder in _folder().iterdir():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def files_under_way() -> list[Path]:
+    """Return the files that are on their way, sorted."""
+    return list(config.files_below(_folder()))
+
+
+def _folder() -> Path:
+    return places.data_folder() / "spool"
+
+
+@contextlib.contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{folder} could not be written ({error.strerror}); nothing was done.",
+            hint="Look at the space on that disk.",
+        ) from error
+
+
+def export(home: Home, call: Call, ask: Export) -> dict[str, object]:
+    """Return the first piece of an export, or the next; the answer is Exported.
+
+    Raises:
+        YaadError: NOT_FOUND (no watched project here, no such export), BAD_REQUEST,
+            UNAVAILABLE when it cannot be written down.
+    """
+    counts: Mapping[str, int] = {}
+    if ask.upload is None:
+        made = make(home.clock)
+        try:
+            with named_store(home, call, user=ask.user) as store:
+                counts = _fill(home, store, made, ask.format)
+        except BaseException:
+            made.drop()
+            raise
+    else:
+        made = find(ask.upload)
+    data, following, total = made.piece(ask.after)
+    if following >= total:
+        made.drop()
+    return {
+        "upload": made.id,
+        "data": base64.b64encode(data).decode(),
+        "after": following if following < total else None,
+        "total": total,
+        "counts": dict(counts),
+    }
+
+
+def _fill(home: Home, store: NamedStore, made: Spool, format: str) -> Mapping[str, int]:
+    if format == "store":
+        store.db.backup(made.path())
+        return {}
+    fillers: dict[str, Callable[[BinaryIO], Mapping[str, int]]] = {
+        "jsonl": lambda stream: write(store, stream, home.clock.now()),
+        "markdown": lambda stream: _pages(store, stream),
+    }
+    with made.writing() as stream:
+        return fillers[format](stream)
+
+
+def _pages(store: NamedStore, stream: BinaryIO) -> Mapping[str, int]:
+    count = 0
+    for path, text in store.db.read(lambda conn: list(pages.of_store(conn))):
+        data = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
+        stream.write(json.dumps({"path": path, "data": data}).encode() + b"\n")
+        count += 1
+    return {"files": count}
+
+
+def backup(home: Home, call: Call, ask: Backup) -> dict[str, object]:
+    """Make a dated copy of a store now, and keep the newest seven; the answer is BackedUp.
+
+    Raises:
+        YaadError: NOT_FOUND (no watched project here), UNAVAILABLE (it cannot be written, or what
+            was written is not whole; the copies that were there are still there).
+    """
+    with named_store(home, call, user=ask.user) as store:
+        path, made = _copy(store, home.clock.now())
+        kept = _kept(path.parent)
+    return {
+        "path": str(path),
+        "bytes": path.stat().st_size,
+        "made": made,
+        "kept": [{"path": str(one), "bytes": one.stat().st_size} for one in kept],
+        "restore": None if ask.user else f"yaadwatch add --restore {shlex.quote(str(store.where))}",
+    }
+
+
+def compact(home: Home, call: Call, ask: Compact) -> dict[str, object]:
+    """Write a store anew without the room of what was deleted; the answer is Compacted.
+
+    Raises:
+        YaadError: NOT_FOUND (no watched project here), UNAVAILABLE (no room for a second copy, or
+            somebody reads for seconds); it holds what it held.
+    """
+    with named_store(home, call, user=ask.user) as store:
+        before = _on_disk(store.db.path)
+        store.db.write(fulltext.compact)
+        store.db.scrub()
+        return {"path": str(store.db.path), "before": before, "after": _on_disk(store.db.path)}
+
+
+def back_up_all(home: Home) -> None:
+    """Do the daily job: a copy of every store.
+
+    Raises:
+        YaadError: UNAVAILABLE; some could not be copied, the others were.
+    """
+
+    def copy(store: NamedStore) -> None:
+        _copy(store, home.clock.now())
+
+    _each(home, copy, "could not be backed up")
+
+
+def trim_all(home: Home) -> None:
+    """Do the daily job: note how large every store is, forget what is too old to be asked for.
+
+    Raises:
+        YaadError: UNAVAILABLE; some could not be trimmed, the others were.
+    """
+    _each(home, lambda store: _trim(home, store), "could not be trimmed")
+    sweep(home.clock)
+
+
+def _each(home: Home, work: Callable[[NamedStore], None], went_wrong: str) -> None:
+    """Do something with every store; one that cannot be had keeps nobody from the others."""
+    failed = []
+    try:
+        work(of_user(home))
+    except YaadError as error:
+        failed.append(f"{home.user.path} {went_wrong}: {error.message}")
+    for project in projects(home):
+        try:
+            with home.stores.use(project) as db:
+                work(NamedStore(id=project.id, role="project", project=project, db=db))
+        except YaadError as error:
+            failed.append(f"{project.root} {went_wrong}: {error.message}")
+    if failed:
+        raise YaadError(Code.UNAVAILABLE, " ".join(failed), hint="What is wrong: yaadwatch status")
+
+
+def _copy(store: NamedStore, now: datetime) -> tuple[Path, bool]:
+    """Copy a store to its backups unless the newest one holds the same; return which has it.
+
+    A day without a change takes no place from a copy of another day.
+    """
+    folder = places.backups(store.id)
+    newest = max(folder.glob("*.db"), default=None)
+    target = folder / f"{now:%Y%m%dT%H%M%S%f}.db"
+    if newest is not None and newest.name >= target.name:  # the clock went back
+        target = newest.with_name(f"{newest.stem}1.db")
+    store.db.backup(target)
+    project = store.project.id if store.project is not None else ""
+    try:
+        migrations.check_copy(target, role=store.role, project=project)
+    except YaadError:
+        target.unlink(missing_ok=True)
+        raise
+    if newest is not None and filecmp.cmp(newest, target, shallow=False):
+        target.unlink()
+        return newest, False
+    for old in superfluous(_kept(folder)):
+        old.unlink(missing_ok=True)
+    return target, True
+
+
+def superfluous(kept: Sequence[Path]) -> list[Path]:
+    """Return which copies are no longer kept, of those there are, the newest first.
+
+    Whoever makes one after another on one day keeps what was copied on days before.
+    """
+    by_day: dict[str, list[Path]] = {}
+    for copy in kept:
+        by_day.setdefault(copy.name[:8], []).append(copy)
+    of_a_day = [copy for copies_ in by_day.values() for copy in copies_[BACKUPS_KEPT_A_DAY:]]
+    more = max(0, len(kept) - BACKUPS_KEPT)
+    gone = sorted(of_a_day)[:more]
+    left = [copy for copy in kept if copy not in gone]
+    return [*gone, *left[BACKUPS_KEPT:]]
+
+
+def _kept(folder: Path) -> list[Path]:
+    """Return the copies in a folder of backups, the newest first."""
+    return sorted(folder.glob("*.db"), reverse=True)
+
+
+def _trim(home: Home, store: NamedStore) -> None:
+    now = home.clock.now()
+    lookup.note(home, store.db)
+    before = now - timedelta(days=home.settings.store.events_days)
+    while store.db.write(history.trim, before, TRIM_BATCH) == TRIM_BATCH:
+        continue
+
+
+def _on_disk(path: Path) -> int:
+    """Return the bytes of a database and its log."""
+    found = (path, path.with_name(f"{path.name}-wal"))
+    return sum(one.stat().st_size for one in found if one.exists())

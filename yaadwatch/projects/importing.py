@@ -1,0 +1,315 @@
+"""What comes into a store: gathered a piece at a time, then taken in one transaction, or tried."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from yaadwatch.api.messages import store
+from yaadwatch.db import migrations, nodes, rows
+from yaadwatch.db.database import Database, Role
+from yaadwatch.db.files import Connection, is_damage
+from yaadwatch.db.rows import Import
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.limits import short_id
+from yaadwatch.model.memories import PROJECT
+from yaadwatch.model.queries import GivenEdge, GivenNode
+from yaadwatch.projects import exporting, pages
+from yaadwatch.projects.exporting import Spool
+from yaadwatch.projects.pages import Incoming, Memory, Relation
+from yaadwatch.projects.row_import import TOLD_MAX, ImportCounts, NamedStore, named_store
+from yaadwatch.remember import inject
+from yaadwatch.text import privacy, words
+from yaadwatch.workspace import lookup
+from yaadwatch.workspace.workspace import PERSON, Call, Home
+
+LINES: Final = ("jsonl", "store")
+"""Formats of our own: rows as they are, not memories to be judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """One import: what it will be called, when, and what it is of."""
+
+    id: str
+    now: datetime
+    format: str
+    source: str
+    dry_run: bool
+    mine: bool
+
+    @property
+    def name(self) -> str:
+        """Return what the import is called where its words are shown."""
+        masked = privacy.mask(self.source).text.rpartition("/")[2]
+        return " ".join(masked.split())[:64] or self.format
+
+
+def import_file(home: Home, call: Call, ask: store.Import) -> dict[str, object]:
+    """Take a piece of what is imported; with the last one import it. The answer is Imported.
+
+    Raises:
+        YaadError: NOT_FOUND (no watched project here; the pieces before are gone), BAD_REQUEST (it
+            is not what it should be), TOO_LARGE, REFUSED, CONFLICT, UNAVAILABLE: nothing was
+            imported.
+    """
+    made = exporting.make(home.clock) if ask.upload is None else exporting.find(ask.upload)
+    if ask.mine and call.origin != PERSON:
+        raise YaadError(
+            Code.REFUSED,
+            "Only a person can say that an export holds their own words; nothing was imported.",
+            hint="Import it without that: its words wait for a review.",
+        )
+    if not ask.last:
+        made.append(ask.part, ask.data)
+        return {"upload": made.id, "done": False}
+    try:
+        if not made.path().exists():
+            raise YaadError(
+                Code.BAD_REQUEST,
+                f"There is nothing in {ask.source or 'what came'}; nothing was imported.",
+                hint="Name a file that holds something.",
+            )
+        now, name = home.clock.now(), home.new_id()
+        job = _Job(
+            id=name,
+            now=now,
+            format=ask.format,
+            source=ask.source,
+            dry_run=ask.dry_run,
+            mine=ask.mine,
+        )
+        return _import(home, call, made, job, user=ask.user) | {"upload": made.id, "done": True}
+    finally:
+        made.drop()
+
+
+def list_imports(home: Home, call: Call, ask: store.Imports) -> dict[str, object]:
+    """Return what was imported, the newest first; the answer is Imports."""
+    with named_store(home, call, user=ask.user) as store:
+        found = store.db.read(rows.imports)
+    return {
+        "imports": [
+            {"id": one.id, "at": one.at, "format": one.format, "source": one.source}
+            | {"counts": one.counts}
+            for one in found
+        ]
+    }
+
+
+def _import(home: Home, call: Call, made: Spool, job: _Job, *, user: bool) -> dict[str, object]:
+    with named_store(home, call, user=user, or_own=job.format in LINES) as store:
+        lookup.require_room(home, store.db)
+        if job.format in LINES:
+            with _called(made, job.source):
+                path = _as_lines(home, made) if job.format == "store" else made.path()
+            told = _lines(store, path, job)
+        else:
+            told = _foreign(home, call, store, made, job)
+    answer: dict[str, object] = {
+        "import": None if job.dry_run else job.id,
+        "format": job.format,
+        "dry_run": job.dry_run,
+    }
+    return answer | told
+
+
+def _lines(store: NamedStore, path: Path, job: _Job) -> dict[str, object]:
+    def change(conn: Connection) -> dict[str, object]:
+        foreign = "" if job.mine else job.name
+        told = _row(exporting.read(conn, store, path, job.now, foreign=foreign))
+        _note(conn, told, job)
+        return told
+
+    return store.db.rehearse(change) if job.dry_run else store.db.write(change)
+
+
+def _foreign(
+    home: Home, call: Call, store: NamedStore, made: Spool, job: _Job
+) -> dict[str, object]:
+    """Take in what was not written by us: memories as by `inject`, those alike taken for one."""
+    if store.project is None:
+        raise YaadError(
+            Code.REFUSED,
+            "What others wrote never enters the user's own store by itself; nothing was imported.",
+            hint="Import it into a project: without --user",
+        )
+    root = store.project.root
+    read: Mapping[str, Callable[[], Incoming]] = {
+        "markdown": lambda: pages.of_folder(made.path()),
+        "agent-file": lambda: pages.of_agent_file(home, made.path()),
+        "yaad": lambda: pages.of_yaad(_database(made), root),
+    }
+    with _called(made, job.source):
+        found = read[job.format]()
+    known = store.db.read(_alike, found.memories)
+    store.db.read(_free_keys, found)
+    answer: dict[str, Any] = inject.inject_all(
+        home,
+        Call(folder=call.folder, origin=f"import:{job.name}"),
+        nodes=[_node(one, job.now) for one in _once(found.memories, known)],
+        edges=_edges(found.relations, known),
+        dry_run=job.dry_run,
+    )
+    counts = {"nodes": dict(answer["nodes"]), "edges": dict(answer["edges"])}
+    counts["nodes"]["merged"] = len(known)
+    left_out = [*found.left_out, *(_left(one) for one in answer["left_out"])]
+    told: dict[str, object] = {
+        "counts": counts,
+        "conflicts": [],
+        "left_out": left_out[:TOLD_MAX],
+        "left_out_count": len(left_out),
+        "misread": found.misread[:TOLD_MAX],
+        "misread_count": len(found.misread),
+        "masked": len(answer["masked"]),
+    }
+    if not job.dry_run:
+        store.db.write(_note, told, job)
+    return told
+
+
+def _note(conn: Connection, told: Mapping[str, Any], job: _Job) -> None:
+    row = Import(
+        id=job.id,
+        at=job.now,
+        format=job.format,
+        source=privacy.mask(job.source).text[:200],
+        counts=told["counts"],
+    )
+    rows.note_import(conn, row)
+
+
+def _row(told: ImportCounts) -> dict[str, object]:
+    left_out = sum(count["left_out"] for count in told.counts.values())
+    return {
+        "counts": {table: dict(count) for table, count in told.counts.items()},
+        "conflicts": told.conflicts,
+        "left_out": told.left_out,
+        "left_out_count": left_out,
+        "masked": told.masked,
+    }
+
+
+def _left(one: Mapping[str, object]) -> dict[str, object]:
+    row = one.get("id") or f"{one.get('from')} {one.get('kind')} {one.get('to')}"
+    return {"row": row, "reason": one["reason"]}
+
+
+def _alike(conn: Connection, memories: Sequence[Memory]) -> dict[str, str]:
+    """Return, for what reads as a living memory of another id, the id of that."""
+    found = {}
+    first: dict[str, str] = {}
+    for one in memories:
+        digest = words.text_hash(privacy.kept(one.text).text)  # as it will read
+        there = nodes.by_hash(conn, PROJECT, digest, thing=False)
+        if there is None and one.apart:
+            continue
+        twin = there.id if there is not None else first.setdefault(digest, one.id)
+        if twin != one.id:
+            found[one.id] = twin
+    return found
+
+
+def _free_keys(conn: Connection, found: Incoming) -> None:
+    """Take the key from what comes where another memory has it, and tell."""
+    holders: dict[str, str] = {}
+    for place, one in enumerate(found.memories):
+        if one.key is None:
+            continue
+        there = nodes.by_key(conn, PROJECT, one.key)
+        holder = holders.setdefault(one.key, one.id if there is None else there.id)
+        if holder != one.id:
+            found.leave(one.name, f"its key {one.key} is that of memory {short_id(holder)}")
+            found.memories[place] = replace(one, key=None)
+
+
+def _once(memories: Sequence[Memory], known: Mapping[str, str]) -> list[Memory]:
+    once = {one.id: one for one in memories if one.id not in known}
+    return list(once.values())
+
+
+def _node(one: Memory, now: datetime) -> GivenNode:
+    created = min(one.created, now) if one.created is not None else None
+    return GivenNode(
+        id=one.id,
+        text=one.text,
+        kind=one.kind,
+        tier=one.tier,
+        key=one.key,
+        tags=one.tags,
+        attributes=dict(one.attributes) or None,
+        pin=one.pinned,
+        created_at=created.isoformat() if created is not None else None,
+    )
+
+
+def _edges(relations: Sequence[Relation], known: Mapping[str, str]) -> list[GivenEdge]:
+    ends = {
+        (known.get(one.start, one.start), one.kind, known.get(one.end, one.end))
+        for one in relations
+    }
+    return [
+        GivenEdge(from_=start, kind=pages.usable_edge_kind(kind), to=end)
+        for start, kind, end in sorted(ends)
+        if start != end
+    ]
+
+
+@contextmanager
+def _called(made: Spool, source: str) -> Iterator[None]:
+    """Have what came called by the name that it has where it comes from.
+
+    Raises:
+        YaadError: what was said; BAD_REQUEST where it is that what came is damaged.
+    """
+    try:
+        yield
+    except YaadError as error:
+        told = error.message.replace(str(made.path()), source or "What came")
+        code, hint = error.code, error.hint
+        if is_damage(error):
+            code, hint = Code.BAD_REQUEST, "Name another file; perhaps there is a copy of it."
+        raise YaadError(code, told, hint=hint) from error
+
+
+def _database(made: Spool) -> Path:
+    """Return the database that came, with its log beside it under the name that SQLite looks for.
+
+    Raises:
+        YaadError: BAD_REQUEST; it is no database.
+    """
+    path = made.path()
+    with path.open("rb") as stream:
+        if stream.read(16) != b"SQLite format 3\0":
+            raise YaadError(
+                Code.BAD_REQUEST,
+                "It is no SQLite database; nothing was imported.",
+                hint="Name the file yaad.db of the other Yaad.",
+            )
+    log = made.path("wal")
+    if log.exists():
+        log.rename(path.with_name(f"{path.name}-wal"))
+    return path
+
+
+def _as_lines(home: Home, made: Spool) -> Path:
+    """Return the lines of a store that came as a single file.
+
+    Raises:
+        YaadError: BAD_REQUEST when it is none; UNAVAILABLE when it is damaged, or of a later
+            version.
+    """
+    path = _database(made)
+    target = made.path("lines")
+    role: Role = "user" if migrations.is_users(path) else "project"
+    db = Database.open(path, role=role)
+    try:
+        with target.open("wb") as stream:
+            exporting.write(
+                NamedStore(id="", role=role, project=None, db=db), stream, home.clock.now()
+            )
+    finally:
+        db.close()
+    return target

@@ -1,0 +1,544 @@
+"""Which repositories are watched: add one, take one away, list them.
+
+What a person asks first: is it running, what does it watch, what is in doubt, what is wrong?
+"""
+
+import os
+import shlex
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final, cast
+
+from bridges import registry
+from yaadwatch import places
+from yaadwatch.api.messages.store import Add, Remove
+from yaadwatch.db import anchors, authority, database, nodes
+from yaadwatch.db import projects as db_projects
+from yaadwatch.db.files import Connection
+from yaadwatch.memory import flags, views
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.projects import ABSENT, READ, AgentFileRow, Project
+from yaadwatch.model.settings import Settings
+from yaadwatch.recall import vectors
+from yaadwatch.repo import layout as repo_layout
+from yaadwatch.repo.command import INSTALL_GIT, NO_GIT, NoGit, TimedOut
+from yaadwatch.staleness import stale
+from yaadwatch.sync import lookback, modes, releasing, tree
+from yaadwatch.system import files, processes
+from yaadwatch.system.config import FILE, value_of
+from yaadwatch.text import privacy
+from yaadwatch.workspace import identity, lookup
+from yaadwatch.workspace.agent_files import AgentFile
+from yaadwatch.workspace.stores import SETTINGS_FOLDER, why_missing
+from yaadwatch.workspace.workspace import Call, Home, require_files, require_repository
+
+
+def add(home: Home, call: Call, ask: Add) -> dict[str, object]:
+    """Watch the repository that the call comes from, and read its agent files; the answer is Added.
+
+    Adding again reads the agent files again and makes nothing twice. When adding anew goes wrong,
+    nothing of ours is left in the repository.
+
+    Raises:
+        YaadError: NOT_FOUND (no repository, no backup, nothing to adopt), CONFLICT (memories are
+            kept from before, and neither `adopt` nor `separate` was said; restore over memories),
+            UNAVAILABLE (git, disk).
+    """
+    home.user.refuse_if_stands_in()
+    layout = require_files(require_repository(call.folder))
+    try:
+        home.repository(layout).verify()
+    except NoGit:
+        raise NoGit("nothing was added: git has to vouch for a repository once") from None
+    with home.adding, ExitStack() as undo:
+        if ask.restore:
+            found = identity.restore(home, layout)
+        else:
+            found = identity.identify(home, layout, adopt=ask.adopt, separate=ask.separate)
+            if not (found.again or found.adopted):
+                undo.callback(_undo, home, found.project)
+        project = found.project
+        identity.register_trees(home, found, layout)
+        with home.space(Call(folder=layout.root or call.folder, origin=call.origin)) as space:
+            if found.adopted:
+                releasing.forget_agreements(space)
+            said = lookback.read(home, space)
+            chosen = ask.mode or (
+                space.db.read(database.get_meta, modes.ASKED) if found.adopted else None
+            )
+            if chosen:
+                releasing.choose(home, space, chosen)
+            stale.check_space(home, space, None)
+            done = tree.sync_space(home, space)
+            known = {row.path: row for row in done.files}
+            doubts = space.db.read(flags.spread_flags, space.worktree.id)
+            shallow = views.shallow_row(space)
+            guards = space.db.read(anchors.census)
+        undo.pop_all()
+    return {
+        "id": project.id,
+        "path": str(project.root),
+        "store": str(home.stores.path(project.id)),
+        "again": found.again,
+        "adopted": found.adopted,
+        "copy_of": str(found.copy_of) if found.copy_of is not None else None,
+        "by_path": project.by_path,
+        "imported": {
+            "statements": said.statements,
+            "nodes": said.nodes,
+            "anchored": said.anchored,
+        },
+        "files": [
+            {
+                "path": file.path,
+                "statements": len(file.statements),
+                **_as_known(file, known.get(file.path)),
+            }
+            for file in said.files
+        ],
+        **views.counted(doubts),
+        "looking": said.looking,
+        "shallow": shallow,
+        "guards": guards,
+        "mode": ask.mode,
+        "wrote": list(done.wrote),
+        "undo": f"yaadwatch remove {shlex.quote(str(project.root))}",
+    }
+
+
+def remove(home: Home, call: Call, ask: Remove) -> dict[str, object]:
+    """Watch a repository no more, and take out of it what we put there; the answer is Removed.
+
+    Its memories are kept in the data folder, so that `add --adopt` has them again.
+
+    Raises:
+        YaadError: NOT_FOUND when it is not watched; REFUSED and UNAVAILABLE when what is ours
+            cannot be taken out of an agent file (then nothing was removed).
+    """
+    home.user.refuse_if_stands_in()
+    project = _known_at(home, call.folder, removed=ask.erase)
+    is_watched = project.removed_at is None
+    missing = why_missing(project)
+    memories = _count(home, project)
+    # Where another repository is at its place, nothing there is ours.
+    if is_watched and (not missing or not os.path.lexists(project.common_dir)):
+        releasing.take_out_everything(home, project)
+    repositories = identity.repositories(home, project)
+    home.stores.close_one(project.id)
+    if ask.erase:
+        identity.delete_store(home, project.id)
+        home.user.write(db_projects.drop, project.id)
+    else:
+        home.user.write(db_projects.put, replace(project, removed_at=home.clock.now()))
+    identity.unmark(home, project, repositories)
+    home.forget(project)
+    home.stores.close_one(project.id)  # a check may have opened it in between
+    places.clear()  # those of other projects are prepared again with their next check
+    back = f"yaadwatch add --adopt {shlex.quote(str(project.root))}"
+    return {
+        "id": project.id,
+        "path": str(project.root),
+        "memories": memories,
+        "kept": None if ask.erase else str(home.stores.path(project.id).parent),
+        "undo": None if ask.erase or missing else back,
+        "later": back if missing and not ask.erase else None,
+        "was_watched": is_watched,
+    }
+
+
+def projects(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
+    """Return every watched project; the answer is Projects.
+
+    Raises:
+        YaadError: UNAVAILABLE when their list cannot be read, and there is no copy of it.
+    """
+    watched = home.user.read(db_projects.everything)
+    if not watched:
+        home.user.refuse_if_stands_in()
+    return {"projects": [views.project_row(home, project) for project in watched]}
+
+
+def _as_known(file: AgentFile, row: AgentFileRow | None) -> dict[str, object]:
+    """Return how a file takes part and how it is, as the sync left it."""
+    if row is None or row.state == ABSENT:
+        return {"mode": READ, "state": file.state, "reason": file.reason or None}
+    return {"mode": row.mode, "state": row.state, "reason": row.reason or file.reason or None}
+
+
+def _undo(home: Home, project: Project) -> None:
+    """Leave nothing of a project that could not be added."""
+    releasing.take_out_everything(home, project)
+    identity.unmark(home, project, [project.common_dir])
+    home.user.write(db_projects.drop, project.id)
+    identity.delete_store(home, project.id)
+
+
+def _known_at(home: Home, folder: Path, *, removed: bool) -> Project:
+    """Return the project of a folder, also when its repository is no longer there.
+
+    Args:
+        home: what may be reached.
+        folder: in the repository, or where it was.
+        removed: one that is not watched any more is meant, too.
+    """
+    layout = repo_layout.find(folder)
+    known = None
+    if layout is not None:
+        known = home.registered(layout) or home.follow(layout)
+    if known is not None and folder.absolute() in (known.root, known.common_dir):
+        return known
+    former = home.user.read(db_projects.known) if removed else []
+    every = [*home.user.read(db_projects.everything), *former]
+    # One that is registered by that very name is meant rather than the one that it lies in.
+    for project in every:
+        if folder.absolute() in (project.root, project.common_dir):
+            return project
+    if known is not None:
+        return known
+    for project in every:
+        if layout is not None and layout.common_dir == project.common_dir:
+            return project
+    raise YaadError(
+        Code.NOT_FOUND,
+        f"{folder} is not watched; nothing was removed.",
+        hint="What is watched: yaadwatch list",
+    )
+
+
+def _count(home: Home, project: Project) -> int:
+    """Return how many memories a project has; of a store that cannot be read none are known."""
+    try:
+        with home.stores.use(project) as db:
+            return db.read(nodes.count)
+    except YaadError as error:
+        if error.code is not Code.UNAVAILABLE:
+            raise
+        return 0
+
+
+UNUSED_TOLD_MAX: Final = 5
+"""Of what one project's file sets in vain; `config list` there tells all."""
+SOON_DAYS: Final = 30
+"""A budget that is reached within so many days is a problem now."""
+_GONE: Final = "yaadwatch add . in its new place, if it moved; else yaadwatch remove {path}"
+_FROM_ELSEWHERE: Final = "promisor remote"
+"""Git says so of a clone that lacks contents (`--filter`); we fetch nothing by ourselves."""
+_MEND_PARTIAL: Final = (
+    "git -C {path} fetch --refetch --no-filter (this clone lacks older contents),"
+    " then yaadwatch add {path}"
+)
+_DISKS: Final = {
+    "full": "There is no space left on the disk of {folder}",
+    "read-only": "{folder} is on a disk that is mounted read-only",
+}
+_MEND_DISKS: Final = {
+    "full": "df -h {folder} (then free some space there)",
+    "read-only": "df -h {folder} (then have that disk mounted for writing)",
+}
+TIMEOUTS_OF: Final = timedelta(hours=1)
+"""Git commands that took too long are reported for so long."""
+NEARLY: Final = 0.9
+"""So is one of which this part is used."""
+_COMPACT: Final = "yaadwatch upkeep, then yaadwatch compact {which}"
+_WITHOUT_GIT: Final = (
+    "files are still watched and compared, but which commit changed one, where one went and what "
+    "was committed is not known, and nothing can be added"
+)
+
+
+def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
+    """Return the state of the daemon and of every project; the answer is Status."""
+    pulse = home.pulse
+    watched = home.user.read(db_projects.everything)
+    rows = [_project(home, project) for project in watched]
+    by, why = vectors.how(home)
+    next_runs = pulse.next_runs() if pulse is not None else {}
+    runs = home.user.read(db_projects.all_jobs)
+    names = sorted(next_runs.keys() | runs.keys())
+    return {
+        "daemon": {
+            "running": pulse is not None,
+            "pid": os.getpid(),
+            "version": places.VERSION,
+            "since": pulse.since() if pulse is not None else None,
+            "rss_bytes": processes.own_rss_bytes(),
+            "socket": pulse.socket() if pulse is not None else None,
+        },
+        "projects": rows,
+        "waiting": home.user.read(authority.count_waiting),
+        "jobs": [
+            {
+                "name": name,
+                "last": runs[name].ended_at if name in runs else None,
+                "next": next_runs.get(name),
+                "ok": runs[name].error is None if name in runs and runs[name].ended_at else None,
+            }
+            for name in names
+        ],
+        "search": by,
+        "search_why": why,
+        "problems": [
+            *_problems(home, rows),
+            *_not_looked(home, watched, rows),
+            *_shallow(home, watched, rows),
+            *_unused(home, watched, rows),
+        ],
+    }
+
+
+def _project(home: Home, project: Project) -> dict[str, object]:
+    row = views.project_row(home, project)
+    watch, lag = home.pulse.watch(project.id) if home.pulse is not None else ("off", None)
+    shown = row | {
+        "watch": watch if row["state"] == "ok" else "off",
+        "lag_ms": lag,
+        "size": None,
+        "pause": None,
+        "git_silent_since": None,
+    }
+    if row["state"] == "ok":
+        layout = repo_layout.find(project.root)
+        if layout is not None:
+            folders = (layout.root, layout.git_dir, layout.common_dir)
+            silent = [home.git.silent_since[one] for one in folders if one in home.git.silent_since]
+            shown["git_silent_since"] = min(silent, default=None)
+        pause = None if layout is None else modes.pause_of(layout, home.clock.now())
+        shown["pause"] = None if pause is None else pause.as_json(home.clock.now())
+        with home.stores.use(project) as db:
+            shown["size"] = lookup.row(lookup.of_store(home, db))
+    return shown
+
+
+def config(home: Home, call: Call) -> dict[str, object]:
+    """Return the settings that hold in the project of `call`; the answer is Config."""
+    with lookup.shelves(home, call) as found:
+        beside = home.settings_beside(found.nearest.db.path)
+        where = None if found.project is None else str(found.nearest.db.path.parent)
+    usual = Settings()
+    warnings = (*home.not_set, *_later(home), *beside.warnings)
+    return {
+        "settings": [
+            {
+                "key": key,
+                "value": value_of(beside.settings, key),
+                "from": source,
+                "default": value_of(usual, key),
+            }
+            for key, source in beside.sources.items()
+        ],
+        "project": where,
+        "warnings": [privacy.mask(warning).text for warning in warnings],
+        "running": True,
+    }
+
+
+def _later(home: Home) -> list[str]:
+    """Return what the person set otherwise since the daemon was started, not used yet."""
+    if home.settings_now is None:
+        return []
+    try:
+        now = home.settings_now()
+    except YaadError as error:
+        return [f"{error.message} The daemon goes on as it was started."]
+    told = [
+        f"{key} is {value_of(now.settings, key)!r} by now ({now.sources[key]}), and holds after: "
+        "yaadwatch restart"
+        for key in now.sources
+        if value_of(now.settings, key) != value_of(home.settings, key)
+    ]
+    return told + [warning for warning in now.warnings if warning not in home.not_set]
+
+
+def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:
+    problems = _known_to_daemon(home, rows)
+    if not home.git.is_there():
+        problems.append({"what": f"{NO_GIT} of the daemon; {_WITHOUT_GIT}.", "mend": INSTALL_GIT})
+    for row in rows:
+        if row["state"] != "ok":
+            mend = str(row.get("hint") or _GONE.format(path=_quoted(row)))
+            problems.append({"what": f"{row['path']}: {row['reason']}", "mend": mend})
+            continue
+        mend = _COMPACT.format(which=f"--project {_quoted(row)}")
+        problems += _full(f"{row['path']}: the store", row["size"], mend)
+        if row["unknown"]:
+            number = row["unknown"]
+            noun = "memory" if number == 1 else "memories"
+            what = f"{row['path']}: {number} {noun} could not be judged"
+            problems.append({"what": what, "mend": f"yaadwatch stale --project {_quoted(row)}"})
+    problems += _pauses(rows)
+    problems += _git_timeouts(home)
+    problems += _disks()
+    own = lookup.row(lookup.of_store(home, home.user))
+    problems += _full("Your own store", own, _COMPACT.format(which="--user"))
+    for what in registry.problems():
+        problems.append({"what": what, "mend": "pip uninstall, or upgrade, that package"})
+    return problems
+
+
+def _disks() -> list[dict[str, str]]:
+    """Return whether the disk of the data folder takes nothing more."""
+    folder = places.data_folder()
+    why = files.takes_nothing(folder)
+    if not why:
+        return []
+    what = _DISKS[why].format(folder=folder) + "; nothing more can be stored there."
+    return [{"what": what, "mend": _MEND_DISKS[why].format(folder=shlex.quote(str(folder)))}]
+
+
+def _known_to_daemon(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:
+    """Return what the daemon says is degraded, with folders for the ids of projects.
+
+    Of a project that cannot be had at all its row says why, and all else follows from that. Of one
+    that was removed there is nothing to mend.
+    """
+    told = home.pulse.problems() if home.pulse is not None else []
+    paths = {row["id"]: str(row["path"]) for row in rows if row["state"] == "ok"}
+    problems = []
+    for one in told:
+        what, project = one["what"], one.get("project", "")
+        if project in paths:
+            what = what.replace(f"project {project}", paths[project])
+        elif project:
+            continue
+        problems.append({"what": what, "mend": one["mend"]})
+    return problems
+
+
+def _unused(
+    home: Home, watched: Sequence[Project], rows: list[dict[str, object]]
+) -> list[dict[str, str]]:
+    """Return what stands in the files of settings of projects and is not used."""
+    return [
+        {
+            "what": privacy.mask(what).text,
+            "mend": f"change or delete that line: {project.root / SETTINGS_FOLDER / FILE}",
+        }
+        for project, row in zip(watched, rows, strict=True)
+        if row["state"] == "ok"
+        for what in home.settings_beside(home.stores.path(project.id)).warnings[:UNUSED_TOLD_MAX]
+    ]
+
+
+def _not_looked(
+    home: Home, watched: Sequence[Project], rows: list[dict[str, object]]
+) -> list[dict[str, str]]:
+    """Return of which projects git could not tell what rules rested on when they were written."""
+
+    def given_up(conn: Connection) -> list[tuple[str, int, str]]:
+        trees = db_projects.all_worktrees(conn)
+        found = [
+            (
+                str(tree.path),
+                *views.not_compared(conn, tree.id, is_whole=not _is_shallow(tree.path)),
+            )
+            for tree in trees
+        ]
+        return [one for one in found if one[1]]
+
+    return [
+        {
+            "what": f"{path}: statements of agent files that could not be compared with the code of"
+            f" the day they were written, and count from the day they were read: {number} ({why})",
+            "mend": _MEND_PARTIAL.format(path=shlex.quote(path))
+            if _FROM_ELSEWHERE in why
+            else f"to try again: yaadwatch add {shlex.quote(path)}",
+        }
+        for project, row in zip(watched, rows, strict=True)
+        if row["state"] == "ok"
+        for path, number, why in home.stores.look(project, given_up)
+    ]
+
+
+def _shallow(
+    home: Home, watched: Sequence[Project], rows: list[dict[str, object]]
+) -> list[dict[str, str]]:
+    """Return how many rules are older than the history of a shallow clone, as `stale` says it."""
+
+    def older(conn: Connection) -> list[tuple[Path, int]]:
+        trees = [tree for tree in db_projects.all_worktrees(conn) if _is_shallow(tree.path)]
+        return [(tree.path, views.cut_count(conn, tree.id)) for tree in trees]
+
+    return [
+        {
+            "what": f"{path}: {number} statement{'s are' if number > 1 else ' is'} older than this"
+            " shallow clone; what became false before is not known.",
+            "mend": f"git -C {shlex.quote(str(path))} fetch --unshallow, then"
+            f" yaadwatch add {shlex.quote(str(path))}",
+        }
+        for project, row in zip(watched, rows, strict=True)
+        if row["state"] == "ok"
+        for path, number in home.stores.look(project, older)
+        if number
+    ]
+
+
+def _is_shallow(folder: Path) -> bool:
+    layout = repo_layout.find(folder)
+    return layout is not None and bool(repo_layout.cut_at(layout))
+
+
+def _pauses(rows: list[dict[str, object]]) -> list[dict[str, str]]:
+    """Return which locks of git agent files wait for."""
+    paused = [(row["path"], cast("dict[str, object]", row["pause"])) for row in rows]
+    return [
+        {"what": f"{path}: agent files are {one['what']}.", "mend": str(one["mend"])}
+        for path, one in paused
+        if one and str(one["for"]).endswith(".lock")
+    ]
+
+
+def _git_timeouts(home: Home) -> list[dict[str, str]]:
+    """Return in which folders git commands took too long within the last hour."""
+    since = home.clock.now() - TIMEOUTS_OF
+    found: dict[Path, list[TimedOut]] = {}
+    for one in list(home.git.timed_out):
+        if one.at >= since:
+            found.setdefault(one.cwd, []).append(one)
+    limit_ms = home.settings.git.timeout_ms
+    return [
+        {
+            "what": f"git does not answer in {cwd} since "
+            f"{home.git.silent_since[cwd].astimezone():%H:%M}: no command ended within "
+            f"{limit_ms / 1000:g} s. Files are watched and compared; what needs git was not done, "
+            "and is tried again.",
+            "mend": f"git -C {shlex.quote(str(cwd))} status (waits for the same thing)",
+        }
+        if cwd in home.git.silent_since
+        else {
+            "what": f"git took longer than {limit_ms / 1000:g} s in {cwd} and was ended, "
+            f"{_times(len(late))} since {late[0].at.astimezone():%H:%M} "
+            f"({', '.join(sorted({one.command for one in late}))}); what needed its answer was not "
+            "done, and is tried again.",
+            "mend": f"yaadwatch config set git.timeout_ms {limit_ms * 3}, then yaadwatch restart "
+            "(if the machine is not just busy)",
+        }
+        for cwd, late in found.items()
+    ]
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
+def _full(store: str, found: object, mend: str) -> list[dict[str, str]]:
+    """Return what is to be said of a store that has reached its budget, or soon will."""
+    size = cast("dict[str, Any]", found)
+    full, limit = size["reached_at"], size["budget_bytes"]
+    if full is None:
+        return []
+    left = limit - size["bytes"]
+    if left <= 0:
+        what = "has reached its budget (store.budget_mib), and nothing is added to it"
+    elif left < limit * (1 - NEARLY) or left / size["bytes_a_day"] <= SOON_DAYS:
+        what = f"reaches its budget about {full:%Y-%m-%d}; from then on nothing is added to it"
+    else:
+        return []
+    return [{"what": f"{store} {what}", "mend": mend}]
+
+
+def _quoted(row: dict[str, object]) -> str:
+    """Return the folder of a project as a shell takes it."""
+    return shlex.quote(str(row["path"]))

@@ -1,0 +1,338 @@
+"""Decay and collection: archive what has faded, erase what was archived long ago, tidy the rest.
+
+Everything is computed from what is stored and from the time, so two runs equal one, and a run that
+was cut off goes on where it stopped.
+"""
+
+import contextlib
+import logging
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from yaadwatch.api.messages.memories import Upkeep
+from yaadwatch.db import authority, edges, fulltext, history, nodes, projects
+from yaadwatch.db.database import Database
+from yaadwatch.db.files import Connection
+from yaadwatch.memory import changes, flags, gaps, impact, views
+from yaadwatch.model import events
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.memories import NOT_GIVEN, THINGS, Node
+from yaadwatch.model.settings import ACCESS_BOOST, UPKEEP_BATCH, Settings
+from yaadwatch.workspace.workspace import Call, Home
+
+OWN: Final = "user"
+"""What the user's own store is called: where there would be the folder of a project."""
+_FAULTS: Final = (ArithmeticError, LookupError, TypeError, ValueError)
+"""What work with a value that we never wrote may raise."""
+_log: Final = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, kw_only=True)
+class UpkeepResult:
+    """What an upkeep did, or would do; `held` is what was too much to be done at once."""
+
+    archived: list[dict[str, object]] = field(default_factory=list)
+    pruned: list[dict[str, object]] = field(default_factory=list)
+    held: list[dict[str, object]] = field(default_factory=list)
+    orphans: int = 0
+    checked: int = 0
+    skipped: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Store:
+    """A store that is kept: what its memories are noted under, and how it is told."""
+
+    id: str
+    where: str
+    db: Database
+
+
+def upkeep(home: Home, call: Call, ask: Upkeep) -> dict[str, object]:  # noqa: ARG001
+    """Do now what the daily job does, for every store; the answer is Upkept."""
+    done = run(home, dry_run=ask.dry_run, accept=ask.accept)
+    return {
+        "dry_run": ask.dry_run,
+        "archived": done.archived,
+        "pruned": done.pruned,
+        "held": done.held,
+        "orphans": done.orphans,
+        "checked": done.checked,
+        "skipped": done.skipped,
+    }
+
+
+def run(home: Home, *, dry_run: bool = False, accept: bool = False) -> UpkeepResult:
+    """Archive, prune and tidy every store; one that cannot be had is skipped and named.
+
+    Where more than half of all memories would go at once, and more than 20, none goes unless that
+    is accepted: rather is a clock wrong, or times were lost.
+    """
+    done = UpkeepResult()
+
+    def keep(store: _Store) -> None:
+        _keep(home, store, done, dry_run=dry_run, accept=accept)
+
+    done.skipped += _each(home, keep)
+    return done
+
+
+def run_daily(home: Home) -> None:
+    """Do the daily job.
+
+    Raises:
+        YaadError: REFUSED when something was too much to be done at once, UNAVAILABLE when a store
+            could not be had or written; the rest was done.
+    """
+    done = run(home)
+    left = f" Not looked after: {'; '.join(done.skipped)}" if done.skipped else ""
+    if done.held:
+        told = "; ".join(
+            f"{row['where']}: {row['count']} of {row['of']} would be {row['what']}"
+            for row in done.held
+        )
+        raise YaadError(
+            Code.REFUSED,
+            f"Too many memories at once, so none of these: {told}. Is the clock right?{left}",
+            hint="To see them: yaadwatch upkeep --dry-run. If that is right: yaadwatch upkeep "
+            "--accept",
+        )
+    _refuse(done.skipped, "not looked after, the other stores were")
+
+
+def flush(home: Home) -> None:
+    """Write down which memories were recalled since the last time, and what found no answer.
+
+    Raises:
+        YaadError: UNAVAILABLE; some stores could not be had or written, and what belongs there is
+            kept for the next time. The others were written.
+    """
+
+    def write(store: _Store) -> None:
+        _note_accessed(home, store)
+        gaps.write_down(home, store.id, store.db)
+
+    def has_news(id: str) -> bool:
+        return home.recalled.has(id) or home.unanswered.has(id)
+
+    _refuse(_each(home, write, only=has_news), "what was recalled there is not counted yet")
+
+
+def _each(
+    home: Home, work: Callable[[_Store], None], *, only: Callable[[str], bool] = lambda _: True
+) -> list[str]:
+    """Do something with every store that `only` names by its id, the user's own last.
+
+    One that cannot be had, or written, keeps nobody from the others: why is returned.
+    """
+    failed = list[str]()
+    for project in home.user.read(projects.everything):
+        if only(project.id):
+            with _named(str(project.root), failed), home.stores.use(project) as db:
+                work(_Store(id=project.id, where=str(project.root), db=db))
+    if only(OWN):
+        with _named(OWN, failed):
+            work(_Store(id=OWN, where=OWN, db=home.user))
+    return failed
+
+
+@contextlib.contextmanager
+def _named(where: str, failed: list[str]) -> Iterator[None]:
+    """Note what keeps a store from being looked after, a fault of ours too, and go on."""
+    try:
+        yield
+    except YaadError as error:
+        failed.append(f"{where}: {error.message}")
+    except _FAULTS as error:
+        lines = "".join(traceback.format_exception(error))
+        _log.error("store.upkeep_failed", extra={"store": where, "traceback": lines})
+        failed.append(f"{where}: a fault of ours ({type(error).__name__}); the log has it.")
+
+
+def _refuse(failed: Sequence[str], outcome: str) -> None:
+    """Tell of stores that something could not be done with.
+
+    Raises:
+        YaadError: UNAVAILABLE, if there are any.
+    """
+    if failed:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{'; '.join(failed)} ({outcome})",
+            hint="What is wrong: yaadwatch status. It is tried again by itself.",
+        )
+
+
+def _note_accessed(home: Home, store: _Store) -> None:
+    with home.recalled.taken(store.id) as ids:
+        if ids:
+            store.db.write(_boost, home.settings_of(store.db.path), ids, home.clock.now())
+
+
+def _boost(conn: Connection, settings: Settings, ids: Iterable[str], now: datetime) -> int:
+    """Raise what is left of memories that were recalled, once a UTC day; return how many were."""
+    living = [node for node in nodes.many(conn, ids).values() if node.archived_at is None]
+    left = flags.confidences(conn, living, settings, now)
+    raised = {id_: impact.boosted(one, ACCESS_BOOST) for id_, one in left.items()}
+    return nodes.boost(conn, raised, now=now)
+
+
+def _keep(home: Home, store: _Store, done: UpkeepResult, *, dry_run: bool, accept: bool) -> None:
+    now, db = home.clock.now(), store.db
+    settings = home.settings_of(db.path)
+    if not dry_run:
+        gaps.scrub(db)
+        gaps.write_down(home, store.id, db)
+        db.write(gaps.forget_old, now)
+        _note_accessed(home, store)
+    fading: list[tuple[Node, float]] = []
+    living = 0
+    for batch in _batches(db, archived=False):
+        living += len(batch)
+        done.checked += sum(node.kind not in NOT_GIVEN for node in batch)
+        fading += db.read(_faded, batch, settings, now)
+    if impact.too_many(len(fading), living) and not accept:
+        done.held.append(_held(store, "archived", [node for node, _ in fading], living))
+        fading = []
+    if not dry_run:
+        ids = [node.id for node, _ in fading]
+        fading = [one for some in _chunks(ids) for one in db.write(_archive, some, settings, now)]
+    rows = [
+        {"id": node.id, "text": node.text, "confidence": round(left, 3), "project": store.where}
+        for node, left in fading
+    ]
+    done.archived += db.read(views.attributed, rows)
+    old, before, archived = list[Node](), _prune_before(home, now), 0
+    for batch in _batches(db, archived=True):
+        archived += len(batch)
+        old += db.read(_prunable, batch, before)
+    if impact.too_many(len(old), archived) and not accept:
+        done.held.append(_held(store, "erased", old, archived))
+        old = []
+    whose = db.read(authority.of_nodes, [node.id for node in old])
+    if not dry_run:
+        ids = [node.id for node in old]
+        old = [one for some in _chunks(ids) for one in db.write(_prune, some, before, now)]
+    done.pruned += [
+        {
+            "id": node.id,
+            "text": node.text,
+            "project": store.where,
+            **views.by_row(whose.get(node.id)),
+        }
+        for node in old
+    ]
+    gone = [node.id for node in old]
+    done.orphans += db.read(_lonely_without, gone) if dry_run else _tidy(db, now)
+
+
+def _prune_before(home: Home, now: datetime) -> datetime:
+    return now - timedelta(days=home.settings.memory.prune_after_days)
+
+
+def _held(store: _Store, what: str, found: Sequence[Node], total: int) -> dict[str, object]:
+    return {
+        "where": store.where,
+        "what": what,
+        "count": len(found),
+        "of": total,
+        "memories": store.db.read(
+            views.attributed,
+            [{"id": node.id, "text": node.text} for node in found[:10]],
+        ),
+    }
+
+
+def _chunks(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    for at in range(0, len(ids), UPKEEP_BATCH):
+        yield ids[at : at + UPKEEP_BATCH]
+
+
+def _batches(db: Database, *, archived: bool) -> Iterator[list[Node]]:
+    after = ""
+    while batch := db.read(nodes.batch, after=after, limit=UPKEEP_BATCH, archived=archived):
+        yield batch
+        after = batch[-1].id
+
+
+def _faded(
+    conn: Connection, batch: list[Node], settings: Settings, now: datetime
+) -> list[tuple[Node, float]]:
+    """Return the memories of a batch that are below the limit, with what is left of them.
+
+    A session stays while anything that was learned in it is stored.
+    """
+    least = settings.memory.min_confidence
+    left = flags.confidences(conn, batch, settings, now)
+    faded = [node for node in batch if left[node.id] < least]
+    kept = edges.pointed_at(conn, [node.id for node in faded if node.kind == "session"])
+    return [(node, left[node.id]) for node in faded if node.id not in kept]
+
+
+def _archive(
+    conn: Connection, ids: Sequence[str], settings: Settings, now: datetime
+) -> list[tuple[Node, float]]:
+    """Archive those that are still faded: somebody may have confirmed one since they were read."""
+    living = [node for node in nodes.many(conn, ids).values() if node.archived_at is None]
+    faded = _faded(conn, living, settings, now)
+    for node, left in faded:
+        changes.archive(conn, node, now, actor="upkeep", reason=f"faded to {left:.2f}")
+    return faded
+
+
+def _prunable(conn: Connection, batch: list[Node], before: datetime) -> list[Node]:
+    """Return the archived memories that are old enough and that nothing points at."""
+    old = [
+        node
+        for node in batch
+        if node.archived_at is not None and impact.SANE_FROM <= node.archived_at < before
+    ]
+    needed = edges.pointed_at(conn, [node.id for node in old])
+    needed |= history.said_somewhere(conn, [node.id for node in old])
+    return [node for node in old if node.id not in needed]
+
+
+def _prune(conn: Connection, ids: Sequence[str], before: datetime, now: datetime) -> list[Node]:
+    old = _prunable(conn, list(nodes.many(conn, ids).values()), before)
+    for node in old:
+        nodes.erase(conn, [node.id])
+        history.append(conn, Event(kind=events.NODE_ERASED, at=now, subject=node.id))
+    return old
+
+
+def _lonely_without(conn: Connection, ids: list[str]) -> int:
+    """Return how many file and symbol nodes no memory touches, `ids` left out."""
+    gone = set(ids)
+    touched = {edge.to_node for node in ids for edge in edges.of_node(conn, node)} - gone
+    lonely = {
+        node.id
+        for node in nodes.many(conn, touched).values()
+        if node.kind in THINGS
+        and all(edge.from_node in gone for edge in edges.of_node(conn, node.id))
+    }
+    return len(lonely.union(edges.lonely_things(conn, sys.maxsize)))
+
+
+def _tidy(db: Database, now: datetime) -> int:
+    """Erase file and symbol nodes that no memory touches any more; compact the index."""
+    erased = 0
+    while lonely := db.read(edges.lonely_things, UPKEEP_BATCH):
+        done = db.write(_erase_things, lonely, now)
+        erased += done
+        if not done:
+            break  # somebody relates to them since they were read
+    db.write(fulltext.compact)
+    return erased
+
+
+def _erase_things(conn: Connection, ids: list[str], now: datetime) -> int:
+    still = set(edges.lonely_things(conn, len(ids) * 2)) & set(ids)
+    nodes.erase(conn, sorted(still))
+    for node_id in sorted(still):
+        history.append(conn, Event(kind=events.NODE_ERASED, at=now, subject=node_id))
+    return len(still)

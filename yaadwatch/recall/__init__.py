@@ -1,0 +1,1 @@
+"""Find memories, and compose the brief."""

@@ -1,0 +1,572 @@
+"""Which of the memories that were found answers best? Relevance first, everything else mildly.
+
+Confidence, recency, tier and pin together move a memory by a tenth at most: they decide between
+near equals and bury nothing. What the question names is above all else.
+
+How well do the words of a text answer? Its BM25, its length, and words that stand together.
+
+Measured on questions about commits and chats (decision 0014): BM25 alone prefers long texts, which
+mention everything, a little too much; and of two texts with the same words, the one answers that
+has them side by side as the question does.
+
+What do two lists of findings make together: what the words found, and what the meaning found?
+
+Both come as scores, by id, more is better; one comes back, from 0.0 to 1.0, the best with 1.0.
+Whatever the formula: who is at least as good in both lists is at least as good in the result, and
+neither list counts for more because its scores are larger numbers.
+
+What do the relations add to what was found? A tenth at most, and nothing that was not found.
+
+Measured before: a list of neighbours as an equal partner of the other lists ruins the ranking,
+because neighbours of a good answer are many; a bounded boost of what was found anyway helps.
+"""
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import accumulate, pairwise
+from typing import Final, Generic, TypeVar
+
+from yaadwatch.memory.impact import effective_confidence
+from yaadwatch.model.memories import COLD, HOT
+from yaadwatch.model.queries import BLEND, RRF, SET_UNION
+from yaadwatch.model.settings import Settings
+from yaadwatch.text import words as text_words
+from yaadwatch.text.words import STOP_WORDS, content_words, normalise, words
+
+USED_MOST: Final = 0.03
+"""How far having been of use may raise a score."""
+_HALF_AT: Final = 2  # sessions in which half of that is reached
+
+
+def usage_factor(used: int) -> float:
+    """Return by how much a score is raised: from 1.0, without any use, to below 1.03.
+
+    Args:
+        used: sessions in which the memory was shown and of use; each one adds less than the last.
+    """
+    count = max(used, 0)
+    return 1.0 + USED_MOST * count / (count + _HALF_AT)
+
+
+Name = TypeVar("Name", bound=Hashable)
+MILD: Final = 0.1
+"""How far confidence, recency, tier and pin together may move a score, up or down."""
+
+_EXACT = 10.0  # far above what relevance and the mild factors can give
+
+# The shares of the mild factors; together 1.
+_CONFIDENCE, _RECENCY, _TIER, _PIN = 0.4, 0.25, 0.2, 0.15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A memory that was found.
+
+    `relevance`: positive, more is better; 0 for what was found by its name only. `confidence`: what
+    is left of it, 0.0 to 1.0. `exact`: see `is_exact`. `used`: in how many sessions.
+    """
+
+    id: str
+    relevance: float
+    confidence: float
+    updated_at: datetime
+    tier: int
+    pinned: bool = False
+    exact: bool = False
+    used: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """A candidate and its score, 0.0 to 1.0; the best has 1.0."""
+
+    candidate: Candidate
+    score: float
+
+
+def is_exact(
+    query: str,
+    *,
+    text: str,
+    summary: str = "",
+    key: str | None = None,
+    paths: Sequence[str] = (),
+) -> bool:
+    """Tell whether `query` is a memory's whole text, its title, its key, or what it is about.
+
+    The title is the summary; what it is about is a path, or the end of one.
+    """
+    wanted = exact_form(query)
+    if not wanted:
+        return False
+    if wanted in (exact_form(text), exact_form(summary), (key or "").casefold()):
+        return True
+    ending = "/" + wanted.removeprefix("./")
+    return any(f"/{path}".casefold().endswith(ending) for path in paths)
+
+
+def exact_form(query: str) -> str:
+    """Return what a question has in common with what it names: case and quotes do not matter."""
+    return normalise(query.strip("`'\" ")).casefold()
+
+
+def rank(candidates: Sequence[Candidate], *, now: datetime, settings: Settings) -> list[Ranked]:
+    """Return the candidates, best first: the exact ones, then the others. Equals keep their order.
+
+    A memory is never ranked below one that is less relevant by more than the mild factors can make
+    up for (a ratio of 1.1 to 0.9, and what use it was), unless the other one is exact.
+    """
+    if not candidates:
+        return []
+    most = max(candidate.relevance for candidate in candidates) or 1.0
+    half_life = timedelta(days=settings.memory.half_life_days)
+    points = [
+        (candidate.relevance / most + _EXACT * candidate.exact)
+        * mild_factor(candidate, now=now, half_life=half_life)
+        * usage_factor(candidate.used)
+        for candidate in candidates
+    ]
+    best = max(points) or 1.0
+    ranked = [
+        Ranked(candidate=candidate, score=each / best)
+        for candidate, each in zip(candidates, points, strict=True)
+    ]
+    return sorted(ranked, key=lambda each: -each.score)
+
+
+def worth_ranking(scores: Mapping[Name, float], count: int) -> list[Name]:
+    """Return, best first, those that may be among the `count` best whatever the mild factors do."""
+    ordered = sorted(scores, key=scores.__getitem__, reverse=True)
+    if len(ordered) <= count:
+        return ordered
+    least = scores[ordered[count - 1]] * (1 - MILD) / ((1 + MILD) * (1 + USED_MOST))
+    return [name for name in ordered if scores[name] >= least]
+
+
+def mild_factor(candidate: Candidate, *, now: datetime, half_life: timedelta) -> float:
+    """Return by how much all that is not relevance raises or lowers a score: 0.9 to 1.1."""
+    recency = effective_confidence(1.0, now - candidate.updated_at, half_life=half_life)
+    share = (
+        _CONFIDENCE * candidate.confidence
+        + _RECENCY * recency
+        + _TIER * (COLD - candidate.tier) / (COLD - HOT)
+        + _PIN * candidate.pinned
+    )
+    return 1 - MILD + 2 * MILD * share
+
+
+_LEAST: Final = 0.2  # what a store's best counts at least, whatever it holds of the question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What a store answers, best first, its best with 1.0.
+
+    `covered`: which share of the question its best one holds, 0.0 to 1.0.
+    """
+
+    ranked: Sequence[Ranked]
+    covered: float
+
+
+def merge_stores(stores: Sequence[Answers], *, shadowed: Collection[str] = ()) -> list[Ranked]:
+    """Return the answers of all stores, best first; what is exact stays in front.
+
+    Scores of two stores cannot be compared, because a word is rare in the one and not in the other.
+    So each store's are shares of its best one, which counts by how much of the question it holds.
+
+    Args:
+        stores: the nearest first; of equals, its answers come first.
+        shadowed: ids that another memory of the same key stands for; they are left out.
+    """
+    most = max((store.covered for store in stores if store.ranked), default=0.0)
+    found = []
+    for store in stores:
+        kept = [each for each in store.ranked if each.candidate.id not in shadowed]
+        best = max((each.score for each in kept), default=0.0) or 1.0
+        part = max(store.covered / most, _LEAST) if most > 0.0 else 1.0
+        found += [Ranked(candidate=each.candidate, score=each.score / best * part) for each in kept]
+    found.sort(key=lambda each: (not each.candidate.exact, -each.score))
+    highest = max((each.score for each in found), default=0.0) or 1.0
+    return [Ranked(candidate=each.candidate, score=each.score / highest) for each in found]
+
+
+READ_MAX: Final = 50
+"""Texts of one question that are read for words side by side, the best by BM25."""
+
+_SIDE_BY_SIDE = 0.8
+_SHORTER = 0.1
+_LENGTH_MIN = 7  # words; no text counts as shorter than a sentence
+_CHARS_READ_MAX = 20_000
+_PAIRS_MAX = 32
+_STEM_CHARS_MIN = 4
+_LENGTHS_KNOWN = 512
+_ENDING = re.compile(r"(?:ing|ies|ied|ed|es|s|e|y)\Z")
+_INFLECTION = re.compile(r"(?<=\w{3})(?:ing|ed|es|s)\Z")
+
+
+def pairs(question: str) -> list[tuple[str, str]]:
+    """Return every two words that stand side by side in a question, without their inflection.
+
+    Stop words are left out, and what is made of letters side by side itself; at most 32.
+    """
+    lowered = [word.lower() for word in words(question)]
+    found = dict.fromkeys(
+        (_INFLECTION.sub("", one), _INFLECTION.sub("", other))
+        for one, other in pairwise(lowered)
+        if not {one, other} & STOP_WORDS
+        and not text_words.is_cjk(one)
+        and not text_words.is_cjk(other)
+    )
+    return list(found)[:_PAIRS_MAX]
+
+
+def side_by_side(one: str, other: str, text: str) -> bool:
+    """Tell whether a word that begins with `other` comes right after `one`, inflected or not.
+
+    `text` is in lower case. Looked for by hand: to compile an expression for each pair of each
+    question costs more than to read the texts.
+    """
+    at = text.find(one)
+    while at >= 0:
+        end = at + len(one)
+        last = min(end + 3, len(text))
+        while end < last and text[end].isalnum():
+            end += 1
+        next_word = end
+        while next_word < len(text) and not text[next_word].isalnum():
+            next_word += 1
+        if next_word > end and text.startswith(other, next_word):
+            return True
+        at = text.find(one, at + 1)
+    return False
+
+
+def shares(question: str, texts: Mapping[Name, str]) -> dict[Name, float]:
+    """Return, by name, which share of the question's pairs of words a text holds, 0.0 to 1.0.
+
+    Texts without any are left out.
+    """
+    sought = pairs(question)
+    said = {word for pair in sought for word in pair}
+    found = {}
+    for name, text in texts.items():
+        lowered = text[:_CHARS_READ_MAX].lower()
+        there = {word for word in said if word in lowered}
+        held = [
+            (one, other)
+            for one, other in sought
+            if one in there and other in there and side_by_side(one, other, lowered)
+        ]
+        if held:
+            found[name] = len(held) / len(sought)
+    return found
+
+
+def relevances(
+    bm25: Mapping[Name, float], lengths: Mapping[Name, int], shares_held: Mapping[Name, float]
+) -> dict[Name, float]:
+    """Return the relevance of each text; see `relevance`.
+
+    Args:
+        bm25: of each.
+        lengths: of each, in words.
+        shares_held: the share of the question's pairs; 0.0 for who is not there.
+    """
+    return {
+        name: score
+        * (1 + _SIDE_BY_SIDE * shares_held.get(name, 0.0))
+        * (_SHORTER_BY[length] if (length := lengths[name]) < _LENGTHS_KNOWN else _shorter(length))
+        for name, score in bm25.items()
+    }
+
+
+def relevance(bm25: float, *, length: int, share: float) -> float:
+    """Return how relevant a text is by its words; only its ratio to another one means something.
+
+    Args:
+        bm25: not negative, more is better.
+        length: of the text, in words.
+        share: of the question's pairs of words that it holds, 0.0 to 1.0.
+    """
+    return bm25 * (1 + _SIDE_BY_SIDE * share) * _shorter(length)
+
+
+def _shorter(length: int) -> float:
+    """Return what a text of so many words counts for being short."""
+    return math.pow(max(length, _LENGTH_MIN), -_SHORTER)
+
+
+_SHORTER_BY: Final = tuple(map(_shorter, range(_LENGTHS_KNOWN)))
+"""To raise two hundred lengths to a power costs more than to look them up."""
+
+
+def coverage(question: str, text: str) -> float:
+    """Return which share of the words that a question is about a text has, 0.0 to 1.0.
+
+    Whatever their form: `retries` is there where `retry` is.
+    """
+    sought = [_stem(word) for word in content_words(question)]
+    if not sought:
+        return 0.0
+    read = text[:_CHARS_READ_MAX]
+    there = {_stem(word.lower()) for word in words(read)} | text_words.letters(read)
+    return sum(word in there for word in sought) / len(sought)
+
+
+def _stem(word: str) -> str:
+    return _ENDING.sub("", word) if len(word) > _STEM_CHARS_MIN else word
+
+
+CLEARLY: Final = 1.26
+"""What is worth so many times as much as another is clearly better: no mild factor of `rank` makes
+up for more."""
+
+_RRF_K = 10  # 60, the usual one, was worse on every set
+
+
+def merge(
+    how: str,
+    words: Mapping[Name, float],
+    meaning: Mapping[Name, float],
+    *,
+    semantic_weight: float,
+    whole: bool = False,
+) -> dict[Name, float]:
+    """Return both lists as one.
+
+    Args:
+        how: `blend`: the weighted mean of both, each in units of its own spread; `rrf`: of the
+            reciprocals of the places; `set-union`: what the meaning found, then the rest.
+        words: positive scores.
+        meaning: similarities.
+        semantic_weight: how much of the result is the meaning's, 0.0 to 1.0; `set-union` takes
+            0.0 for words alone, and else does not weigh.
+        whole: `words` are all that hold a word of the question; so a `blend` knows that the others
+            hold none, and one that holds its only rare word stands out.
+
+    Raises:
+        ValueError: `how` is none of these.
+    """
+    if not meaning or semantic_weight <= 0.0:
+        return share_of_best(words)
+    if not words:
+        return _from_nothing_to_one(meaning)
+    match how:
+        case "blend":
+            if whole:
+                words = dict.fromkeys(meaning, 0.0) | dict(words)
+            return _blend(words, meaning, semantic_weight)
+        case "rrf":
+            return _by_place(words, meaning, semantic_weight)
+        case "set-union":
+            return _union(words, meaning)
+        case _:
+            raise ValueError(f"merge must be one of {BLEND}, {RRF}, {SET_UNION}, got {how!r}")
+
+
+def led(
+    scores: Mapping[Name, float], words: Mapping[Name, float], holders: Collection[Name]
+) -> dict[Name, float]:
+    """Return the scores of a merge in which no look-alike is ahead of who has the very word.
+
+    A model sees in `zq0350` something like `zq1270`, and is near to a text with the one when it is
+    asked for the other. So a text that nearly alone holds a word of the question is clearly ahead
+    of every one that holds no such word and is clearly worth less by its words.
+
+    Args:
+        scores: of the merge, not negative.
+        words: the scores by words that were merged.
+        holders: who holds a word of the question that next to nobody holds.
+    """
+    others = sorted((words.get(name, 0.0), scores[name]) for name in scores if name not in holders)
+    if not holders or not others:
+        return dict(scores)
+    worth = [own for own, _ in others]
+    best = list(accumulate((score for _, score in others), max))
+    found = dict(scores)
+    for holder in holders:
+        beaten = bisect_right(worth, words.get(holder, 0.0) / CLEARLY)
+        if beaten:
+            found[holder] = max(found.get(holder, 0.0), CLEARLY * best[beaten - 1])
+    return share_of_best(found)
+
+
+def share_of_best(scores: Mapping[Name, float]) -> dict[Name, float]:
+    """Return scores that are not negative as shares of the best one."""
+    best = max(scores.values(), default=0.0)
+    return {name: score / best if best > 0.0 else 1.0 for name, score in scores.items()}
+
+
+def _blend(
+    words: Mapping[Name, float], meaning: Mapping[Name, float], weight: float
+) -> dict[Name, float]:
+    """What one list does not have counts there as much as the last that it has."""
+    by_words, by_meaning = _in_spreads(words), _in_spreads(meaning)
+    last_word, last_meant = min(by_words.values()), min(by_meaning.values())
+    return _from_nothing_to_one(
+        {
+            name: (1 - weight) * by_words.get(name, last_word)
+            + weight * by_meaning.get(name, last_meant)
+            for name in dict.fromkeys((*words, *meaning))
+        }
+    )
+
+
+def _in_spreads(scores: Mapping[Name, float]) -> dict[Name, float]:
+    """Return how many standard deviations each score is away from the mean; 0.0 of equal ones."""
+    mean = math.fsum(scores.values()) / len(scores)
+    spread = math.sqrt(math.fsum((score - mean) ** 2 for score in scores.values()) / len(scores))
+    if spread <= 1e-9 * max(abs(mean), 1e-300):
+        return dict.fromkeys(scores, 0.0)
+    return {name: (score - mean) / spread for name, score in scores.items()}
+
+
+def _by_place(
+    words: Mapping[Name, float], meaning: Mapping[Name, float], weight: float
+) -> dict[Name, float]:
+    by_words, by_meaning = _places(words), _places(meaning)
+    return share_of_best(
+        {
+            name: (1 - weight) * by_words.get(name, 0.0) + weight * by_meaning.get(name, 0.0)
+            for name in dict.fromkeys((*words, *meaning))
+        }
+    )
+
+
+def _places(scores: Mapping[Name, float]) -> dict[Name, float]:
+    """Return the reciprocal of each one's place; equals have the same."""
+    ordered = sorted(scores.values(), reverse=True)
+    place: dict[float, float] = {}
+    for number, score in enumerate(ordered, start=1):
+        place.setdefault(score, 1 / (_RRF_K + number))
+    return {name: place[score] for name, score in scores.items()}
+
+
+def _union(words: Mapping[Name, float], meaning: Mapping[Name, float]) -> dict[Name, float]:
+    """The upper half is the meaning's; those that only the words found share the lower one."""
+    meant, said = _from_nothing_to_one(meaning), share_of_best(words)
+    return {name: 0.5 + share / 2 for name, share in meant.items()} | {
+        name: share * 0.499 for name, share in said.items() if name not in meant
+    }
+
+
+def _from_nothing_to_one(scores: Mapping[Name, float]) -> dict[Name, float]:
+    """Return scores that may be negative from 0.0, the least, to 1.0, the best."""
+    best, least = max(scores.values()), min(scores.values())
+    span = best - least
+    return {name: (score - least) / span if span > 0.0 else 1.0 for name, score in scores.items()}
+
+
+def best_first(scores: Mapping[Name, float]) -> Sequence[Name]:
+    """Return the names, best first; equals keep their order."""
+    return sorted(scores, key=scores.__getitem__, reverse=True)
+
+
+WHY, WHEN, HOW, WHO, WHAT = INTENTS = ("why", "when", "how", "who", "what")
+
+_ASKED: Final = (
+    (WHY, re.compile(r"\bwhy\b|\bhow come\b|\breasons?\b|\bwhat for\b|\brationale\b|\bcaused?\b")),
+    (WHEN, re.compile(r"\bwhen\b|\bsince\b|\bhow long\b|\bwhich (?:day|date|release|version)\b")),
+    (WHO, re.compile(r"\bwho(?:m|se)?\b|\bby whom\b|\bowners?\b|\bmaintainers?\b")),
+    (HOW, re.compile(r"\bhow\b|\bsteps?\b|\bway to\b")),
+)
+_ELSE: Final = 0.3  # of any kind of edge that a question has no opinion on
+_WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = {
+    WHY: {"caused_by": 1.0, "led_to": 1.0, "supersedes": 0.8, "part_of": 0.4},
+    WHEN: {"supersedes": 1.0, "learned_in": 0.8, "led_to": 0.6, "caused_by": 0.6},
+    HOW: {"depends_on": 1.0, "part_of": 0.8, "touches": 0.8, "led_to": 0.4},
+    WHO: {"learned_in": 1.0, "touches": 0.6, "part_of": 0.4},
+    WHAT: {"relates_to": 0.8, "part_of": 0.8, "touches": 0.6, "depends_on": 0.6},
+}
+
+
+def intent_of(question: str) -> str:
+    """Return what a question wants to hear: why, when, who, how, or else what."""
+    lowered = question.lower()
+    return next((intent for intent, asked in _ASKED if asked.search(lowered)), WHAT)
+
+
+def edge_weight(intent: str, kind: str) -> float:
+    """Return how much an edge of `kind` leads to an answer to such a question, 0.0 to 1.0."""
+    return _WEIGHTS[intent].get(kind, _ELSE)
+
+
+_SHORT, _LONG = 40, 120  # words of a text
+_LESS: Final = 1.8
+_OF_ONE: Final = 0.26
+_TENFOLD: Final = 0.03
+_SURE: Final = 0.7
+
+
+def chance(memories: int) -> float:
+    """Return how near the nearest of so many memories is to a question that none is about.
+
+    A cosine; what is not nearer is no answer.
+    """
+    return _OF_ONE + _TENFOLD * math.log10(max(memories, 1))
+
+
+def weight(asked: float, lengths: Collection[int]) -> float:
+    """Return how much the meaning counts beside the words, 0.0 to 1.0.
+
+    The vector of a short text says all of it, that of a page only what the page is about: measured
+    best were 0.5 for texts of up to 40 words, and 0.15 for those of 120 and more.
+
+    Args:
+        asked: how much it should count where texts are short, 0.0 to 1.0; 0.0 and 1.0 always hold.
+        lengths: of the texts that the words found, in words; the one in the middle decides.
+    """
+    if not lengths:
+        return asked
+    middle = max(sorted(lengths)[len(lengths) // 2], 1)
+    longer = math.log(middle / _SHORT) / math.log(_LONG / _SHORT)
+    return float(asked ** (1 + _LESS * min(max(longer, 0.0), 1.0)))
+
+
+def score(cosine: float) -> float:
+    """Return the score of an answer that only its meaning found, 0.0 to 1.0: 1.0 for one that
+    says the same."""
+    return min(max(cosine / _SURE, 0.0), 1.0)
+
+
+BOOST_MAX: Final = 0.1
+"""How much a relation may raise a score, as a part of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link(Generic[Name]):
+    """Two nodes that an edge connects; `weight`: of the edge, 1.0 when nobody said otherwise."""
+
+    one: Name
+    other: Name
+    kind: str
+    weight: float
+
+
+def boosted(
+    scores: Mapping[Name, float], links: Iterable[Link[Name]], *, intent: str
+) -> dict[Name, float]:
+    """Return the scores, those of nodes raised that are related to others that were found.
+
+    The strongest relation counts, not their number: by the score of the other end (as a share of
+    the best), the weight of the edge, and how much its kind leads to what the question wants.
+    """
+    best = max(scores.values(), default=0.0)
+    if best <= 0.0:
+        return dict(scores)
+    pull: dict[Name, float] = {}
+    for link in links:
+        if link.one == link.other or link.one not in scores or link.other not in scores:
+            continue
+        strength = edge_weight(intent, link.kind) * min(max(link.weight, 0.0), 1.0)
+        for here, there in ((link.one, link.other), (link.other, link.one)):
+            pull[here] = max(pull.get(here, 0.0), strength * scores[there] / best)
+    return {
+        name: score * (1 + BOOST_MAX * pull[name]) if name in pull else score
+        for name, score in scores.items()
+    }

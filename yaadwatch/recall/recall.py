@@ -1,0 +1,394 @@
+"""The verb: a question to the project's store and the user's own, answered within a budget."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from yaadwatch.api.messages.memories import Recall
+from yaadwatch.db import authority, edges, fulltext, graph, nodes, sessions
+from yaadwatch.db.files import Connection
+from yaadwatch.db.visibility import among, by_work, seen_from
+from yaadwatch.memory import changes, flags, lessons, views, visibility
+from yaadwatch.memory.visibility import view_of
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import instant, is_day
+from yaadwatch.model.memories import CURRENT, Edge, Node, canonical_kind
+from yaadwatch.model.queries import AUTO, BLEND, BM25, EVERYTHING, HYBRID, SECTION, Filter
+from yaadwatch.recall import brief, gathering, rank, vectors
+from yaadwatch.recall.brief import Fitted, Item
+from yaadwatch.recall.gathering import CANDIDATES_MAX, Answer, Gathered, Question
+from yaadwatch.recall.rank import Answers, Ranked
+from yaadwatch.remember import drafts
+from yaadwatch.text.words import estimate_tokens, summarise
+from yaadwatch.workspace import lookup
+from yaadwatch.workspace.lookup import Shelf, Shelves
+from yaadwatch.workspace.workspace import AGENT, Call, Home, with_more_hint
+
+EDGES_MAX = 100
+"""Relations told between the memories of one answer, at most; the strongest."""
+
+SECTION_CHARS_MIN = 400
+"""A shorter text is told as a whole, or by its summary."""
+
+FILTERED_MAX = 2_000
+"""Memories taken by their meaning when a filter leaves out most of them."""
+
+COVERED_MIN = 1 / 3
+"""A question is poorly answered when no answer holds such a share of its words,"""
+NEAR_MIN = 0.5
+"""nor means nearly the same, by cosine."""
+
+WORDS = "words"
+_T = TypeVar("_T")
+_TICK = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answers:
+    """What is to be told of all stores, best first, and in which store each memory is.
+
+    `meant`: their meaning was searched, too. `covered`: which share of what the question is about
+    the best answer holds, 0.0 to 1.0; `near`: the highest similarity to it, 0.0 without vectors.
+    `hidden`: those that would be among the best, and are of other branches or uncommitted work.
+    """
+
+    meant: bool
+    covered: float
+    near: float
+    hidden: frozenset[str]
+    best: Sequence[Ranked]
+    shelf: Mapping[str, Shelf]
+
+
+def recall(home: Home, call: Call, ask: Recall) -> dict[str, object]:
+    """Answer a question with the memories of this project and the user's own; the answer is
+    Recalled.
+
+    What is archived is not among them; what only another branch's files say, and what was learned
+    on another branch that is not merged here, is not either, but counted.
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here and not only the user's own memories
+            are asked for; BAD_REQUEST for a time to come.
+    """
+    now = home.clock.now()
+    usual = home.settings.recall
+    weight = usual.semantic_weight if ask.semantic_weight is None else ask.semantic_weight
+    with lookup.shelves(home, call) as there:
+        if there.project is None and ask.scope != "user":
+            with with_more_hint("Your own memories: yaadwatch recall --scope user WORDS."):
+                there.require_project()
+        question = Question(
+            text=ask.query,
+            wanted=Filter(
+                kinds=tuple(canonical_kind(kind) for kind in ask.kinds),
+                scope=ask.scope,
+                path=_place(ask.path, call, there),
+                tags=tuple(ask.tags),
+                agent=None if ask.agent is None else ask.agent.removeprefix(AGENT),
+                session=_session(ask.session, there),
+                at=_past(ask.at, now),
+            ),
+            merge=ask.merge,
+            semantic_weight=0.0 if ask.strategy == BM25 else weight,
+            top_k=usual.top_k if ask.top_k is None else ask.top_k,
+            min_score=usual.min_score if ask.min_score is None else ask.min_score,
+        )
+        found = _ask(home, there, question, now, all_branches=ask.all_branches)
+        known = _read(found, question.wanted.at)
+        if ask.path is None and not ask.all_branches:
+            found = _of_this_package(found, known, call)
+        fitted = brief.fit(
+            _items(ask.query, found.best, known, ask.depth), ask.tokens_max, ask.depth
+        )
+        told = [each.id for each in fitted.items]
+        doubts = _of_stores(
+            found,
+            told,
+            lambda shelf, ids: shelf.db.read(flags.spread_flags_of, shelf.worktree, ids),
+        )
+        whose = _of_stores(found, told, lambda shelf, ids: shelf.db.read(authority.of_nodes, ids))
+        later = _of_stores(
+            found,
+            told,
+            lambda shelf, ids: changes.here(home, shelf, ids, everywhere=ask.all_branches),
+        )
+        # What is done reads as what is to be done.
+        states = _of_stores(
+            found,
+            [one for one in told if known[one].kind == "task"],
+            lambda shelf, ids: shelf.db.read(sessions.states, ids),
+        )
+        related, left = _edges(found, fitted)
+        elsewhere: list[visibility.Work] = []
+        if there.project is not None and there.project.space is not None:
+            if found.hidden:
+                view = view_of(home, there.project)
+                elsewhere = there.project.db.read(seen_from, view, by_work, found.hidden)
+            project = there.project.space.project.id
+            own = {each.id for each in fitted.items if found.shelf[each.id] is there.project}
+            home.recalled.note(project, own)
+            if _is_poor(found) and question.wanted == EVERYTHING:
+                home.poorly_answered(project, ask.query)
+            shown = {each.id: each.tokens for each in fitted.items if each.id in own}
+            lessons.note_shown(home, call, there.project.space, shown)
+    scores = {each.candidate.id: each.score for each in found.best}
+    return {
+        "results": [
+            {
+                "id": item.id,
+                "text": item.text,
+                "kind": known[item.id].kind,
+                "tier": known[item.id].tier,
+                "scope": known[item.id].scope,
+                **views.by_row(whose.get(item.id)),
+                "score": round(scores[item.id], 4),
+                "depth": item.depth,
+                "state": states.get(item.id),
+                "stale": views.short_flag(doubts.get(item.id)),
+                "superseded_by": [{"id": new} for new in later[item.id]]
+                if item.id in later
+                else None,
+            }
+            for item in fitted.items
+        ],
+        "edges": [
+            {"kind": edge.kind, "from": edge.from_node, "to": edge.to_node, "weight": edge.weight}
+            for edge in related
+        ],
+        "search": HYBRID if found.meant else WORDS,
+        "hidden": len(found.hidden) - sum(count for *_, count in elsewhere),
+        "uncommitted": visibility.uncommitted_rows(elsewhere),
+        "budget": {"used": fitted.used + fitted.left - left, "left": left},
+    }
+
+
+def is_answered(home: Home, there: Shelves, text: str, now: datetime) -> bool:
+    """Return whether a question, asked as usual, is answered by now; nothing is counted.
+
+    Raises:
+        YaadError: from the stores.
+    """
+    usual = home.settings.recall
+    question = Question(
+        text=text,
+        wanted=EVERYTHING,
+        merge=BLEND,
+        semantic_weight=usual.semantic_weight,
+        top_k=usual.top_k,
+        min_score=usual.min_score,
+    )
+    return not _is_poor(_ask(home, there, question, now))
+
+
+def _of_this_package(found: _Answers, known: Mapping[str, Node], call: Call) -> _Answers:
+    """Leave out the rules of other packages than the one that is asked from."""
+    shelf = next((one for one in found.shelf.values() if one.space is not None), None)
+    if shelf is None or shelf.space is None:
+        return found
+    here = drafts.folder_of(call, shelf.space)
+    apart = shelf.db.read(drafts.other_packages, known.values(), here)
+    return replace(found, best=[one for one in found.best if one.candidate.id not in apart])
+
+
+def _is_poor(found: _Answers) -> bool:
+    return found.covered < COVERED_MIN and found.near < NEAR_MIN
+
+
+def _ask(
+    home: Home, there: Shelves, question: Question, now: datetime, *, all_branches: bool = False
+) -> _Answers:
+    """Ask each store by itself, and put the answers together."""
+    stores: list[tuple[Shelf, Gathered]] = []
+    meant, near = False, 0.0
+    for shelf in (there.project, there.own):
+        if shelf is None:
+            continue
+        meaning = _meaning(home, shelf, question)
+        meant = meant or meaning is not None
+        near = max((similarity for _, similarity in meaning or ()), default=near)
+        view = None if all_branches else view_of(home, shelf)
+        gathered = shelf.db.read(
+            seen_from,
+            view,
+            gathering.gather,
+            question,
+            dict(meaning or ()),
+            settings=home.settings_of(shelf.db.path),
+            now=now,
+        )
+        stores.append((shelf, gathered))
+    shelf_of: dict[str, Shelf] = {}
+    shadowed: set[str] = set()
+    for shelf, gathered in stores:
+        own = list(gathered.known.values())
+        if shelf is there.own and there.project is not None:
+            keys = [one.key for one in own if one.key is not None]
+            view = None if all_branches else view_of(home, there.project)
+            taken = there.project.db.read(seen_from, view, _taken, keys) if keys else set()
+            shadowed = {one.id for one in own if one.key in taken or one.id in shelf_of}
+        if shelf is there.own:
+            # What an agent proposes for all projects counts in none before a person approves it.
+            ids = [one.id for one in own]
+            shadowed |= set(ids) - shelf.db.read(authority.approved, ids) if ids else set()
+            own = [one for one in own if one.id not in shadowed]
+        shelf_of |= {one.id: shelf for one in own}
+    best = _best([each.here for _, each in stores], shadowed, question)
+    hidden = frozenset[str]().union(*(each.hidden for _, each in stores))
+    if hidden:
+        everywhere = _best([each.everywhere for _, each in stores], shadowed, question)
+        hidden = hidden.intersection(each.candidate.id for each in everywhere)
+    return _Answers(
+        meant=meant,
+        covered=max((each.here.covered for _, each in stores), default=0.0),
+        near=near,
+        hidden=hidden,
+        best=best,
+        shelf=shelf_of,
+    )
+
+
+def _taken(conn: Connection, keys: Collection[str]) -> set[str]:
+    """Return those of the keys that a memory has which is not hidden."""
+    taken = fulltext.keyed(conn, keys)
+    unseen = among(conn, taken.values())
+    return {key for key, node in taken.items() if node not in unseen}
+
+
+def _best(answers: Sequence[Answer], shadowed: Collection[str], question: Question) -> list[Ranked]:
+    """Return the best answers of all stores that are good enough, with what they are worth."""
+    sure = max((each.sure for each in answers if each.ranked), default=1.0)
+    merged = rank.merge_stores(
+        [Answers(ranked=each.ranked, covered=each.covered) for each in answers], shadowed=shadowed
+    )
+    ranked = (replace(each, score=each.score * sure) for each in merged)
+    return [each for each in ranked if each.score >= question.min_score][: question.top_k]
+
+
+def _read(found: _Answers, at: datetime | None) -> dict[str, Node]:
+    """Return what is to be told, by id, in the words of then where a time is asked for.
+
+    What went in the meantime is not there.
+    """
+    known: dict[str, Node] = {}
+    for shelf, ids in _by_shelf(found, [each.candidate.id for each in found.best]):
+        known |= shelf.db.read(nodes.many, ids)
+        if at is not None:
+            said = shelf.db.read(fulltext.words, ids, at)
+            known |= {
+                name: replace(known[name], text=words, summary=summarise(words))
+                for name, words in said.items()
+                if name in known and words != known[name].text
+            }
+    return known
+
+
+def _meaning(home: Home, shelf: Shelf, question: Question) -> Sequence[tuple[int, float]] | None:
+    """Return what means the same in a store; None without a model that is ready."""
+    if question.semantic_weight <= 0.0:
+        return None
+    few = question.wanted == EVERYTHING
+    limit = CANDIDATES_MAX if few else FILTERED_MAX
+    return vectors.nearest(home, shelf.db, question.text, limit=limit)
+
+
+def _place(path: str | None, call: Call, there: Shelves) -> str | None:
+    """Return a path as it is from the top of the work tree; None for all of that.
+
+    Raises:
+        YaadError: BAD_REQUEST; it leads out of the work tree, or there is none.
+    """
+    if path is None:
+        return None
+    space = there.require_project()
+    place = drafts.place_of(path, drafts.folder_of(call, space), space)
+    if place is None:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{path} is outside of {space.root}; nothing was looked up.",
+            hint="Name a file or folder of this work tree.",
+        )
+    return None if place == "." else place
+
+
+def _session(session: str | None, there: Shelves) -> str | None:
+    """Return the id of a session that is named by it, or by a unique end of it.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when it does not name exactly one.
+    """
+    if session is None or there.project is None or there.project.space is None:
+        return session
+    return lessons.find(there.project.space, session).id
+
+
+def _past(at: str | None, now: datetime) -> datetime | None:
+    """Return the time that is meant; of a day its end, of today now.
+
+    Raises:
+        YaadError: BAD_REQUEST; it is still to come.
+    """
+    if at is None:
+        return None
+    then = instant("at", at)
+    if is_day(at) and then <= now:
+        return min(then + timedelta(days=1) - _TICK, now)
+    if then > now:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"at is {at}, which is still to come; nothing was looked up.",
+            hint="Name a day or a time that has been.",
+        )
+    return then
+
+
+def _items(query: str, best: Sequence[Ranked], known: Mapping[str, Node], depth: str) -> list[Item]:
+    """Return what may be told; the best part only of what may not fit as a whole."""
+    items = []
+    for each in best:
+        node = known.get(each.candidate.id)
+        if node is None:
+            continue
+        long = depth == SECTION or (depth == AUTO and len(node.text) > SECTION_CHARS_MIN)
+        part = brief.section(query, node.text) if long else ""
+        items.append(Item(id=node.id, text=node.text, summary=node.summary, section=part))
+    return items
+
+
+def _edges(found: _Answers, fitted: Fitted) -> tuple[list[Edge], int]:
+    """Return the relations between what is told, as many as there is room for, and what is left."""
+    related: list[Edge] = []
+    left = fitted.left
+    for shelf, ids in _by_shelf(found, [each.id for each in fitted.items]):
+        for edge in shelf.db.read(_between, ids):
+            price = estimate_tokens(f"{edge.kind} {edge.from_node} {edge.to_node}")
+            if price > left:
+                break
+            related.append(edge)
+            left -= price
+    return related, left
+
+
+def _of_stores(
+    found: _Answers, ids: Sequence[str], look: Callable[[Shelf, list[str]], Mapping[str, _T]]
+) -> dict[str, _T]:
+    """Return what `look` finds in the store of each memory, by their ids."""
+    every: dict[str, _T] = {}
+    for shelf, own in _by_shelf(found, ids):
+        every |= look(shelf, own)
+    return every
+
+
+def _by_shelf(found: _Answers, ids: Sequence[str]) -> Iterator[tuple[Shelf, list[str]]]:
+    shelves_of: dict[int, tuple[Shelf, list[str]]] = {}
+    for name in ids:
+        shelf = found.shelf[name]
+        shelves_of.setdefault(id(shelf), (shelf, []))[1].append(name)
+    yield from shelves_of.values()
+
+
+def _between(conn: Connection, ids: Sequence[str]) -> list[Edge]:
+    numbers = graph.among(conn, ids, kinds=(), view=CURRENT, limit=EDGES_MAX)
+    strength = {edge.id: edge for edge in edges.many(conn, numbers)}
+    return [strength[number] for number in numbers]

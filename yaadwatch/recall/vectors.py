@@ -1,0 +1,543 @@
+"""Which model makes vectors: enable one, see how far it is, go back to the one before, do without.
+
+Enabling loads the model once, to know that it runs; the vectors are made in the background. It
+answers questions when it has one of every memory; until then the one before does, or words do.
+
+Which memories mean what a question means? Asked of a warm worker only, and never waited for.
+
+Vectors for what is remembered: made a batch at a time, from what is missing, not from a plan.
+
+What is missing is computed from the store, so a fill that was cut off goes on where it stopped,
+and one that is done twice makes nothing twice.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, TypeVar
+
+from yaadwatch.api.messages.store import EmbedDisable, EmbedEnable
+from yaadwatch.db import nodes, projects
+from yaadwatch.db import vectors as db_vectors
+from yaadwatch.db.database import Database
+from yaadwatch.db.files import Connection
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.projects import Project
+from yaadwatch.model.queries import Model, Unembedded
+from yaadwatch.model.settings import (
+    FILL_BATCH,
+    FILL_WAIT_S,
+    MODEL_WAIT_S,
+    QUESTION_WAIT_MS,
+    STOCK_VECTORS_MAX,
+)
+from yaadwatch.system import embedding_sources, processes
+from yaadwatch.system.embedding_process import Near, Stock, Worker
+from yaadwatch.workspace.workspace import Call, Home
+
+
+def nearest(
+    home: Home, db: Database, text: str, *, limit: int
+) -> Sequence[tuple[int, float]] | None:
+    """Return the numbers of the memories of a store that mean what `text` does, best first.
+
+    A text that was asked for lately costs no second embedding, so that asking two stores the same
+    is asking once. New texts are compared with stored ones in the same way.
+
+    Args:
+        home: what may be reached.
+        db: the store, of a project or the user's.
+        text: a question, or what somebody wants to have remembered.
+        limit: memories at most.
+
+    Returns:
+        Numbers with their cosine, -1 to 1; None when no model is active, or its worker is not warm,
+        broken, or slow: then words have to do. A cold worker is started for the next question.
+    """
+    model = active(home)
+    if model is None:
+        return None
+    worker = worker_of(home, model)
+    if worker is None:
+        return None
+    held = db.read(db_vectors.stamp, model.space)
+    if held.vectors == 0 and worker.state == "warm":
+        return []
+    if held.vectors > STOCK_VECTORS_MAX:
+        vector = worker.ask(text, QUESTION_WAIT_MS / 1000)
+        near = None if vector is None else Near(vector=vector, found=None)
+    else:
+        stock = Stock(
+            key=f"{db.path} {model.space}",
+            stamp=held.stamp,
+            rows=lambda: db.read(db_vectors.rows, model.space, model.dimensions),
+        )
+        near = worker.near(text, stock, limit, QUESTION_WAIT_MS / 1000)
+    if near is None or worker.space != model.space:
+        return None
+    if near.found is None:
+        return db.read(db_vectors.nearest, model.space, near.vector, limit)
+    return near.found
+
+
+def warm_up(home: Home, wait_s: float) -> bool:
+    """Have the worker of the active model warm, for those who can wait; return whether it is.
+
+    Raises:
+        YaadError: the model is not on this machine, or its worker does not start.
+    """
+    model = active(home)
+    if model is None:
+        return False
+    space, _ = home.vectors.of(model.name).meet(wait_s)
+    return space == model.space
+
+
+def active(home: Home) -> Model | None:
+    """Return the model that questions are answered with, None without one."""
+    return home.user.read(db_vectors.in_state, "active")
+
+
+def worker_of(home: Home, model: Model) -> Worker | None:
+    """Return the worker of a model; None when the model is not on this machine any more."""
+    try:
+        return home.vectors.of(model.name)
+    except YaadError:
+        return None
+
+
+USER: Final = ""
+"""What the user store is called among the stores; the others by the id of their project."""
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """How many memories live in a store, and how many of them have a vector."""
+
+    memories: int
+    filled: int
+
+
+def wanted(home: Home) -> list[Model]:
+    """Return the models that every living memory should have a vector of."""
+    return [model for model in home.user.read(db_vectors.everything) if model.state != "kept"]
+
+
+def stores(home: Home) -> list[str]:
+    """Return the names of all stores, also of those that cannot be had just now."""
+    own = [] if home.user.stands_in else [USER]
+    return own + [project.id for project in home.user.read(projects.everything)]
+
+
+def batch(home: Home, store: str, model: Model, after: int = 0, size: int = FILL_BATCH) -> int:
+    """Make the vectors of the next memories without one; return the number of the last, or 0.
+
+    Args:
+        home: what may be reached.
+        store: where the memories are.
+        model: makes the vectors.
+        after: the number that the batch before ended with.
+        size: memories at most.
+
+    Raises:
+        YaadError: the store or the model cannot be had, or the worker broke; nothing was written.
+    """
+    found = _missing(home, store, model, after, size)
+    if found:
+        with _opened(home, store) as db:
+            _make(home, db, model, found)
+    return found[-1].num if found else 0
+
+
+def skip(home: Home, store: str, model: Model, after: int) -> int:
+    """Return the number of the next memory without a vector after a number, 0 at the end."""
+    found = _missing(home, store, model, after, 1)
+    return found[-1].num if found else 0
+
+
+def these(home: Home, store: str, model: Model, ids: Iterable[str]) -> None:
+    """Make the vectors of some memories, as far as they live and have none.
+
+    Raises:
+        YaadError: as for `batch`.
+    """
+    with _opened(home, store) as db:
+        found = db.read(db_vectors.missing_of, model.space, ids)
+        for begin in range(0, len(found), FILL_BATCH):
+            _make(home, db, model, found[begin : begin + FILL_BATCH])
+
+
+def complete(home: Home) -> None:
+    """Make every vector that is missing, and have the model that is being filled take over.
+
+    For those who can wait: benchmarks, and tests. The daemon does the same in small steps.
+
+    Raises:
+        YaadError: as for `batch`.
+    """
+    for model in wanted(home):
+        for store in stores(home):
+            after = 0
+            while after := batch(home, store, model, after):
+                pass
+        take_over(home, model.space)
+
+
+def take_over(home: Home, space: str) -> bool:
+    """Have the model that was being filled answer questions; return whether it was that one.
+
+    One transaction: before it all questions are answered by the other model, after it by this one.
+    """
+    return home.user.write(_take_over, space, home.clock.now())
+
+
+def tidy(home: Home, store: str) -> int:
+    """Remove the vectors of models that are known no more; return how many."""
+    known = {model.space for model in home.user.read(db_vectors.everything)}
+    unknown = [space for space in _look(home, store, db_vectors.spaces) if space not in known]
+    if not unknown:
+        return 0
+    with _opened(home, store) as db:
+        return sum(_drop_all(db, space) for space in unknown)
+
+
+def drop(home: Home, store: str, space: str) -> int:
+    """Remove all vectors of a space from a store; return how many."""
+    with _opened(home, store) as db:
+        return _drop_all(db, space)
+
+
+def coverage(home: Home, store: str, space: str) -> Coverage:
+    """Return how far a store is filled."""
+    with _opened(home, store) as db:
+        return db.read(_coverage, space)
+
+
+def _make(home: Home, db: Database, model: Model, found: Sequence[Unembedded]) -> None:
+    if not found:
+        return
+    worker = home.vectors.of(model.name)
+    vectors = worker.embed([one.text for one in found], wait_s=FILL_WAIT_S)
+    if worker.space != model.space:
+        raise YaadError(
+            Code.CONFLICT,
+            f"{model.name} holds another model now than the one that was enabled; nothing was"
+            " embedded with it.",
+            f"Enable it anew: yaadwatch embed enable {model.name}",
+        )
+    made = [(one, vector) for one, vector in zip(found, vectors, strict=True) if any(vector)]
+    db.write(db_vectors.put, model.space, [one for one, _ in made], [vector for _, vector in made])
+
+
+def _drop_all(db: Database, space: str) -> int:
+    dropped = 0
+    while done := db.write(db_vectors.drop, space, 1_000):
+        dropped += done
+    return dropped
+
+
+def _coverage(conn: Connection, space: str) -> Coverage:
+    return Coverage(memories=nodes.count(conn), filled=db_vectors.count(conn, space))
+
+
+def _take_over(conn: Connection, space: str, now: datetime) -> bool:
+    filling = db_vectors.in_state(conn, "filling")
+    if filling is None or filling.space != space:
+        return False
+    before = db_vectors.in_state(conn, "active")
+    for model in db_vectors.everything(conn):
+        # One can go back one step: to the model that was active until now.
+        if model.state == "kept":
+            db_vectors.drop_model(conn, model.space)
+    if before is not None:
+        db_vectors.put_model(conn, replace(before, state="kept"))
+    db_vectors.put_model(conn, replace(filling, state="active", active_at=now))
+    return True
+
+
+def _missing(home: Home, store: str, model: Model, after: int, size: int) -> list[Unembedded]:
+    return _look(
+        home, store, lambda conn: db_vectors.missing(conn, model.space, after=after, limit=size)
+    )
+
+
+def _look(home: Home, store: str, ask: Callable[[Connection], R]) -> R:
+    """Return what `ask(conn)` reads in a store; one at rest stays so.
+
+    Raises:
+        YaadError: as for `_opened`.
+    """
+    if store == USER:
+        return home.user.read(ask)
+    return home.stores.look(_project(home, store), ask)
+
+
+@contextlib.contextmanager
+def _opened(home: Home, store: str) -> Iterator[Database]:
+    """Lend a store.
+
+    Raises:
+        YaadError: NOT_FOUND when that project is not watched any more; see `Stores.use`.
+    """
+    if store == USER:
+        yield home.user
+        return
+    with home.stores.use(_project(home, store)) as db:
+        yield db
+
+
+def _project(home: Home, store: str) -> Project:
+    project = home.user.read(projects.get, store)
+    if project is None or project.removed_at is not None:
+        raise YaadError(Code.NOT_FOUND, f"Project {store} is not watched any more.")
+    return project
+
+
+_ENABLE: Final = "yaadwatch embed enable"
+
+
+def embed_status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
+    """Return which models there are, and how far each is; the answer is Embedding."""
+    return embedding_row(home)
+
+
+def embed_enable(home: Home, call: Call, ask: EmbedEnable) -> dict[str, object]:  # noqa: ARG001
+    """Have a model make vectors, and answer questions once all are there; the answer is Embedding.
+
+    Nothing is fetched: the model is a known one that is installed, or in a folder. Vectors of its
+    space that are there already are kept.
+
+    Raises:
+        YaadError: NOT_FOUND, with what would have to be fetched, when it is not on this machine;
+            UNAVAILABLE when it does not run. Nothing was changed.
+    """
+    name = ask.model or _installed()
+    home.vectors.forget(name)
+    space, dimensions = home.vectors.of(name).meet(MODEL_WAIT_S)
+    home.user.write(_enable, space, name, dimensions, home.clock.now())
+    return embedding_row(home)
+
+
+def embed_disable(home: Home, call: Call, ask: EmbedDisable) -> dict[str, object]:  # noqa: ARG001
+    """Answer questions by words; the answer is Embedding.
+
+    The vectors stay for when the model is enabled again, unless `erase`.
+    """
+    known = home.user.write(_disable, erase=ask.erase)
+    for model in known:
+        home.vectors.forget(model.name)
+    if ask.erase:
+        for model in known:
+            _drop_everywhere(home, model.space)
+    return embedding_row(home)
+
+
+def embed_rebuild(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
+    """Make all vectors anew, with words answering until they are there; the answer is Embedding.
+
+    Raises:
+        YaadError: NOT_FOUND when no model is enabled.
+    """
+    model = home.user.write(_refill)
+    _drop_everywhere(home, model.space)
+    return embedding_row(home)
+
+
+def embed_rollback(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
+    """Go back to the model before, at once; the answer is Embedding.
+
+    A model that is being filled is given up instead; what has been remembered since then gets its
+    vectors in the background.
+
+    Raises:
+        YaadError: NOT_FOUND when there is none to go back to.
+    """
+    home.user.write(_roll_back, home.clock.now())
+    return embedding_row(home)
+
+
+def embedding_row(home: Home) -> dict[str, object]:
+    """Return Embedding: how questions are answered and why, the models, and what is installed."""
+    by, why = how(home)
+    known = home.user.read(db_vectors.everything)
+    return {
+        "search": by,
+        "why": why,
+        "models": [_model(home, model) for model in known],
+        "known": [
+            {
+                "name": one.name,
+                "provider": one.provider,
+                "missing": embedding_sources.missing(one),
+                "fetches": one.fetches,
+            }
+            for one in embedding_sources.KNOWN
+        ],
+        "extension": db_vectors.extension() is not None,
+        "problems": _problems(home),
+    }
+
+
+def how(home: Home) -> tuple[str, str]:
+    """Return how questions are answered, `words` or `vectors` (with words), and why."""
+    model, coming = active(home), home.user.read(db_vectors.in_state, "filling")
+    progress = "" if coming is None else f"{coming.space} is {_percent(home, coming)} % filled"
+    if model is None:
+        return "words", progress or f"no model is enabled; see: {_ENABLE}"
+    try:
+        worker = home.vectors.of(model.name)
+    except YaadError as error:
+        return "words", error.message
+    if worker.state == "broken":
+        return "words", f"the worker of {model.space} broke: {worker.why}"
+    return "vectors", f"{model.space}, {progress}" if progress else model.space
+
+
+def _installed() -> str:
+    """Return the first known model that is installed; the first of all when none is."""
+    ready = (one.name for one in embedding_sources.KNOWN if not embedding_sources.missing(one))
+    return next(ready, embedding_sources.KNOWN[0].name)
+
+
+def _enable(conn: Connection, space: str, name: str, dimensions: int, now: datetime) -> None:
+    known = {model.space: model for model in db_vectors.everything(conn)}
+    before = known.get(space)
+    if before is not None and before.state == "active":
+        # The same vectors, made by somebody else from now on.
+        db_vectors.put_model(conn, replace(before, name=name, enabled_at=now))
+        return
+    _give_up_filling(conn, but=space)
+    db_vectors.put_model(
+        conn,
+        Model(
+            space=space,
+            name=name,
+            dimensions=dimensions,
+            state="filling",
+            enabled_at=now,
+            active_at=None if before is None else before.active_at,
+        ),
+    )
+
+
+def _disable(conn: Connection, *, erase: bool) -> list[Model]:
+    known = db_vectors.everything(conn)
+    for model in known:
+        if erase or (model.state == "filling" and model.active_at is None):
+            db_vectors.drop_model(conn, model.space)
+        else:
+            db_vectors.put_model(conn, replace(model, state="kept"))
+    return known
+
+
+def _refill(conn: Connection) -> Model:
+    model = db_vectors.in_state(conn, "active") or db_vectors.in_state(conn, "filling")
+    if model is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            "No model is enabled, so there is nothing to make anew.",
+            f"Enable one: {_ENABLE}",
+        )
+    _give_up_filling(conn, but=model.space)
+    db_vectors.put_model(conn, replace(model, state="filling"))
+    return model
+
+
+def _roll_back(conn: Connection, now: datetime) -> None:
+    if (
+        db_vectors.in_state(conn, "filling") is not None
+        and db_vectors.in_state(conn, "active") is not None
+    ):
+        _give_up_filling(conn)
+        return
+    before = db_vectors.in_state(conn, "kept")
+    if before is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            "There is no model to go back to; nothing was changed.",
+            "Do without one: yaadwatch embed disable",
+        )
+    _give_up_filling(conn)
+    model = db_vectors.in_state(conn, "active")
+    if model is not None:
+        db_vectors.put_model(conn, replace(model, state="kept"))
+    db_vectors.put_model(conn, replace(before, state="active", active_at=now))
+
+
+def _give_up_filling(conn: Connection, but: str = "") -> None:
+    """Forget the model that is being filled, unless one was active with it; or it is `but`."""
+    model = db_vectors.in_state(conn, "filling")
+    if model is None or model.space == but:
+        return
+    if model.active_at is None:
+        db_vectors.drop_model(conn, model.space)
+    else:
+        db_vectors.put_model(conn, replace(model, state="kept"))
+
+
+def _drop_everywhere(home: Home, space: str) -> None:
+    """Take the vectors of a space out of every store that can be had; `_stores` names the rest."""
+    for store, _ in _stores(home):
+        drop(home, store, space)
+
+
+def _stores(home: Home) -> Iterator[tuple[str, str]]:
+    """Yield the stores that can be had, and where each is."""
+    yield USER, str(home.user.path)
+    for project in home.user.read(projects.everything):
+        try:
+            with home.stores.use(project):
+                pass
+        except YaadError:
+            continue
+        yield project.id, str(project.root)
+
+
+def _problems(home: Home) -> list[str]:
+    """Return which stores cannot be had, and why: their vectors are as they were."""
+    found = []
+    for project in home.user.read(projects.everything):
+        try:
+            with home.stores.use(project):
+                pass
+        except YaadError as error:
+            found.append(f"{project.root}: {error.message}")
+    return found
+
+
+def _model(home: Home, model: Model) -> dict[str, object]:
+    worker = home.vectors.known(model.name)
+    rows = []
+    for store, where in _stores(home):
+        found = coverage(home, store, model.space)
+        rows.append({"path": where, "memories": found.memories, "filled": found.filled})
+    return {
+        "name": model.name,
+        "space": model.space,
+        "dimensions": model.dimensions,
+        "state": model.state,
+        "enabled_at": model.enabled_at,
+        "active_at": model.active_at,
+        "percent": _percent(home, model),
+        "worker": None
+        if worker is None
+        else {
+            "state": worker.state,
+            "pid": worker.pid,
+            "rss_bytes": None if worker.pid is None else processes.rss_bytes(worker.pid),
+            "why": worker.why,
+        },
+        "stores": rows,
+    }
+
+
+def _percent(home: Home, model: Model) -> int:
+    """Return how much is filled, 0 to 100, rounded down."""
+    memories = filled = 0
+    for store, _ in _stores(home):
+        found = coverage(home, store, model.space)
+        memories, filled = memories + found.memories, filled + min(found.filled, found.memories)
+    return 100 * filled // memories if memories else 100

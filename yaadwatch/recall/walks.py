@@ -1,0 +1,223 @@
+"""Walks along the edges: what is around a memory or a question; and counts of the whole graph.
+
+What is archived, and what only another branch's files say, is neither told nor walked through.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from yaadwatch.api.messages.graph import Subgraph, Traverse
+from yaadwatch.api.messages.memories import Recall
+from yaadwatch.db import authority, edges, graph, history, nodes
+from yaadwatch.db.files import Connection
+from yaadwatch.memory import flags, views
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.memories import THINGS, Node, canonical_relation
+from yaadwatch.model.settings import (
+    GRAPH_EDGES_MAX,
+    GRAPH_HUBS_MAX,
+    GRAPH_SEEDS_MAX,
+    GRAPH_STEP_EDGES_MAX,
+)
+from yaadwatch.recall import brief, recall
+from yaadwatch.recall.brief import Item
+from yaadwatch.workspace.lookup import shelves
+from yaadwatch.workspace.workspace import Call, Home
+
+
+def graph_stats(home: Home, call: Call) -> dict[str, object]:
+    """Count the nodes and edges of a project; the answer is GraphStats.
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here.
+    """
+    with home.space(call) as space:
+        return space.db.read(_count)
+
+
+def _count(conn: Connection) -> dict[str, object]:
+    living = graph.living(conn)
+    things = sum(living.pop(kind, 0) for kind in THINGS)
+    sessions = living.pop("session", 0)
+    current = graph.current(conn)
+    hubs = graph.hubs(conn, GRAPH_HUBS_MAX)
+    known = nodes.many(conn, [node for node, _ in hubs])
+    return {
+        "memories": sum(living.values()),
+        "archived": graph.archived(conn),
+        "sessions": sessions,
+        "things": things,
+        "orphans": graph.orphans(conn),
+        "kinds": living,
+        "edges": {
+            "current": sum(current.values()),
+            "historical": graph.historical(conn),
+            "kinds": current,
+        },
+        "hubs": views.attributed(
+            conn,
+            [
+                {
+                    "id": node,
+                    "kind": known[node].kind,
+                    "text": known[node].summary,
+                    "edges": number,
+                }
+                for node, number in hubs
+            ],
+        ),
+    }
+
+
+BOTH, ANCESTORS, DESCENDANTS = "both", "ancestors", "descendants"
+_DIRECTIONS = {
+    BOTH: (graph.OUT, graph.IN),
+    ANCESTORS: (graph.IN,),
+    DESCENDANTS: (graph.OUT,),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """How a walk goes: how far, along which edges, and how much of it is told."""
+
+    depth: int
+    direction: str
+    kinds: tuple[str, ...]
+    view: str
+    nodes_max: int
+    tokens_max: int
+
+
+@dataclass(slots=True, kw_only=True)
+class _Walk:
+    """What a walk came to: each node, and how many steps away it is, nearest first."""
+
+    found: dict[str, tuple[Node, int]] = field(default_factory=dict)
+    left: set[str] = field(default_factory=set)
+    complete: bool = True
+
+
+def traverse(home: Home, call: Call, ask: Traverse) -> dict[str, object]:
+    """Walk from a memory along its edges; the answer is Walked.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
+    """
+    asked = _Asked(
+        depth=ask.depth,
+        direction=ask.direction,
+        kinds=_kinds(ask.kinds),
+        view=ask.view,
+        nodes_max=ask.nodes_max,
+        tokens_max=ask.tokens_max,
+    )
+    with shelves(home, call) as both:
+        held = both.find(ask.id)
+        return held.db.read(_walked, [held.id], asked, held.shelf.worktree)
+
+
+def subgraph(home: Home, call: Call, ask: Subgraph) -> dict[str, object]:
+    """Return what is around a memory, or around what answers a question; the answer is Walked.
+
+    Raises:
+        YaadError: BAD_REQUEST unless one of `id` and `query` is given; else as for `traverse`.
+    """
+    if (ask.id is None) == (ask.query is None):
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "Either a memory or a question is what to look around; nothing was looked up.",
+            hint="A memory: yaadwatch subgraph ID. A question: yaadwatch subgraph --query WORDS",
+        )
+    asked = _Asked(
+        depth=ask.depth,
+        direction=BOTH,
+        kinds=_kinds(ask.kinds),
+        view=ask.view,
+        nodes_max=ask.nodes_max,
+        tokens_max=ask.tokens_max,
+    )
+    starts = [] if ask.query is None else _answers(home, call, ask.query)
+    with shelves(home, call) as both:
+        if ask.id is None:
+            space = both.require_project()
+            return space.db.read(_walked, starts, asked, space.worktree.id)
+        held = both.find(ask.id)
+        return held.db.read(_walked, [held.id], asked, held.shelf.worktree)
+
+
+def _kinds(given: Sequence[str]) -> tuple[str, ...]:
+    return tuple(canonical_relation(kind) for kind in given)
+
+
+def _answers(home: Home, call: Call, query: str) -> list[str]:
+    found = recall.recall(home, call, Recall(query=query, top_k=GRAPH_SEEDS_MAX))["results"]
+    return [str(row["id"]) for row in found] if isinstance(found, list) else []
+
+
+def _walked(
+    conn: Connection, starts: Sequence[str], asked: _Asked, worktree: int
+) -> dict[str, object]:
+    walk = _walk(conn, starts, asked, history.hidden_by_git(conn, worktree))
+    fitted = brief.fit(
+        [
+            Item(id=one, text=node.text, summary=node.summary)
+            for one, (node, _) in walk.found.items()
+        ],
+        asked.tokens_max,
+    )
+    told = {item.id: item for item in fitted.items}
+    numbers = graph.among(conn, told, kinds=asked.kinds, view=asked.view, limit=GRAPH_EDGES_MAX + 1)
+    doubts = flags.spread_flags_of(conn, worktree, told)
+    whose = authority.of_nodes(conn, told)
+    more = len(walk.left) + len(walk.found) - len(told)
+    return {
+        "start": [one for one in starts if one in told],
+        "nodes": [
+            {
+                "id": node_id,
+                "kind": walk.found[node_id][0].kind,
+                "tier": walk.found[node_id][0].tier,
+                "text": item.text,
+                **views.by_row(whose.get(node_id)),
+                "depth": item.depth,
+                "steps": walk.found[node_id][1],
+                "stale": views.short_flag(doubts.get(node_id)),
+            }
+            for node_id, item in told.items()
+        ],
+        "edges": [views.edge_row(edge) for edge in edges.many(conn, numbers[:GRAPH_EDGES_MAX])],
+        "more": more,
+        "complete": walk.complete and not more and len(numbers) <= GRAPH_EDGES_MAX,
+        "budget": {"used": fitted.used, "left": fitted.left},
+    }
+
+
+def _walk(conn: Connection, starts: Sequence[str], asked: _Asked, hidden: set[str]) -> _Walk:
+    """Go from layer to layer; every node is come to once, so circles are no matter."""
+    known = nodes.many(conn, starts)
+    walk = _Walk(found={one: (known[one], 0) for one in starts if one in known})
+    layer = list(walk.found)
+    for step in range(1, asked.depth + 1):
+        if not layer:
+            break
+        ahead: dict[str, None] = {}
+        for direction in _DIRECTIONS[asked.direction]:
+            rows = graph.beyond(
+                conn,
+                layer,
+                direction=direction,
+                kinds=asked.kinds,
+                view=asked.view,
+                limit=GRAPH_STEP_EDGES_MAX,
+            )
+            walk.complete = walk.complete and len(rows) < GRAPH_STEP_EDGES_MAX
+            ahead |= dict.fromkeys(rows)
+        new = [one for one in ahead if one not in walk.found and one not in hidden]
+        known = nodes.many(conn, new)
+        living = [one for one in new if known[one].archived_at is None]
+        room = max(asked.nodes_max - len(walk.found), 0)
+        layer = living[:room]
+        walk.found |= {one: (known[one], step) for one in layer}
+        walk.left |= set(living[room:])
+    return walk

@@ -1,0 +1,1 @@
+"""Write memories: remember, edit, review, link, inject."""

@@ -1,0 +1,555 @@
+"""A statement on its way in: as it came, as it is to be stored, and what became of it.
+
+The files that a caller names: where they are in the work tree that the call is about.
+
+Find what a text names that is not there, with the nearest name: most of it is a typing error.
+
+Decide in which package of a repository a memory holds, and whether it is told in another one.
+
+A rule that is stated in `packages/web` holds there. It is told at the top of the repository, with
+its package, and in `packages/web`, but not in `packages/api`.
+"""
+
+import difflib
+import json
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from yaadwatch.anchors import definitions
+from yaadwatch.anchors.definitions import language_of, last_part
+from yaadwatch.anchors.mentions import mentions
+from yaadwatch.anchors.naming import parts_of
+from yaadwatch.db import history
+from yaadwatch.db.files import Connection
+from yaadwatch.db.visibility import View
+from yaadwatch.memory.changes import NOWHERE, Where
+from yaadwatch.memory.claiming import HOLDS_IN, folder_of_claim
+from yaadwatch.memory.claiming import place_of as claim_place
+from yaadwatch.memory.flags import Overlap
+from yaadwatch.model.anchors import Anchor
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.memories import HOT, NOT_GIVEN, Node, canonical_key, canonical_kind, tier_of
+from yaadwatch.model.settings import TEXT_CHARS_MAX
+from yaadwatch.repo import layout
+from yaadwatch.staleness import file_state
+from yaadwatch.staleness.worktree import WorkTree
+from yaadwatch.system import files
+from yaadwatch.text import privacy
+from yaadwatch.text.privacy import Masked
+from yaadwatch.text.quoting import as_name
+from yaadwatch.workspace.workspace import Call, Space
+
+NEW: Final = "new"
+SAME: Final = "same"
+REFINES: Final = "refines"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A statement on its way in; `folder` is where its relative paths start.
+
+    One that `has_id` of its own is never taken for a memory that says the same. `key` is one that
+    the statement is kept under; `expected_version`: the version of the memory under that key that
+    it is meant for, any when None. `session`: the id of the session that it is said in, if any.
+    `cleaned`: what `clean` made of `text`, where somebody has asked already. `stays`: it is no rule
+    for other agents, so a new memory of it is not hot. `from_git`: its file came with git, or was
+    there before we watched.
+    """
+
+    text: str
+    origin: str
+    cleaned: Masked | None = None
+    kind: str | None = None
+    tier: int | None = None
+    headings: tuple[str, ...] = ()
+    folder: str = ""
+    key: str | None = None
+    expected_version: int | None = None
+    tags: tuple[str, ...] = ()
+    attributes: Mapping[str, object] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    pinned: bool = False
+    baseline: bool = False
+    stays: bool = False
+    from_git: bool = False
+    has_id: bool = False
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """A file or definition that a text names and that is not there, and the one nearest by name."""
+
+    name: str
+    kind: str
+    nearest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A living memory, and how a statement means it."""
+
+    node: Node
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """A draft with everything decided that does not need the store; `scope`: whose store.
+
+    `where` it is learned; nowhere for what holds whatever is checked out.
+    `entities`: packages, addresses and ports that it names. `match`: the memory that it seems to
+    mean; what it means is decided when it is stored. `view`: from where memories
+    are seen, where others stand in the place of what it seems to mean. `missing`: files and
+    definitions that the text names, and that are not there.
+    """
+
+    draft: Draft
+    scope: str
+    text: str
+    text_hash: str
+    masked: tuple[str, ...]
+    kind: str
+    tier: int
+    why: str
+    anchors: tuple[Anchor, ...]
+    entities: tuple[str, ...]
+    match: Match | None
+    where: Where = NOWHERE
+    view: View | None = None
+    missing: tuple[Missing, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """What became of a draft; `decision` is 'new', 'same' or 'refines'.
+
+    `before`: the memory as it was, when it was given other words.
+    `torn`: another memory claims something else of what this one claims something of, or one of the
+    two stands in the place of the other. `flagged`: memories about the same that are flagged.
+    `missing`: files and definitions that the text names, and that are not there.
+    `alike`: living memories that rest on the same things, in nearly the same words.
+    """
+
+    node: Node
+    anchors: tuple[Anchor, ...]
+    masked: tuple[str, ...]
+    decision: str
+    why: str
+    before: Node | None = None
+    torn: bool = False
+    flagged: tuple[Overlap, ...] = ()
+    alike: tuple[Node, ...] = ()
+    missing: tuple[Missing, ...] = ()
+
+
+def clean(raw: str) -> Masked:
+    """Return a text as it is stored.
+
+    Raises:
+        YaadError: BAD_REQUEST when nothing in it can be seen, TOO_LARGE.
+    """
+    if all(one.isspace() or unicodedata.category(one) == "Cf" for one in raw):
+        raise YaadError(
+            Code.BAD_REQUEST, "The text is empty; nothing was stored.", hint="Say what to remember."
+        )
+    if len(raw) > TEXT_CHARS_MAX:
+        raise YaadError(
+            Code.TOO_LARGE,
+            f"The text has {len(raw)} characters, more than {TEXT_CHARS_MAX}; nothing was stored.",
+            hint="Put it into a file of the project, and remember in a sentence where it is.",
+        )
+    return privacy.kept(raw)
+
+
+def clean_attributes(given: Mapping[str, object], bytes_max: int) -> dict[str, object]:
+    """Return what a caller says besides the words, masked.
+
+    Raises:
+        YaadError: TOO_LARGE.
+    """
+    masked = privacy.mask_tree(dict(given))
+    size = len(json.dumps(masked, ensure_ascii=False).encode("utf-8", "replace")) if masked else 0
+    if size > bytes_max:
+        raise YaadError(
+            Code.TOO_LARGE,
+            f"The attributes have {size} bytes, more than {bytes_max}; nothing was changed.",
+            hint="Keep the long part in a memory, and link that.",
+        )
+    return masked
+
+
+def merged(known: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
+    """Return the attributes of a memory with those given in their place; null takes one away."""
+    both = dict(known) | dict(given)
+    return {name: value for name, value in both.items() if value is not None}
+
+
+def refuse_secret(what: str, given: str, *, hint: str) -> None:
+    """Refuse a secret where a name is wanted, which could not be asked for masked.
+
+    Raises:
+        YaadError: BAD_REQUEST.
+    """
+    if privacy.mask(given).kinds:
+        raise YaadError(
+            Code.BAD_REQUEST, f"The {what} looks like a secret; nothing was stored.", hint=hint
+        )
+
+
+@lru_cache(maxsize=64)  # of a thousand memories there are a few
+def clean_kind(given: str) -> str:
+    """Return a kind as it is stored: it is asked for by name, so it cannot be masked.
+
+    Raises:
+        YaadError: BAD_REQUEST when it looks like a secret, or is kept for something else.
+        ValueError: it is no kind.
+    """
+    kind = canonical_kind(given)
+    refuse_secret("kind", given, hint="Leave the kind out, and it is chosen from the text.")
+    if kind in NOT_GIVEN:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"The kind {kind} is kept for {NOT_GIVEN[kind]}; nothing was stored.",
+            hint="Leave the kind out, and it is chosen from the text.",
+        )
+    return kind
+
+
+def clean_key(given: str) -> str:
+    """Return a key as it may be stored: it is looked up, so it cannot be masked.
+
+    Raises:
+        YaadError: BAD_REQUEST when it looks like a secret, or like no key.
+    """
+    refuse_secret("key", given, hint="Give it a name that may be seen.")
+    try:
+        return canonical_key(given)
+    except ValueError as error:
+        raise YaadError(Code.BAD_REQUEST, f"{error}; nothing was stored.") from error
+
+
+def folder_of(call: Call, space: Space) -> str:
+    """Return the folder that a call comes from, relative to the top of the work tree."""
+    if call.folder == space.root:  # which is what its links lead to
+        return ""
+    here = call.folder.resolve()
+    return here.relative_to(space.root).as_posix() if here.is_relative_to(space.root) else ""
+
+
+def linked_tree(call: Call, space: Space, said: str, files: Sequence[str]) -> Path | None:
+    """Return the linked work tree that a statement is about, though the call comes from elsewhere.
+
+    It is the only one with all of the files that the statement names and `space` does not have.
+
+    Args:
+        call: where the statement comes from.
+        space: the work tree of the call.
+        said: the statement.
+        files: what the caller says that it rests on.
+    """
+    if not layout.has_linked(space.repository.layout):
+        return None
+    trees = [tree.root for tree in layout.worktrees(space.repository.layout)]
+    others = [root for root in trees if root is not None and root != space.root]
+    if not others:
+        return None
+    outside = {str(Path(file).resolve().parent) for file in files if file.startswith("/")}
+    named = [root for root in others if any(Path(one).is_relative_to(root) for one in outside)]
+    if named:
+        return max(named, key=lambda root: len(root.parts))
+    here = folder_of(call, space)
+    missing = [path for path in mentions(said).paths if _is_missing(path, here, space)]
+    having = [
+        root for root in others if missing and all((root / path).is_file() for path in missing)
+    ]
+    return having[0] if len(having) == 1 else None
+
+
+def _is_missing(path: str, here: str, space: Space) -> bool:
+    """Return whether a text names a file by its path that is nowhere in a work tree."""
+    place = path.removeprefix("./")
+    if place.startswith("/") or ".." in place.split("/") or not Path(place).suffix:
+        return False
+    if any(os.path.lexists(space.root / start / place) for start in ("", here)):
+        return False
+    return not any(f"/{one}".endswith(f"/{place}") for one in space.repository.tracked())
+
+
+def file_of(given: str, here: str, space: Space) -> str:
+    """Return a path that the caller gave as it is from the top of the work tree.
+
+    Raises:
+        YaadError: NOT_FOUND; it leads out of the work tree.
+    """
+    place = place_of(given, here, space)
+    if place is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{given} is outside of {space.root}; nothing was stored.",
+            hint="A memory can rest on files of its own work tree only.",
+        )
+    return place
+
+
+def place_of(given: str, here: str, space: Space) -> str | None:
+    """Return a path as it is from the top of the work tree; None when it leads out of that.
+
+    A relative one starts in the folder `here`, or at the top where that is what exists.
+    """
+    top = str(space.root)
+    if given.startswith("/"):
+        # The links above the file are followed, as those above the work tree were.
+        folder, name = os.path.split(given)
+        places = [os.path.relpath(f"{Path(folder).resolve()}/{name}", top)]
+    else:
+        places = [os.path.normpath(f"{start}/{given}") for start in (here or ".", ".")]
+    inside = [place for place in places if place != ".." and not place.startswith("../")]
+    if not inside:
+        return None
+    spelled = [_spelled(place, space.root) for place in inside]
+    there = (place for place in spelled if os.path.lexists(f"{top}/{place}"))
+    return _without_links(next(there, spelled[-1]), top)
+
+
+def _spelled(place: str, root: Path) -> str:
+    """Return a place as the disk spells it, whose accents may be written in another way."""
+    return place if place.isascii() else files.spelled(root, place) or place
+
+
+def _without_links(place: str, top: str) -> str:
+    """Return a place by the folder that links on the way lead to, if that is in the work tree.
+
+    A link at the end stays one: a memory rests on a file, and a link is none.
+    """
+    folder, name = os.path.split(place)
+    real = os.path.realpath(f"{top}/{folder}")
+    if not folder or not f"{real}/".startswith(f"{top}/"):
+        return place
+    return f"{real[len(top) :]}/{name}".removeprefix("/")
+
+
+FILE: Final = "file"
+DEFINITION: Final = "definition"
+FILES_MAX: Final = 200_000
+"""Files of a work tree that are compared with a name that is not there."""
+NEAR: Final = 0.75
+"""How alike two names must be, 0..1."""
+LONG_CHARS: Final = 8
+"""From so many characters on, a name may have two typing errors instead of one."""
+NEAR_MAX: Final = 8
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{4,59}")
+
+
+def missing(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> tuple[Missing, ...]:
+    """Return the files and definitions that a text names and that are not there, a few at most.
+
+    A definition counts where its file, or the type that it belongs to, is there and has one of a
+    similar name; and one that no file names, where exactly one defined name of the project is one
+    or two typing errors away.
+    """
+    spoken = mentions(draft.text)
+    listing = tree.listing()
+    lost: list[Missing] = []
+    for path in spoken.paths:
+        if not _is_file_name(path) or listing.match(path, folder=draft.folder) is not None:
+            continue
+        place = path.removeprefix("./")
+        if any(f"/{anchor.path}".endswith(f"/{place}") for anchor in found):
+            continue  # git does not track it yet
+        if tree.find(place) is not None or listing.names_folder(path):
+            continue
+        if listing.named(place.rpartition("/")[2]):
+            continue  # several files have the name, or it is in another folder: not a typing error
+        nearest = nearest_file(place, tree)
+        language = language_of(place)
+        is_source = language is not None and not language.is_settings
+        is_in_tree = listing.has_folder(place.partition("/")[0])
+        if nearest or ("/" in place and (is_source or is_in_tree)):
+            lost.append(Missing(name=place, kind=FILE, nearest=nearest))
+    anchored = {last_part(one.name) for one in found if one.name}
+    for symbol in spoken.symbols:
+        if last_part(symbol) in anchored:
+            continue
+        nearest = nearest_definition(symbol, found, (), tree) or _nearest_anywhere(symbol, tree)
+        if nearest:
+            lost.append(Missing(name=symbol, kind=DEFINITION, nearest=nearest))
+    return tuple(lost[:5])
+
+
+def nearest_file(path: str, tree: WorkTree) -> str:
+    """Return the file whose path is most like one that is not there; '' for none."""
+    folder, _, name = path.rpartition("/")
+    best, score = "", NEAR
+    for other in islice(tree.listing().every(), FILES_MAX):
+        its_folder, _, its_name = other.rpartition("/")
+        if abs(len(its_name) - len(name)) > 3 or (its_name[:1] != name[:1] and its_name != name):
+            continue
+        likeness = _likeness(name, its_name)
+        if likeness >= NEAR:
+            likeness += 0.1 * _likeness(folder, its_folder)
+        if likeness > score:
+            best, score = other, likeness
+    return best
+
+
+def nearest_definition(
+    symbol: str, found: Sequence[Anchor], files: Iterable[str], tree: WorkTree
+) -> str:
+    """Return the definition whose name is most like one that is not there; '' for none.
+
+    It is looked for in the files of the text, else in the file that defines the type before it.
+    """
+    paths = [anchor.path for anchor in found if file_state.is_code(anchor.path)]
+    paths = list(dict.fromkeys((*files, *paths)))
+    scopes = parts_of(symbol)[:-1]
+    if not paths and scopes and scopes[-1]:
+        standing = tree.standing([scopes[-1]]).get(scopes[-1], ())
+        paths = [path for path in standing if file_state.is_code(path)]
+    names: list[str] = []
+    for path in paths[:8]:
+        data = tree.read(path)
+        known = [one.name for one in definitions.names(data, path)] if data else []
+        if any(name == symbol or last_part(name) == last_part(symbol) for name in known):
+            return ""
+        if not scopes or any(scopes[-1] in parts_of(name) for name in known):
+            names += known
+    if scopes:
+        names = [name for name in names if parts_of(name)[-2:-1] == scopes[-1:]]
+    last = last_part(symbol)
+    near = difflib.get_close_matches(last, map(last_part, names), 1, NEAR)
+    return next((name for name in names if near and last_part(name) == near[0]), "")
+
+
+def _nearest_anywhere(symbol: str, tree: WorkTree) -> str:
+    """Return the one defined name of a project that is nearly a name which no file has; '' else."""
+    name = symbol.removesuffix("()")
+    if not _PLAIN.fullmatch(name) or tree.standing([name]).get(name):
+        return ""
+    errors_max = 1 if len(name) < LONG_CHARS else 2
+    try:
+        alike = tree.space.repository.names_like(name)
+    except YaadError:  # no answer in time, or too long a one: a hint less
+        return ""
+    near = [one for one in alike if _typing_errors(name, one) <= errors_max]
+    if len(near) > NEAR_MAX:
+        return ""
+    standing = tree.standing(near) if near else {}
+    defined = [
+        one
+        for one in near
+        if any(
+            file_state.define_in(tree, path, one)
+            for path in [path for path in standing.get(one, ()) if file_state.is_code(path)][:8]
+        )
+    ]
+    return defined[0] if len(defined) == 1 else ""
+
+
+def _typing_errors(one: str, other: str) -> int:
+    """Return how many characters are missing, added, wrong or exchanged with the next."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for at, char in enumerate(one, 1):
+        row = [at]
+        for to, its in enumerate(other, 1):
+            cost = min(last[to] + 1, row[to - 1] + 1, last[to - 1] + (char != its))
+            if at > 1 and to > 1 and char == other[to - 2] and one[at - 2] == its:
+                cost = min(cost, before[to - 2] + 1)
+            row.append(cost)
+        before, last = last, row
+    return last[-1]
+
+
+def _is_file_name(path: str) -> bool:
+    """Return whether a mention is the name of a file: `src/a.py`, and not `and/or` or `e.g`."""
+    name = path.rpartition("/")[2]
+    stem, point, suffix = name.rpartition(".")
+    return bool(stem and point and suffix.isalnum() and not suffix.isdecimal()) and (
+        "/" in path or file_state.is_code(path)
+    )
+
+
+def _likeness(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one, other).ratio() if one or other else 1.0
+
+
+_PARENTS: Final = frozenset(
+    {"packages", "apps", "services", "libs", "modules", "crates", "plugins", "projects", "clients"}
+)
+"""Folders whose subfolders are packages."""
+_MANIFESTS: Final = (
+    *("package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod", "pom.xml"),
+    *("build.gradle", "build.gradle.kts", "composer.json", "Gemfile", "mix.exs", "pubspec.yaml"),
+)
+
+
+def package_of(root: Path, folder: str) -> str:
+    """Return the outermost package that a folder is in; '' when it is in none.
+
+    Args:
+        root: the work tree.
+        folder: relative to it, with '/'.
+    """
+    parts = folder.split("/") if folder else []
+    for count in range(1, len(parts) + 1):
+        place = "/".join(parts[:count])
+        is_listed = count > 1 and parts[count - 2] in _PARENTS
+        if is_listed or any(os.path.lexists(root / place / name) for name in _MANIFESTS):
+            return place
+    return ""
+
+
+def in_package(node: Node, words: str) -> str:
+    """Return words of a memory with the package that it was stated in, if it was in one."""
+    package = node.attributes.get(HOLDS_IN)
+    return f"In {as_name(package)}: {words}" if isinstance(package, str) and package else words
+
+
+def other_packages(conn: Connection, memories: Iterable[Node], folder: str) -> set[str]:
+    """Return those of some memories that are rules of folders beside the one that is asked from.
+
+    Args:
+        conn: a snapshot of their store.
+        memories: which.
+        folder: where somebody works, relative to the work tree; '' at its top, where all are told.
+    """
+    if not folder:
+        return set()
+    apart = {
+        node.id
+        for node in memories
+        if tier_of(node.kind) == HOT and _is_beside(folder_of_claim(node), folder)
+    }
+    # A sentence that several files say holds for the folders of all of them.
+    near = {
+        place.node
+        for place in history.places_saying(conn, apart)
+        if not _is_beside(claim_place(f"file:{place.path}"), folder)
+    }
+    return apart - near
+
+
+def widened(known: Node, package: object) -> dict[str, object]:
+    """Return what changes in a memory that is stated again: said in two packages, it holds in all.
+
+    Args:
+        known: the memory.
+        package: where it is stated now; None for the whole project.
+    """
+    before = known.attributes.get(HOLDS_IN)
+    return {HOLDS_IN: None} if before != package else {}
+
+
+def _is_beside(one: str, other: str) -> bool:
+    """Tell whether neither of two folders is in the other."""
+    one_, other_ = f"{one}/", f"{other}/"
+    return bool(one) and not one_.startswith(other_) and not other_.startswith(one_)

@@ -1,0 +1,408 @@
+"""Make a memory true again: give it new words, or accept what a doubt proposes.
+
+It stays the same memory, with its id, its links and its age in versions; what it said before is one
+of them. What a person's own file says is mended in that file, and nowhere else.
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from yaadwatch.api.messages.graph import Feedback
+from yaadwatch.api.messages.memories import Confirm, Forget, Reanchor, Update
+from yaadwatch.db import anchors, authority, nodes
+from yaadwatch.db.files import Connection
+from yaadwatch.db.visibility import View, seen_from
+from yaadwatch.memory import changes, contradictions, lessons, views, visibility
+from yaadwatch.memory.changes import NOWHERE, Where
+from yaadwatch.memory.flags import said_places
+from yaadwatch.memory.visibility import view_of
+from yaadwatch.model.anchors import Anchor, Flag, Suggestion
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.limits import short_id
+from yaadwatch.model.memories import Node
+from yaadwatch.model.projects import Proposal
+from yaadwatch.remember import curate, drafts, preparing, proposing
+from yaadwatch.remember.drafts import clean
+from yaadwatch.remember.write_batch import change_one
+from yaadwatch.staleness import stale
+from yaadwatch.text import words
+from yaadwatch.text.quoting import places_in_words
+from yaadwatch.workspace.lookup import Shelf, shelves
+from yaadwatch.workspace.workspace import Call, Home, Space, find_node
+
+
+def feedback(home: Home, call: Call, ask: Feedback) -> dict[str, object]:
+    """Act on a judgement; the answer is Changed, for an edit Updated, with the verdict.
+
+    Raises:
+        YaadError: as for `confirm`, `update` and `forget`.
+    """
+    if ask.verdict == "approve":
+        done = curate.confirm(home, call, Confirm(id=ask.id))
+    elif ask.verdict == "edit":
+        done = update(home, call, Update(id=ask.id, text=ask.text or ""))
+    else:
+        done = curate.forget(home, call, Forget(id=ask.id, reason=ask.reason or "discarded"))
+    return done | {"verdict": ask.verdict}
+
+
+UNDO_CHARS_MAX = 300
+"""A longer text is no command line; its version is shown by `yaadwatch show`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edited:
+    """A memory before, and as it reads and what it rests on after.
+
+    `view`: from where it is seen. Not `stated`: it only follows a move, and no person says that
+    it is true.
+    """
+
+    before: Node
+    after: Node
+    anchors: Sequence[Anchor]
+    masked: tuple[str, ...]
+    entities: Sequence[str] = ()
+    view: View | None = None
+    stated: bool = True
+    where: Where = NOWHERE
+    reason: str = ""
+    elsewhere: visibility.Elsewhere | None = None
+
+
+def update(home: Home, call: Call, ask: Update) -> dict[str, object]:
+    """Give a memory new words; it rests on what these name, as it is now. The answer is Updated.
+
+    An agent's new words for a memory of a person are a proposal: the memory stays as it is until
+    the person decides in `review`.
+
+    Files and definitions that were given by the caller, and not by the old words, are kept where
+    they still exist. Doubts go, its age starts anew; the next check looks at it again.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one; BAD_REQUEST
+            and TOO_LARGE for the text; CONFLICT, with the version and words it has now, when it is
+            not at `expected_version` or was changed meanwhile, and when another memory says the
+            same; REFUSED when it is archived, or a person's own file says it.
+    """
+    return reword(
+        home,
+        call,
+        id=ask.id,
+        text=ask.text,
+        expected_version=ask.expected_version,
+        reason="",
+        decides=None,
+    )
+
+
+def reword(
+    home: Home,
+    call: Call,
+    *,
+    id: str,
+    text: str,
+    expected_version: int | None,
+    reason: str,
+    decides: tuple[Proposal, str] | None,
+) -> dict[str, object]:
+    """Do what `update` does, and note in the same transaction what this decides.
+
+    Args:
+        home: what may be reached.
+        call: whose work tree.
+        id: as for `update`.
+        text: as for `update`.
+        expected_version: as for `update`.
+        reason: as for `update`.
+        decides: the proposal that a person decides about with these words, and the verdict.
+
+    Raises:
+        YaadError: as for `update`; CONFLICT when the proposal does not wait any more.
+    """
+    with shelves(home, call) as both:
+        held = both.find(id)
+        space = held.shelf.space
+        node, old = held.db.read(_living, held.id)
+        version = node.version if expected_version is None else expected_version
+        masked = clean(text)
+        said = masked.text.strip()
+        if version == node.version and said == node.text:
+            same = Edited(before=node, after=node, anchors=old, masked=masked.kinds)
+            if decides is not None:
+                held.db.write(_decide, decides)
+            told = held.db.read(views.attributed, [updated(same)])[0]
+            return told | contradictions.contradicts_row(home, held.shelf, node.id)
+        held.db.read(changes.require_not_in_file, node, said)
+        if held.db.read(proposing.is_needed, node.id, actor=call.origin):
+            held.db.read(nodes.require_version, node.id, version)
+            return proposing.propose(
+                both, held, said, home.clock.now(), actor=call.origin, masked=masked.kinds
+            )
+        kept = preparing.anchors_named_by(said, old)
+        here = drafts.folder_of(call, space) if space is not None else ""
+        worded = _worded(home, node, said, version)
+        rests_on = preparing.reanchored(home, space, worded, kept, folder=here)
+        done = Edited(
+            before=node,
+            after=worded,
+            anchors=rests_on.anchors,
+            masked=masked.kinds,
+            entities=preparing.entities_named_in(home, space, said),
+            view=view_of(home, held.shelf),
+            where=rests_on.where,
+            reason=reason,
+            elsewhere=visibility.in_stores(both.beside(held), [said], actor=call.origin),
+        )
+        held.db.write(seen_from, done.view, _reword, home, done, call.origin, decides)
+        told = held.db.read(views.attributed, [updated(done)])[0]
+        return told | contradictions.contradicts_row(home, held.shelf, node.id)
+
+
+def _decide(conn: Connection, decides: tuple[Proposal, str]) -> None:
+    proposing.require_waiting(conn, decides[0])
+    proposing.decided(conn, *decides)
+
+
+def _reword(
+    conn: Connection,
+    home: Home,
+    done: Edited,
+    actor: str,
+    decides: tuple[Proposal, str] | None,
+) -> None:
+    if decides is not None:
+        proposing.require_waiting(conn, decides[0])
+    _write(conn, home, done, "edited", actor)
+    if decides is not None:
+        proposing.decided(conn, *decides)
+
+
+def reanchor(home: Home, call: Call, ask: Reanchor) -> dict[str, object]:
+    """Accept what flags propose: the words put right, the anchors taken at the new place.
+
+    Where more than the place changed, that stays flagged. The answer is Reanchored.
+
+    Raises:
+        YaadError: BAD_REQUEST unless one of `id` and `all` is given; NOT_FOUND, BAD_REQUEST,
+            CONFLICT when `id` does not name exactly one; REFUSED when it is archived, its flag
+            proposes nothing, or a person's own file says it; CONFLICT as for `update`, and when
+            something else is proposed than when it was last checked.
+    """
+    if (ask.id is None) != ask.all:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "Either one memory or all of them can be reanchored; nothing was changed.",
+            hint="One: yaadwatch reanchor ID. All that have moved: yaadwatch reanchor --all",
+        )
+    with home.space(call) as space:
+        wanted = None if ask.id is None else find_node(space.db, ask.id)
+        before = {
+            flag.node: flag for flag in space.db.read(anchors.flags_of_worktree, space.worktree.id)
+        }
+        stale.check_space(home, space, None)
+        found = space.db.read(anchors.flags_of_worktree, space.worktree.id)
+        done, skipped = [], []
+        how = {"dry_run": ask.dry_run, "accept_change": ask.accept_change}
+        if wanted is not None:
+            flag = next((flag for flag in found if flag.node == wanted), None)
+            space.db.read(_living, wanted)
+            places = space.db.read(said_places, space.worktree.id, [wanted]).get(wanted, ())
+            proposed = _proposed(wanted, flag, places_in_words(places), before.get(wanted))
+            done.append(_accept(home, call, space, proposed, **how))
+            found = []
+        for flag in found:
+            if flag.suggestion is None or not flag.suggestion.can_be_accepted:
+                continue
+            try:
+                _refuse_another(flag, before.get(flag.node))
+                done.append(_accept(home, call, space, flag, **how))
+            except YaadError as error:
+                skipped.append(
+                    {"id": flag.node, "reason": error.message, "hint": error.hint or None}
+                )
+        if not ask.dry_run and not ask.accept_change and any(row["also_changed"] for row in done):
+            stale.check_space(home, space, None)
+            still = {
+                one.node: one for one in space.db.read(anchors.flags_of_worktree, space.worktree.id)
+            }
+            for row in done:
+                row["still_flagged"] = _still(still.get(str(row["id"])))
+    return {"dry_run": ask.dry_run, "reanchored": done, "skipped": skipped}
+
+
+def _still(flag: Flag | None) -> dict[str, object] | None:
+    """Return the JSON of why a memory is still flagged after it followed a move."""
+    return {"verdict": flag.verdict.value, "reason": flag.reason} if flag is not None else None
+
+
+def _refuse_another(now: Flag, before: Flag | None) -> None:
+    """Refuse to accept what is proposed when it is not what was proposed before.
+
+    Raises:
+        YaadError: CONFLICT.
+    """
+    if before is None or before.suggestion is None or not before.suggestion.can_be_accepted:
+        return
+    if now.suggestion is None or now.suggestion == before.suggestion:
+        return
+    short = short_id(now.node)
+    raise YaadError(
+        Code.CONFLICT,
+        f"The proposal for memory {short} changed meanwhile ({now.reason}). Nothing was changed.",
+        hint=f"See the new one: yaadwatch stale. Accept it: yaadwatch reanchor {short}",
+    )
+
+
+def _proposed(node_id: str, flag: Flag | None, where: str, before: Flag | None) -> Flag:
+    """Return the flag, which proposes something; `where` a person's files say the memory.
+
+    Args:
+        node_id: the memory.
+        flag: what is known of it now.
+        where: a person's files say it.
+        before: what was known of it before the files were looked at.
+
+    Raises:
+        YaadError: REFUSED when there is none that does; CONFLICT as for `_refuse_another`.
+    """
+    if flag is not None and flag.suggestion is not None and flag.suggestion.can_be_accepted:
+        _refuse_another(flag, before)
+        return flag
+    short = short_id(node_id)
+    why = f"its doubt proposes nothing ({flag.reason})" if flag is not None else "it is in no doubt"
+    raise YaadError(
+        Code.REFUSED,
+        f"There is nothing to accept for memory {short}: {why}. Nothing was changed.",
+        hint=f"Still true: yaadwatch confirm {short}. New words: "
+        + (f"write them {where}" if where else f"yaadwatch edit {short}"),
+    )
+
+
+def _accept(
+    home: Home, call: Call, space: Space, flag: Flag, *, dry_run: bool, accept_change: bool
+) -> dict[str, object]:
+    """Do what a flag proposes; return the JSON of it."""
+    shelf = Shelf(db=space.db, space=space)
+    node, old = space.db.read(_living, flag.node)
+    proposal = flag.suggestion or Suggestion(path=None, text=None)
+    keeps_changes = proposal.also_changed and not accept_change
+    masked = clean(proposal.text or proposal.placed_text or node.text)
+    said = masked.text.strip()
+    if said != node.text:
+        space.db.read(changes.require_not_in_file, node, said)
+    worded = _worded(home, node, said, node.version)
+    if keeps_changes:
+        worded = replace(worded, confidence=node.confidence, confirmed_at=node.confirmed_at)
+    rests_on = preparing.reanchored(home, space, worded, old, keeps_changes=keeps_changes)
+    done = Edited(
+        before=node,
+        after=worded,
+        anchors=rests_on.anchors,
+        masked=masked.kinds,
+        entities=preparing.entities_named_in(home, space, said),
+        view=view_of(home, shelf),
+        stated=not keeps_changes,
+        where=rests_on.where,
+    )
+    if dry_run:
+        space.db.read(changes.refuse_twin, worded)
+    else:
+        space.db.write(seen_from, done.view, _write, home, done, "reanchored", call.origin)
+    against = {} if dry_run else contradictions.contradicts_row(home, shelf, node.id)
+    whose = space.db.read(authority.of_nodes, [node.id]).get(node.id)
+    return (
+        against
+        | views.by_row(whose)
+        | {
+            "id": node.id,
+            "before": node.text,
+            "text": worded.text,
+            "reason": flag.reason,
+            "path": proposal.path,
+            "also_changed": proposal.also_changed,
+            "still_flagged": None,
+            "anchors": views.anchor_rows(rests_on.anchors),
+            "undo": None if dry_run else _undo(done) or None,
+        }
+    )
+
+
+def _living(conn: Connection, node_id: str) -> tuple[Node, Sequence[Anchor]]:
+    """Return a memory and what it rests on.
+
+    Raises:
+        YaadError: NOT_FOUND when it was erased meanwhile; REFUSED when it is archived.
+    """
+    node = nodes.get(conn, node_id)
+    short = short_id(node_id)
+    if node is None:
+        raise YaadError(
+            Code.NOT_FOUND, f"Memory {short} was erased meanwhile; nothing was changed."
+        )
+    if node.archived_at is not None:
+        raise YaadError(
+            Code.REFUSED,
+            f"Memory {short} is archived ({node.archive_reason}); it was not changed.",
+            hint=f"Bring it back first: yaadwatch restore {short}",
+        )
+    return node, anchors.of_nodes(conn, [node_id])[node_id]
+
+
+def _worded(home: Home, node: Node, said: str, version: int) -> Node:
+    """Return a memory as it is with these words, stated now, one version on."""
+    now = home.clock.now()
+    return replace(
+        node,
+        text=said,
+        text_hash=words.text_hash(said),
+        summary=words.summarise(said),
+        confidence=1.0,
+        confirmed_at=now,
+        updated_at=now,
+        version=version + 1,
+    )
+
+
+def _write(conn: Connection, home: Home, done: Edited, change: str, actor: str) -> None:
+    if done.after.text != done.before.text:
+        visibility.refuse(conn, done.after.text, actor=actor, elsewhere=done.elsewhere)
+    changes.refuse_twin(conn, done.after)
+    if done.after.text != done.before.text:
+        changes.require_not_in_file(conn, done.before, done.after.text)
+    now = done.after.updated_at
+    change_one(
+        conn,
+        home,
+        done.after,
+        done.before,
+        rests_on=done.anchors,
+        names=done.entities,
+        actor=actor,
+        reason=done.reason,
+        change=change,
+        stated=done.stated,
+    )
+    reworded = done.after.text != done.before.text
+    changes.settle(conn, done.after, done.where, now, reworded=reworded)
+    lessons.around(conn, done.after.id, now)
+
+
+def updated(done: Edited) -> dict[str, object]:
+    """Return the answer Updated."""
+    return views.changed_row(done.after, undo=_undo(done)) | {
+        "version": done.after.version,
+        "anchors": views.anchor_rows(done.anchors),
+        "masked": list(done.masked),
+    }
+
+
+def _undo(done: Edited) -> str:
+    """Return the command that brings the old words back; '' when they are the same."""
+    before = done.before
+    if before.text == done.after.text:
+        return ""
+    if len(before.text) > UNDO_CHARS_MAX or "\n" in before.text:
+        return f"yaadwatch restore {short_id(before.id)} --version {before.version}"
+    return f"yaadwatch edit {short_id(before.id)} {shlex.quote(before.text)}"

@@ -1,0 +1,582 @@
+"""Take in many memories and relations at once: all of them or none, and twice is once.
+
+A memory keeps the id it comes with, so nothing is taken for another one that reads alike. What a
+person forgot or ended here is left so, and told; so are edges whose ends are not there.
+
+The relations of a batch: what each makes of those that are there, and what is left out.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final, Self, TypeVar
+
+from yaadwatch.api.messages.graph import Inject
+from yaadwatch.db import edges, graph, history, nodes
+from yaadwatch.db.files import Connection
+from yaadwatch.memory import changes, visibility
+from yaadwatch.model import events
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.limits import short_id
+from yaadwatch.model.memories import (
+    ACYCLIC,
+    NOT_GIVEN,
+    PROJECT,
+    SUPERSEDES,
+    Edge,
+    Interval,
+    Node,
+    canonical_key,
+    canonical_kind,
+    clash,
+    free_from,
+)
+from yaadwatch.model.queries import GivenEdge, GivenNode
+from yaadwatch.model.settings import EDGE_ATTRIBUTES_BYTES_MAX, NODE_ATTRIBUTES_BYTES_MAX
+from yaadwatch.remember import preparing, storing
+from yaadwatch.remember.drafts import (
+    Draft,
+    Ready,
+    clean,
+    clean_attributes,
+    clean_key,
+    clean_kind,
+    merged,
+)
+from yaadwatch.remember.links import given_kind, past
+from yaadwatch.remember.write_batch import ExistingRows, WriteBatch
+from yaadwatch.text import privacy
+from yaadwatch.text.privacy import Masked
+from yaadwatch.workspace.workspace import Call, Home
+
+NEW, CHANGED, SAME = "new", "changed", "same"
+
+
+def edge_of(place: int, one: GivenEdge, now: datetime) -> tuple[Edge, bool]:
+    """Return an edge as it is to be stored, and whether it is said since when it holds.
+
+    Args:
+        place: where it stands in the batch, for the messages.
+        one: as it was given.
+        now: when the batch comes.
+
+    Raises:
+        YaadError: BAD_REQUEST when its kind, a time or its attributes cannot be stored.
+    """
+
+    def time(name: str, given: str | None, default: datetime) -> datetime:
+        return default if given is None else past(f"edges[{place}].{name}", given, now)
+
+    created = time("created_at", one.created_at, now)
+    until = one.valid_until
+    try:
+        kind = given_kind(one.kind)
+        attributes = clean_attributes(one.attributes or {}, EDGE_ATTRIBUTES_BYTES_MAX)
+    except YaadError as error:
+        told = f"edges[{place}]: {error.message}"
+        raise YaadError(error.code, told, hint=error.hint) from error
+    edge = Edge(
+        from_node=one.from_,
+        to_node=one.to,
+        kind=kind,
+        weight=one.weight,
+        attributes=attributes,
+        created_at=created,
+        updated_at=now,
+        valid_from=time("valid_from", one.valid_from, created),
+        valid_until=None if until is None else time("valid_until", until, now),
+    )
+    return edge, one.valid_from is not None or one.created_at is not None
+
+
+def store(
+    writes: WriteBatch,
+    given: Sequence[tuple[Edge, bool]],
+    *,
+    actor: str,
+    tiered: Collection[str],
+    counts: Counter[str],
+    left_out: list[dict[str, object]],
+) -> None:
+    """Store the edges; whether they close a circle is asked once for each kind.
+
+    Args:
+        writes: of the batch; what it collected is written first.
+        given: of `edge_of`.
+        actor: who brings it.
+        tiered: memories that the batch gives a tier.
+        counts: how many are new, changed and the same; added to.
+        left_out: those that cannot be stored, and why; added to.
+
+    Raises:
+        YaadError: CONFLICT when one holds since another time, or two of the batch overlap; REFUSED
+            when some close a circle; TOO_LARGE when that cannot be known.
+    """
+    writes.flush()
+    conn, now = writes.conn, writes.now
+    ends = {end for edge, _ in given for end in (edge.from_node, edge.to_node)}
+    known = nodes.many(conn, ends)
+    fresh: list[tuple[int, Edge]] = []
+    for place, (edge, dated) in enumerate(given):
+        others = edges.equal(conn, edge)
+        reason = _left_out(edge, known) or _persons(conn, edge, others, actor)
+        if reason:
+            left_out.append(_row(edge) | reason)
+            continue
+        what = _there_already(conn, edge, others, dated=dated, now=now)
+        if what in (SAME, CHANGED):
+            counts[what] += 1
+        elif what:
+            left_out.append(_row(edge) | {"reason": what})
+        elif dated:
+            fresh.append((place, edge))
+        else:
+            start = free_from(edge.valid_from, [one.interval for one in others])
+            fresh.append((place, replace(edge, valid_from=start)))
+    for kind in sorted({edge.kind for _, edge in fresh} & ACYCLIC):
+        added = [
+            (edge.from_node, edge.to_node)
+            for _, edge in fresh
+            if edge.kind == kind and edge.valid_until is None
+        ]
+        graph.refuse_circles(conn, kind, added)
+    before: dict[tuple[str, str, str], dict[Interval, int]] = {}
+    superseding = []
+    for place, edge in fresh:
+        same = before.setdefault((edge.from_node, edge.kind, edge.to_node), {})
+        _refuse_overlap(place, edge, same)
+        if edge.interval in same or (
+            edge.valid_until is None and any(one.end is None for one in same)
+        ):
+            counts[SAME] += 1  # given twice
+            continue
+        if edge.valid_until is None or edge.valid_until >= edge.valid_from:
+            graph.refuse_overlap(edge, edges.equal(conn, edge))
+        same[edge.interval] = place
+        counts[NEW] += 1
+        writes.relate(edge)
+        if edge.kind == SUPERSEDES and edge.valid_until is None:
+            superseding.append(edge)
+    writes.flush()
+    for edge in superseding:
+        new, old = edge.from_node, known[edge.to_node]
+        changes.note_superseded(conn, new, old, now, actor=actor, keeps_tier=new in tiered)
+
+
+def _refuse_overlap(place: int, edge: Edge, before: Mapping[Interval, int]) -> None:
+    """Refuse an edge that overlaps one of the same batch: a number of that one is soon nobody's.
+
+    Raises:
+        YaadError: CONFLICT.
+    """
+    found = None if edge.interval in before else clash(edge.interval, before)
+    if found is None or (found.end is None and edge.valid_until is None):
+        return
+    raise YaadError(
+        Code.CONFLICT,
+        f"edges[{place}] and edges[{before[found]}]: {edge.from_node} {edge.kind} {edge.to_node} "
+        "would hold twice at a time; nothing was stored.",
+        hint="Let one begin when the other one has ended.",
+    )
+
+
+def _there_already(
+    conn: Connection, edge: Edge, others: Sequence[Edge], *, dated: bool, now: datetime
+) -> str:
+    """Return what an equal edge makes of this one: same, changed, or why it is left out; '' when it
+    is new."""
+    for other in others:
+        begun = not dated or other.valid_from == edge.valid_from
+        if other.interval == edge.interval or (
+            other.valid_until is None and edge.valid_until is None and begun
+        ):
+            if other.valid_until is not None:
+                return SAME
+            weighed = edges.weigh(conn, edge, now)
+            attributes = edge.attributes or other.attributes
+            return CHANGED if edges.describe(conn, edge, attributes, now) or weighed else SAME
+        if dated and begun and other.valid_until is not None and edge.valid_until is None:
+            return f"ended here at {events.time_text(other.valid_until)}"
+        if dated and begun and other.valid_until is None and edge.valid_until is not None:
+            edges.close(conn, other, edge.valid_until)
+            history.append_edge(conn, events.EDGE_CLOSED, edge, now)
+            return CHANGED
+        if other.valid_until is None and edge.valid_until is None:
+            since = events.time_text(other.valid_from)
+            raise YaadError(
+                Code.CONFLICT,
+                f"{edge.from_node} {edge.kind} {edge.to_node} holds since {since} already (edge "
+                f"{other.id}), not since {events.time_text(edge.valid_from)}; nothing was stored.",
+                hint=f"Give it valid_from {since}, or delete that one first: "
+                f"yaadwatch graph delete-link {other.id}",
+            )
+    return ""
+
+
+def _left_out(edge: Edge, known: Mapping[str, Node]) -> dict[str, object]:
+    """Return why an edge cannot be stored; nothing when it can."""
+    ends = (edge.from_node, edge.to_node)
+    missing = [privacy.mask(end).text for end in ends if end not in known]
+    if missing:
+        return {"reason": f"no node {' and no node '.join(missing)}", "missing": missing}
+    gone = [end for end in ends if known[end].archived_at is not None]
+    return {"reason": f"{' and '.join(gone)} archived here"} if gone else {}
+
+
+def _persons(conn: Connection, edge: Edge, others: Sequence[Edge], actor: str) -> dict[str, object]:
+    """Return why an edge is not for an agent; nothing when it is."""
+    if edge.kind != SUPERSEDES or edge.valid_until or any(not one.valid_until for one in others):
+        return {}
+    if changes.may_supersede(conn, edge.from_node, edge.to_node, actor=actor):
+        return {}
+    return {"reason": "a person said both, and only a person can supersede one with the other"}
+
+
+def _row(edge: Edge) -> dict[str, object]:
+    start, end = privacy.mask(edge.from_node).text, privacy.mask(edge.to_node).text
+    return {"from": start, "kind": edge.kind, "to": end}
+
+
+Found = TypeVar("Found")
+
+LEFT_OUT_TOLD_MAX: Final = 2_000
+"""Told one by one: each may name four ids, and an answer is 4 MiB at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Batch:
+    """A batch with everything decided that does not need the transaction.
+
+    Args:
+        nodes: as given, with the time each was created.
+        ready: by id, what has to be stored; the others read the same when they were looked at.
+        edges: as they are to be stored, and whether the caller says since when they hold.
+        now: when it comes.
+        actor: who brings it.
+        elsewhere: which of these words a person dismissed for all projects.
+    """
+
+    nodes: Sequence[tuple[GivenNode, datetime]]
+    ready: Mapping[str, Ready]
+    edges: Sequence[tuple[Edge, bool]]
+    now: datetime
+    actor: str
+    elsewhere: visibility.Elsewhere
+
+
+@dataclass(slots=True, kw_only=True)
+class _Done:
+    """What became of a batch."""
+
+    nodes: Counter[str] = field(default_factory=Counter)
+    edges: Counter[str] = field(default_factory=Counter)
+    left_out: list[dict[str, object]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _There:
+    """What a store holds when a batch comes.
+
+    Args:
+        said: hashes of what living memories say, as far as the batch says it, too.
+        in_files: those of the batch that a person's own file says.
+        kept: those that are kept from whoever brings the batch.
+        existing: the rows of those that are to be changed.
+    """
+
+    said: set[str]
+    in_files: Collection[str]
+    kept: Collection[str]
+    existing: ExistingRows
+
+    @classmethod
+    def read(cls, conn: Connection, batch: _Batch, changed: Collection[str]) -> Self:
+        """Return what is there, inside the transaction; `changed`: the ids whose rows are read."""
+        hashes = {item.text_hash for item in batch.ready.values()}
+        return cls(
+            said=nodes.hashes_said(conn, PROJECT, hashes),
+            in_files=history.said_somewhere(conn, changed),
+            kept=storing.protected_from(conn, batch.actor, changed),
+            existing=ExistingRows.read(conn, changed),
+        )
+
+
+def inject(home: Home, call: Call, ask: Inject) -> dict[str, object]:
+    """Store memories with ids of their own, and relations, in one transaction; the answer is
+    Injected.
+
+    A node that is there already gets what is different, and keeps when it was created; so does an
+    edge that still holds.
+
+    Raises:
+        YaadError: BAD_REQUEST and TOO_LARGE as for `remember`; BAD_REQUEST too for an id that is
+            given twice, is a secret, or is a file or symbol, and for times to come; CONFLICT when
+            an edge would hold twice at a time; REFUSED for a circle, kinds that are not for
+            callers, and new words for what a person's own file says.
+    """
+    answer = inject_all(home, call, nodes=ask.nodes, edges=ask.edges, dry_run=ask.dry_run)
+    told = list(answer["left_out"])
+    more = max(0, len(told) - LEFT_OUT_TOLD_MAX)
+    return answer | {"left_out": told[:LEFT_OUT_TOLD_MAX], "left_out_more": more}
+
+
+def inject_all(
+    home: Home,
+    call: Call,
+    *,
+    nodes: Sequence[GivenNode],
+    edges: Sequence[GivenEdge],
+    dry_run: bool,
+) -> dict[str, Any]:
+    """Do what `inject` does; the answer names everything that was left out.
+
+    Raises:
+        YaadError: as `inject`.
+    """
+    with home.space(call) as space:
+        now = home.clock.now()
+        created = [(one, _created(place, one, now)) for place, one in enumerate(nodes)]
+        _refuse_ids(nodes)
+        texts = _each(nodes, lambda one: clean(one.text))
+        said_now = {one: said.text for one, said in texts.items()}
+        differ = space.db.read(_different, nodes, said_now, call.origin)
+        _each(nodes, lambda one: None if one.kind is None else clean_kind(one.kind))
+        keys = _each(nodes, lambda one: None if one.key is None else clean_key(one.key))
+        drafts = [_draft(one, call.origin, texts[one.id], keys[one.id]) for one in differ]
+        try:
+            ready = preparing.prepare(home, space, drafts) if drafts else []
+        except YaadError as error:
+            if error.code is Code.TOO_LARGE:
+                _each(nodes, _fitting_attributes)
+            raise
+        batch = _Batch(
+            nodes=created,
+            ready={one.id: item for one, item in zip(differ, ready, strict=True)},
+            edges=[edge_of(place, one, now) for place, one in enumerate(edges)],
+            now=now,
+            actor=call.origin,
+            elsewhere=visibility.in_stores(
+                [home.user], [item.text for item in ready], actor=call.origin
+            ),
+        )
+        store = space.db.rehearse if dry_run else space.db.write
+        done = store(lambda conn: _store(conn, home, batch))
+    masked = {one: said.kinds for one, said in texts.items()}
+    masked |= {one: item.masked for one, item in batch.ready.items()}
+    return {
+        "nodes": {what: done.nodes[what] for what in (NEW, CHANGED, SAME)},
+        "edges": {what: done.edges[what] for what in (NEW, CHANGED, SAME)},
+        "left_out": done.left_out,
+        "masked": [{"id": one, "kinds": list(kinds)} for one, kinds in masked.items() if kinds],
+    }
+
+
+def _each(given: Sequence[GivenNode], work: Callable[[GivenNode], Found]) -> dict[str, Found]:
+    """Return what comes of each node, by its id.
+
+    Raises:
+        YaadError: as `work`; the message begins with which node it is.
+    """
+    found: dict[str, Found] = {}
+    for place, one in enumerate(given):
+        try:
+            found[one.id] = work(one)
+        except YaadError as error:
+            told = f"nodes[{place}], {short_id(one.id)}: {error.message}"
+            raise YaadError(error.code, told, hint=error.hint) from error
+    return found
+
+
+def _fitting_attributes(one: GivenNode) -> Mapping[str, object]:
+    return clean_attributes(one.attributes or {}, NODE_ATTRIBUTES_BYTES_MAX)
+
+
+def _created(place: int, one: GivenNode, now: datetime) -> datetime:
+    return (
+        now if one.created_at is None else past(f"nodes[{place}].created_at", one.created_at, now)
+    )
+
+
+def _refuse_ids(given: Sequence[GivenNode]) -> None:
+    """Refuse ids that cannot be kept as they are.
+
+    Raises:
+        YaadError: BAD_REQUEST.
+    """
+    seen = set()
+    may_be_secret = privacy.may_hold(one.id for one in given)
+    for place, one in enumerate(given):
+        if one.id in seen:
+            raise YaadError(
+                Code.BAD_REQUEST,
+                f"nodes[{place}] has the id of a node before it, {one.id}; nothing was stored.",
+                hint="Give every node an id of its own.",
+            )
+        seen.add(one.id)
+        if may_be_secret and privacy.mask(one.id).kinds:
+            raise YaadError(
+                Code.BAD_REQUEST,
+                f"The id of nodes[{place}] looks like a secret; nothing was stored.",
+                hint="Give it an id that may be seen.",
+            )
+
+
+def _draft(one: GivenNode, origin: str, cleaned: Masked, key: str | None) -> Draft:
+    return Draft(
+        text=one.text,
+        origin=origin,
+        cleaned=cleaned,
+        kind=one.kind,
+        tier=one.tier,
+        key=key,
+        tags=one.tags,
+        attributes=one.attributes or {},
+        pinned=one.pin,
+        has_id=True,
+    )
+
+
+def _different(
+    conn: Connection, given: Sequence[GivenNode], texts: Mapping[str, str], origin: str
+) -> list[GivenNode]:
+    """Return those that are not there, or read otherwise; what is archived is left alone."""
+    known = nodes.many(conn, [one.id for one in given])
+    kept = storing.protected_from(conn, origin, known)
+    return [
+        one
+        for one in given
+        if one.id not in known
+        or (
+            known[one.id].archived_at is None
+            and _changes(known[one.id], one, texts[one.id].strip(), kept=one.id in kept)
+        )
+    ]
+
+
+def _changes(node: Node, given: GivenNode, text: str, *, kept: bool) -> bool:
+    """Return whether a batch makes something else of a memory.
+
+    Of one that is `kept` from whoever brings the batch, nothing but its tags can change.
+    """
+    tags = {privacy.kept(tag).text for tag in given.tags}
+    if node.text != text or not tags <= set(node.tags):
+        return True
+    return not kept and (
+        (given.kind is not None and node.kind != canonical_kind(given.kind))
+        or (given.tier is not None and node.tier != given.tier)
+        or (given.key is not None and node.key != canonical_key(given.key))
+        or merged(node.attributes, privacy.mask_tree(given.attributes or {})) != node.attributes
+        or (given.pin and not node.pinned)
+    )
+
+
+def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
+    done = _Done()
+    known = nodes.many(conn, [one.id for one, _ in batch.nodes])
+    there = _There.read(conn, batch, [one for one in known if one in batch.ready])
+    writes = WriteBatch(conn, home, batch.now)
+    said: list[str] = []
+    for one, created_at in batch.nodes:
+        item, node = batch.ready.get(one.id), known.get(one.id)
+        _refuse(one, item, node)
+        if node is not None and node.archived_at is not None:
+            hint = f"archived here ({node.archive_reason}); yaadwatch restore {short_id(node.id)}"
+            done.left_out.append({"id": one.id, "reason": hint})
+        elif item is None:
+            done.nodes[SAME] += 1
+        else:
+            unwanted = visibility.of_text(
+                conn, item.text, actor=batch.actor, elsewhere=batch.elsewhere
+            )
+            if unwanted is not None and (node is None or item.text != node.text):
+                done.left_out.append({"id": one.id, "reason": visibility.words_of(unwanted)})
+                continue
+            said.append(item.text)
+            _refuse_key(writes, item.draft.key, one.id)
+            if node is None:
+                apart = item.text_hash in there.said
+                made = storing.store_as(
+                    writes, item, batch.now, id=one.id, created_at=created_at, apart=apart
+                )
+                there.said.add(made.text_hash)
+                done.nodes[NEW] += 1
+            else:
+                _change(writes, batch, item, node, there=there, done=done)
+    visibility.lift_words_dismissed(conn, said, actor=batch.actor)
+    store(
+        writes,
+        batch.edges,
+        actor=batch.actor,
+        tiered={one.id for one, _ in batch.nodes if one.tier is not None},
+        counts=done.edges,
+        left_out=done.left_out,
+    )
+    return done
+
+
+def _refuse(one: GivenNode, item: Ready | None, node: Node | None) -> None:
+    """Refuse what cannot become a memory, or has become none meanwhile.
+
+    Raises:
+        YaadError: BAD_REQUEST, CONFLICT.
+    """
+    if node is not None and node.kind in NOT_GIVEN:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{one.id} is the id of a {node.kind}, which is no memory; nothing was stored.",
+            hint="Give the node another id.",
+        )
+    if item is None and node is None:
+        raise YaadError(
+            Code.CONFLICT,
+            f"Memory {one.id} was erased meanwhile; nothing was stored.",
+            hint="Try again.",
+        )
+
+
+def _change(
+    writes: WriteBatch, batch: _Batch, item: Ready, node: Node, *, there: _There, done: _Done
+) -> None:
+    """Give a memory that is there what the batch says of it."""
+    if item.text != node.text and node.id in there.in_files:
+        raise YaadError(
+            Code.REFUSED,
+            f"A person's own file says memory {short_id(node.id)}; only that person gives it other "
+            "words, so nothing was stored.",
+            hint=f"Where: yaadwatch show {short_id(node.id)}",
+        )
+    kept = node.id in there.kept
+    if item.text != node.text and kept:
+        reason = f"conflict: a person said it in other words; yaadwatch edit {short_id(node.id)}"
+        done.left_out.append({"id": node.id, "reason": reason})
+        return
+    apart = item.text_hash != node.text_hash and item.text_hash in there.said
+    changed = storing.merged_memory(item, node, batch.now, apart=apart, kept=kept)
+    writes.change(
+        changed,
+        node,
+        there.existing,
+        rests_on=item.anchors,
+        names=item.entities,
+        actor=item.draft.origin,
+        reason="",
+    )
+    there.said.discard(node.text_hash)
+    there.said.add(changed.text_hash)
+    done.nodes[CHANGED] += 1
+
+
+def _refuse_key(writes: WriteBatch, key: str | None, node_id: str) -> None:
+    """Refuse a key that another living memory is kept under.
+
+    Raises:
+        YaadError: CONFLICT.
+    """
+    holder = None if key is None else writes.holder(PROJECT, key)
+    if holder is not None and holder != node_id:
+        raise YaadError(
+            Code.CONFLICT,
+            f"The key {key} of {node_id} is that of memory {holder}; nothing was stored.",
+            hint="Give it another key, or none.",
+        )

@@ -1,0 +1,417 @@
+"""Relate one memory to another, and take that back. Doubt goes along what is linked.
+
+A relation that ended stays, with the time in which it held; deleting one is for what never held.
+"""
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from yaadwatch.api.messages.graph import CloseLink, DeleteEdge, Link, Unlink
+from yaadwatch.db import authority, edges, history, nodes
+from yaadwatch.db.files import Connection
+from yaadwatch.memory import changes, views, visibility
+from yaadwatch.model import events
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import instant
+from yaadwatch.model.limits import short_id
+from yaadwatch.model.memories import SUPERSEDES, Edge, Node, canonical_relation
+from yaadwatch.model.projects import Authority
+from yaadwatch.model.settings import EDGE_ATTRIBUTES_BYTES_MAX
+from yaadwatch.remember.drafts import clean_attributes, refuse_secret
+from yaadwatch.text import privacy
+from yaadwatch.workspace.lookup import shelves
+from yaadwatch.workspace.workspace import Call, Home
+
+OURS = {
+    "touches": "Name the file when you remember: yaadwatch remember --file PATH",
+    "learned_in": "It is made when something is remembered in a session.",
+}
+"""Kinds that follow from what a memory rests on, and where it was learned; and what to do then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Linked:
+    """A relation as it is now, its two memories, whether it is new, and whether it was changed.
+
+    `before`: as it was; None of a new one.
+    """
+
+    edge: Edge
+    ends: dict[str, Node]
+    made: bool
+    changed: bool
+    before: Edge | None
+
+
+def link(home: Home, call: Call, ask: Link) -> dict[str, object]:
+    """Say that a memory relates to another one; the answer is Linked.
+
+    Said again it changes nothing but the weight, and the attributes when there are any.
+
+    Raises:
+        YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when an id does not name exactly one;
+            BAD_REQUEST too for a memory and itself, and a time to come; CONFLICT when it held at
+            that time already; TOO_LARGE for the attributes; REFUSED when one of them is archived,
+            the kind is not for callers, it would close a circle that its kind must not have, or an
+            agent would put what a person said in the place of what a person said.
+    """
+    kind = given_kind(ask.kind)
+    with shelves(home, call) as both:
+        held, other = both.pair(ask.id, ask.to)
+        start, end = held.id, other.id
+        if start == end:
+            raise YaadError(
+                Code.BAD_REQUEST,
+                f"{ask.id} and {ask.to} are the same memory; nothing was linked.",
+                hint="Name two different ones.",
+            )
+        now = home.clock.now()
+        edge = Edge(
+            from_node=start,
+            to_node=end,
+            kind=kind,
+            weight=1.0 if ask.weight is None else ask.weight,
+            attributes=clean_attributes(ask.attributes or {}, EDGE_ATTRIBUTES_BYTES_MAX),
+            created_at=now,
+            valid_from=now if ask.since is None else past("since", ask.since, now),
+        )
+        done = held.db.write(
+            _link,
+            edge,
+            now,
+            actor=call.origin,
+            dated=ask.since is not None,
+            weighed=ask.weight is not None,
+            described=ask.attributes is not None,
+        )
+        whose = held.db.read(authority.of_nodes, done.ends)
+    undo = f"yaadwatch unlink {short_id(start)} {kind} {short_id(end)}" if done.made else ""
+    if done.changed and done.before is not None:
+        undo = _again(done.before, whole=True)
+    return _row(done.edge, done.ends, whose, undo) | {
+        "made": done.made,
+        "changed": done.changed,
+        "masked": list(privacy.tree_kinds(ask.attributes or {})),
+    }
+
+
+def unlink(home: Home, call: Call, ask: Unlink) -> dict[str, object]:
+    """End a relation between two memories, if it is there; the answer is Unlinked.
+
+    Raises:
+        YaadError: as for `link`; archived memories may be unlinked, and circles are no matter.
+    """
+    kind = given_kind(ask.kind)
+    with shelves(home, call) as both:
+        held, other = both.pair(ask.id, ask.to)
+        start, end = held.id, other.id
+        now = home.clock.now()
+        edge = Edge(from_node=start, to_node=end, kind=kind, created_at=now, valid_from=now)
+        ends, ended = held.db.write(_unlink, edge, now, actor=call.origin)
+        whose = held.db.read(authority.of_nodes, ends)
+    if ended is None:
+        return _row(edge, ends, whose, "") | {"ended": False}
+    return _row(ended, ends, whose, _again(ended)) | {"ended": True}
+
+
+def close_link(home: Home, call: Call, ask: CloseLink) -> dict[str, object]:
+    """End one relation, by its number, now or at a time before; the answer is Unlinked.
+
+    Numbers are those of the project's store; where no project is watched, of the user's own.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no such edge; BAD_REQUEST when it begins after `at`, or
+            that is to come; CONFLICT when it ended at another time; REFUSED when its kind is not
+            for callers.
+    """
+    with shelves(home, call) as both:
+        now = home.clock.now()
+        ending = now if ask.at is None else past("at", ask.at, now)
+        ended, ends, before = both.nearest.db.write(
+            _close, ask.edge, ending, now, dated=ask.at is not None, actor=call.origin
+        )
+        whose = both.nearest.db.read(authority.of_nodes, ends)
+    undo = "" if before else _again(ended, since=ended.valid_until)
+    return _row(ended, ends, whose, undo) | {"ended": not before}
+
+
+def delete_edge(home: Home, call: Call, ask: DeleteEdge) -> dict[str, object]:
+    """Delete a relation as if it had never been, if it is there; the answer is DeletedEdge.
+
+    Raises:
+        YaadError: BAD_REQUEST unless `edge`, or the three others, are given; CONFLICT when an id
+            names several; REFUSED when its kind is not for callers.
+    """
+    now = home.clock.now()
+    with shelves(home, call) as both:
+        if ask.edge is not None and (ask.id, ask.kind, ask.to) == (None, None, None):
+            gone = both.nearest.db.write(_delete, ask.edge, now, actor=call.origin)
+        elif (
+            ask.edge is None and ask.id is not None and ask.kind is not None and ask.to is not None
+        ):
+            wanted = given_kind(ask.kind)
+            ends = both.pair_there(ask.id, ask.to)
+            if ends is None:
+                return {"deleted": 0, "edges": [], "undo": None}
+            held, other = ends
+            like = Edge(
+                from_node=held.id, to_node=other.id, kind=wanted, created_at=now, valid_from=now
+            )
+            gone = held.db.write(_delete, like, now, actor=call.origin)
+        else:
+            raise YaadError(
+                Code.BAD_REQUEST,
+                "A relation is named by its number, or by both memories and the kind; nothing was "
+                "deleted.",
+                hint="The numbers: yaadwatch show ID --view all",
+            )
+    single = len(gone) == 1 and gone[0].valid_until is None
+    return {
+        "deleted": len(gone),
+        "edges": [views.edge_row(one) for one in gone],
+        "undo": _again(gone[0], since=gone[0].valid_from) if single else None,
+    }
+
+
+@lru_cache(maxsize=64)
+def given_kind(given: str) -> str:
+    """Return a kind of edge that a caller gave, in its stored form.
+
+    Raises:
+        YaadError: BAD_REQUEST when it looks like a secret; REFUSED when edges of this kind are
+            made by yaadwatch alone.
+    """
+    kind = canonical_relation(given)
+    hint = "Say in a word what the one is to the other: supports, fixes ..."
+    refuse_secret("kind", given, hint=hint)
+    if kind in OURS:
+        raise YaadError(
+            Code.REFUSED,
+            f"Edges of the kind {kind} are made by yaadwatch alone; nothing was changed.",
+            hint=OURS[kind],
+        )
+    return kind
+
+
+def past(name: str, given: str, now: datetime) -> datetime:
+    """Return a time that a caller gave, which must not be to come.
+
+    Raises:
+        YaadError: BAD_REQUEST.
+    """
+    at = instant(name, given)
+    if at > now:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{name} is {given}, which is still to come; nothing was changed.",
+            hint="Say it when it is so.",
+        )
+    return at
+
+
+def _link(
+    conn: Connection,
+    edge: Edge,
+    now: datetime,
+    *,
+    actor: str,
+    dated: bool,
+    weighed: bool,
+    described: bool,
+) -> _Linked:
+    ends = _ends(conn, edge)
+    for node in ends.values():
+        if node.archived_at is not None:
+            raise YaadError(
+                Code.REFUSED,
+                f"Memory {short_id(node.id)} is archived ({node.archive_reason}); nothing was "
+                "linked.",
+                hint=f"Bring it back first: yaadwatch restore {short_id(node.id)}",
+            )
+    if dated:
+        _refuse_other_start(conn, edge)
+    before = _open(conn, edge)
+    if before is None and edge.kind == SUPERSEDES:
+        _refuse_persons(conn, edge, ends, actor=actor)
+    made = edges.insert(conn, edge) if dated else edges.begin(conn, edge)
+    changed = False
+    if made:
+        history.append_edge(conn, events.EDGE_CREATED, edge, now)
+        if edge.kind == SUPERSEDES:
+            old = ends[edge.to_node]
+            changes.note_superseded(conn, edge.from_node, old, now, actor=actor)
+    else:
+        changed = weighed and edges.weigh(conn, edge, now)
+        if described:
+            changed = edges.describe(conn, edge, edge.attributes, now) or changed
+    return _Linked(
+        edge=_open(conn, edge) or edge, ends=ends, made=made, changed=changed, before=before
+    )
+
+
+def _refuse_persons(conn: Connection, edge: Edge, ends: dict[str, Node], *, actor: str) -> None:
+    if not changes.may_supersede(conn, edge.from_node, edge.to_node, actor=actor):
+        raise YaadError(
+            Code.REFUSED,
+            f'A person said "{ends[edge.to_node].summary}" ({short_id(edge.to_node)}), and only a '
+            "person can supersede it with another of theirs; nothing was linked.",
+            hint="Ask the person to run: yaadwatch link "
+            f"{short_id(edge.from_node)} {SUPERSEDES} {short_id(edge.to_node)}",
+        )
+
+
+def _refuse_to_end(conn: Connection, edge: Edge, ends: dict[str, Node], *, actor: str) -> None:
+    """Refuse to let an agent end that a person's memory supersedes another: it may be a rule by it.
+
+    Raises:
+        YaadError: REFUSED.
+    """
+    if edge.kind == SUPERSEDES:
+        visibility.refuse_agent(conn, ends[edge.from_node], actor=actor, change="unlinked")
+
+
+def _refuse_other_start(conn: Connection, edge: Edge) -> None:
+    there = _open(conn, edge)
+    if there is not None and there.valid_from != edge.valid_from:
+        raise YaadError(
+            Code.CONFLICT,
+            f"They are linked since {events.time_text(there.valid_from)} already (edge "
+            f"{there.id}); nothing was changed.",
+            hint=f"Delete that one first: yaadwatch graph delete-link {there.id}",
+        )
+
+
+def _open(conn: Connection, edge: Edge) -> Edge | None:
+    """Return the open edge like `edge`, as it is stored."""
+    return next((one for one in edges.equal(conn, edge) if one.valid_until is None), None)
+
+
+def _unlink(
+    conn: Connection, edge: Edge, now: datetime, *, actor: str
+) -> tuple[dict[str, Node], Edge | None]:
+    """Return both ends, and the edge that was there."""
+    ends = _ends(conn, edge)
+    there = _open(conn, edge)
+    if there is None:
+        return ends, None
+    return ends, _end(conn, there, ends, now, now, actor=actor)
+
+
+def _close(
+    conn: Connection, number: int, at: datetime, now: datetime, *, dated: bool, actor: str
+) -> tuple[Edge, dict[str, Node], bool]:
+    """Return the edge as it is now, its ends, and whether it had ended before."""
+    there = edges.get(conn, number)
+    if there is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"There is no edge {number}; nothing was changed.",
+            hint="The numbers of a memory's edges: yaadwatch show ID --view all",
+        )
+    given_kind(there.kind)
+    ends = _ends(conn, there)
+    if there.valid_until is not None:
+        if dated and there.valid_until != at:
+            raise YaadError(
+                Code.CONFLICT,
+                f"Edge {number} ended at {events.time_text(there.valid_until)} already; "
+                "nothing was changed.",
+                hint="If that is wrong, delete it and link anew: yaadwatch graph delete-link "
+                f"{number}",
+            )
+        return there, ends, True
+    if dated and at < there.valid_from:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"Edge {number} holds since {events.time_text(there.valid_from)} and cannot end before "
+            "that; nothing was changed.",
+            hint=f"If it never held: yaadwatch graph delete-link {number}",
+        )
+    return _end(conn, there, ends, at, now, actor=actor), ends, False
+
+
+def _end(
+    conn: Connection,
+    edge: Edge,
+    ends: dict[str, Node],
+    at: datetime,
+    now: datetime,
+    *,
+    actor: str,
+) -> Edge:
+    """End an open edge at a time; return it as it is then."""
+    _refuse_to_end(conn, edge, ends, actor=actor)
+    edges.close(conn, edge, at)
+    history.append_edge(conn, events.EDGE_CLOSED, edge, now)
+    _stand_back(conn, edge, now, actor=actor)
+    return edges.get(conn, edge.id) or edge
+
+
+def _delete(conn: Connection, which: int | Edge, now: datetime, *, actor: str) -> list[Edge]:
+    """Delete one edge by its number, or all that are equal to another; return them."""
+    gone = edges.many(conn, [which]) if isinstance(which, int) else edges.equal(conn, which)
+    for edge in gone:
+        given_kind(edge.kind)
+        if edge.valid_until is None:
+            _refuse_to_end(conn, edge, _ends(conn, edge), actor=actor)
+        history.append_edge(conn, events.EDGE_CLOSED, edge, now, deleted=True)
+    edges.erase(conn, [edge.id for edge in gone])
+    for edge in gone:
+        if edge.valid_until is None:
+            _stand_back(conn, edge, now, actor=actor)
+    return gone
+
+
+def _stand_back(conn: Connection, edge: Edge, now: datetime, *, actor: str) -> None:
+    if edge.kind == SUPERSEDES:
+        changes.undo_superseded(conn, edge.from_node, now, actor=actor)
+
+
+def _again(edge: Edge, *, since: datetime | None = None, whole: bool = False) -> str:
+    """Return the command that makes a relation once more; `whole`: that says all of it anew."""
+    said = f"yaadwatch link {short_id(edge.from_node)} {edge.kind} {short_id(edge.to_node)}"
+    if edge.weight != 1.0 or whole:
+        said += f" --weight {edge.weight!r}"
+    if since is not None:
+        said += f" --since {events.time_text(since)}"
+    if edge.attributes or whole:
+        told = json.dumps(dict(edge.attributes), ensure_ascii=False, separators=(",", ":"))
+        said += f" --attributes {shlex.quote(told)}"
+    return said
+
+
+def _ends(conn: Connection, edge: Edge) -> dict[str, Node]:
+    """Return the two memories of an edge.
+
+    Raises:
+        YaadError: NOT_FOUND when one was erased meanwhile.
+    """
+    found = nodes.many(conn, [edge.from_node, edge.to_node])
+    for node in (edge.from_node, edge.to_node):
+        if node not in found:
+            raise YaadError(
+                Code.NOT_FOUND,
+                f"Memory {short_id(node)} was erased meanwhile; nothing was changed.",
+            )
+    return found
+
+
+def _row(
+    edge: Edge, ends: dict[str, Node], whose: Mapping[str, Authority], undo: str
+) -> dict[str, object]:
+    of_end = views.by_row(whose.get(edge.to_node))
+    return (
+        views.edge_row(edge)
+        | {
+            "id": edge.from_node,
+            "text": ends[edge.from_node].text,
+            "to_text": ends[edge.to_node].text,
+            "undo": undo or None,
+        }
+        | views.by_row(whose.get(edge.from_node))
+        | {f"to_{name}": of_end[name] for name in ("by", "unverified", "reach")}
+    )

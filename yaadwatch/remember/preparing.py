@@ -1,0 +1,454 @@
+"""What can be decided of statements before the store is written: masked, classified, anchored."""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from bridges.instructing import is_strict
+from bridges.rules import Statement
+from yaadwatch.anchors import tree as anchors_tree
+from yaadwatch.anchors.definitions import last_part
+from yaadwatch.db import anchors, checks, edges, sessions
+from yaadwatch.db.files import Connection
+from yaadwatch.memory.changes import NOWHERE, Where
+from yaadwatch.memory.visibility import checkout_of, view_of
+from yaadwatch.model.anchors import Anchor
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.memories import HOT, PROJECT, USER, Node
+from yaadwatch.model.settings import (
+    ANCHORS_PER_NODE_MAX,
+    NODE_ATTRIBUTES_BYTES_MAX,
+    SYMBOL_FILES_MAX,
+)
+from yaadwatch.remember import classify, likeness
+from yaadwatch.remember import drafts as remember_drafts
+from yaadwatch.remember.drafts import Draft, Match, Ready, clean, clean_attributes
+from yaadwatch.repo.command import NoGit
+from yaadwatch.staleness import anchor_state, anchoring, assessing, file_state, uncommitted
+from yaadwatch.staleness.anchoring import Source
+from yaadwatch.staleness.commits import AtHead
+from yaadwatch.staleness.verdict import BY_NAME, DEFINED, Span
+from yaadwatch.staleness.worktree import WorkTree, look_at
+from yaadwatch.text import privacy
+from yaadwatch.text.privacy import Masked
+from yaadwatch.text.quoting import as_name
+from yaadwatch.text.words import cached, text_hash
+from yaadwatch.workspace import lookup
+from yaadwatch.workspace.workspace import Home, Space
+
+_GIVE_A_FILE: Final = (
+    "Give a file of this work tree; relative paths start where you are, or at its top."
+)
+MANIFESTS_KEPT: Final = 16
+"""Manifests of which is known what they list; to read a long one takes longer than all the rest."""
+MANIFEST_KEPT_BYTES_MAX: Final = 256 * 1024
+"""A longer one is read anew each time."""
+
+
+def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Ready]:
+    """Mask, classify and anchor drafts; nothing is stored yet.
+
+    Args:
+        home: what may be reached.
+        space: the work tree that they are about; None for the user's own store, whose memories
+            rest on no files.
+        drafts: the statements.
+
+    Raises:
+        YaadError: BAD_REQUEST (an empty text; files for the user's own store), TOO_LARGE (a text;
+            the store has reached its budget), NOT_FOUND (a file or definition given by the caller
+            is not there).
+    """
+    masked = [draft.cleaned or clean(draft.text) for draft in drafts]
+    cleaned = [_cleaned(draft, m) for draft, m in zip(drafts, masked, strict=True)]
+    scope, db = (USER, home.user) if space is None else (PROJECT, space.db)
+    hashes = [text_hash(draft.text) for draft in cleaned]
+    while (known := db.read(_look, cleaned, hashes, scope)) is None:
+        db.write(likeness.fold)
+    lookup.refuse_beyond(home, db, known.used)
+    head = None
+    if space is None:
+        _refuse_files(cleaned)
+        anchored: Sequence[Sequence[Anchor]] = [() for _ in cleaned]
+        used: Mapping[str, str] = {}
+    else:
+        tree, head = look_at(space, (), home.clock.now_ns())
+        try:
+            anchored = _anchored(cleaned, known, tree, head)
+            used = packages_of(tree)
+        except NoGit:
+            raise NoGit(
+                "nothing was stored: git is needed to find what a statement rests on"
+            ) from None
+    places = [NOWHERE for _ in cleaned]
+    if space is not None and head is not None:
+        both = [_placed(*one, space, tree, head) for one in zip(cleaned, anchored, strict=True)]
+        anchored, places = [rests_on for rests_on, _ in both], [where for _, where in both]
+    view = view_of(home, space) if known.replaced and space is not None else None
+    ready = []
+    kinds = [_kinds(draft, m) for draft, m in zip(drafts, masked, strict=True)]
+    for draft, digest, masked_kinds, match, rests_on, where in zip(
+        cleaned, hashes, kinds, known.matches, anchored, places, strict=True
+    ):
+        sort = classify.classify(
+            draft.text, headings=draft.headings, kind=draft.kind, tier=draft.tier
+        )
+        ready.append(
+            Ready(
+                draft=draft,
+                scope=scope,
+                text=" ".join(draft.text.split()) if draft.baseline else draft.text.strip(),
+                text_hash=digest,
+                masked=masked_kinds,
+                kind=sort.kind,
+                tier=sort.tier,
+                why=sort.why,
+                anchors=tuple(rests_on),
+                entities=tuple(classify.entities(draft.text, used)),
+                match=match,
+                where=where,
+                view=view,
+                missing=remember_drafts.missing(draft, rests_on, tree)
+                if _names_now(draft, space)
+                else (),
+            )
+        )
+    return ready
+
+
+def kind_of(statement: Statement) -> str | None:
+    """Return the kind of a statement of a file, if its whole text does not say it: words that it
+    hangs on, such as a heading, stand in front of its own. What must or must not be done is a rule.
+    """
+    if not statement.stays and is_strict(statement.own):
+        said = classify.classify(statement.text, headings=statement.headings, kind=statement.kind)
+        if said.tier != HOT:
+            return "convention"
+    if statement.kind is not None or not statement.lead:
+        return statement.kind
+    sort = classify.classify(statement.own, headings=statement.headings)
+    return sort.kind if sort.tier == HOT else None
+
+
+def _cleaned(draft: Draft, masked: Masked) -> Draft:
+    if masked.text is draft.text and not draft.tags and not draft.attributes:
+        return draft
+    return replace(
+        draft,
+        text=masked.text,
+        tags=tuple(dict.fromkeys(map(_masked, draft.tags))),
+        attributes=clean_attributes(draft.attributes, NODE_ATTRIBUTES_BYTES_MAX),
+    )
+
+
+def _kinds(draft: Draft, masked: Masked) -> tuple[str, ...]:
+    """Return the kinds of secret in a draft as it came: in its text, its tags, its attributes."""
+    if not draft.tags and not draft.attributes:
+        return masked.kinds
+    beside = privacy.tree_kinds((draft.tags, dict(draft.attributes)))
+    return tuple(dict.fromkeys((*masked.kinds, *beside)))
+
+
+def _names_now(draft: Draft, space: Space | None) -> bool:
+    """Return whether a caller names files and definitions of a work tree as they are now."""
+    return space is not None and not (draft.baseline or draft.has_id or _is_of_file(draft))
+
+
+def _is_of_file(draft: Draft) -> bool:
+    """Return whether a person's file says it: that file says on which branches it holds."""
+    return draft.origin.startswith("file:")
+
+
+def _placed(
+    draft: Draft, anchors: Sequence[Anchor], space: Space, tree: WorkTree, head: AtHead
+) -> tuple[Sequence[Anchor], Where]:
+    """Return what a draft rests on, and where it is learned.
+
+    What a file said before it was watched, and what comes with an id, is learned nowhere here.
+    """
+    if draft.baseline or draft.has_id:
+        return anchors, NOWHERE
+    anchors = uncommitted.marked(anchors, tree, head)
+    commit = head.head.commit
+    if uncommitted.is_provisional(anchors):
+        return anchors, Where(commit=commit, checkout=checkout_of(space, head.head))
+    return anchors, Where(commit="" if _is_of_file(draft) else commit)
+
+
+class Rested(NamedTuple):
+    """What a memory rests on, and where it is learned."""
+
+    anchors: Sequence[Anchor]
+    where: Where = NOWHERE
+
+
+def reanchored(
+    home: Home,
+    space: Space | None,
+    node: Node,
+    old: Sequence[Anchor],
+    *,
+    folder: str = "",
+    keeps_changes: bool = False,
+) -> Rested:
+    """Return what a memory rests on as things are now; its paths may start in `folder`.
+
+    What its text names is found afresh; what was given by the caller or followed to another place
+    is kept where it still exists; what is gone is dropped. A memory of the user's own store
+    (`space` None) rests on nothing. With `keeps_changes`, what changed stays as it was anchored, at
+    the place where it is now, so that the change is still flagged.
+
+    Raises:
+        NoGit: git cannot be run; nothing is known of what it rests on.
+    """
+    if space is None:
+        return Rested([])
+    tree, head = look_at(space, (), home.clock.now_ns())
+    source = Source(text=node.text, folder=folder)
+    try:
+        found = anchoring.anchor([source], tree, head.head.commit)[0]
+    except NoGit:
+        raise NoGit("nothing was changed: git is needed to find what a memory rests on") from None
+    rests_on = _followed(old, found, tree, head)
+    if keeps_changes:
+        rests_on = _with_changes(old, rests_on, tree, head)
+    rests_on = uncommitted.marked(rests_on, tree, head)
+    loose = uncommitted.is_provisional(rests_on)
+    checkout = checkout_of(space, head.head) if loose else None
+    where = Where(commit=head.head.commit, checkout=checkout)
+    return Rested([replace(anchor, node=node.id) for anchor in rests_on], where)
+
+
+def _masked(tag: str) -> str:
+    return privacy.kept(tag).text
+
+
+class _Known(NamedTuple):
+    """What a store knows of some drafts: how much it holds, which memories they seem to mean.
+
+    `before`: what these memories rest on, by their id. `touched`: the files that were worked on in
+    the sessions that the drafts are said in, by the id of the session. `replaced`: whether others
+    stand in the place of one of these memories.
+    """
+
+    used: int
+    matches: Sequence[Match | None]
+    before: Mapping[str, Sequence[Anchor]]
+    touched: Mapping[str, tuple[str, ...]]
+    replaced: bool
+
+
+def _look(
+    conn: Connection, drafts: Sequence[Draft], hashes: Sequence[str], scope: str
+) -> _Known | None:
+    """Return what the store knows of drafts; only those of callers mean memories that it has.
+
+    None when folded texts have to be numbered first.
+    """
+    mean = [not (draft.baseline or draft.has_id) for draft in drafts]
+    if any(mean) and likeness.has_unfolded(conn):
+        return None
+    matches = [
+        likeness.find(conn, draft, digest, scope) if may else None
+        for draft, digest, may in zip(drafts, hashes, mean, strict=True)
+    ]
+    meant = [one.node.id for one in matches if one is not None]
+    before = anchors.of_nodes(conn, meant) if meant else {}
+    said_in = {draft.session for draft in drafts if draft.session is not None}
+    touched = {one: tuple(sessions.files(conn, one)) for one in said_in} if scope == PROJECT else {}
+    replaced = any(edges.is_superseded(conn, node) for node in meant)
+    return _Known(checks.bytes_used(conn), matches, before, touched, replaced)
+
+
+def _refuse_files(drafts: Sequence[Draft]) -> None:
+    """Refuse files and definitions for the user's own store.
+
+    Raises:
+        YaadError: BAD_REQUEST.
+    """
+    for draft in drafts:
+        if draft.files or draft.symbols:
+            raise YaadError(
+                Code.BAD_REQUEST,
+                "A memory of your own rests on no files, for it holds in every project; nothing "
+                "was stored.",
+                hint="Leave the files out; or remember it in the project: --scope project",
+            )
+
+
+def _anchored(
+    drafts: Sequence[Draft],
+    known: _Known,
+    tree: WorkTree,
+    head: AtHead,
+) -> list[list[Anchor]]:
+    """Return what drafts rest on; one that means a memory, on what that rested on before too."""
+    for draft in drafts:
+        _require_files(draft, tree)
+    sources = [
+        Source(
+            text=draft.text,
+            folder=draft.folder,
+            files=draft.files,
+            symbols=draft.symbols,
+            touched=known.touched.get(draft.session or "", ()),
+        )
+        for draft in drafts
+    ]
+    anchored = []
+    found_all = anchoring.anchor(sources, tree, head.head.commit)
+    for draft, found, match in zip(drafts, found_all, known.matches, strict=True):
+        _require_symbols(draft, found, tree)
+        old: Sequence[Anchor] = () if match is None else known.before[match.node.id]
+        if match is not None and match.how != likeness.SAME:
+            old = anchors_named_by(draft.text, old)
+        rests_on = _followed(old, found, tree, head)
+        if match is not None and match.how == likeness.SAME:
+            rests_on = _with_false(match.node.text, old, rests_on, tree, head)
+        anchored.append(rests_on)
+    return anchored
+
+
+def _with_false(
+    text: str, old: Sequence[Anchor], now: Sequence[Anchor], tree: WorkTree, head: AtHead
+) -> list[Anchor]:
+    """Return `now` with what is false for certain as it was anchored, so that it stays flagged.
+
+    To say a false sentence once more does not make it true.
+    """
+    both = {(anchor.path, anchor.symbol): anchor for anchor in now}
+    for anchor in old:
+        if assessing.is_false(assessing.observe(text, anchor, tree, head), text):
+            both[anchor.path, anchor.symbol] = anchor
+    return list(both.values())[:ANCHORS_PER_NODE_MAX]
+
+
+def _followed(
+    old: Sequence[Anchor], found: Sequence[Anchor], tree: WorkTree, head: AtHead
+) -> list[Anchor]:
+    """Return `found`, and after them the `old` anchors that still are somewhere, as they are now.
+
+    What the caller had named by itself stays so, whatever else names it.
+    What cannot be told just now stays as it was. At most 16.
+    """
+    both = {(anchor.path, anchor.symbol): anchor for anchor in found}
+    for anchor in uncommitted.with_bases(old, head):
+        seen = anchor_state.see(anchor, tree, head)
+        if seen.unknown:
+            both.setdefault((anchor.path, anchor.symbol), anchor)
+            continue
+        if anchor.method in BY_NAME and seen.span is not Span.SAME:
+            continue  # its file is there, and what was found in it is not
+        place = seen.place or (seen.elsewhere[0] if len(seen.elsewhere) == 1 else None)
+        if place is None:
+            continue
+        if (place, anchor.symbol) in both:
+            if anchor.trust == "given":
+                named = both[place, anchor.symbol]
+                both[place, anchor.symbol] = replace(named, trust=anchor.trust)
+            continue
+        again = anchoring.anchor_now(anchor, place, tree, head.head.commit)
+        if again is not None:
+            both[place, anchor.symbol] = again
+    return list(both.values())[:ANCHORS_PER_NODE_MAX]
+
+
+def _with_changes(
+    old: Sequence[Anchor], now: Sequence[Anchor], tree: WorkTree, head: AtHead
+) -> list[Anchor]:
+    """Return `now` with what changed since the `old` anchors as it was, where it is now.
+
+    A changed definition counts as given: whoever kept its change wants to hear of it.
+    """
+    both = {(anchor.path, anchor.symbol): anchor for anchor in now}
+    for anchor in old:
+        seen = anchor_state.see(anchor, tree, head)
+        place = seen.place if seen.span is Span.DIFFERENT else None
+        if anchor.method in DEFINED and seen.rewritten and len(seen.elsewhere) == 1:
+            place = seen.elsewhere[0]
+        if place is not None:
+            trust = "given" if anchor.method in DEFINED else anchor.trust
+            both[place, anchor.symbol] = replace(anchor, path=place, trust=trust)
+    return list(both.values())[:ANCHORS_PER_NODE_MAX]
+
+
+def packages_of(tree: WorkTree) -> dict[str, str]:
+    """Return the packages that the files of a work tree say it uses, plain name to ecosystem."""
+    used: dict[str, str] = {}
+    for path in tree.listing().named_any(anchors_tree.NAMES)[:SYMBOL_FILES_MAX]:
+        said = tree.read(path) or b""
+        listed = _kept_list if len(said) <= MANIFEST_KEPT_BYTES_MAX else _listed
+        used |= listed(path.rpartition("/")[2], said)
+    return used
+
+
+def _listed(name: str, said: bytes) -> Mapping[str, str]:
+    """Return the packages that a manifest lists."""
+    return anchors_tree.packages(name, said.decode("utf-8", "replace"))
+
+
+_kept_list = cached(MANIFESTS_KEPT)(_listed)  # most say what they said to the last statement
+
+
+def entities_named_in(home: Home, space: Space | None, said: str) -> list[str]:
+    """Return the packages, addresses and ports that a masked text names."""
+    packages: Mapping[str, str] = {}
+    if space is not None:
+        # Without git no manifest is found; a memory can be restored all the same.
+        with contextlib.suppress(NoGit):
+            packages = packages_of(look_at(space, (), home.clock.now_ns())[0])
+    return classify.entities(said, packages)
+
+
+def anchors_named_by(said: str, old: Sequence[Anchor]) -> list[Anchor]:
+    """Return the anchors that other words leave: given by the caller, or still spoken of."""
+    return [anchor for anchor in old if anchor.trust != "text" or _names(said, anchor)]
+
+
+def _names(said: str, anchor: Anchor) -> bool:
+    """Return whether a text still speaks of what an anchor is on."""
+    if anchor.symbol:
+        return last_part(anchor.symbol) in said
+    return anchor.path.rpartition("/")[2] in said
+
+
+def _require_files(draft: Draft, tree: WorkTree) -> None:
+    for path in draft.files:
+        found = tree.find(path)
+        if found is not None and found.kind in ("file", "too_large"):
+            continue
+        reason = found.odd if found is not None else f"There is no file {path} in this work tree"
+        nearest = remember_drafts.nearest_file(path, tree) if found is None else ""
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{reason}; nothing was stored.",
+            hint=f"Did you mean {as_name(nearest)}?" if nearest else _GIVE_A_FILE,
+        )
+
+
+def _require_symbols(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> None:
+    """Refuse definitions that the caller gave and that are not there, and say why not.
+
+    Raises:
+        YaadError: NOT_FOUND; REFUSED when it cannot be told.
+    """
+    for symbol in draft.symbols:
+        if not any(anchor.symbol == symbol for anchor in found):
+            named = dict.fromkeys((*draft.files, *(anchor.path for anchor in found)))
+            why = (file_state.why_untold(tree, path, symbol) for path in named)
+            if reason := next(filter(None, why), ""):
+                raise YaadError(
+                    Code.REFUSED,
+                    f"{reason}; nothing was stored.",
+                    hint="Without --symbol, the memory rests on the file.",
+                )
+            nearest = remember_drafts.nearest_definition(symbol, found, draft.files, tree)
+            raise YaadError(
+                Code.NOT_FOUND,
+                f"No named file defines {symbol}, and in the work tree none or several files do; "
+                "nothing was stored.",
+                hint=f"Did you mean {nearest}?"
+                if nearest
+                else "Name the file that defines it, too.",
+            )

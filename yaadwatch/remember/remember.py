@@ -1,0 +1,259 @@
+"""The one door for writes: raw text in, a masked, classified, anchored memory out.
+
+Nothing else may use the ingest policies, so nothing enters a store unmasked.
+"""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Final
+
+from yaadwatch.api.messages.memories import Remember
+from yaadwatch.db import authority, claims, edges, fulltext
+from yaadwatch.db.authority import Dismissal
+from yaadwatch.db.database import Database
+from yaadwatch.db.files import Connection
+from yaadwatch.db.visibility import seen_from
+from yaadwatch.memory import contradictions, flags, lessons, views, visibility
+from yaadwatch.memory.claiming import HOLDS_IN
+from yaadwatch.memory.flags import Overlap, SaidPlace, said_places
+from yaadwatch.model.limits import short_id
+from yaadwatch.model.memories import SUPERSEDES, USER
+from yaadwatch.model.projects import Authority, of_origin
+from yaadwatch.remember import drafts, likeness, preparing, storing
+from yaadwatch.remember.drafts import NEW, Admitted, Draft, Ready, clean_key, clean_kind
+from yaadwatch.text.quoting import places_in_words
+from yaadwatch.workspace.lookup import Shelf, shelves
+from yaadwatch.workspace.workspace import AGENT, PERSON, Call, Home, Space, with_more_hint
+
+OFFERS_MAX: Final = 3
+"""Flagged memories, and alike ones, that one answer names."""
+
+
+def offers(shelf: Shelf, call: Call, admitted: Admitted) -> dict[str, object]:
+    """Return the part of an answer that names flagged and alike memories; mostly nothing.
+
+    Args:
+        shelf: the store of the statement.
+        call: who states it.
+        admitted: the statement.
+    """
+    if shelf.space is None or not (admitted.flagged or admitted.alike):
+        return {}
+    others = admitted.alike[:OFFERS_MAX]
+    said_by = shelf.db.read(authority.of_nodes, [one.id for one in others])
+    alike: dict[str, object] = {
+        "alike": [
+            {"id": one.id, "text": one.summary, **views.by_row(said_by.get(one.id))}
+            for one in others
+        ]
+        or None
+    }
+    if not admitted.flagged:
+        return alike
+    shown = admitted.flagged[:OFFERS_MAX]
+    ids = [one.node.id for one in shown]
+    persons = shelf.db.read(fulltext.persons, [admitted.node.id, *ids])
+    whose = shelf.db.read(authority.of_nodes, ids)
+    places = shelf.db.read(said_places, shelf.space.worktree.id, ids)
+    return alike | {
+        "flagged": [
+            _row(
+                one,
+                admitted,
+                call,
+                is_persons=one.node.id in persons,
+                whose=whose.get(one.node.id),
+                places=places,
+            )
+            for one in shown
+        ],
+        "flagged_more": len(admitted.flagged) - len(shown) or None,
+    }
+
+
+def _row(
+    one: Overlap,
+    admitted: Admitted,
+    call: Call,
+    *,
+    is_persons: bool,
+    whose: Authority | None,
+    places: Mapping[str, Sequence[SaidPlace]],
+) -> dict[str, object]:
+    said = places.get(one.node.id, ())
+    where = places_in_words(said)
+    link = f"yaadwatch link {short_id(admitted.node.id)} {SUPERSEDES} {short_id(one.node.id)}"
+    is_agents = call.origin.startswith(AGENT)
+    row: dict[str, object] = {
+        "id": one.node.id,
+        "text": one.node.summary,
+        "verdict": one.flag.verdict.value,
+        "reason": one.flag.reason,
+        "on": one.on,
+        "replace": f"edit the line {where}" if where else link,
+        "replaced_by": "person" if is_agents and is_persons else "you",
+        **views.by_row(whose),
+    }
+    return row | ({"said_in": [place._asdict() for place in said]} if said else {})
+
+
+def remember(home: Home, call: Call, ask: Remember) -> dict[str, object]:
+    """Store a memory, or confirm the one that says the same; the answer is Remembered.
+
+    Relative paths start at the folder that the call comes from, else at the top of the work tree.
+
+    Raises:
+        YaadError: BAD_REQUEST (empty, a kind that is not for memories, or files with the scope
+            `user`), TOO_LARGE, NOT_FOUND (no watched project here, a file or definition given by
+            the caller is not there, or a version is expected where there is no memory); CONFLICT
+            (another version, with the words it has; or another memory says the same) and REFUSED
+            (a person said it, and an agent has other words) for what is under the key.
+    """
+    draft = Draft(
+        text=ask.text,
+        origin=call.origin,
+        kind=None if ask.kind is None else clean_kind(ask.kind),
+        tier=ask.tier,
+        key=None if ask.key is None else clean_key(ask.key),
+        expected_version=ask.expected_version,
+        tags=tuple(ask.tags),
+        attributes=ask.attributes or {},
+        files=tuple(ask.files),
+        symbols=tuple(ask.symbols),
+        pinned=ask.pin,
+    )
+    if ask.scope == USER:
+        with shelves(home, call) as both:
+            beside = () if both.project is None else (both.project.db,)
+            admitted = admit(home, None, [draft], beside=beside)[0]
+        return _told(home, call, admitted, Shelf(db=home.user, space=None))
+    of_a_project = bool(ask.files or ask.symbols) or ask.kind == "task"
+    own = "" if of_a_project else "For all your projects: yaadwatch remember --scope user TEXT."
+    with contextlib.ExitStack() as stack:
+        with with_more_hint(own):
+            space = stack.enter_context(home.space(call))
+        linked = drafts.linked_tree(call, space, ask.text, ask.files)
+        if linked is not None:
+            call = replace(call, folder=linked / drafts.folder_of(call, space))
+            space = stack.enter_context(home.space(call))
+        learned = lessons.session_of(home, call, space, ask.session)
+        placed = _placed(draft, call, space, learned)
+        admitted = admit(home, space, [placed], beside=(home.user,))[0]
+        return _told(home, call, admitted, Shelf(db=space.db, space=space))
+
+
+def _told(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[str, object]:
+    before = admitted.before
+    told: dict[str, object] = {
+        "id": admitted.node.id,
+        "kind": admitted.node.kind,
+        "tier": admitted.node.tier,
+        "scope": admitted.node.scope,
+        "key": admitted.node.key,
+        "version": admitted.node.version,
+        "text": admitted.node.text,
+        "why": admitted.why,
+        "anchors": views.anchor_rows(admitted.anchors),
+        "masked": list(admitted.masked),
+        "decision": admitted.decision,
+        "holds_in": admitted.node.attributes.get(HOLDS_IN),
+        "missing": [asdict(one) for one in admitted.missing] or None,
+        "supersedes": None,
+    }
+    if admitted.node.origin != PERSON:  # a person's own needs no look
+        told |= shelf.db.read(_whose, admitted.node.id)
+    else:
+        whose = replace(
+            of_origin(admitted.node.origin, admitted.node.created_at), scope=admitted.node.scope
+        )
+        told |= views.by_row(whose) | {"waits": False}
+    if before is not None:
+        told["supersedes"] = {
+            "id": before.id,
+            "version": before.version,
+            "text": before.text,
+            **{
+                name: told[name] for name in ("by", "said_at", "approved_at", "unverified", "reach")
+            },
+        }
+    against = contradictions.contradicts_row(home, shelf, admitted.node.id) if admitted.torn else {}
+    return told | against | offers(shelf, call, admitted)
+
+
+def _whose(conn: Connection, node: str) -> dict[str, object]:
+    """Return whose word a memory is, and whether it waits until a person approves it."""
+    whose = views.by_row(authority.of_nodes(conn, [node]).get(node))
+    return whose | {"waits": authority.is_waiting(conn, node)}
+
+
+def admit(
+    home: Home, space: Space | None, drafts: Sequence[Draft], *, beside: Sequence[Database] = ()
+) -> list[Admitted]:
+    """Store drafts, all or none, in one transaction; answers come in their order.
+
+    A draft that says what a living node says already is that node: said by a caller it is confirmed
+    (and rests on the files as they are now), read from a person's file it is left as it is.
+
+    Args:
+        home: what may be reached.
+        space: the work tree that they are about; None for the user's own store.
+        drafts: the statements.
+        beside: other stores in which a person may have dismissed what agents and imports state.
+
+    Raises:
+        YaadError: BAD_REQUEST, TOO_LARGE, NOT_FOUND, as for `remember`.
+    """
+    now = home.clock.now()
+    ready = preparing.prepare(home, space, drafts)
+    db = home.user if space is None else space.db
+
+    elsewhere: dict[str, Dismissal] = {}
+    for item in ready if beside else ():
+        elsewhere |= visibility.in_stores(beside, [item.text], actor=item.draft.origin)
+
+    def commit(conn: Connection) -> list[Admitted]:
+        stored = [storing.store(conn, home, item, now, elsewhere=elsewhere) for item in ready]
+        # Asked here: another connection would have to read anew what was just written.
+        stored = [replace(one, torn=True) if _is_contradicted(conn, one) else one for one in stored]
+        if space is None:
+            return stored
+        return [
+            _with_others(conn, space, one) if _is_stated(item) else one
+            for one, item in zip(stored, ready, strict=True)
+        ]
+
+    view = next((item.view for item in ready), None)
+    return db.write(seen_from, view, commit)
+
+
+def _is_stated(item: Ready) -> bool:
+    """Return whether a caller states it now, as itself."""
+    draft = item.draft
+    return not (draft.baseline or draft.has_id or draft.origin.startswith(likeness.FILE))
+
+
+def _with_others(conn: Connection, space: Space, one: Admitted) -> Admitted:
+    """Return what became of a draft with the memories that it may replace or repeat."""
+    flagged = flags.flagged_beside(conn, space.worktree.id, one.node, one.anchors)
+    alike = likeness.alike(conn, one.node, one.anchors) if one.decision == NEW else ()
+    return replace(one, flagged=tuple(flagged), alike=tuple(alike))
+
+
+def _is_contradicted(conn: Connection, one: Admitted) -> bool:
+    if claims.may_conflict(conn, one.node.id):
+        return True
+    return one.decision != NEW and bool(
+        edges.successors(conn, [one.node.id]) or edges.predecessors(conn, one.node.id)
+    )
+
+
+def _placed(draft: Draft, call: Call, space: Space, session: str) -> Draft:
+    """Return a draft of a session, its files as they are from the top of the work tree."""
+    here = drafts.folder_of(call, space)
+    files = tuple(drafts.file_of(path, here, space) for path in draft.files)
+    package = drafts.package_of(space.root, here)
+    if package and draft.kind != "task":
+        attributes = {HOLDS_IN: package, **draft.attributes}
+        draft = replace(draft, attributes=attributes)
+    return replace(draft, folder=here, files=files, session=session)

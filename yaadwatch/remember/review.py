@@ -1,0 +1,407 @@
+"""The review: what agents and imports stated, and a person's verdict on each of it."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from bridges.rules import CARRIERS
+from yaadwatch.api.messages.graph import Decide, Review
+from yaadwatch.api.messages.memories import Restore
+from yaadwatch.db import anchors, authority, edges, nodes, projects
+from yaadwatch.db import history as db_history
+from yaadwatch.db.authority import APPROVED, TAKEN_BACK
+from yaadwatch.db.files import Connection
+from yaadwatch.memory import changes, lessons, views, visibility
+from yaadwatch.memory import flags as memory_flags
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.limits import short_id
+from yaadwatch.model.memories import HOT, PROJECT, SUPERSEDES, Node, Version
+from yaadwatch.model.projects import ABSENT, INLINE, PAUSED, Authority, Proposal
+from yaadwatch.model.settings import BLOCK_BYTES_MAX
+from yaadwatch.remember import edit, history, proposing
+from yaadwatch.workspace.agent_files import is_refused
+from yaadwatch.workspace.lookup import LocatedMemory, Shelf, shelves
+from yaadwatch.workspace.workspace import PERSON, Call, Home
+
+IN_REVIEW = "in review"
+"""The reason of a version with the words that a person gave a note in a review."""
+
+
+def undo(home: Home, call: Call, held: LocatedMemory) -> dict[str, object]:
+    """Undo what a person decided last about a note or a proposal; the answer is Changed.
+
+    Args:
+        home: what may be reached.
+        call: whose project; a person's.
+        held: the note, or the memory that the proposal was for.
+
+    Raises:
+        YaadError: REFUSED when nothing was decided, or the memory changed since; as `restore`.
+    """
+    node, past, proposal = held.db.read(_gather, held.id)
+    now = home.clock.now()
+    if node.archived_at is not None and node.archive_reason == visibility.DISMISSED:
+        return history.restore(home, call, Restore(id=node.id))
+    if proposal is not None and proposal.decision == visibility.DISMISS:
+        return held.db.write(proposing.reopen, proposal, proposal.version)
+    last = past[-1] if past else None
+    if last is not None and last.version == node.version:
+        if proposal is not None and proposal.decision and proposal.version == node.version:
+            if not last.reason.startswith(proposing.PROPOSED_BY):  # the words stayed the same
+                return held.db.write(proposing.reopen, proposal, node.version)
+            done = _former_words(home, call, node, past, reopened=proposal)
+            return done | held.db.read(_undone_row, node.id)
+        if last.change == APPROVED:
+            return held.db.write(_take_approval_back, node.id, node.version, now, call.origin)
+        if last.change == "edited" and last.reason == IN_REVIEW:
+            return _former_words(home, call, node, past)
+    raise proposing.nothing_to_undo(node.id)
+
+
+def _gather(conn: Connection, node_id: str) -> tuple[Node, list[Version], Proposal | None]:
+    node = nodes.get(conn, node_id)
+    if node is None:
+        raise YaadError(Code.NOT_FOUND, f"Memory {short_id(node_id)} was erased; nothing was done.")
+    return node, db_history.versions_of_node(conn, node_id), authority.get_proposal(conn, node_id)
+
+
+def _former_words(
+    home: Home, call: Call, node: Node, past: list[Version], *, reopened: Proposal | None = None
+) -> dict[str, object]:
+    """Give a memory the words of the version before, as if it had not got others."""
+
+    def reopen(conn: Connection) -> None:
+        if reopened is not None:
+            proposing.reopen(conn, reopened, node.version + 1)
+
+    return history.bring_back(
+        home, call, id=node.id, version=past[-2].version, change=TAKEN_BACK, also=reopen
+    )
+
+
+def _take_approval_back(
+    conn: Connection, node_id: str, version: int, now: datetime, actor: str
+) -> dict[str, object]:
+    nodes.require_version(conn, node_id, version)
+    node = nodes.get(conn, node_id)
+    if node is None:
+        raise YaadError(Code.NOT_FOUND, f"Memory {short_id(node_id)} was erased; nothing was done.")
+    done = replace(node, updated_at=now, version=node.version + 1)
+    changes.save(conn, done, TAKEN_BACK, actor=actor)
+    return _undone_row(conn, node_id)
+
+
+def _undone_row(conn: Connection, node_id: str) -> dict[str, object]:
+    node = nodes.get(conn, node_id)
+    if node is None:
+        raise YaadError(Code.NOT_FOUND, f"Memory {short_id(node_id)} was erased; nothing was done.")
+    return views.attributed(conn, [views.changed_row(node)])[0]
+
+
+LISTED_MAX: Final = 100
+"""Notes in one answer; the answer counts the rest."""
+APPROVE, EDIT, DISMISS, UNDO = ("approve", "edit", "dismiss", "undo")
+
+
+def review(home: Home, call: Call, ask: Review) -> dict[str, object]:
+    """Return the notes and proposals that wait for a person, newest first; the answer is Review."""
+    with shelves(home, call) as both:
+        found: list[dict[str, object]] = []
+        count = 0
+        for shelf in (both.project, both.own):
+            if shelf is not None:
+                count += shelf.db.read(authority.count_waiting)
+                found += shelf.db.read(_proposed, shelf, ask.limit)
+                found += shelf.db.read(_listed, shelf, ask.limit)
+    return {"waiting": found[: ask.limit], "count": count}
+
+
+def decide(home: Home, call: Call, ask: Decide) -> dict[str, object]:
+    """Approve, edit or dismiss a note, or a proposal, of an agent; the answer is Decided.
+
+    Approved or edited words count as the person's. A dismissed note is archived; a dismissed
+    proposal leaves the person's words as they are. Dismissed words are refused when an agent states
+    them again. `undo` takes the last decision about a memory back: it waits again.
+
+    Raises:
+        YaadError: REFUSED when an agent asks, the note is archived or approved already, there is
+            nothing to undo, or its words or the new ones hold a secret; CONFLICT, with the words
+            it has now, when it is not at `expected_version`, something else is proposed, or
+            neither says which words the person saw; NOT_FOUND, BAD_REQUEST, CONFLICT when `id`
+            does not name one memory.
+    """
+    expected_version = ask.expected_version
+    if call.origin != PERSON:
+        raise YaadError(
+            Code.REFUSED,
+            "Only a person decides about notes; nothing was changed.",
+            hint="Ask the person to run in a terminal of their own: yaadwatch review",
+        )
+    if ask.verdict == EDIT:
+        proposing.require_new_words_without_secret(ask.text or "")
+    with shelves(home, call) as both:
+        held = both.find(ask.id)
+        if ask.verdict == UNDO:
+            done = undo(home, call, held) | {"undo": "yaadwatch review"}
+        else:
+            proposed = held.db.read(_require_waiting, held.id, expected_version, ask.proposal)
+            unseen = ask.proposal is None and (proposed is not None or expected_version is None)
+            if ask.verdict == APPROVE and unseen:
+                expected_version = held.db.read(_require_seen, held.id, proposed)
+            if proposed is None:
+                done = _decide_note(
+                    home, call, held, ask.verdict, ask.text, expected=expected_version
+                )
+            else:
+                done = _decide_proposal(
+                    home,
+                    call,
+                    held,
+                    proposed,
+                    verdict=ask.verdict,
+                    text=ask.text,
+                    expected=expected_version,
+                )
+            done |= {"undo": f"yaadwatch review --undo {short_id(held.id)}"}
+        changes = ask.verdict != DISMISS
+        files = held.db.read(_files, held.shelf, held.id) if changes else []
+        is_rule = done["tier"] == HOT or bool(done["pinned"])
+        too_long = changes and is_rule and _is_too_long(str(done["text"]))
+        left = sum(
+            each.db.read(authority.count_waiting)
+            for each in (both.project, both.own)
+            if each is not None
+        )
+    return done | {"verdict": ask.verdict, "files": files, "too_long": too_long, "left": left}
+
+
+def _decide_note(
+    home: Home,
+    call: Call,
+    held: LocatedMemory,
+    verdict: str,
+    text: str | None,
+    *,
+    expected: int | None,
+) -> dict[str, object]:
+    now = home.clock.now()
+    if verdict == APPROVE:
+        return held.db.write(_approve, held.id, expected, now, call.origin)
+    if verdict == DISMISS:
+        return held.db.write(_dismiss, held.id, expected, now, call.origin)
+    why = IN_REVIEW
+    return edit.reword(
+        home,
+        call,
+        id=held.id,
+        text=text or "",
+        expected_version=expected,
+        reason=why,
+        decides=None,
+    )
+
+
+def _decide_proposal(
+    home: Home,
+    call: Call,
+    held: LocatedMemory,
+    proposed: Proposal,
+    *,
+    verdict: str,
+    text: str | None,
+    expected: int | None,
+) -> dict[str, object]:
+    if verdict == DISMISS:
+        return held.db.write(proposing.dismiss, proposed, home.clock.now())
+    words = proposed.text if text is None else text
+    if text is None:
+        proposing.require_no_secret(held.id, words)
+    why = f"{proposing.PROPOSED_BY}{proposed.by}"
+    return edit.reword(
+        home,
+        call,
+        id=held.id,
+        text=words,
+        expected_version=expected,
+        reason=why,
+        decides=(proposed, verdict),
+    )
+
+
+def _proposed(conn: Connection, shelf: Shelf, limit: int) -> list[dict[str, object]]:
+    found = list(authority.waiting_proposals(conn).values())[:limit]
+    ids = [one.node for one in found]
+    known = nodes.many(conn, ids)
+    whose = authority.of_nodes(conn, ids)
+    rests_on = anchors.of_nodes(conn, ids)
+    flags = memory_flags.spread_flags_of(conn, shelf.worktree, ids)
+    return [
+        _row(known[one.node], whose[one.node])
+        | {
+            "text": one.text,
+            "by": one.by,
+            "said_at": one.at,
+            "approved_at": None,
+            "unverified": True,
+            "proposed": None,
+            "cause": one.by,
+            "session": None,
+            "version": known[one.node].version,
+            "proposal": proposing.token(one),
+            "before": known[one.node].text,
+            "anchors": [views.anchor_row(anchor) for anchor in rests_on.get(one.node, ())],
+            "stale": views.short_flag(flags.get(one.node)),
+            "files": _files(conn, shelf, one.node, one.text),
+            "too_long": _is_for_files(known[one.node]) and _is_too_long(one.text),
+        }
+        for one in found
+        if one.node in known and one.node in whose
+    ]
+
+
+def _listed(conn: Connection, shelf: Shelf, limit: int) -> list[dict[str, object]]:
+    ids = authority.waiting(conn, limit)
+    known = nodes.many(conn, ids)
+    whose = authority.of_nodes(conn, ids)
+    rests_on = anchors.of_nodes(conn, ids)
+    flags = memory_flags.spread_flags_of(conn, shelf.worktree, ids)
+    return [
+        _row(known[one], whose[one])
+        | {
+            "cause": cause_of(known[one], whose[one]),
+            "session": known[one].session,
+            "version": known[one].version,
+            "proposal": None,
+            "before": _replaced(conn, one),
+            "anchors": [views.anchor_row(anchor) for anchor in rests_on.get(one, ())],
+            "stale": views.short_flag(flags.get(one)),
+            "files": _files(conn, shelf, one),
+            "too_long": _is_for_files(known[one]) and _is_too_long(known[one].text),
+        }
+        for one in ids
+        if one in known and one in whose
+    ]
+
+
+def _replaced(conn: Connection, node_id: str) -> str | None:
+    """Return the words of the person that an approval of a note would replace, or None."""
+    old = [
+        edge.to_node
+        for edge in edges.of_node(conn, node_id)
+        if edge.kind == SUPERSEDES and edge.from_node == node_id
+    ]
+    persons = authority.approved(conn, old) if old else set()
+    known = nodes.many(conn, [one for one in old if one in persons])
+    living = [known[one].text for one in old if one in known and known[one].archived_at is None]
+    return "\n".join(living) or None
+
+
+def cause_of(node: Node, whose: Authority) -> str:
+    """Return what notes have in common that came together: an agent's session, or an import."""
+    session = f", session {short_id(node.session)}" if node.session else ""
+    return f"{whose.by}{session}"
+
+
+def _row(node: Node, whose: Authority) -> dict[str, object]:
+    return {
+        "id": node.id,
+        "text": node.text,
+        "kind": node.kind,
+        "scope": node.scope,
+        **views.by_row(whose),
+    }
+
+
+def _is_for_files(node: Node) -> bool:
+    """Return whether a memory is a rule for rules files."""
+    return node.scope == PROJECT and (node.tier == HOT or node.pinned)
+
+
+def _is_too_long(said: str) -> bool:
+    """Return whether no rules file has room for a text, whatever else is in it."""
+    return len(f"- {said}\n".encode()) > BLOCK_BYTES_MAX
+
+
+def _files(conn: Connection, shelf: Shelf, node_id: str, said: str = "") -> list[str]:
+    """Return the files that a note is written into once a person has approved it."""
+    node = nodes.get(conn, node_id)
+    if node is None or shelf.space is None or node.scope != PROJECT:
+        return []
+    if not _is_for_files(node) or _is_too_long(said or node.text):
+        return []
+    rows = projects.agent_files_of_worktree(conn, shelf.worktree)
+    there = {path for path, row in rows.items() if row.state not in (PAUSED, ABSENT)}
+    # A tracked file gets no block on a branch that has none.
+    blocks = {path for path in there if rows[path].mode == INLINE and not is_refused(rows[path])}
+    ours = {path for path, row in rows.items() if path in CARRIERS and row.state != PAUSED}
+    # Without a block the first file of ours is written where there is none yet.
+    return sorted(blocks | (ours & there if blocks else ours))
+
+
+def _require_waiting(
+    conn: Connection, node_id: str, expected: int | None, seen: str | None = None
+) -> Proposal | None:
+    """Return the proposal that waits for a memory; None where the memory itself is a note.
+
+    Raises:
+        YaadError: NOT_FOUND, CONFLICT or REFUSED.
+    """
+    node = _require_living(conn, node_id)
+    if expected is not None:
+        nodes.require_version(conn, node_id, expected)
+    whose = authority.of_nodes(conn, [node_id])[node_id]
+    if whose.proposal is not None:
+        proposing.require_same(whose.proposal, seen)
+        return whose.proposal
+    if whose.is_persons or seen is not None:
+        raise YaadError(
+            Code.REFUSED,
+            f"Memory {short_id(node.id)} does not wait for review: it is a person's word, or was "
+            "decided about meanwhile. Nothing was changed.",
+            hint="What waits: yaadwatch review",
+        )
+    return None
+
+
+def _require_seen(conn: Connection, node_id: str, proposal: Proposal | None) -> int:
+    """Return the version of a memory whose words the person has seen; see `require_seen`."""
+    node = _require_living(conn, node_id)
+    proposing.require_seen(conn, node, proposal)
+    return node.version
+
+
+def _require_living(conn: Connection, node_id: str) -> Node:
+    node = nodes.get(conn, node_id)
+    if node is None:
+        raise YaadError(Code.NOT_FOUND, f"Memory {short_id(node_id)} was erased; nothing was done.")
+    if node.archived_at is not None:
+        found = authority.dismissal_of_node(conn, node_id)
+        why = visibility.words_of(found) if found is not None else "It is archived"
+        raise YaadError(
+            Code.REFUSED,
+            f"{why}; nothing was changed.",
+            hint=f"Bring it back first: yaadwatch restore {short_id(node_id)}",
+        )
+    return node
+
+
+def _approve(
+    conn: Connection, node_id: str, expected: int | None, now: datetime, actor: str
+) -> dict[str, object]:
+    _require_waiting(conn, node_id, expected)
+    node = _require_living(conn, node_id)
+    proposing.require_no_secret(node_id, node.text)
+    done = replace(node, confidence=1.0, confirmed_at=now, updated_at=now, version=node.version + 1)
+    changes.save(conn, done, APPROVED, actor=actor)
+    visibility.lift_words_dismissed(conn, [node.text], actor=actor)
+    return views.attributed(conn, [views.changed_row(done)])[0]
+
+
+def _dismiss(
+    conn: Connection, node_id: str, expected: int | None, now: datetime, actor: str
+) -> dict[str, object]:
+    _require_waiting(conn, node_id, expected)
+    node = _require_living(conn, node_id)
+    done = changes.archive(conn, node, now, actor=actor, reason=visibility.DISMISSED)
+    lessons.around(conn, node_id, now)
+    return views.attributed(conn, [views.changed_row(done)])[0]

@@ -1,0 +1,1 @@
+"""A git repository and its work tree: objects, history, words, watching."""

@@ -1,0 +1,556 @@
+"""Run git on a repository that nobody has to trust: no hooks, no pager, no network, hard limits.
+
+The repository's own configuration could name programs (file system monitor, hooks, signature
+checkers, diff drivers, filters) or another work tree. What can be switched off is switched off
+here; commands that would read work-tree files through a filter are not used at all, see
+`repository`.
+
+Asks git about one repository; a failure becomes an error that a person can read.
+"""
+
+import contextlib
+import functools
+import math
+import os
+import re
+import selectors
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import IO
+
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.repo.changes import Cache, IndexKey, SkippedPaths
+from yaadwatch.repo.layout import Layout
+from yaadwatch.repo.words import NO_TEXT, WordFilter
+from yaadwatch.system import processes
+from yaadwatch.system.clock import Clock
+
+_SAFE = (
+    "--no-pager",
+    "--literal-pathspecs",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.quotePath=false"),
+    *("-c", "core.pager=cat"),
+    *("-c", "log.showSignature=false"),
+    *("-c", "protocol.allow=never"),
+    *("-c", "submodule.recurse=false"),
+    *("-c", "maintenance.auto=false"),
+    *("-c", "gc.auto=0"),
+)
+_NO_TEXT = ("-c", f"core.attributesFile={NO_TEXT}")
+_ONLY = {"grep": _NO_TEXT, "check-attr": _NO_TEXT}
+"""What only some commands are told. A search need not unpack what can hold no text."""
+_PASSED_ON = ("HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "TMPDIR", "SystemRoot")
+AT_ONCE_MAX = 2
+WORDS_KEPT = 100_000
+"""Words and paths kept of searches of commits: some MiB until the daemon rests."""
+COMPARED_BYTES_KEPT = 1024 * 1024
+"""Packed: about a tenth of what git prints."""
+TREE_ENTRIES_KEPT = 8_000
+"""2 MiB."""
+INDEXES_KEPT = 4
+REPOSITORIES_KEPT = 64
+WORK_MIN = 0.25
+"""A command that works uses so much of its time at least; any other waits for somebody."""
+TIMEOUTS_KEPT = 1000
+OUTPUT_BYTES_MAX = 64 * 1024 * 1024
+MEMORY_BYTES_MAX = 4 * 1024 * 1024 * 1024
+"""Of one git process, where the system can say so; what it maps from packs does not count."""
+NO_GIT = "git is not installed, or not on the PATH"
+INSTALL_GIT = "Install git; nothing that is stored was lost."
+DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL")
+"""Before a command where the system has that: it does not outlive a daemon that is killed."""
+_SYSTEM_PATH = "/usr/bin:/bin"
+_MESSAGE_BYTES_MAX = 16 * 1024
+_CHUNK_BYTES = 1024 * 1024
+
+
+class NoGit(YaadError):
+    """Git is not installed, or not on the PATH: nothing but the repository's files can be asked.
+
+    Args:
+        effect: what was not done for that, as a clause.
+    """
+
+    def __init__(self, effect: str = "") -> None:
+        message = f"{NO_GIT}; {effect}." if effect else f"{NO_GIT}."
+        super().__init__(Code.UNAVAILABLE, message, INSTALL_GIT)
+
+
+class GitHangs(YaadError):
+    """It took too long and did next to nothing all the while: the next command would, too."""
+
+
+class GitFailed(Exception):
+    """Git answered with an error; `message` is the line in which it says why, of `errors`."""
+
+    def __init__(self, command: str, status: int, message: str, errors: Sequence[str] = ()) -> None:
+        super().__init__(f"git {command} ended with {status}: {message}")
+        self.status = status
+        self.message = message
+        self.errors = tuple(errors)
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """A git command that was ended because it took too long."""
+
+    command: str
+    cwd: Path
+    at: datetime
+
+
+class GitRunner:
+    """Runs git commands, at most two at once, and ends those that take too long.
+
+    What is left of a process that is killed in the middle of one: of a daemon nothing, on Linux; of
+    another one a command that ends after as much processor time as all cores had.
+
+    `has_perl`: whether this git searches with the expressions of Perl; whoever learns otherwise
+    says so. `timed_out`: the last commands that took too long; `silent_since`: folders where git
+    hung and has not answered since, with the start of the first such command. Caches of all jobs:
+    `found` (which files of a commit hold a word), `searched` (which commits were searched last),
+    `compared` (what differs between commits), `trees`; `listed`, `attributes`, `left_out` (what an
+    index holds); `standing` (which words files of work trees may hold).
+
+    Args:
+        timeout: a command is ended after this.
+        passing: the process ends once it has its answer; no command is begun by way of another
+            program that has it die with us, which costs as much as a short command.
+    """
+
+    def __init__(self, timeout: timedelta, *, passing: bool = False) -> None:
+        self._timeout_s = timeout.total_seconds()
+        self._passing = passing
+        self._clock = Clock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._places = threading.BoundedSemaphore(AT_ONCE_MAX)
+        self._closed = False
+        self.timed_out: deque[TimedOut] = deque(maxlen=TIMEOUTS_KEPT)
+        self.silent_since: dict[Path, datetime] = {}
+        self.has_perl = True
+        self.standing = WordFilter()
+        self.found: Cache[tuple[str, str, str], tuple[str, ...]] = Cache(
+            WORDS_KEPT, lambda _, paths: 1 + len(paths)
+        )
+        self.searched: Cache[str, tuple[str, ...]] = Cache(REPOSITORIES_KEPT)
+        self.compared: Cache[tuple[str, ...], bytes] = Cache(
+            COMPARED_BYTES_KEPT,
+            lambda question, packed: len(packed) + sum(map(len, question)),
+            largest=COMPARED_BYTES_KEPT // 4,
+        )
+        self.trees: Cache[tuple[str, str], dict[bytes, tuple[bytes, str]]] = Cache(
+            TREE_ENTRIES_KEPT, lambda _, tree: 1 + len(tree), largest=TREE_ENTRIES_KEPT // 4
+        )
+        self.listed: Cache[IndexKey, tuple[str, ...]] = Cache(INDEXES_KEPT)
+        self.attributes: Cache[IndexKey, tuple[str, ...]] = Cache(INDEXES_KEPT)
+        self.left_out: Cache[IndexKey, SkippedPaths] = Cache(INDEXES_KEPT)
+
+    def now_ns(self) -> int:
+        """Return the time as Unix nanoseconds, to be held against those of files."""
+        return self._clock.now_ns()
+
+    def run(
+        self,
+        arguments: Sequence[str],
+        *,
+        cwd: Path,
+        given: bytes | None = None,
+        allowed: Sequence[int] = (0,),
+        strict: bool = False,
+        isolated: bool = False,
+        work_tree: Path | None = None,
+        index: Path | None = None,
+        bytes_max: int | None = None,
+    ) -> bytes:
+        """Return what `git ARGUMENTS` prints, run in `cwd`; a repository is looked for only there.
+
+        Args:
+            arguments: command and options, no shell.
+            cwd: an existing folder.
+            given: its standard input; nothing when None.
+            allowed: exit statuses that are answers.
+            strict: an error that git told of is no answer, whatever the exit status.
+            isolated: without any configuration of system, user or repository.
+            work_tree: where the files are, whatever the repository's configuration says.
+            index: another file than the repository's own that tells what is staged.
+            bytes_max: it is ended when it prints more; OUTPUT_BYTES_MAX where none is given.
+
+        Raises:
+            GitFailed: another exit status, or an error when `strict`.
+            YaadError: TIMEOUT when it took too long (GitHangs when it did nothing meanwhile),
+                UNAVAILABLE when git is not installed or the runner is closed, TOO_LARGE when it
+                prints more than `bytes_max`.
+        """
+        command = arguments[0]
+        bytes_max = OUTPUT_BYTES_MAX if bytes_max is None else bytes_max
+        environment = _environment(cwd, isolated=isolated, work_tree=work_tree)
+        if index is not None:
+            environment["GIT_INDEX_FILE"] = str(index)
+        with self._places, _standard_input(given) as stdin:
+            until = self._clock.monotonic_s() + self._timeout_s
+            process = self._start(arguments, cwd, environment, stdin)
+            try:
+                output, errors = self._listen(process, until, bytes_max)
+                process.wait(max(until - self._clock.monotonic_s(), 0.01))
+            except (subprocess.TimeoutExpired, TimeoutError):
+                error = _timed_out_error(
+                    command, self._timeout_s, cwd, processes.cpu_s(process.pid)
+                )
+                now = self._clock.now()
+                self.timed_out.append(TimedOut(command, cwd, now))
+                if isinstance(error, GitHangs):
+                    self.silent_since.setdefault(cwd, now - timedelta(seconds=self._timeout_s))
+                raise error from None
+            except _TooMuch:
+                raise YaadError(
+                    Code.TOO_LARGE,
+                    f"git {command} in {cwd} printed more than {bytes_max} bytes and was ended.",
+                ) from None
+            finally:
+                # Without the lock: a thread that is collecting garbage may hold it.
+                self._running.discard(process)
+                _end(process)
+        if self._closed:
+            raise _closed_error(command)
+        self.silent_since.pop(cwd, None)
+        told, complaints = _told(errors)
+        if process.returncode not in allowed or (strict and complaints):
+            raise GitFailed(command, process.returncode, told, complaints)
+        return output
+
+    def rest(self) -> None:
+        """Forget what is quickly found again, and takes megabytes in a large repository."""
+        self.standing.forget()
+        self.trees.clear()
+        self.found.clear()
+        for kept in (self.listed, self.attributes, self.left_out):
+            kept.clear()
+
+    def close(self) -> None:
+        """End the running commands and start no more."""
+        with self._lock:
+            self._closed = True
+            for process in list(self._running):
+                _kill(process)
+
+    def _start(
+        self,
+        arguments: Sequence[str],
+        cwd: Path,
+        environment: dict[str, str],
+        stdin: int | IO[bytes],
+    ) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._closed:
+                raise _closed_error(arguments[0])
+            try:
+                process = subprocess.Popen(
+                    [*self._git(environment["PATH"]), *_ONLY.get(arguments[0], ()), *arguments],
+                    cwd=cwd,
+                    env=environment,
+                    stdin=stdin,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )
+            except FileNotFoundError as error:
+                if not cwd.is_dir():
+                    raise YaadError(
+                        Code.UNAVAILABLE, f"{cwd} does not exist, so git cannot be asked about it."
+                    ) from error
+                raise NoGit from error
+            except ValueError as error:
+                raise YaadError(
+                    Code.BAD_REQUEST,
+                    "A name with a zero character, or half of one, cannot be passed to git; it was "
+                    "not asked.",
+                    hint="Give the name without that character.",
+                ) from error
+            except OSError as error:
+                raise YaadError(
+                    Code.UNAVAILABLE, f"git could not be started in {cwd}: {error.strerror}."
+                ) from error
+            self._running.add(process)
+        _limit(process.pid, math.ceil(self._timeout_s) * (os.cpu_count() or 1))
+        return process
+
+    @property
+    def closed(self) -> bool:
+        """Return whether no command is run any more: the process ends."""
+        return self._closed
+
+    def is_there(self) -> bool:
+        """Return whether there is a git to be run."""
+        return shutil.which("git", path=_path()) is not None
+
+    def _git(self, path: str) -> list[str]:
+        """Return what every command begins with: git, and before it what has it die with us.
+
+        Raises:
+            FileNotFoundError: there is no git on `path`.
+        """
+        found = shutil.which("git", path=path)
+        if found is None:
+            raise FileNotFoundError(path)
+        return [*(() if self._passing else _dying_with_us()), found, *_SAFE]
+
+    def _listen(
+        self, process: subprocess.Popen[bytes], until: float, bytes_max: int
+    ) -> tuple[bytes, bytes]:
+        """Return what a process prints and its messages, until it has closed both.
+
+        Raises:
+            TimeoutError: `until` has come.
+            _TooMuch: it prints more than is kept.
+        """
+        output, errors = bytearray(), bytearray()
+        with selectors.DefaultSelector() as ready:
+            for stream, heard in ((process.stdout, output), (process.stderr, errors)):
+                if stream is not None:
+                    ready.register(stream.fileno(), selectors.EVENT_READ, heard)
+            while ready.get_map():
+                left = until - self._clock.monotonic_s()
+                if left <= 0:
+                    raise TimeoutError
+                for key, _ in ready.select(left):
+                    chunk = os.read(key.fd, _CHUNK_BYTES)
+                    if not chunk:
+                        ready.unregister(key.fd)
+                    elif key.data is output:
+                        output += chunk
+                    elif len(errors) < _MESSAGE_BYTES_MAX:
+                        errors += chunk
+                if len(output) > bytes_max:
+                    raise _TooMuch
+        return bytes(output), bytes(errors)
+
+
+def _timed_out_error(command: str, timeout_s: float, cwd: Path, worked_s: float) -> YaadError:
+    """Return what is said of a command that took too long, after so much processor time."""
+    kind = GitHangs if worked_s < timeout_s * WORK_MIN else YaadError
+    return kind(
+        Code.TIMEOUT,
+        f"git {command} took longer than {timeout_s:g} s in {cwd} and was ended;"
+        " what needed its answer was not done.",
+        hint="If the repository is that slow by nature, raise git.timeout_ms.",
+    )
+
+
+class _TooMuch(Exception):
+    """A command prints more than is kept."""
+
+
+@contextlib.contextmanager
+def _standard_input(given: bytes | None) -> Iterator[int | IO[bytes]]:
+    """Yield what a command reads: a file, so that nobody has to write while others read."""
+    if given is None:
+        yield subprocess.DEVNULL
+        return
+    with processes.holding(given) as stream:
+        yield stream
+
+
+def _environment(cwd: Path, *, isolated: bool, work_tree: Path | None) -> dict[str, str]:
+    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    environment |= {
+        "PATH": _path(),
+        "LC_ALL": "C",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_GRAFT_FILE": os.devnull,
+        "GIT_CEILING_DIRECTORIES": str(cwd.parent),
+    }
+    if work_tree is not None:
+        environment["GIT_WORK_TREE"] = str(work_tree)
+    if isolated:
+        environment |= {
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_ATTR_NOSYSTEM": "1",
+        }
+    return environment
+
+
+def _path() -> str:
+    """Return where programs are looked for.
+
+    A relative entry would find one that the repository brings along.
+    """
+    places = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(place for place in places if place.startswith(os.sep))
+
+
+@functools.cache
+def _dying_with_us() -> tuple[str, ...]:
+    """Return the program that has another one die with its parent; empty where there is none.
+
+    The signal comes when the thread that started the command ends; that one waits for it.
+    """
+    if sys.platform != "linux":
+        return ()
+    program = shutil.which(DIES_WITH_US[0], path=_SYSTEM_PATH)
+    if program is None:
+        return ()
+    command = (program, *DIES_WITH_US[1:])
+    tried = subprocess.run([*command, "true"], capture_output=True, check=False)
+    return command if tried.returncode == 0 else ()
+
+
+def _limit(pid: int, seconds: int) -> None:
+    if sys.platform == "linux":
+        import resource
+
+        limits = {resource.RLIMIT_DATA: MEMORY_BYTES_MAX, resource.RLIMIT_CPU: seconds}
+        for kind, most in limits.items():
+            with contextlib.suppress(OSError, ValueError):
+                resource.prlimit(pid, kind, (most, most))
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill the command and all that it has started, as far as they stayed in its group."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Leave nothing of a command behind, also when it is over and its children are not."""
+    _kill(process)
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+
+
+def _told(messages: bytes) -> tuple[str, list[str]]:
+    """Return the line in which git says what is wrong, and all that it calls an error."""
+    lines = messages.decode("utf-8", "replace").strip().splitlines()
+    errors = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return (errors or lines or ["no message"])[0], errors
+
+
+def _closed_error(command: str) -> YaadError:
+    return YaadError(
+        Code.UNAVAILABLE,
+        f"The daemon is stopping; git {command} was not finished.",
+        hint="Ask again when the daemon is back; the next check starts from what is stored.",
+    )
+
+
+_NOT_OURS = re.compile(r"dubious ownership|unsafe repository")
+_BINARY_NOTICE = re.compile(
+    r"""
+    ^error:[ ]'[^'\n]*
+    (?: /(?:min|dist|vendor|node_modules)/[^'\n]* | \.min\.\w+
+    | \.(?:pdf|png|jpe?g|gif|webp|ico|mp[34]|mov|webm|avi|wav|zip|gz|tgz|bz2|xz|7z|jar|war|whl|exe
+         |dll|so|dylib|a|bin|dat|woff2?|ttf|otf|eot|db|sqlite3?|parquet|onnx|pt|pkl|npy|psd) )
+    ':[ ]unable[ ]to[ ]read[ ][0-9a-f]+$
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Git tells of a blob that it does not have (a partial clone), and that would hold no text."""
+
+_NO_INDEX = "yaad.no-index"
+
+
+class Git:
+    """The git command, run for one repository by one job.
+
+    Once it hangs it is not asked again: the job would wait for it as many times as it asks.
+    """
+
+    def __init__(self, layout: Layout, runner: GitRunner) -> None:
+        self._layout = layout
+        self._runner = runner
+        self._cwd = layout.root or layout.git_dir
+        self._hangs: GitHangs | None = None
+
+    @property
+    def has_perl(self) -> bool:
+        """Return whether git knows the expressions of Perl; true until it said no."""
+        return self._runner.has_perl
+
+    @has_perl.setter
+    def has_perl(self, known: bool) -> None:
+        self._runner.has_perl = known
+
+    def ask(
+        self,
+        arguments: list[str],
+        *,
+        given: bytes | None = None,
+        allowed: Sequence[int] = (0,),
+        strict: bool = False,
+        index: Path | None = None,
+        inside: bool = False,
+        bytes_max: int | None = None,
+    ) -> bytes:
+        """Return what git prints; `inside`: where it sees no file of the work tree.
+
+        Raises:
+            YaadError: as every method of `Repository`.
+        """
+        self.refuse_if_it_hangs()
+        try:
+            return self._runner.run(
+                arguments,
+                cwd=self._layout.git_dir if inside else self._cwd,
+                given=given,
+                allowed=allowed,
+                strict=strict,
+                work_tree=None if inside else self._layout.root,
+                index=index,
+                bytes_max=bytes_max,
+            )
+        except GitHangs as error:
+            self._hangs = error
+            raise
+        except GitFailed as failure:
+            if strict and failure.errors and all(map(_BINARY_NOTICE.search, failure.errors)):
+                return self.ask(arguments, given=given, allowed=allowed)
+            if _NOT_OURS.search(failure.message):
+                raise YaadError(
+                    Code.REFUSED,
+                    f"{self._cwd} belongs to another user; git did not read it, and nothing in it "
+                    "was read.",
+                    hint="If you trust it: git config --global --add safe.directory "
+                    f"{shlex.quote(str(self._cwd))}",
+                ) from failure
+            raise YaadError(
+                Code.UNAVAILABLE, f"git could not answer for {self._cwd}: {failure}."
+            ) from failure
+
+    def refuse_if_it_hangs(self) -> None:
+        """Ask nothing more of a git that hung in this job.
+
+        Raises:
+            YaadError: TIMEOUT, as it was said then.
+        """
+        if self._hangs is not None:
+            raise self._hangs
+
+    def compare(self, arguments: list[str], *, given: bytes | None = None) -> bytes:
+        """Return what `git diff-tree ARGUMENTS` prints of trees.
+
+        Git would read the whole index first, of which two trees need nothing: it is given a name
+        that no index has. Only attributes that are tracked and not in the work tree are in none.
+
+        Raises:
+            YaadError: as every method of `Repository`.
+        """
+        nowhere = self._layout.git_dir / _NO_INDEX
+        return self.ask(["diff-tree", *arguments], given=given, index=nowhere)

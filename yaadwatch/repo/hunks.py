@@ -1,0 +1,302 @@
+"""Which lines changed between two texts, what each change is inside of, and which commit wrote it.
+
+Git finds the changes. What they are inside of is read from the indentation: git shows one function
+for each hunk, and takes a function inside another one, or the one above, for where the hunk is.
+Nothing of any repository plays a part in that.
+
+In which files does a word stand? One scan of a tree answers for many words.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from yaadwatch.model.anchors import Hunk
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.repo.changes import path_texts
+from yaadwatch.repo.command import Git, GitRunner
+from yaadwatch.repo.words import may_be_searched
+from yaadwatch.system import processes
+
+_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
+_TEMPLATES = frozenset(
+    {".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".go", ".vue"}
+)
+"""Where texts between backticks may have many lines, which are indented as they like."""
+_HEREDOCS = frozenset({"", ".sh", ".bash", ".zsh", ".ksh", ".rb", ".php", ".pl", ".pm"})
+_HEREDOC = re.compile(rb"<<<?[-~]?([\"']?)([A-Z_][A-Z0-9_]*)\1(?![\w(])")
+_TEMPLATE_ENDS = re.compile(rb"[^`]*`(?:[^`]*`[^`]*`)*[^`]*\Z")
+_COMMENT_BEGINS = re.compile(rb"[ \t]*/\*(?!.*\*/)")
+_COMMENT_ENDS = re.compile(rb".*\*/")
+_DEEP = 200
+_BESIDE = re.compile(rb"[ \t]*(?:#|//|/\*|\*[ \t/]|\*$|--[ \t]|<!--|$)")
+_GOES_ON = re.compile(
+    rb"[ \t]*(?:[()\[\]{}|&.:+]"
+    rb"|(?:end|fi|done|esac|else|elif|elsif|catch|except|rescue|ensure|finally|where|then|do|throws)\b"
+    rb"|(?:public|private|protected|default|case\b.*|\w+)[ \t]*:[ \t]*$)"
+)
+_HOW: Final = ("--porcelain", "-w", "-M", "--no-textconv", "--no-ignore-revs-file")
+"""A list of commits to pass over that the repository names, and lacks, would be an error."""
+_LINE: Final = re.compile(rb"([0-9a-f]{40}(?:[0-9a-f]{24})?) \d+ \d+(?: \d+)?")
+_TIME: Final = b"committer-time "
+_BEFORE: Final = re.compile(rb"previous ([0-9a-f]{40}(?:[0-9a-f]{24})?) ([^\"].*)")
+"""A path in quotation marks has odd characters, and is not followed."""
+
+
+def hunks_between(runner: GitRunner, old: bytes, new: bytes, name: str) -> list[Hunk]:
+    """Return git's hunks between two texts, white space ignored; `name` gives the language.
+
+    The header of a hunk are the lines that it may be inside of, whole, outermost first.
+
+    Raises:
+        GitFailed: git could not compare them.
+        YaadError: TIMEOUT, UNAVAILABLE, TOO_LARGE, as for every command.
+    """
+
+    def fill(place: Path) -> None:
+        (place / "a").write_bytes(old)
+        (place / "b").write_bytes(new)
+
+    with processes.folder(fill) as place:
+        arguments = [
+            *("diff", "--no-index", "--no-ext-diff", "--no-textconv", "--no-color"),
+            *("--histogram", "-U0", "-w", "--ignore-blank-lines", "--text", "--", "a", "b"),
+        ]
+        output = runner.run(arguments, cwd=place, allowed=(0, 1), isolated=True)
+    return _parsed(output, _Outline(old.split(b"\n"), Path(name).suffix.lower()))
+
+
+class _Outline:
+    """Tells for one place after the other, from the top, what it stands inside of."""
+
+    def __init__(self, lines: Sequence[bytes], suffix: str) -> None:
+        self._lines = lines
+        self._suffix = suffix
+        self._next = 0
+        self.text_ends: re.Pattern[bytes] | None = None
+        self._stack: list[tuple[int, bytes]] = []
+
+    def above(self, number: int) -> tuple[bytes, ...]:
+        """Return the lines that what stands below line `number` may be inside of."""
+        while self._next < min(number, len(self._lines)):
+            self._read(self._lines[self._next])
+            self._next += 1
+        return tuple(line for _, line in self._stack)
+
+    def _read(self, line: bytes) -> None:
+        if self.text_ends is not None:
+            if self.text_ends.match(line):
+                self.text_ends = None
+            return
+        self.text_ends = self._text_begins(line)
+        if _BESIDE.match(line):
+            return
+        wide = line.expandtabs(4)
+        depth = len(wide) - len(wide.lstrip())
+        goes_on = _GOES_ON.match(line) is not None
+        while self._stack and self._stack[-1][0] >= depth + goes_on:
+            self._stack.pop()
+        if not goes_on:
+            self._stack.append((depth, line))
+
+    def _text_begins(self, line: bytes) -> re.Pattern[bytes] | None:
+        """Return what ends a text of many lines that begins here; its lines say nothing."""
+        heredoc = _HEREDOC.search(line) if self._suffix in _HEREDOCS else None
+        if heredoc:
+            return re.compile(rb"[ \t]*" + heredoc.group(2) + rb"\b")
+        if self._suffix in _TEMPLATES and line.count(b"`") % 2:
+            return _TEMPLATE_ENDS
+        return _COMMENT_ENDS if _COMMENT_BEGINS.match(line) else None
+
+
+def _parsed(output: bytes, outline: _Outline) -> list[Hunk]:
+    """Return the hunks of a diff without context."""
+    found: list[Hunk] = []
+    above: tuple[bytes, ...] = ()
+    sides: dict[bytes, _Side] = {}
+    for line in output.split(b"\n"):
+        match = _HUNK.match(line)
+        if match:
+            _close(found, above, sides)
+            start, count = int(match[1]), int(match[2] or 1)
+            above = outline.above(start - 1 if count else start)
+            sides = {mark: _Side(outline.text_ends) for mark in (b"-", b"+")}
+        elif line[:1] in sides:
+            sides[line[:1]].add(line[1:])
+    _close(found, above, sides)
+    return found
+
+
+class _Side:
+    """What a hunk takes away, or puts in."""
+
+    def __init__(self, text_ends: re.Pattern[bytes] | None) -> None:
+        self._text_ends = text_ends
+        self.lines: list[str] = []
+
+    def add(self, line: bytes) -> None:
+        """Take one line; in a text of many lines it stands as deep inside as can be."""
+        if self._text_ends is None:
+            self.lines.append(_text(line))
+            return
+        self.lines.append(" " * _DEEP + _text(line))
+        if self._text_ends.match(line):
+            self._text_ends = None
+
+
+def _close(found: list[Hunk], above: Sequence[bytes], sides: dict[bytes, _Side]) -> None:
+    if sides:
+        header = _text(b"\n".join(above))
+        removed, added = (tuple(sides[mark].lines) for mark in (b"-", b"+"))
+        found.append(Hunk(header=header, removed=removed, added=added))
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "surrogateescape")
+
+
+class LineOrigin(NamedTuple):
+    """A commit, and when it was made: Unix seconds, as whoever made it has them.
+
+    `before`: the commit before it in which the file was, and what the file was called in that; both
+    are empty where it made the file, or history was cut off.
+    """
+
+    commit: str
+    at_s: int
+    before: tuple[str, str] = ("", "")
+
+
+def lines_written(git: Git, commit: str, path: str) -> list[LineOrigin]:
+    """Return for each line of a file in a commit, in order, which commit wrote it.
+
+    White space, and lines that only went elsewhere in the file, count as no change; a file that was
+    renamed is followed. Where history was cut off it is the oldest commit that is there. No text
+    filter of the repository is run.
+
+    Raises:
+        YaadError: as every method of `Repository`; UNAVAILABLE where the commit has no such file.
+    """
+    found = git.ask(["blame", *_HOW, commit, "--", path])
+    wrote: list[LineOrigin] = []
+    times: dict[bytes, int] = {}
+    before: dict[bytes, tuple[str, str]] = {}
+    current = b""
+    for row in found.split(b"\n"):
+        begun = _LINE.fullmatch(row) if not row.startswith(b"\t") else None
+        if begun is not None:
+            current = begun[1]
+        elif row.startswith(_TIME):
+            times[current] = int(row.removeprefix(_TIME))
+        elif (previous := _BEFORE.fullmatch(row)) is not None:
+            before[current] = (previous[1].decode(), os.fsdecode(previous[2]))
+        elif row.startswith(b"\t"):
+            since = before.get(current, ("", ""))
+            wrote.append(LineOrigin(current.decode(), times.get(current, 0), since))
+    return wrote
+
+
+_GREP = (
+    *("grep", "-I", "-o", "-z", "--full-name", "--no-color", "--no-line-number"),
+    *("-f", "-", "--no-column", "--no-heading", "--no-break"),
+    *("--no-textconv", "--no-recurse-submodules"),
+)
+_ONE_THREAD = ("--threads=1",)
+"""Of a commit only one thread reads at a time; more of them cost a tenth more."""
+WORDS_PER_SCAN = 128
+"""Words looked for in one scan of a tree."""
+_PATH = re.compile(rb"([^\0]+)\0")
+_PATH_AND_WORD = re.compile(rb"([^\0]+)\0([^\n]*)\n?")
+_NO_PERL = re.compile("Perl-compatible")
+
+
+def files_with(
+    git: Git, words: Sequence[str], *, at: str | None, untracked: bool, whole: bool
+) -> dict[str, list[str]]:
+    """Return for each word the text files that hold it; as `Repository.files_with`."""
+    wanted = [word for word in dict.fromkeys(words) if may_be_searched(word)]
+    found: dict[str, set[str]] = {word: set() for word in words}
+    scan = [*_GREP, *(_ONE_THREAD if at is not None else ())]
+    scan += ["--untracked"] if untracked and at is None else []
+    # A blob that is missing (a partial clone) is told as an error, and the rest is answered;
+    # that is good enough only where no text can be missing.
+    strict = whole and at is not None
+    for start in range(0, len(wanted), WORDS_PER_SCAN):
+        piece = wanted[start : start + WORDS_PER_SCAN]
+        try:
+            found |= _scan(git, scan, piece, at, strict=strict)
+        except YaadError as error:
+            if error.code is not Code.TOO_LARGE:
+                raise
+            for word in piece:
+                found |= _scan(git, [*scan, "-l"], [word], at, strict=strict)
+    return {word: sorted(paths) for word, paths in found.items()}
+
+
+def names_like(git: Git, name: str) -> list[str]:
+    """Return the words of tracked files that begin or end as a name does, to the half of it.
+
+    They are two characters longer or shorter at most. None where git lacks Perl's expressions.
+    """
+    if not git.has_perl:
+        return []
+    half = len(name) // 2
+    rest = len(name) - half
+    given = (
+        rf"(?<!\w)(?:{name[:half]}\w{{{max(0, rest - 2)},{rest + 2}}}"
+        rf"|\w{{{max(0, half - 2)},{half + 2}}}{name[half:]})(?!\w)"
+    )
+    options = ("-P", "-o", "-h", "-I", "-f", "-", "--no-color", "--no-recurse-submodules")
+    said = git.ask(["grep", *options, "--"], given=given.encode(), allowed=(0, 1))
+    return sorted(set(said.decode("utf-8", "replace").split()))
+
+
+def _told(git: Git, arguments: list[str], words: Sequence[str], *, strict: bool) -> bytes:
+    """Return what git says of the words.
+
+    All of them are one expression where git was built with those of Perl: of texts to be taken
+    literally it looks for each by itself, again behind every line that was found.
+    """
+    command, *options = arguments
+    if git.has_perl:
+        longest_first = sorted(words, key=lambda word: (-len(word), word))
+        given = rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)".encode()
+        try:
+            return git.ask([command, "-P", *options], given=given, allowed=(0, 1), strict=strict)
+        except YaadError as error:
+            if not _NO_PERL.search(error.message):
+                raise
+            git.has_perl = False
+    given = "\n".join(words).encode()
+    return git.ask([command, "-w", "-F", *options], given=given, allowed=(0, 1), strict=strict)
+
+
+def _scan(
+    git: Git, scan: Sequence[str], words: Sequence[str], at: str | None, *, strict: bool
+) -> dict[str, set[str]]:
+    """Return which files hold which of `words`."""
+    found: dict[str, set[str]] = {word: set() for word in words}
+    output = _told(git, [*scan, *([at] if at else []), "--"], words, strict=strict)
+    only = words[0] if "-l" in scan else None
+    hits = (_PATH if only else _PATH_AND_WORD).findall(output)
+    paths: dict[bytes, str] = {}  # one text of a path, however many words are in the file
+    for name, said in dict.fromkeys((hit, b"") if only else hit for hit in hits):
+        word = only or said.decode("utf-8", "replace")
+        if name not in paths:
+            paths[name] = path_texts([name])[0].removeprefix(f"{at}:" if at else "")
+        if paths[name] and word in found:
+            found[word].add(paths[name])
+    # Where one word stands inside another, git tells only of the longer one.
+    for short, long in product(words, words):
+        inside = short != long and short in long
+        if inside and _is_word_of(short, long):
+            found[short] |= found[long]
+    return found
+
+
+def _is_word_of(short: str, long: str) -> bool:
+    """Return whether a text that holds `long` holds `short`, too, as a word; as git takes words."""
+    return re.search(rf"(?<!\w){re.escape(short)}(?!\w)", long, re.ASCII) is not None

@@ -1,0 +1,456 @@
+"""Where a repository is and which commit it is at, read from its files without running anything.
+
+These files may be anybody's. They are read only where they are plain files, so that a pipe cannot
+hold us and a link cannot lead us out; what is odd is left to git itself, which runs under a limit.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from yaadwatch.system import files
+
+_HEX = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_FILE_BYTES_MAX = 4096
+_CONFIG_BYTES_MAX = 256 * 1024
+_SHALLOW_BYTES_MAX = 8 * 1024 * 1024
+_LOG_BYTES_MAX = 4 * 1024 * 1024
+_CONFIGS_KEPT = 32
+_PATHS_KEPT = 256
+_PACKED_REFS_BYTES_MAX = 64 * 1024 * 1024
+_BRANCHES = b"refs/heads/"
+_SECTION = re.compile(r"\[\s*([\w.-]+)\s*(\"[^\"]*\")?\s*\](.*)")
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SETTING = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*\"?([^\"#;]*))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The folders of a repository, links resolved; `root` is None for a bare repository."""
+
+    root: Path | None
+    git_dir: Path
+    common_dir: Path
+
+    def is_own(self) -> bool:
+        """Return whether all of its folders belong to this user; git trusts none else by itself.
+
+        One that is not there, or cannot be looked at, belongs to nobody.
+        """
+        try:
+            return all(
+                os.stat(place).st_uid == os.geteuid()  # noqa: PTH116  (asked with each job)
+                for place in {self.root or self.git_dir, self.git_dir, self.common_dir}
+            )
+        except OSError:
+            return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where HEAD is: commit (hex, '' before the first one), branch (short, '' when detached)."""
+
+    commit: str
+    branch: str
+
+
+def find(folder: Path) -> Layout | None:
+    """Return the repository that `folder` is in, or None; `$GIT_DIR` plays no part.
+
+    None also when a `.git` claims a repository that belongs to another work tree: what is known
+    about that one is not for this folder.
+    """
+    try:
+        here = os.path.realpath(folder, strict=True)
+    except (OSError, ValueError):
+        return None
+    while True:
+        git = os.path.join(here, ".git")  # noqa: PTH118  (asked with each call, folder by folder)
+        if _is_folder(git) and _is_there(f"{git}/HEAD"):
+            place = _path(git)
+            return _main(_path(here), _resolved(place) if _is_link(git) else place)
+        if _is_file(git):
+            return _linked(Path(here))
+        if _is_git_dir(here):
+            place = Path(here)
+            return _main(place.parent, place) if place.name == ".git" else _bare(place)
+        above = os.path.dirname(here)  # noqa: PTH120
+        if above == here:
+            return None
+        here = above
+
+
+def main_root(layout: Layout) -> Path | None:
+    """Return the main work tree; None for a bare repository."""
+    if layout.common_dir.name == ".git":
+        return layout.common_dir.parent
+    return layout.root if layout.git_dir == layout.common_dir else None
+
+
+def project_id(common_dir: Path) -> str:
+    """Return the project's id as the repository's own configuration has it; '' if there is none.
+
+    What is not of the form of our ids is none: an id becomes the name of a folder.
+    """
+    found = _setting_of(common_dir, "yaad", "project") or ""
+    return found if _ID.fullmatch(found) else ""
+
+
+def remote(common_dir: Path) -> str:
+    """Return the address of `origin` in a form that can be compared: without the way to get there,
+    user, password and ending; '' if there is none.
+    """
+    url = (_setting_of(common_dir, "remote", "url", "origin") or "").strip()
+    scheme, separator, rest = url.rpartition("://")
+    if not separator and ":" in url.partition("/")[0]:  # user@host:path, as scp has it
+        rest = url.replace(":", "/", 1)
+        separator = ":"
+    if separator and scheme != "file":
+        host, slash, path = rest.partition("/")
+        host = host.rpartition("@")[2].partition(":")[0].lower()
+        rest = f"{host}{slash}{path.lstrip('/')}"
+    return rest.rstrip("/").removesuffix(".git").rstrip("/")
+
+
+def logged(folder: Path, log: str, since: int = 0) -> list[str]:
+    """Return the commits of git's log of a reference, newest first, each once.
+
+    Args:
+        folder: with the logs.
+        log: the file in it; nothing is read of one that is very large, or no plain file.
+        since: how many bytes of it are passed over; none where it is shorter.
+    """
+    seen = files.observe(folder, log, bytes_max=_LOG_BYTES_MAX, now_ns=0)
+    data = seen.data or b""
+    lines = data[since if since <= len(data) else 0 :].splitlines()
+    fields = [line.split(b" ", 2) for line in reversed(lines)]
+    ids = dict.fromkeys(one for row in fields for one in (row[1:2] + row[:1]))
+    return [one.decode() for one in ids if _HEX.fullmatch(one) and one.strip(b"0")]
+
+
+def has_linked(layout: Layout) -> bool:
+    """Return whether git may have linked other work trees to this repository."""
+    return _is_folder(f"{layout.common_dir}/worktrees")
+
+
+def worktrees(layout: Layout) -> list[Layout]:
+    """Return the main work tree (unless bare) and every linked one that still exists.
+
+    A linked one counts when it says itself that it belongs here.
+    """
+    common = layout.common_dir
+    found = []
+    if common.name == ".git":
+        main = _main(common.parent, common)
+        if main is not None and main.root is not None:
+            found.append(main)
+    elif layout.root is not None and layout.git_dir == common:
+        found.append(layout)
+    for entry in _entries(common / "worktrees"):
+        text = _text(entry, "gitdir")
+        root = _resolved(entry / text).parent if text else None
+        linked = _linked(root) if root is not None else None
+        if linked is not None and linked.git_dir == entry:
+            found.append(linked)
+    return found
+
+
+def registered(layout: Layout) -> set[Path]:
+    """Return the linked work trees that git knows of, also those on a disk that is not there."""
+    named = {entry: _text(entry, "gitdir") for entry in _entries(layout.common_dir / "worktrees")}
+    return {_resolved(entry / text).parent for entry, text in named.items() if text}
+
+
+def place_names(folder: Path) -> Iterator[Path]:
+    """Yield where `folder` and its repository stand: work trees, git directories; by their names.
+
+    Nothing in a place is looked at before the place was yielded, so that whoever asks can find out
+    first whether its disk answers. A folder without a repository stands at itself.
+    """
+    yield folder
+    root = _top(_resolved(folder))
+    if root is None:
+        return
+    git_dir = root / ".git" if _is_there(f"{root}/.git") else root
+    yield root
+    yield git_dir
+    pointer = _pointer(git_dir)
+    if pointer is not None and pointer.startswith("gitdir:"):
+        git_dir = _named(root, pointer.removeprefix("gitdir:").strip())
+        yield git_dir
+    common = _named(git_dir, _text(git_dir, "commondir") or ".")
+    yield common
+    if common.name == ".git":
+        yield common.parent
+    for entry in _entries(common / "worktrees"):
+        text = _text(entry, "gitdir")
+        if text:
+            yield _named(entry, text).parent
+
+
+def read_head(layout: Layout) -> Head | None:
+    """Return where HEAD is, or None when only git itself can tell (other ref storage, odd refs)."""
+    if _is_there(f"{layout.common_dir}/reftable"):
+        return None
+    text = _bytes(layout.git_dir, "HEAD")
+    if text is None:
+        return None
+    if _HEX.fullmatch(text):
+        return Head(commit=text.decode(), branch="")
+    reference = text.removeprefix(b"ref:").lstrip()
+    branch = reference.removeprefix(_BRANCHES).decode("utf-8", "replace")
+    if not text.startswith(b"ref:") or not reference.startswith(_BRANCHES) or not branch:
+        return None
+    loose = files.observe(
+        layout.common_dir, os.fsdecode(reference), bytes_max=_FILE_BYTES_MAX, now_ns=0
+    )
+    if loose.kind == "absent":
+        commit = _packed(layout.common_dir, reference)
+    else:
+        commit = (loose.data or b"").strip()
+        commit = commit if _HEX.fullmatch(commit) else None
+    return Head(commit=commit.decode(), branch=branch) if commit is not None else None
+
+
+_AT_WORK = frozenset(
+    {
+        *("index.lock", "HEAD.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"),
+        *("rebase-merge", "rebase-apply", "BISECT_LOG"),
+    }
+)
+
+
+def at_work(layout: Layout) -> str | None:
+    """Return what shows that git is at work in this tree, or stopped in the middle; else None."""
+    try:
+        return min(_AT_WORK.intersection(os.listdir(layout.git_dir)), default=None)  # noqa: PTH208
+    except OSError:
+        return None
+
+
+def at_work_since(layout: Layout) -> tuple[str, int] | None:
+    """Return what `at_work` does, and when that was made, as Unix nanoseconds."""
+    name = at_work(layout)
+    if name is None:
+        return None
+    try:
+        return name, (layout.git_dir / name).lstat().st_mtime_ns
+    except OSError:  # git has just ended
+        return None
+
+
+def object_format(layout: Layout, head: Head) -> str:
+    """Return 'sha1' or 'sha256': how this repository names its objects."""
+    if head.commit:
+        return "sha256" if len(head.commit) == 64 else "sha1"
+    named = _setting(layout.common_dir, "extensions", "objectformat")
+    return "sha256" if named == "sha256" else "sha1"
+
+
+def cut_at(layout: Layout) -> frozenset[str]:
+    """Return the commits whose parents a shallow repository does not have; none in a whole one."""
+    found = _plain(f"{layout.common_dir}/shallow", _SHALLOW_BYTES_MAX) or b""
+    return frozenset(line.decode("ascii", "replace") for line in found.split())
+
+
+def _main(root: Path, git_dir: Path) -> Layout | None:
+    """Return the repository whose main work tree is `root`, or has none there."""
+    common = _common(git_dir)
+    if common is None:
+        return None
+    if common == git_dir and _setting(common, "core", "bare") == "true":
+        return Layout(root=None, git_dir=git_dir, common_dir=common)
+    return Layout(root=root, git_dir=git_dir, common_dir=common)
+
+
+def _bare(git_dir: Path) -> Layout | None:
+    common = _common(git_dir)
+    return Layout(root=None, git_dir=git_dir, common_dir=common) if common is not None else None
+
+
+def _linked(root: Path) -> Layout | None:
+    """Return the repository that the file `root`/.git points to, unless it is another tree's."""
+    text = _pointer(root / ".git")
+    if text is None or not text.startswith("gitdir:"):
+        return None
+    git_dir = _resolved(root / text.removeprefix("gitdir:").strip())
+    if not _is_there(f"{git_dir}/HEAD"):
+        return None
+    if git_dir.name == ".git" and git_dir.parent != root:
+        return None
+    back = _text(git_dir, "gitdir")
+    if back and _resolved(git_dir / back) != root / ".git" and _points_to(git_dir / back, git_dir):
+        return None
+    meant = _setting_of(git_dir, "core", "worktree")
+    place = git_dir / meant if meant else root
+    if _resolved(place) != root and _points_to(place / ".git", git_dir):
+        return None  # a submodule's, which says where that is
+    return _main(root, git_dir)
+
+
+def _points_to(file: Path, git_dir: Path) -> bool:
+    text = _pointer(file)
+    return text is not None and (
+        _resolved(file.parent / text.removeprefix("gitdir:").strip()) == git_dir
+    )
+
+
+def _common(git_dir: Path) -> Path | None:
+    """Return the folder that holds refs and objects; None when it does not know of `git_dir`."""
+    text = _text(git_dir, "commondir")
+    if not text:
+        return git_dir
+    common = _resolved(git_dir / text)
+    return common if git_dir.parent == common / "worktrees" else None
+
+
+def _packed(common: Path, reference: bytes) -> bytes | None:
+    """Return the commit that packed-refs has for a branch, b'' when none, None when unreadable."""
+    packed = files.observe(common, "packed-refs", bytes_max=_PACKED_REFS_BYTES_MAX, now_ns=0)
+    if packed.kind == "absent":
+        return b""
+    if packed.data is None:
+        return None
+    found = re.search(rb"^([0-9a-f]+) " + re.escape(reference) + rb"$", packed.data, re.MULTILINE)
+    if found is None:
+        return b""
+    return found.group(1) if _HEX.fullmatch(found.group(1)) else None
+
+
+def _setting(common: Path, section: str, name: str) -> str | None:
+    """Return a setting of the repository's own configuration, in lower case; the last one wins."""
+    value = _setting_of(common, section, name)
+    return value.lower() if value is not None else None
+
+
+def _setting_of(common: Path, section: str, name: str, of: str = "") -> str | None:
+    """Return a setting of the repository's own configuration as it is; the last one wins."""
+    config = _plain(f"{common}/config", _CONFIG_BYTES_MAX) or b""
+    read = _kept_setting if len(config) <= _FILE_BYTES_MAX else _setting_in
+    return read(config, section, name, of)
+
+
+def _setting_in(config: bytes, section: str, name: str, of: str = "") -> str | None:
+    if name.encode() not in config.lower():
+        return None  # it need not be read line by line
+    value = None
+    inside = False
+    for line in config.decode("utf-8", "replace").splitlines():
+        heading = _SECTION.match(line.strip())
+        if heading:
+            subsection = (heading.group(2) or "").strip('"')
+            inside = heading.group(1).lower() == section and subsection == of
+        found = _SETTING.match((heading.group(3) if heading else line).strip())
+        if inside and found and found.group(1).lower() == name:
+            value = (found.group(2) or "true").strip()
+    return value
+
+
+_path = lru_cache(maxsize=_PATHS_KEPT)(Path)
+"""A path that was made before has its parts, its hash and its text."""
+_kept_setting = lru_cache(maxsize=_CONFIGS_KEPT)(_setting_in)
+
+
+def _text(folder: Path, name: str) -> str | None:
+    data = _bytes(folder, name)
+    return os.fsdecode(data) if data is not None and b"\0" not in data else None
+
+
+def _bytes(folder: Path, name: str) -> bytes | None:
+    """Return the stripped bytes of a small plain file of git's, or None."""
+    data = _plain(f"{folder}/{name}", _FILE_BYTES_MAX)
+    return data.strip() if data is not None else None
+
+
+def _pointer(file: Path) -> str | None:
+    """Return the text of a `.git` file, or None when it is not a plain, small file."""
+    data = _plain(str(file), _FILE_BYTES_MAX)
+    return os.fsdecode(data.strip()) if data is not None and b"\0" not in data else None
+
+
+def _plain(place: str, bytes_max: int) -> bytes | None:
+    """Return the bytes of a file; None when it is no plain one, or larger than that."""
+    try:
+        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > bytes_max:
+            return None
+        return os.read(descriptor, bytes_max)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return
+    for name in names:
+        yield folder / name
+
+
+def _resolved(path: Path) -> Path:
+    """Return `path` without links; as it stands where they run in a circle or cannot be read."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return path
+
+
+def _named(folder: Path, path: str) -> Path:
+    """Return a path from `folder` on by its name alone, so that no disk is asked for a link."""
+    return Path(os.path.normpath(folder / path))
+
+
+def _top(folder: Path) -> Path | None:
+    """Return the nearest folder from `folder` upwards with a `.git` or that is a git directory."""
+    return next(
+        (
+            here
+            for here in (folder, *folder.parents)
+            if _is_there(f"{here}/.git") or _is_git_dir(str(here))
+        ),
+        None,
+    )
+
+
+def _is_git_dir(folder: str) -> bool:
+    return (
+        _is_file(f"{folder}/HEAD")
+        and _is_folder(f"{folder}/objects")
+        and _is_folder(f"{folder}/refs")
+    )
+
+
+def _is_file(place: str) -> bool:
+    return stat.S_ISREG(_mode(place))
+
+
+def _is_folder(place: str) -> bool:
+    return stat.S_ISDIR(_mode(place))
+
+
+def _is_link(place: str) -> bool:
+    return stat.S_ISLNK(_mode(place, follow_links=False))
+
+
+def _is_there(place: str) -> bool:
+    return _mode(place, follow_links=False) != 0
+
+
+def _mode(place: str, *, follow_links: bool = True) -> int:
+    """Return the mode of what is at `place`; 0 when that is nothing, or cannot be known."""
+    try:
+        return os.stat(place, follow_symlinks=follow_links).st_mode  # noqa: PTH116  (as in `find`)
+    except (OSError, ValueError):
+        return 0

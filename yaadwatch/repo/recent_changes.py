@@ -1,0 +1,304 @@
+"""What was done in a work tree since a time: the commits made there, the files changed in it.
+
+Commits are those that HEAD came to by committing (or picking, or rebasing), that were authored
+since, and that a branch still has: what was pulled, or thrown away, was not done here. Files that
+no commit has are found by their times, which nobody sets back by accident, and by their bytes;
+nothing is read through a filter of the repository.
+
+Which files of certain names are somewhere in a work tree, by what git knows of it.
+"""
+
+import os
+import re
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from yaadwatch.model.settings import (
+    FILE_BYTES_MAX,
+    HISTORY_COMMITS_MAX,
+    REFLOG_STEPS_MAX,
+    TREE_PATHS_MAX,
+)
+from yaadwatch.repo import layout
+from yaadwatch.repo.changes import path_texts
+from yaadwatch.repo.command import Git
+from yaadwatch.repo.repository import Repository, blob_id
+from yaadwatch.system import files
+
+ADDED: Final = "added"
+CHANGED: Final = "changed"
+REMOVED: Final = "removed"
+
+_MADE = re.compile(r"(?:commit|cherry-pick|revert|am|rebase)\b")
+_STEP = re.compile(r"HEAD@\{(\d+)\}")
+_FORMAT = "--format=%H%x1f%at%x1f%gd%x1f%gs%x1f%s"
+_HOW = {"A": ADDED, "D": REMOVED}
+_MINUTE_S = 60
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND_NS = 1_000_000_000
+_LAG_NS = 50_000_000  # file systems keep coarser time than clocks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecentCommit:
+    """A commit that was made in a work tree, and when HEAD came to it; the subject as it stands."""
+
+    id: str
+    subject: str
+    at: datetime
+
+
+def commits(git: Git, since: datetime, start: str) -> list[RecentCommit]:
+    """Return the commits that were made in a work tree since a time, oldest first.
+
+    At most 1,000 steps of HEAD are looked back. Git writes times in whole seconds; what the commit
+    `start` (hex, or '') leads to was there before.
+
+    Raises:
+        YaadError: as every method of `Repository`.
+    """
+    log = ["log", "-z", "-g", "--date=unix", _FORMAT, f"--max-count={REFLOG_STEPS_MAX}"]
+    since_s = int(since.timestamp())
+    made: dict[str, RecentCommit] = {}
+    for row in git.ask([*log, "HEAD", "--"]).decode("utf-8", "replace").split("\0"):
+        commit, authored, step, what, subject = [*row.split("\x1f", 4), "", "", "", "", ""][:5]
+        at = _STEP.fullmatch(step)
+        if at is None or not authored.isdigit():
+            continue
+        if int(at[1]) < since_s - _MINUTE_S:
+            break
+        if int(at[1]) >= since_s and int(authored) >= since_s and _MADE.match(what):
+            when = datetime.fromtimestamp(int(at[1]), UTC)
+            made[commit] = RecentCommit(id=commit, subject=subject, at=when)
+    gone = _beyond(git, made, ["HEAD", "--branches"])
+    new = _beyond(git, made, [start]) if start else set(made)
+    return [one for one in reversed(made.values()) if one.id in new - gone]
+
+
+def files_of(git: Git, commits: Iterable[str]) -> dict[str, str]:
+    """Return what commits (oldest first) did to files, together: path to how.
+
+    What merges did is not looked at. A file that came and went is not among them.
+
+    Raises:
+        YaadError: as every method of `Repository`.
+    """
+    given = "".join(f"{commit}\n" for commit in commits).encode()
+    if not given:
+        return {}
+    options = ["--stdin", "-r", "-z", "--root", "--no-renames", "--no-commit-id", "--name-status"]
+    fields = iter(path_texts(git.compare(options, given=given).split(b"\0")))
+    found: dict[str, str] = {}
+    for status, path in zip(fields, fields, strict=False):
+        if path:
+            fold(found, path, _HOW.get(status.strip()[:1], CHANGED))
+    return found
+
+
+def fold(found: dict[str, str], path: str, how: str) -> None:
+    """Add to what became of files that one was `how` after that."""
+    before = found.pop(path, None)
+    if before == ADDED and how == REMOVED:
+        return
+    if before == ADDED:
+        how = ADDED
+    elif before == REMOVED and how == ADDED:
+        how = CHANGED
+    found[path] = how
+
+
+def uncommitted(repository: Repository, since: datetime, until: datetime) -> dict[str, str]:
+    """Return the files of a work tree that were changed since a time and differ from HEAD.
+
+    Path to how. Left out: what was written after `until`, what git ignores, and everything in a
+    work tree of more than 200,000 files.
+
+    Raises:
+        YaadError: as every method of `Repository`.
+    """
+    root = repository.layout.root
+    if root is None:
+        return {}
+    tracked, others = repository.tracked(), repository.untracked()
+    if len(tracked) + len(others) > TREE_PATHS_MAX:
+        return {}
+    at = repository.head()
+    head, names = at.commit, layout.object_format(repository.layout, at)
+    found = {}
+    until_ns = (int(until.timestamp()) + 1) * _SECOND_NS + _LAG_NS
+    for path, there in _stirred(root, (*tracked, *others), ns_of(since), until_ns):
+        blob = repository.blob_at(head, path)
+        if not there and blob is not None:
+            found[path] = REMOVED
+        elif there and not _holds(root, path, blob, names):
+            found[path] = ADDED if blob is None else CHANGED
+    return found
+
+
+def _beyond(git: Git, ids: Iterable[str], known: list[str]) -> set[str]:
+    """Return commits that lead to none of `known`: those of `ids` that nothing there has."""
+    given = "".join(f"{one}\n" for one in ids).encode()
+    if not given:
+        return set()
+    walk = ["rev-list", f"--max-count={HISTORY_COMMITS_MAX}", "--stdin", "--not", *known]
+    return set(git.ask(walk, given=given).decode().split())
+
+
+def _stirred(
+    root: Path, paths: Iterable[str], since_ns: int, until_ns: int
+) -> Iterator[tuple[str, bool]]:
+    """Yield the files that were written in that time, or went since, and whether they are there."""
+    for path in paths:
+        try:
+            looked = os.lstat(f"{root}/{path}")
+        except (FileNotFoundError, NotADirectoryError):
+            if _went_since(root, path, since_ns):
+                yield path, False
+        except OSError:
+            continue  # a folder that we may not look into
+        else:
+            last_ns = max(looked.st_mtime_ns, looked.st_ctime_ns)
+            if is_since(last_ns, since_ns) and looked.st_mtime_ns <= until_ns:
+                yield path, True
+
+
+def _went_since(root: Path, path: str, since_ns: int) -> bool:
+    """Tell whether the nearest folder of a file that is gone was changed since."""
+    folder = os.path.dirname(path)  # noqa: PTH120
+    while folder and not os.path.isdir(f"{root}/{folder}"):  # noqa: PTH112
+        folder = os.path.dirname(folder)  # noqa: PTH120
+    return is_since(os.stat(f"{root}/{folder}").st_mtime_ns, since_ns)  # noqa: PTH116
+
+
+def ns_of(moment: datetime) -> int:
+    """Return an instant in nanoseconds since 1970, as file systems count."""
+    return (moment - _EPOCH) // timedelta(microseconds=1) * 1000
+
+
+def is_since(stamp_ns: int, since_ns: int) -> bool:
+    """Tell whether a file that bears a time may have been written at or after another.
+
+    The kernel stamps files with the time of its last tick, a little in the past; a file system that
+    keeps whole seconds cuts off the rest. Only what bears a whole second is compared as one: else
+    whatever was done in the second before a session began would be taken for a part of it.
+    """
+    if stamp_ns % _SECOND_NS == 0:
+        return stamp_ns >= since_ns // _SECOND_NS * _SECOND_NS
+    return stamp_ns >= since_ns - _LAG_NS
+
+
+def _holds(root: Path, path: str, blob: str | None, object_format: str) -> bool:
+    """Tell whether a file holds what a blob does, but for the ends of its lines."""
+    if blob is None:
+        return False
+    data = files.observe(root, path, bytes_max=FILE_BYTES_MAX, now_ns=0).data
+    if data is None:
+        return False
+    return blob in {
+        blob_id(data, object_format),
+        blob_id(data.replace(b"\r\n", b"\n"), object_format),
+    }
+
+
+TREES_MAX: Final = 256
+FOLDERS_MAX: Final = 256
+"""Folders that are looked into before git is asked: so many cost as much as its two commands."""
+
+Says = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Listed:
+    """What there was at an index; `tracked` None: git was not asked, for there was no such file."""
+
+    index: tuple[int, int, int]
+    tracked: tuple[str, ...] | None
+    untracked: tuple[str, ...]
+
+
+class Below:
+    """Lists the files of a work tree that git tracks, or would, and remembers those asked for.
+
+    What git tracks is listed anew when its index has changed. What it does not track takes a walk
+    through all folders, so it is listed only when somebody has the time. Git is not asked where no
+    file of such a name is on the disk. Whoever asks wants the same names each time.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listed: OrderedDict[Path, _Listed] = OrderedDict()
+
+    def names(
+        self, repository: Repository, wants: Says, *, passed: Says, thorough: bool
+    ) -> tuple[str, ...]:
+        """Return the paths, relative to the work tree, with '/'; some may not be on the disk.
+
+        Args:
+            repository: of the work tree.
+            wants: says of a path whether it is one of those.
+            passed: says of the name of a folder that nothing below it counts.
+            thorough: look again for what git does not track, too.
+
+        Raises:
+            YaadError: from git.
+        """
+        root, git_dir = repository.layout.root, repository.layout.git_dir
+        index = _signature(git_dir / "index")
+        with self._lock:
+            known = self._listed.get(git_dir)
+        same = known is not None and known.index == index
+        tracked = known.tracked if known is not None and same else None
+        untracked = known.untracked if known is not None else ()
+        if thorough or not same:
+            if root is not None and _none_there(root, wants, passed):
+                tracked, untracked = None, ()
+            else:
+                if tracked is None:
+                    tracked = tuple(filter(wants, repository.tracked()))
+                if thorough:
+                    untracked = tuple(filter(wants, repository.untracked()))
+        with self._lock:
+            self._listed[git_dir] = _Listed(index=index, tracked=tracked, untracked=untracked)
+            self._listed.move_to_end(git_dir)
+            while len(self._listed) > TREES_MAX:
+                self._listed.popitem(last=False)
+        return tuple(dict.fromkeys((*(tracked or ()), *untracked)))
+
+
+def _none_there(root: Path, wants: Says, passed: Says) -> bool:
+    """Return whether it is sure that no file of those names is in a work tree, ignored or not.
+
+    Links are not followed, as git does not.
+    """
+    waiting = deque([""])
+    looked = 0
+    while waiting:
+        looked += 1
+        if looked > FOLDERS_MAX:
+            return False
+        above = waiting.popleft()
+        try:
+            with os.scandir(f"{root}/{above}") as entries:
+                for entry in entries:
+                    path = above + entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name != ".git" and not passed(entry.name):
+                            waiting.append(f"{path}/")
+                    elif wants(path):
+                        return False
+        except OSError:
+            return False
+    return True
+
+
+def _signature(path: Path) -> tuple[int, int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0, 0
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,0 +1,588 @@
+"""One work tree and its repository: HEAD, the index, branches, and where words are.
+
+Nothing here lets git read a work-tree file through a filter of the repository: no `status`, no
+`diff` against the work tree.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, TypeVar
+
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.settings import HISTORY_COMMITS_MAX
+from yaadwatch.repo import attributes, changes, hunks, layout
+from yaadwatch.repo import words as repo_words
+from yaadwatch.repo.attributes import Conversions, TextAttributes
+from yaadwatch.repo.changes import Cache, IndexKey, SkippedPaths, index_key, path_texts
+from yaadwatch.repo.command import GitRunner
+from yaadwatch.repo.history import NO_FILE, RENAMES, CommitHistory, valid
+from yaadwatch.repo.hunks import LineOrigin
+from yaadwatch.repo.layout import Head, Layout
+from yaadwatch.repo.objects import ID
+from yaadwatch.system import processes
+
+T = TypeVar("T", bound=Sized)
+PATHS_KEPT: Final = 50_000
+"""A longer listing of an index is not kept: 5 MiB with paths of ordinary length."""
+NEAR_MAX: Final = 4
+"""Searched commits that are remembered as such, the last ones."""
+INDEX_BYTES_MAX: Final = 256 * 1024 * 1024
+_INDEX_ENTRY = re.compile(
+    r"\d+ (?P<blob>[0-9a-f]+) 0\t[^\n]*\n"
+    r"(?:  [^\n]*\n)*?  mtime: (?P<s>\d+):(?P<ns>\d+)\n(?:  [^\n]*\n)*?  size: (?P<size>\d+)"
+)
+"""What `git ls-files -s --debug` prints of one file."""
+
+
+def blob_id(data: bytes, object_format: str = "sha1") -> str:
+    """Return git's id of a file with these bytes, as hex."""
+    digest = hashlib.new(object_format, b"blob %d\0" % len(data), usedforsecurity=False)
+    digest.update(data)
+    return digest.hexdigest()
+
+
+class Repository(CommitHistory):
+    """One work tree (or bare repository) and its history. Open one for each job, not for ever.
+
+    Every method may raise YaadError: TIMEOUT, REFUSED when the repository belongs to another user,
+    UNAVAILABLE when git, or an object, cannot be had.
+    """
+
+    def __init__(self, layout: Layout, runner: GitRunner) -> None:
+        super().__init__(layout, runner)
+        self._cwd = layout.root or layout.git_dir
+        self._says: dict[str, TextAttributes] = {}
+        self._is_text: dict[str, bool] = {}
+        self._refusal: tuple[YaadError, ...] | None = None
+
+    def head(self) -> Head:
+        """Return where HEAD is now."""
+        head = layout.read_head(self.layout)
+        if head is not None:
+            return head
+        commit = self._git.ask(["rev-parse", "--verify", "--quiet", "HEAD"], allowed=(0, 1))
+        named = self._git.ask(["symbolic-ref", "--quiet", "HEAD"], allowed=(0, 1))
+        reference = os.fsdecode(named.strip())
+        if not commit and (self.layout.common_dir / (reference or "HEAD")).is_file():
+            raise YaadError(
+                Code.UNAVAILABLE,
+                f"{reference or 'HEAD'} of {self._cwd} names no commit that can be read.",
+                hint="See what git fsck says about this repository.",
+            )
+        branch = named.strip().removeprefix(b"refs/heads/").decode("utf-8", "replace")
+        return Head(commit=commit.decode().strip(), branch=branch)
+
+    def verify(self) -> None:
+        """Have git itself accept this repository.
+
+        Raises:
+            YaadError: REFUSED when it belongs to somebody else, UNAVAILABLE when git cannot
+                read it.
+        """
+        answer = self._git.ask(["rev-parse", "--absolute-git-dir"])
+        found = Path(os.fsdecode(answer.removesuffix(b"\n")))
+        if not _is_same(found, self.layout.git_dir):
+            raise YaadError(
+                Code.UNAVAILABLE,
+                f"git takes {self._cwd} for a part of {found}, not of {self.layout.git_dir}; "
+                "nothing in it was read.",
+            )
+
+    def require_ours(self) -> None:
+        """See that it is this user's, or one that they trust; asked of git once for a job.
+
+        Raises:
+            YaadError: REFUSED when it belongs to somebody else.
+        """
+        if self._refusal is None:
+            self._refusal = () if self.layout.is_own() else self._refused()
+        for error in self._refusal:
+            raise error
+
+    def _refused(self) -> tuple[YaadError, ...]:
+        try:
+            self.verify()
+        except YaadError as error:
+            if error.code is Code.REFUSED:
+                return (error,)
+        return ()
+
+    def tracked(self, folder: str = "") -> list[str]:
+        """Return the paths in the index, relative to the work tree; those in `folder` only."""
+        if self.layout.root is None:
+            return []
+        if folder:
+            key = self._index()
+            known = self._runner.listed.get(key) if key is not None else None
+            return self._listed("--", folder) if known is None else inside(known, folder)
+        return list(self._tracked())
+
+    def _tracked(self, index: IndexKey | None = None) -> tuple[str, ...]:
+        return self._of_index(self._runner.listed, lambda: tuple(self._listed()), index)
+
+    def tracked_attributes(self) -> tuple[str, ...]:
+        """Return the paths in the index that are files of attributes."""
+        return self._tracked_attributes()
+
+    def _tracked_attributes(self, index: IndexKey | None = None) -> tuple[str, ...]:
+        return self._of_index(
+            self._runner.attributes, lambda: attributes.among(self._tracked()), index
+        )
+
+    def _of_index(
+        self, kept: Cache[IndexKey, T], ask: Callable[[], T], index: IndexKey | None = None
+    ) -> T:
+        """Return what git says of the index, asked once for each that it is.
+
+        Args:
+            kept: what was asked before.
+            ask: asks git.
+            index: what it is known by, where that was asked just now.
+        """
+        before = index or self._index()
+        known = kept.get(before) if before is not None else None
+        if known is not None:
+            return known
+        found = ask()
+        # One that was written meanwhile may have been asked before or after that.
+        if before is not None and len(found) <= PATHS_KEPT and self._index() == before:
+            kept.put(before, found)
+        return found
+
+    def _index(self) -> IndexKey | None:
+        """Return what the index is known by."""
+        return index_key(self.layout.root or self._cwd, f"{self.layout.git_dir}/index")
+
+    def _listed(self, *within: str) -> list[str]:
+        found = changes.paths_in(self._git.ask(["ls-files", "-z", *within]))
+        return list(dict.fromkeys(found))
+
+    def commit_named(self, name: str) -> str | None:
+        """Return the id of the commit that a name (`HEAD~1`, a branch) stands for, or None."""
+        named = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
+        try:
+            found = self._git.ask(named, allowed=(0, 1)).decode("ascii", "replace").strip()
+        except YaadError as error:
+            if error.code is not Code.UNAVAILABLE:
+                raise
+            return None  # a branch without an upstream, a name that git cannot read
+        return found if ID.fullmatch(found) else None
+
+    def root_commit(self) -> str:
+        """Return the first commit in the history of HEAD; '' before there is one, or if unknown."""
+        asked = ["rev-list", "--first-parent", "--max-parents=0", "HEAD", "--"]
+        try:
+            found = self._git.ask(asked, allowed=(0, 128)).decode("ascii", "replace").split()
+        except YaadError:
+            return ""
+        return found[-1] if found else ""
+
+    def wrote(self, commit: str, path: str) -> list[LineOrigin]:
+        """Return for each line of a file in a commit which commit wrote it."""
+        return hunks.lines_written(self._git, valid(commit)[0], path)
+
+    def snapshot(self, index: Path | None = None) -> str:
+        """Return a new commit on HEAD that holds what is staged; no branch leads to it.
+
+        It takes three kinds of objects at most, which git throws away by itself some weeks later.
+
+        Args:
+            index: the file that tells what is staged; the repository's own when None.
+
+        Raises:
+            YaadError: REFUSED when it holds conflicts, TOO_LARGE when it is.
+        """
+        staged = index or self.layout.git_dir / "index"
+        parent = self.head().commit
+
+        def fill(place: Path) -> None:
+            # Git rewrites the index when it makes a tree of it, and would ask the filters of
+            # the repository about files that it finds: it gets a copy, and finds none.
+            if staged.is_file():
+                shutil.copyfile(staged, place / "index")
+
+        if staged.is_file() and staged.stat().st_size > INDEX_BYTES_MAX:
+            raise YaadError(
+                Code.TOO_LARGE,
+                f"{staged} is larger than {INDEX_BYTES_MAX >> 20} MiB; what is staged was "
+                "not looked at.",
+            )
+        with processes.folder(fill) as place:
+            index = place / "index"
+            unmerged = self._git.ask(["ls-files", "-z", "-u"], index=index, inside=True)
+            if unmerged:
+                path = os.fsdecode(unmerged.split(b"\0")[0].partition(b"\t")[2])
+                raise YaadError(
+                    Code.REFUSED,
+                    f"{path} has a conflict that is not settled, so what is staged is no commit "
+                    "yet; it was not looked at.",
+                    hint="Settle it, then stage the file: git add FILE",
+                )
+            tree = self._git.ask(["write-tree"], index=index, inside=True).decode().strip()
+            who = ["-c", "user.name=yaadwatch", "-c", "user.email=yaadwatch@localhost"]
+            parents = ["-p", parent] if parent else []
+            made = self._git.ask([*who, "commit-tree", tree, *parents, "-m", "what is staged"])
+            return made.decode().strip()
+
+    def untracked(self) -> list[str]:
+        """Return the files that git neither tracks nor ignores; none of repositories inside."""
+        if self.layout.root is None:
+            return []
+        found = changes.paths_in(
+            self._git.ask(["ls-files", "-z", "--others", "--exclude-standard"])
+        )
+        return [path for path in found if not path.endswith("/")]
+
+    def is_ignored(self, path: str) -> bool:
+        """Return whether git ignores `path`, there or not; one that ends with '/' is a folder."""
+        if self.layout.root is None or not path or NO_FILE.search(path):
+            return False
+        # Its input has no way to be literal; behind `./` no path begins with magic.
+        command = ["--no-literal-pathspecs", "check-ignore", "-z", "--stdin"]
+        given = b"./" + os.fsencode(path) + b"\0"
+        return bool(self._git.ask(command, given=given, allowed=(0, 1)))
+
+    def staged_blob(self, path: str) -> str | None:
+        """Return the blob that the index holds for a file; None when it holds none."""
+        if NO_FILE.search(path):
+            return None
+        rows = self._git.ask(["ls-files", "-s", "-z", "--", path])
+        for row in rows.split(b"\0"):
+            about, _, name = row.partition(b"\t")
+            if name == os.fsencode(path):
+                return about.decode().split()[1]
+        return None
+
+    def merge_base(self, one: str, other: str) -> str:
+        """Return the newest commit that both have; '' when there is none."""
+        asked = ["merge-base", valid(one)[0], valid(other)[0]]
+        return self._git.ask(asked, allowed=(0, 1)).decode("ascii", "replace").strip()
+
+    def are_in_order(self, *commits: str) -> bool:
+        """Return whether each of some commits has the one before it in its history."""
+        return all(self.merge_base(old, new) == old for old, new in pairwise(commits))
+
+    def stray(self, commits: Collection[str], but: Collection[str] = ()) -> frozenset[str]:
+        """Return those of `commits` that are there, and on no branch, tag or HEAD of this tree.
+
+        `but`: commits whose history counts as if they were on a branch.
+        """
+        if not commits:
+            return frozenset()
+        others = ["--not", "--branches", "--remotes", "--tags", "HEAD", *but]
+        asked = ["rev-list", "--ignore-missing", *sorted(commits), *others]
+        found = self._git.ask(asked).decode("ascii", "replace").split()
+        return frozenset(found).intersection(commits)
+
+    def stashes(self, limit: int = 32) -> list[str]:
+        """Return the commits of the stash, newest first; the third parent holds untracked files."""
+        self.require_ours()
+        if not self._has_stash():
+            return []
+        asked = ["rev-list", "--walk-reflogs", f"--max-count={limit}", "refs/stash", "--"]
+        return self._git.ask(asked, allowed=(0, 128)).decode("ascii", "replace").split()
+
+    def tips_above(self, commit: str, limit: int = 8) -> list[str]:
+        """Return the ends of the local branches that have `commit`, the newest first."""
+        self.require_ours()
+        asked = ["for-each-ref", "--format=%(objectname)", "--sort=-committerdate"]
+        asked += [f"--count={limit}", f"--contains={commit}", "refs/heads"]
+        return self._git.ask(asked, allowed=(0, 128, 129)).decode("ascii", "replace").split()
+
+    def _has_stash(self) -> bool:
+        return (self.layout.common_dir / "logs" / "refs" / "stash").is_file()
+
+    def is_checked_out(self, path: str, blob: str) -> bool:
+        """Return whether a file is as git last wrote it from `blob`, by the index alone.
+
+        The bytes may differ where a filter or a setting of line ends applies.
+        """
+        if self.layout.root is None or NO_FILE.search(path):
+            return False
+        rows = self._git.ask(["ls-files", "-s", "--debug", "--", path]).decode("utf-8", "replace")
+        entry = _INDEX_ENTRY.match(rows)
+        if entry is None or entry["blob"] != blob:
+            return False
+        try:
+            now = os.lstat(self.layout.root / path)
+        except OSError:
+            return False
+        mtime_ns = int(entry["s"]) * 1_000_000_000 + int(entry["ns"])
+        return now.st_size == int(entry["size"]) and now.st_mtime_ns == mtime_ns
+
+    def logged(self, branch: str, limit: int = 256) -> list[str]:
+        """Return the commits that a branch was at lately, newest first, from its log."""
+        self.require_ours()
+        return layout.logged(self.layout.common_dir, f"logs/refs/heads/{branch}")[:limit]
+
+    def checked_out(self, since: int, limit: int) -> list[str]:
+        """Return the commits that HEAD was at lately, newest first, from its log.
+
+        Args:
+            since: `log_size` then; all that the log has where it is shorter by now.
+            limit: commits at most.
+        """
+        self.require_ours()
+        return layout.logged(self.layout.git_dir, "logs/HEAD", since)[:limit]
+
+    def log_size(self) -> int:
+        """Return the bytes of the log of HEAD; 0 where there is none."""
+        self.require_ours()
+        place = self.layout.git_dir / "logs/HEAD"
+        return place.stat().st_size if place.is_file() else 0
+
+    def commits_changing(self, path: str, since: str, until: str, limit: int) -> list[str]:
+        """Return the commits that changed a file, of those that have `since`, newest first."""
+        if NO_FILE.search(path):
+            return []
+        span = f"{valid(since)[0]}..{valid(until)[0]}"
+        asked = ["rev-list", "--full-history", "--ancestry-path", f"--max-count={limit}"]
+        return self._git.ask([*asked, span, "--", path]).decode("ascii", "replace").split()
+
+    def is_own_work(self, since: str, until: str) -> bool:
+        """Tell whether `until` is `since` and commits that this repository's own user wrote."""
+        if since == until or not ID.fullmatch(since) or not ID.fullmatch(until):
+            return False
+        if not self.has_commit(since):
+            return False
+        own = self._git.ask(["config", "--get", "user.email"], allowed=(0, 1)).strip()
+        if not own:
+            return False
+        if self._git.ask(["rev-list", "--max-count=1", since, f"^{until}"]).strip():
+            return False
+        wrote = self._git.ask(
+            ["log", "-z", "--format=%ae", f"--max-count={HISTORY_COMMITS_MAX}", until, f"^{since}"]
+        )
+        return {one.strip() for one in wrote.split(b"\0") if one.strip()} == {own}
+
+    def left_out(self) -> SkippedPaths:
+        """Return what may be missing in the work tree without being deleted."""
+        if self.layout.root is None:
+            return SkippedPaths(sparse={}, modules=frozenset())
+        return self._of_index(self._runner.left_out, self._left_out)
+
+    def _left_out(self) -> SkippedPaths:
+        sparse, modules, assumed = {}, set(), set[str]()
+        for row in self._git.ask(["ls-files", "-z", "-v", "-s"]).split(b"\0"):
+            about, _, name = row.partition(b"\t")
+            (path,) = path_texts([name])
+            if not path:
+                continue
+            tag, mode, blob, _ = about.decode().split()
+            assumed |= {path} if tag.islower() else set()
+            if mode == "160000":
+                modules.add(path)
+            elif tag in "Ss" and mode != "120000":
+                sparse[path] = blob
+        return SkippedPaths(sparse=sparse, modules=frozenset(modules), assumed=frozenset(assumed))
+
+    def conversions(self, path: str) -> Conversions:
+        """Return how git converts a file between a commit and the work tree."""
+        return attributes.conversions_of(self._git, path)
+
+    def is_as_staged(self, path: str) -> bool:
+        """Return whether a file is what git last wrote or staged, without looking into it."""
+        root = self.layout.root
+        return root is not None and attributes.is_as_staged(self._git, root, path)
+
+    def is_left_out(self, path: str) -> bool:
+        """Return whether git itself has a file that is missing in the work tree not checked out.
+
+        So it is with a sparse checkout, and with a name that the index no longer has.
+        """
+        return self.staged_blob(path) is None or self.is_sparse(path)
+
+    def is_sparse(self, path: str) -> bool:
+        """Return whether the index has a file that git does not check out."""
+        return path in self.left_out().sparse
+
+    def is_tracked(self, path: str) -> bool:
+        """Return whether the index holds `path`, or a file below it."""
+        if self.layout.root is None:
+            return False
+        return bool(self._git.ask(["ls-files", "-z", "--", path]))
+
+    def others(self, paths: Iterable[str], *, ignored: bool = False) -> frozenset[str]:
+        """Return those of some files that git does not track; `ignored`: that it ignores, too."""
+        names = [path for path in paths if not NO_FILE.search(path)]
+        if self.layout.root is None or not names:
+            return frozenset()
+        only = ["--ignored", "--exclude-standard"] if ignored else []
+        found = self._git.ask(["ls-files", "-z", "--others", *only, "--", *names])
+        return frozenset(os.fsdecode(found).split("\0")) - {""}
+
+    def staged_renames(self) -> dict[str, str]:
+        """Return the files that were renamed in the index and not yet committed."""
+        return changes.renamed_pairs(self._git.ask(["diff-index", "--cached", *RENAMES, "HEAD"]))
+
+    def files_with(
+        self,
+        words: Sequence[str],
+        *,
+        at: str | None = None,
+        untracked: bool = False,
+        new: Sequence[str] | None = None,
+        whole: bool = True,
+    ) -> dict[str, list[str]]:
+        """Return for each word the text files that hold it as a whole word, sorted.
+
+        Args:
+            words: taken literally; one scan answers for all of them.
+            at: a commit; the tracked files of the work tree when None.
+            untracked: also files that git neither tracks nor ignores; only of the work tree.
+            new: those, where the caller knows them.
+            whole: a text that git does not have is an error; else it is as if it held nothing.
+        """
+        somewhere = self.layout.root is not None if at is None else ID.fullmatch(at)
+        if not somewhere:
+            return {word: [] for word in words}
+        if at is None:
+            return self._here(words, untracked=untracked, new=new)
+        known = self.remembered(words, at=at) if self._may_remember else {}
+        wanted = [word for word in words if word not in known]
+        return known | self._search(wanted, at, whole=whole)
+
+    def names_like(self, name: str) -> list[str]:
+        """Return the words of tracked files of the work tree that are spelt nearly like a name."""
+        return hunks.names_like(self._git, name) if self.layout.root is not None else []
+
+    def _here(
+        self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
+    ) -> dict[str, list[str]]:
+        """Return what `files_with` does for the work tree; what can be had without git, so."""
+        plain = [word for word in words if repo_words.is_answerable(word)]
+        odd = [word for word in words if not repo_words.is_answerable(word)]
+        found: dict[str, list[str]] = {}
+        while plain:
+            known = self._standing(plain, untracked=untracked, new=new)
+            if known is not None:
+                found |= known
+                break
+            piece, plain = plain[: hunks.WORDS_PER_SCAN], plain[hunks.WORDS_PER_SCAN :]
+            found |= self._searched_here(piece, untracked=untracked)
+        return found | self._searched_here(odd, untracked=untracked) if odd else found
+
+    def _searched_here(self, words: Sequence[str], *, untracked: bool) -> dict[str, list[str]]:
+        return hunks.files_with(self._git, words, at=None, untracked=untracked, whole=False)
+
+    def _standing(
+        self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
+    ) -> dict[str, list[str]] | None:
+        """Return what `files_with` does for the work tree, where git need not be asked."""
+        root, index = self.layout.root, self._index()
+        if root is None or index is None:
+            return None
+        paths = self._tracked(index)
+        kept = self._runner.standing
+        scans = -(-len(words) // hunks.WORDS_PER_SCAN)
+        if len(paths) > repo_words.PATHS_MAX or not kept.is_worth_it(root, scans):
+            return None
+        left_out = self._of_index(self._runner.left_out, self._left_out, index)
+        if left_out.assumed or any(os.path.lexists(root / path) for path in left_out.sparse):
+            return None  # git takes their texts from elsewhere, or none
+        others = self.untracked() if untracked and new is None else new
+        said = attributes.worktree_attributes(self.layout, self._tracked_attributes(index))
+        if said is TextAttributes.MORE:
+            return None
+        found = kept.files_with(root, paths, words, self._runner.now_ns(), others)
+        if found is None:
+            return None
+        said = max(said, attributes.folder_attributes(self.layout, _paths_in(found)))
+        if said is TextAttributes.MORE:
+            return None
+        return self._texts_of(found) if said is TextAttributes.LESS else found
+
+    def _search(self, words: Sequence[str], at: str, *, whole: bool) -> dict[str, list[str]]:
+        if not self._may_remember:
+            return hunks.files_with(self._git, words, at=at, untracked=False, whole=whole)
+        try:
+            found = hunks.files_with(self._git, words, at=at, untracked=False, whole=True)
+        except YaadError as error:
+            if whole or error.code is not Code.UNAVAILABLE:
+                raise
+            return hunks.files_with(self._git, words, at=at, untracked=False, whole=False)
+        self.remember(found, at=at)
+        return found
+
+    def texts_only(
+        self, found: Mapping[str, Sequence[str]], *, at: str
+    ) -> Mapping[str, Sequence[str]] | None:
+        """Return which files of a commit hold words, given those whose bytes do.
+
+        None where attributes say of other files, too, that they are texts.
+        """
+        said = self._said(at)
+        if said is TextAttributes.MORE:
+            return None
+        return self._texts_of(found) if said is TextAttributes.LESS else found
+
+    def _said(self, commit: str) -> TextAttributes:
+        """Return what attributes say of which files of a commit are texts."""
+        if commit not in self._says:
+            self._says[commit] = attributes.text_attributes(self, commit)
+        return self._says[commit]
+
+    def _texts_of(self, found: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """Return what was found without the files that are no texts by their attributes."""
+        asked = [path for path in _paths_in(found) if path not in self._is_text]
+        if asked:
+            given = b"".join(os.fsencode(path) + b"\0" for path in asked)
+            told = self._git.ask(["check-attr", "-z", "--stdin", "diff"], given=given)
+            none = attributes.no_texts(told)
+            self._is_text |= {path: path not in none for path in asked}
+        return {word: [path for path in own if self._is_text[path]] for word, own in found.items()}
+
+    def remembered(self, words: Sequence[str], *, at: str) -> dict[str, list[str]]:
+        """Return what `files_with` said of a commit in this or another job; some words only."""
+        known = {
+            word: self._runner.found.get((str(self.layout.common_dir), at, word)) for word in words
+        }
+        return {word: list(paths) for word, paths in known.items() if paths is not None}
+
+    def remember(self, found: Mapping[str, Sequence[str]], *, at: str) -> None:
+        """Keep for other jobs what `files_with` would say of a commit."""
+        if not self._may_remember:
+            return
+        folder = str(self.layout.common_dir)
+        for word, paths in found.items():
+            self._runner.found.put((folder, at, word), tuple(paths))
+        before = self._runner.searched.get(folder) or ()
+        self._runner.searched.put(folder, tuple(dict.fromkeys((at, *before)))[:NEAR_MAX])
+
+    def searched(self, words: Sequence[str]) -> list[str]:
+        """Return commits for which all of the words are remembered, the last searched first."""
+        near = self._runner.searched.get(str(self.layout.common_dir)) or ()
+        return [
+            commit
+            for commit in near
+            if len(self.remembered(words, at=commit)) == len(set(words)) and self.has_commit(commit)
+        ]
+
+
+def _paths_in(found: Mapping[str, Iterable[str]]) -> dict[str, None]:
+    """Return all files that hold words, each once."""
+    return dict.fromkeys(path for own in found.values() for path in own)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Return whether two paths lead to one folder; to none when either is not there any more."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def inside(paths: Sequence[str], folder: str) -> list[str]:
+    """Return those of the sorted paths of an index that are `folder`, or in it."""
+    found = list(paths[slice(*_range(paths, folder, folder + "\0"))])
+    return found + list(paths[slice(*_range(paths, folder + "/", folder + "0"))])
+
+
+def _range(paths: Sequence[str], start: str, end: str) -> tuple[int, int]:
+    return bisect_left(paths, start), bisect_left(paths, end)

@@ -1,0 +1,480 @@
+"""Which names changed in a few chosen folders? Hints only: the kind of a change means nothing.
+
+A hint says "look at this name"; what is true is read from the disk afterwards. Folders are watched
+one by one, never recursively, so a large tree costs nothing. On Linux this stands on watchdog's own
+inotify reader, constructed directly (docs/decisions/0002-watcher.md says why). That layer is
+private, so watchdog is pinned below the next minor version.
+"""
+
+import errno
+import os
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from watchdog.events import FileSystemEvent
+    from watchdog.observers.api import ObservedWatch
+    from watchdog.observers.inotify_c import InotifyEvent, InotifyFD, Mask, WatchDescriptor
+
+
+if TYPE_CHECKING:
+    _Row = tuple[WatchDescriptor, Mask, int, bytes]
+
+OnHint = Callable[[Path, str], None]
+"""Called with a watched folder and a name in it; with '' when the folder itself went and is watched
+no longer."""
+OnOverflow = Callable[[], None]
+"""Called when hints were lost: anything may have changed."""
+Cares = Callable[[Path, str], bool]
+"""Says whether a hint means anything to anybody; quick, for it is asked in a storm."""
+
+_CLOSE_WRITE, _MOVED_FROM, _MOVED_TO = 0x8, 0x40, 0x80
+_CREATE, _DELETE, _MOVE_SELF = 0x100, 0x200, 0x800
+_ONLYDIR, _DONT_FOLLOW, _EXCL_UNLINK = 0x1000000, 0x2000000, 0x4000000
+# Without IN_MODIFY: it doubles the events of a plain save, and its hint comes before the writer is
+# done. A program that never closes its file is found by the poll. Without IN_DELETE_SELF: the end
+# of a watch is told in any case.
+_CHANGES = _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _MOVE_SELF
+_MASK = _CHANGES | _ONLYDIR | _DONT_FOLLOW | _EXCL_UNLINK
+_LIMITED = frozenset({errno.ENOSPC, errno.ENOMEM})
+_UNREADABLE = frozenset({errno.EACCES, errno.EPERM})
+_LIMIT_FILES = (
+    Path("/proc/sys/fs/inotify/max_user_watches"),
+    Path("/proc/sys/user/max_inotify_watches"),
+)
+_Q_OVERFLOW = 0x4000
+_BUFFER_BYTES = 64 * 1024
+_STOP_S = 2.0
+_HEADER = struct.Struct("iIII")
+_BREATH_S = 0.002
+_STORM_BREATH_S = 0.016
+"""The system keeps 16,384 events for us: that is a million a second."""
+_STORM_EVENTS = 16
+
+
+class Watcher(Protocol):
+    """Watches chosen folders. Any thread may call it; hints come from a thread of its own."""
+
+    @property
+    def folders(self) -> frozenset[Path]:
+        """Return the folders that are watched now."""
+
+    @property
+    def refused(self) -> int:
+        """Return how many folders the system refuses to watch now, because of its limits."""
+
+    @property
+    def unreadable(self) -> frozenset[Path]:
+        """Return the folders that may not be watched, because this user may not read them."""
+
+    @property
+    def overflows(self) -> int:
+        """Return how often hints were lost."""
+
+    @property
+    def events(self) -> int:
+        """Return how many events were read."""
+
+    def watch(self, folder: Path) -> bool:
+        """Watch what stands at `folder` now, also when it was watched before; return whether it is.
+
+        False: there is no folder at that path (a link is none), or the system refuses.
+        """
+
+    def unwatch(self, folder: Path) -> None:
+        """Stop watching `folder`; nothing happens when it is not watched."""
+
+    def close(self) -> None:
+        """Stop watching everything; no hint comes after this."""
+
+
+def open_watcher(
+    on_hint: OnHint, on_overflow: OnOverflow, cares: Cares = lambda *_: True
+) -> Watcher:
+    """Return this system's watcher, or one that refuses every folder when there is none to have.
+
+    It may give hints that nobody cares for.
+    """
+    if sys.platform == "darwin":
+        return FSEventsWatcher(on_hint, on_overflow)
+    if sys.platform != "linux":
+        return NoWatcher()
+    try:
+        return InotifyWatcher(on_hint, on_overflow, cares)
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSYS):
+            return NoWatcher()
+        raise
+
+
+def watch_limit() -> int | None:
+    """Return how many folders this user may watch in all programs together; None: no such limit."""
+    limits = []
+    for file in _LIMIT_FILES:
+        try:
+            limits.append(int(file.read_text(encoding="ascii")))
+        except (OSError, ValueError):
+            continue
+    return min(limits, default=None)
+
+
+class NoWatcher:
+    """Refuses every folder: the system has no more watchers to give, and polling has to do."""
+
+    overflows = 0
+    events = 0
+    unreadable: frozenset[Path] = frozenset()
+
+    def __init__(self) -> None:
+        self._refused: set[Path] = set()
+
+    @property
+    def folders(self) -> frozenset[Path]:
+        """Return no folder."""
+        return frozenset()
+
+    @property
+    def refused(self) -> int:
+        """Return how many folders were asked for."""
+        return len(self._refused)
+
+    def watch(self, folder: Path) -> bool:
+        """Refuse."""
+        self._refused.add(folder)
+        return False
+
+    def unwatch(self, folder: Path) -> None:
+        """Forget that the folder was asked for."""
+        self._refused.discard(folder)
+
+    def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+
+class _Watched:
+    """One folder; watchdog calls these methods from its reader thread."""
+
+    __slots__ = ("folder", "id", "owner", "wd")
+
+    def __init__(self, owner: "InotifyWatcher", folder: Path, id_: int) -> None:
+        self.owner = owner
+        self.folder = folder
+        self.id = id_
+        self.wd = -1
+
+    def on_event(self, event: "InotifyEvent") -> None:
+        if event.name:
+            self.owner.on_hint(self.folder, os.fsdecode(event.name))
+        elif event.mask & _MOVE_SELF:
+            # The watch would follow the folder to its new place and report under the old path.
+            self.owner.lost(self)
+
+    def on_watch_deleted(self, wd: "WatchDescriptor") -> None:  # noqa: ARG002  (watchdog's signature)
+        self.owner.lost(self)
+
+    def on_queue_overflow(self) -> None:
+        """Do nothing: the reader tells its owner once, not once for each folder."""
+
+
+class InotifyWatcher:
+    """Linux: one inotify descriptor and one thread for all folders.
+
+    Raises:
+        OSError: the system gives no inotify descriptor (128 for each user, by default).
+    """
+
+    def __init__(
+        self, on_hint: OnHint, on_overflow: OnOverflow, cares: Cares = lambda *_: True
+    ) -> None:
+        self.on_hint = on_hint
+        self.events = 0
+        self.overflows = 0
+        self._on_overflow = on_overflow
+        self._lock = threading.Lock()
+        self._watched: dict[Path, _Watched] = {}
+        self._refused: set[Path] = set()
+        self._unreadable: set[Path] = set()
+        self._next_id = 0
+        self._closed = False
+        self._reader = _reader(self._overflowed, self._counted, cares)
+        self._reader.start()
+
+    @property
+    def folders(self) -> frozenset[Path]:
+        """Return the folders that are watched now."""
+        with self._lock:
+            return frozenset(self._watched)
+
+    @property
+    def refused(self) -> int:
+        """Return how many folders are refused now."""
+        return len(self._refused)
+
+    @property
+    def unreadable(self) -> frozenset[Path]:
+        """Return the folders that this user may not read."""
+        with self._lock:
+            return frozenset(self._unreadable)
+
+    def watch(self, folder: Path) -> bool:
+        """Watch `folder` as it stands now; see `Watcher.watch`."""
+        with self._lock:
+            if self._closed:
+                return False
+            # Asked again even for a folder we know: another one may stand at this path by now.
+            # Every call has an id of its own, because watchdog warns with the text of its whole
+            # table when an id comes twice for one descriptor.
+            self._next_id += 1
+            fresh = _Watched(self, folder, self._next_id)
+            known = self._watched.get(folder)
+            try:
+                fresh.wd = self._add(fresh)
+            except OSError as error:
+                if known is not None:
+                    self._remove(known)
+                self._asked(folder, error.errno)
+                return False
+            self._asked(folder, None)
+            if known is not None and known.wd == fresh.wd:
+                self._forget(fresh)
+                return True
+            if known is not None:
+                self._remove(known)
+            self._watched[folder] = fresh
+            return True
+
+    def unwatch(self, folder: Path) -> None:
+        """Stop watching `folder`."""
+        with self._lock:
+            self._asked(folder, None)
+            known = self._watched.get(folder)
+            if known is not None and not self._closed:
+                self._remove(known)
+
+    def lost(self, watched: _Watched) -> None:
+        """Take note that a folder went: deleted, moved or unmounted. Called by the reader."""
+        with self._lock:
+            if self._closed or self._watched.get(watched.folder) is not watched:
+                return
+            self._remove(watched)
+        self.on_hint(watched.folder, "")
+
+    def close(self) -> None:
+        """Stop the reader and give the descriptor back."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._watched.clear()
+        self._reader.stop()
+        self._reader.join(_STOP_S)
+
+    def _asked(self, folder: Path, error: int | None) -> None:
+        """Note why a folder is not watched, or that nothing speaks against it any more."""
+        for among, errors in ((self._refused, _LIMITED), (self._unreadable, _UNREADABLE)):
+            if error in errors:
+                among.add(folder)
+            else:
+                among.discard(folder)
+
+    def _counted(self, events: int) -> None:
+        self.events += events
+
+    def _overflowed(self) -> None:
+        self.overflows += 1
+        self._on_overflow()
+
+    def _add(self, watched: _Watched) -> int:
+        """Return the descriptor of a new watch.
+
+        Raises:
+            OSError: with the system's number.
+        """
+        from watchdog.observers.inotify_c import CallbackId, Mask
+
+        wd = self._reader.add_callback(
+            os.fsencode(watched.folder), Mask(_MASK), watched, CallbackId(watched.id)
+        )
+        if wd == -1:
+            # watchdog 7.1 takes a folder it may not read for watched, under descriptor -1.
+            self._reader.remove_callbacks([(wd, CallbackId(watched.id))])
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(watched.folder))
+        return wd
+
+    def _remove(self, watched: _Watched) -> None:
+        del self._watched[watched.folder]
+        self._forget(watched)
+
+    def _forget(self, watched: _Watched) -> None:
+        from watchdog.observers.inotify_c import CallbackId, WatchDescriptor
+
+        key = (WatchDescriptor(watched.wd), CallbackId(watched.id))
+        self._reader.remove_callbacks([key])
+
+
+_NOBODY: "tuple[int, tuple[_Watched, ...]]" = (-1, ())
+
+
+def _each_name_once(buffer: bytes) -> "tuple[list[_Row], int]":
+    """Return the events that were read, in their order, without those that tell of a name in a
+    folder again; and how many there were with them."""
+    told: set[tuple[int, bytes]] = set()
+    once: list[_Row] = []
+    header, begins = _HEADER.unpack_from, _HEADER.size
+    at, count, size = 0, 0, len(buffer)
+    while at < size:
+        wd, mask, cookie, length = header(buffer, at)
+        end = at + begins + length
+        # In a storm most end here: compared with its padding, before anything is made of it.
+        key = wd, buffer[at + begins : end]
+        at = end
+        count += 1
+        if length:
+            if key in told:
+                continue
+            told.add(key)
+        once.append((wd, mask, cookie, key[1].rstrip(b"\0")))
+    return once, count
+
+
+def _breath_s(events: int, buffered: int) -> float:
+    """Return how long to wait before reading on, after so many events in so many bytes.
+
+    Longest in a storm, yet not when the system may have more for us than we took.
+    """
+    if events < _STORM_EVENTS:
+        return _BREATH_S if events else 0.0
+    return _STORM_BREATH_S if buffered < _BUFFER_BYTES // 2 else 0.0
+
+
+def _reader(overflowed: OnOverflow, counted: Callable[[int], None], cares: Cares) -> "InotifyFD":
+    """Return watchdog's reader, with an ear for the overflow that watchdog only logs."""
+    from watchdog.observers.inotify_c import InotifyEvent, InotifyFD
+
+    class Reader(InotifyFD):
+        def __init__(self) -> None:
+            super().__init__()
+            self.name = "watcher"
+            # watchdog says that it reads before it does: closed until then, nothing would be freed.
+            self._is_reading = False
+            self.breath_s = 0.0
+            self.among = _NOBODY  # those who watch under the descriptor that was asked for last
+            os.set_inheritable(self._inotify_fd, False)
+
+        def read_events(self, **_: int) -> "list[InotifyEvent]":
+            # A lone change is told at once. Those that follow on its heels wait a moment, and a
+            # storm longer: to read many at once is cheaper, and what is told twice is told once.
+            if self.breath_s:
+                time.sleep(self.breath_s)
+            buffer = self._read_event_buffer(_BUFFER_BYTES)
+            rows, count = _each_name_once(buffer)
+            self.breath_s = _breath_s(count, len(buffer))
+            self.among = _NOBODY
+            counted(count)
+            return [InotifyEvent(*row) for row in rows if self._matters(*row)]
+
+        def _matters(self, wd: "WatchDescriptor", mask: "Mask", _: int, name: bytes) -> bool:
+            """Say whether anybody cares for an event: what nobody does ends here, unmade."""
+            if not name:  # the overflow is told under no descriptor
+                return wd != -1 or bool(mask & _Q_OVERFLOW)
+            if wd != self.among[0]:
+                watch = self._watch_for_wd.get(wd)
+                every = tuple(watch.callbacks.values()) if watch else ()
+                self.among = wd, cast("tuple[_Watched, ...]", every)
+            among = self.among[1]
+            if not among:  # a watch that is just being made: the reader waits for it
+                return True
+            text = os.fsdecode(name)
+            for each in among:  # noqa: SIM110  (in a storm the other way takes twice as long)
+                if cares(each.folder, text):
+                    return True
+            return False
+
+        def handle_event(self, event: "InotifyEvent") -> None:
+            if event.is_queue_overflow:
+                overflowed()
+            else:
+                super().handle_event(event)
+
+    return Reader()
+
+
+class FSEventsWatcher:
+    """macOS: FSEvents through watchdog's observer. Written from its sources, never run by a test.
+
+    A stream covers a whole tree and costs a thread, so a folder below a watched one gets no stream
+    of its own: names are filtered here. Lost hints are not told by watchdog; the sweep finds them.
+    """
+
+    overflows = 0
+    refused = 0
+    unreadable: frozenset[Path] = frozenset()
+
+    def __init__(self, on_hint: OnHint, on_overflow: OnOverflow) -> None:  # noqa: ARG002
+        from watchdog.events import FileSystemEventHandler
+        from watchdog.observers import Observer
+
+        class Handler(FileSystemEventHandler):
+            def dispatch(_, event: "FileSystemEvent") -> None:  # noqa: N805
+                self._told(event)
+
+        self._handler = Handler()
+        self._on_hint = on_hint
+        self.events = 0
+        self._lock = threading.Lock()
+        self._folders: set[Path] = set()
+        self._streams: dict[Path, ObservedWatch] = {}
+        self._observer = Observer()
+        self._observer.start()
+
+    @property
+    def folders(self) -> frozenset[Path]:
+        """Return the folders that are watched now."""
+        with self._lock:
+            return frozenset(self._folders)
+
+    def watch(self, folder: Path) -> bool:
+        """Watch `folder`; see `Watcher.watch`."""
+        if folder.is_symlink() or not folder.is_dir():
+            self.unwatch(folder)
+            return False
+        with self._lock:
+            self._folders.add(folder)
+            if not any(folder.is_relative_to(top) for top in self._streams):
+                self._streams[folder] = self._schedule(folder)
+        return True
+
+    def unwatch(self, folder: Path) -> None:
+        """Stop watching `folder`, and end the streams that cover no folder any more."""
+        with self._lock:
+            self._folders.discard(folder)
+            for top in list(self._streams):
+                if not any(other.is_relative_to(top) for other in self._folders):
+                    self._observer.unschedule(self._streams.pop(top))
+
+    def _schedule(self, folder: Path) -> "ObservedWatch":
+        return self._observer.schedule(self._handler, str(folder), recursive=True)
+
+    def _told(self, event: "FileSystemEvent") -> None:
+        """Turn an event of watchdog into hints. Called by the observer's thread."""
+        self.events += 1
+        gone = event.event_type in ("deleted", "moved")
+        for raw in (event.src_path, event.dest_path):
+            if not raw:
+                continue
+            path = Path(os.fsdecode(raw))
+            if path.parent in self._folders:
+                self._on_hint(path.parent, path.name)
+            if gone and path in self._folders and not path.is_dir():
+                self.unwatch(path)
+                self._on_hint(path, "")
+
+    def close(self) -> None:
+        """Stop the observer."""
+        self._observer.stop()
+        self._observer.join(_STOP_S)

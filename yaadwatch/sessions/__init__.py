@@ -1,0 +1,1 @@
+"""Who worked here, what was shown and learned, tasks, skills, handoff."""

@@ -1,0 +1,536 @@
+"""The brief of an agent that starts: doubts first, then rules, tasks, unverified notes, and what
+the last session left.
+
+What the agent reads in the checked-out agent files anyway, in our block or in a file of our own, is
+not told again. A doubt about such a statement is told, because the file cannot tell it.
+
+Prepare the brief of a work tree for hooks that cannot wait for the daemon.
+
+After each check the brief is written to a file of its own, which a hook reads when the daemon is
+late or not running. Its time of change is the time of the check.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from bridges.rules import AGENTS, Agent
+from yaadwatch import places
+from yaadwatch.api.messages.memories import Context
+from yaadwatch.db import authority, edges, history, nodes, projects, sessions, visibility
+from yaadwatch.db.files import Connection
+from yaadwatch.db.sessions import TaskRow
+from yaadwatch.db.visibility import by_work, seen_from
+from yaadwatch.memory import contradictions, flags, gaps, lessons, views
+from yaadwatch.memory.contradictions import Contradiction
+from yaadwatch.memory.flags import said_places
+from yaadwatch.memory.visibility import Work, view_of
+from yaadwatch.model.anchors import Evidence, Flag
+from yaadwatch.model.errors import YaadError
+from yaadwatch.model.limits import DOING, NORMAL, UNFINISHED, short_id
+from yaadwatch.model.memories import Node
+from yaadwatch.model.settings import Settings
+from yaadwatch.recall import brief, recall
+from yaadwatch.recall.brief import Brief, Cause, FlaggedMemory, Statement
+from yaadwatch.remember import drafts
+from yaadwatch.remember.drafts import in_package, other_packages
+from yaadwatch.staleness import stale
+from yaadwatch.sync import rules_file
+from yaadwatch.sync.modes import Loading, loading
+from yaadwatch.system import files
+from yaadwatch.text import privacy
+from yaadwatch.text.quoting import as_name, quoted
+from yaadwatch.workspace import agent_files
+from yaadwatch.workspace.lookup import Shelf, Shelves
+from yaadwatch.workspace.workspace import AGENT, Call, Home, Space
+
+RULES_MAX = 500
+"""Hot memories looked at for one brief; far more than any budget holds."""
+TASKS_MAX = 100
+CLASHES_MAX = 20
+SUPERSEDED = "superseded"
+"""What is told of a statement in place of a verdict: another memory stands where it stood."""
+
+_UNCHECKED = "Files may have changed since the last check; more may be flagged: yaadwatch stale"
+
+_COMPARING = "Comparing the rules of agent files with the code they were written for"
+
+_STANDS_IN = (
+    "The store of what holds in every project cannot be used; a copy of it is read. The person "
+    "should run: yaadwatch doctor"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """How long a brief may be."""
+
+    tokens: int
+    chars: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BriefParts:
+    """What there is to tell, in the order of its weight."""
+
+    doubts: list[FlaggedMemory]
+    rules: list[Statement]
+    notes: list[Statement]
+    tasks: list[Statement]
+    last: str
+
+
+def context(home: Home, call: Call, ask: Context) -> dict[str, object]:
+    """Return the brief for an agent that starts to work here; the answer is Context.
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here.
+    """
+    with home.space(call) as space:
+        checked = ask.wait_ms > 0 and _check(home, space, ask.wait_ms / 1000)
+        session = lessons.current(home, call, space).id if _is_agent(call) else ""
+        (composed,) = compose(
+            home,
+            space,
+            call.origin,
+            [Budget(tokens=ask.tokens_max, chars=ask.chars_max)],
+            session=session,
+            checked=checked,
+            folder=drafts.folder_of(call, space),
+        )
+        lessons.note_shown(home, call, space, composed.shown)
+        comparing = views.comparing_row(home, space)
+    return {
+        "brief": composed.text,
+        "stale": composed.doubts,
+        "rules": composed.rules,
+        "notes": composed.notes,
+        "tasks": composed.tasks,
+        "contradictions": composed.clashes,
+        "last": composed.last,
+        "gaps": composed.gaps,
+        "checked": checked,
+        "comparing": comparing,
+        "budget": {"used": composed.used, "left": composed.left},
+    }
+
+
+def compose(
+    home: Home,
+    space: Space,
+    origin: str,
+    budgets: Sequence[Budget],
+    *,
+    session: str,
+    checked: bool,
+    folder: str = "",
+) -> list[Brief]:
+    """Return the brief of a work tree as its store is now, once for each budget.
+
+    Args:
+        home: what may be reached.
+        space: the work tree.
+        origin: who reads it.
+        budgets: how long the brief may be.
+        session: the id of the reader's session; '' when it has none.
+        checked: whether the files were looked at just now.
+        folder: where the reader works, relative to the work tree; '' at its top.
+    """
+    now = home.clock.now()
+    agent = next((one for one in AGENTS if origin == f"{AGENT}{one.name}"), None)
+    loaded = _loaded_by(home, space, agent)
+    read = loaded.read if loaded is not None else None
+    carried = rules_file.words_given_to_agents(
+        space,
+        space.db.read(projects.agent_files_of_worktree, space.worktree.id),
+        loaded=loaded,
+        formats=agent.reads if agent else None,
+    )
+    view = view_of(home, space)
+    told = space.db.read(
+        seen_from,
+        view,
+        _look,
+        worktree=space.worktree.id,
+        session=session,
+        folder=folder,
+        read=read,
+        carried=carried,
+        settings=home.settings_of(space.db.path),
+        now=now,
+    )
+    elsewhere = space.db.read(seen_from, view, by_work)
+    found = contradictions.open_contradictions(space.db, view, now, CLASHES_MAX)
+    asked = list(_gaps(home, space, now))
+    comparing = views.comparing_row(home, space)
+    return [
+        brief.compose(
+            told.doubts,
+            told.rules,
+            told.tasks,
+            clashes=[_clash(one) for one in found],
+            notes=told.notes,
+            last=told.last.splitlines(),
+            gaps=asked,
+            tokens_max=budget.tokens,
+            chars_max=budget.chars,
+            note=". ".join(_notes(home, elsewhere, checked=checked, comparing=comparing)),
+            is_note_urgent=comparing is not None,
+        )
+        for budget in budgets
+    ]
+
+
+def _gaps(home: Home, space: Space, now: datetime) -> Iterator[brief.Gap]:
+    """Yield the questions that have found no answer to this day, those asked most often first."""
+    there = Shelves(project=Shelf(db=space.db, space=space), own=Shelf(db=home.user, space=None))
+    for gap in gaps.open_gaps(space.db, 20):
+        question = gap.text or ""
+        if not recall.is_answered(home, there, question, now):
+            yield brief.Gap(question=question, times=gap.asked)
+
+
+def _notes(
+    home: Home, elsewhere: Iterable[Work], *, checked: bool, comparing: Mapping[str, object] | None
+) -> Iterator[str]:
+    """Yield what keeps the brief from being whole."""
+    for path, branch, count in elsewhere:
+        where = f"in {as_name(path)} " if path is not None else ""
+        are = "memory is" if count == 1 else "memories are"
+        yield f"{count} more {are} about uncommitted work {where}({as_name(branch)})"
+    if not checked:
+        yield _UNCHECKED
+    if comparing is not None:
+        done, total = comparing["done"], comparing["total"]
+        yield f"{_COMPARING}: {done} of {total} done; more may turn out stale"
+    if home.user.stands_in:
+        yield _STANDS_IN
+
+
+def _clash(one: Contradiction) -> brief.Clash:
+    """Return a contradiction as it is told: its words say why."""
+    said = [side.node.summary for side in one.sides]
+    if one.against is not None:
+        said.append(one.against.summary)
+    return brief.Clash(
+        id=one.name, one=said[0], other=said[1] if said[1:] else "", reason=one.words
+    )
+
+
+def _is_agent(call: Call) -> bool:
+    return call.origin.startswith(AGENT)
+
+
+def _loaded_by(home: Home, space: Space, agent: Agent | None) -> Loading | None:
+    """Return the agent files that an agent loads by itself; None when nobody can tell."""
+    if agent is None:
+        return None
+    return loading(space.root, agent_files.fleet(home, space), agent)
+
+
+def _check(home: Home, space: Space, time_s: float) -> bool:
+    """Bring the flags of the work tree up to date; return whether that was done in time."""
+    end_s = home.clock.monotonic_s() + time_s
+    busy = home.stores.checking(space.project.id, space.worktree.id)
+    if not busy.acquire(timeout=time_s):
+        return False  # a long check is under way; another one would only wait behind it
+    busy.release()
+    done = threading.Event()
+
+    def check() -> None:
+        try:
+            stale.check_tree(home, space.project.id, space.worktree.id, None)
+        except YaadError:  # the brief says that nothing was checked; `stale` says why
+            return
+        done.set()
+
+    # The daemon does not wait for it at its end: what it would have found is found again.
+    threading.Thread(target=check, name="check for a brief", daemon=True).start()
+    return done.wait(max(end_s - home.clock.monotonic_s(), 0.0))
+
+
+def _look(
+    conn: Connection,
+    *,
+    worktree: int,
+    session: str,
+    folder: str,
+    read: frozenset[str] | None,
+    carried: frozenset[str],
+    settings: Settings,
+    now: datetime,
+) -> _BriefParts:
+    hidden = visibility.hidden(conn)
+    flagged = [
+        flag
+        for flag in flags.spread_flags(conn, worktree)
+        if flag.level == "warn" and flag.node not in hidden
+    ]
+    spoken = history.said_in_checkout(conn, worktree, read)
+    ruling = nodes.hot(conn, RULES_MAX)
+    asked = {flag.node for flag in flagged} | {node.id for node in ruling} | spoken
+    gone = edges.successors(conn, asked)
+    # What has given way is told only where the agent reads it in a file all the same.
+    raised = [flag for flag in flagged if flag.node in spoken or flag.node not in gone]
+    raised.sort(key=lambda flag: (-flag.score, flag.node))
+    replaced = sorted((gone.keys() & spoken) - hidden - {flag.node for flag in raised})
+    doubted = nodes.many(conn, [*(flag.node for flag in raised), *replaced])
+    places = said_places(conn, worktree, doubted)
+    left_out = hidden | spoken | doubted.keys() | gone.keys()
+    left_out |= other_packages(conn, ruling, folder)
+    # What replaced a flagged memory is carried in its place, whatever its tier.
+    heirs = {new for flag in flagged if flag.node not in spoken for new in gone.get(flag.node, ())}
+    ruling += list(nodes.many(conn, sorted(heirs - {node.id for node in ruling})).values())
+    newer = flags.newer_than(conn, raised, hidden=hidden | gone.keys())
+    rules = [
+        node
+        for node in ruling
+        if node.id not in left_out and rules_file.words_of(node.text) not in carried
+    ]
+    ranked = _ranked(conn, rules, settings, now)
+    last = sessions.last_with_news(conn, worktree, session)
+    later = nodes.many(conn, sorted({new for node in replaced for new in gone[node]}))
+    return _BriefParts(
+        doubts=[
+            *(
+                _doubt(
+                    flag,
+                    doubted[flag.node],
+                    places.get(flag.node, ()),
+                    newer.get(flag.node, ()),
+                )
+                for flag in raised
+            ),
+            *(
+                _replaced(doubted[node], [later[new] for new in gone[node]], places.get(node, ()))
+                for node in replaced
+            ),
+        ],
+        rules=[one for one in ranked if not _is_unverified(one)],
+        notes=[one for one in ranked if _is_unverified(one)],
+        tasks=_tasks(conn, left_out),
+        last=last.summary if last is not None else "",
+    )
+
+
+def _tasks(conn: Connection, left_out: Set[str]) -> list[Statement]:
+    """Return the tasks that are not done, what comes first at the front."""
+    found = sessions.of_states(conn, UNFINISHED, TASKS_MAX)
+    known = nodes.many(conn, [row.node for row in found if row.node not in left_out])
+    whose = authority.of_nodes(conn, known)
+    return [
+        Statement(
+            id=row.node,
+            text=known[row.node].text,
+            summary=known[row.node].summary,
+            pinned=known[row.node].pinned,
+            source=brief.source_of(known[row.node].origin),
+            state=_state(row),
+            whose=whose.get(row.node),
+        )
+        for row in found
+        if row.node in known
+    ]
+
+
+def _state(row: TaskRow) -> str:
+    """Return what is worth telling of how a task is."""
+    words = ["under way"] if row.state == DOING else []
+    words += [row.priority] if row.priority != NORMAL else []
+    words += ["waits for another"] if row.waits_for else []
+    return ", ".join(words)
+
+
+def _ranked(
+    conn: Connection,
+    memories: Sequence[Node],
+    settings: Settings,
+    now: datetime,
+) -> list[Statement]:
+    """Return memories for the brief: pinned first, then the ones we are most sure of."""
+    left = flags.confidences(conn, memories, settings, now)
+    whose = authority.of_nodes(conn, left)
+    ordered = sorted(memories, key=lambda node: (not node.pinned, -left[node.id], node.id))
+    return [
+        Statement(
+            id=node.id,
+            text=in_package(node, node.text),
+            summary=in_package(node, node.summary),
+            pinned=node.pinned,
+            source=brief.source_of(node.origin),
+            whose=whose.get(node.id),
+        )
+        for node in ordered
+    ]
+
+
+def _is_unverified(said: Statement) -> bool:
+    return said.whose is not None and said.whose.is_unverified
+
+
+def _doubt(
+    flag: Flag, node: Node, places: Sequence[tuple[str, int]], newer: Sequence[Node]
+) -> FlaggedMemory:
+    suggestion = flag.suggestion
+    return FlaggedMemory(
+        id=node.id,
+        text=node.text,
+        summary=node.summary,
+        verdict=flag.verdict.value,
+        reason=flag.reason,
+        evidence=tuple(_cause(each) for each in flag.evidence),
+        instead=(suggestion.text or "") if suggestion is not None else "",
+        now_at=(suggestion.path or "")
+        if suggestion is not None and suggestion.also_changed
+        else "",
+        said_in=tuple(places),
+        newer=tuple((one.id, one.summary) for one in newer),
+    )
+
+
+def _replaced(
+    node: Node, later: Sequence[Node], places: Sequence[tuple[str, int]]
+) -> FlaggedMemory:
+    """Return what a file says, and what stands in its place."""
+    newest = max(later, key=lambda one: (one.confirmed_at, one.id))
+    return FlaggedMemory(
+        id=node.id,
+        text=node.text,
+        summary=node.summary,
+        verdict=SUPERSEDED,
+        reason=f"superseded by {short_id(newest.id)}",
+        instead=newest.summary,
+        said_in=tuple(places),
+    )
+
+
+def _cause(evidence: Evidence) -> Cause:
+    commit = evidence.commit
+    if commit is None:
+        return Cause(evidence.summary)
+    made = f"{commit.id[:8]}, {commit.at:%Y-%m-%d}, {quoted(commit.subject)}"
+    return Cause(evidence.summary, made)
+
+
+WHOLE: Final = Budget(tokens=2_000, chars=8_000)
+"""As hooks ask for when a session starts."""
+SHORT: Final = Budget(tokens=500, chars=2_000)
+"""As hooks ask for when a sub-agent starts."""
+FILES_MAX: Final = 400
+AGE_MAX_S: Final = 7 * 86_400.0
+"""A brief that was not prepared again for so long is deleted."""
+TRIES_MAX: Final = 3
+"""A brief during whose preparation something was stored is prepared again, so often at most."""
+
+_log: Final = logging.getLogger(__name__)
+
+
+def prepare(home: Home, project: str, worktree: int, *, anew: bool = False) -> None:
+    """Write the brief of a work tree for each agent that has worked there, and for any other.
+
+    What cannot be written is logged: hooks then have only the daemon to ask.
+
+    Args:
+        home: what may be reached.
+        project: its id.
+        worktree: its id.
+        anew: also where nothing was stored since the last time.
+    """
+    try:
+        with home.tree(project, worktree) as space:
+            root = str(space.root)
+            for agent in sorted(places.agents_at(root) | {places.ANY_AGENT}):
+                _prepare(home, space, agent, anew=anew)
+        _delete_old(Path(places.prepared_briefs()), home.clock.now_ns() / 1e9 - AGE_MAX_S)
+    except (YaadError, OSError) as error:
+        _log.info("brief.not_prepared", extra={"project": project, "error": str(error)})
+
+
+def expect(root: Path, origin: str) -> None:
+    """Have briefs prepared for an agent from the next check on: it works in this work tree."""
+    agent = next((one.name for one in AGENTS if origin == f"{AGENT}{one.name}"), "")
+    if not agent:
+        return
+    place = Path(places.path_of(str(root), places.head_of(str(root)), agent))
+    with contextlib.suppress(OSError, YaadError):
+        if not place.exists():
+            files.private_folder(place.parent)
+            os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
+def _prepare(home: Home, space: Space, agent: str, *, anew: bool) -> None:
+    root = str(space.root)
+    for _ in range(TRIES_MAX):
+        head = places.head_of(root)
+        place = Path(places.path_of(root, head, agent))
+        state = _repository_state(home, space)
+        if not anew and _state_in(place) == state:
+            os.utime(place)
+            return
+        whole, short = compose(
+            home,
+            space,
+            "" if agent == places.ANY_AGENT else f"{AGENT}{agent}",
+            [WHOLE, SHORT],
+            session="",
+            checked=True,
+        )
+        brief = {
+            "root": root,
+            "head": head,
+            "state": state,
+            "brief": privacy.mask(whole.text).text,
+            "short": privacy.mask(short.text).text,
+        }
+        _write(place, json.dumps(brief, ensure_ascii=False).encode("utf-8", "replace"))
+        is_current = False
+        try:
+            is_current = (_repository_state(home, space), places.head_of(root)) == (state, head)
+        finally:
+            if not is_current:  # what it says may have been erased, or its project removed
+                place.unlink(missing_ok=True)
+        if is_current:
+            return
+
+
+def _repository_state(home: Home, space: Space) -> str:
+    """Return what changes with everything that is stored."""
+    return f"{space.db.read(history.last)} {home.user.read(history.last)}"
+
+
+def _state_in(place: Path) -> str:
+    try:
+        found = json.loads(place.read_bytes())
+    except (OSError, ValueError):
+        return ""
+    return str(found.get("state", "")) if isinstance(found, dict) else ""
+
+
+def _write(place: Path, data: bytes) -> None:
+    """Write a file that its readers find whole; unlike a store, it need not outlive a power cut."""
+    files.private_folder(place.parent)
+    new = place.with_name(f".{place.name}.{os.getpid()}.new")
+    new.unlink(missing_ok=True)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+        new.replace(place)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def _delete_old(folder: Path, oldest: float) -> None:
+    """Delete briefs that nobody prepares any more, and the oldest of too many."""
+    found = sorted(((one.stat().st_mtime, one) for one in folder.glob("*.json")), reverse=True)
+    for number, (changed_at, place) in enumerate(found):
+        if changed_at < oldest or number >= FILES_MAX:
+            place.unlink(missing_ok=True)

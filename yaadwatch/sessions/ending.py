@@ -1,0 +1,550 @@
+"""The end of a session: what it is remembered by, found out once, from facts.
+
+A memory as a page of markdown, and back: a header of fields, its words, its relations.
+
+The header is YAML whose values are JSON, so that nothing in them is taken for something else; what
+people write by hand is read as `bridges.frontmatter` reads it.
+"""
+
+import contextlib
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
+
+from bridges import frontmatter
+from bridges.frontmatter import Misread
+from yaadwatch.db import anchors, edges, history, nodes, projects, sessions
+from yaadwatch.db.files import Connection
+from yaadwatch.memory import lessons
+from yaadwatch.model import events
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.memories import COLD, Edge, Node
+from yaadwatch.model.projects import (
+    IDLE,
+    LEARNED,
+    SHOWN,
+    USED,
+    Ending,
+    Facts,
+    Session,
+    SessionCommit,
+    Touched,
+)
+from yaadwatch.model.settings import FILE_BYTES_MAX
+from yaadwatch.repo import recent_changes
+from yaadwatch.system import files
+from yaadwatch.system.processes import Live
+from yaadwatch.text import privacy, words
+from yaadwatch.workspace.workspace import Call, Home, Space
+
+FILES_KEPT = 200
+READ_MAX = 60
+"""Changed files that are read for what was put into them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What git says, masked; and, for us alone, the paths as they are and the names written."""
+
+    facts: Facts = field(default_factory=Facts)
+    paths: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
+
+
+def gather(space: Space, session: Session, until: datetime) -> Evidence:
+    """Return what was done in a work tree from the start of a session until a time."""
+    since = session.started_at
+    try:
+        return _gathered(space, session, since, until)
+    except YaadError as error:
+        reason = privacy.mask(f"git could not tell what was changed ({error.message})").text
+        return Evidence(facts=Facts(reason=reason))
+
+
+def used(
+    conn: Connection, shown: Iterable[str], evidence: Evidence, touched: Iterable[str]
+) -> list[str]:
+    """Return those of the nodes shown that were of use, by id."""
+    found = nodes.many(conn, shown)
+    places = anchors.of_nodes(conn, list(found))
+    paths = evidence.paths | frozenset(touched)
+    return [
+        node.id
+        for node in found.values()
+        if any(anchor.path in paths for anchor in places.get(node.id, ()))
+        or lessons.names(node.text) & evidence.written
+    ]
+
+
+def _gathered(space: Space, session: Session, since: datetime, until: datetime) -> Evidence:
+    repository = space.repository
+    git = repository.git
+    made = []
+    if repository.head().commit:
+        start = session.start_commit if repository.has_commit(session.start_commit) else ""
+        made = [one for one in recent_changes.commits(git, since, start) if one.at <= until]
+    committed = recent_changes.files_of(git, [one.id for one in made])
+    open_ones = recent_changes.uncommitted(repository, since, until)
+    changed = dict(committed)
+    for path, how in open_ones.items():
+        recent_changes.fold(changed, path, how)
+    told = [
+        Touched(path=privacy.mask(path).text, how=changed[path], committed=path not in open_ones)
+        for path in sorted(changed)
+    ]
+    return Evidence(
+        facts=Facts(
+            commits=tuple(
+                SessionCommit(id=one.id, subject=privacy.mask(one.subject).text)
+                for one in made[-100:]
+            ),
+            files=tuple(told[:FILES_KEPT]),
+            more=max(0, len(told) - FILES_KEPT),
+        ),
+        paths=frozenset(changed),
+        written=_written(space, session, sorted(changed)),
+    )
+
+
+def _written(space: Space, session: Session, paths: Iterable[str]) -> frozenset[str]:
+    """Return the words that were put into files since the start of a session."""
+    found: set[str] = set()
+    for path in list(paths)[:READ_MAX]:
+        data = files.observe(space.root, path, bytes_max=FILE_BYTES_MAX, now_ns=0).data
+        if data is None or b"\0" in data:
+            continue
+        blob = space.repository.blob_at(session.start_commit, path)
+        before = space.repository.read_blob(blob) if blob is not None else b""
+        found |= lessons.new_names(_text(before or b""), _text(data))
+    return frozenset(found)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+GIVEN_UP_AFTER: Final = timedelta(days=1)
+"""A session whose store could not be written for so long, after it first could not, is lost."""
+FILES_RELATED: Final = 50
+"""Files that the node of a session has an edge to."""
+
+_log: Final = logging.getLogger(__name__)
+
+
+def finish(home: Home, live: Live, by: Ending) -> Session | None:
+    """End a session; return it as it is kept, or None when nothing happened in it.
+
+    What git has to say is asked first, then everything is written in one transaction. A session
+    that was asked to end twice ends once. One that could not be written down goes on, with what it
+    was shown, so that it is tried again; after a day it is given up.
+
+    Raises:
+        YaadError: its store cannot be had, or written.
+    """
+    with _leaving(home, live), lessons.pending(home, live) as pending:
+        now = home.clock.now()
+        last = live.session.last_at
+        ended_at = last if by == "idle" else now
+        until = min(now, last + lessons.idle_after(live.session.agent)) if by == "idle" else now
+        project = home.user.read(projects.get, live.project)
+        if project is None or project.removed_at is not None:
+            return None
+        found = Evidence() if live.session.is_day else _evidence(home, live, until)
+
+        def end(conn: Connection) -> Session | None:
+            return _end(conn, home, live, pending, found, ended_at=ended_at, by=by)
+
+        with home.stores.use(project) as db:
+            return db.write(end)
+
+
+@contextlib.contextmanager
+def _leaving(home: Home, live: Live) -> Iterator[None]:
+    """Have a session go on no more, unless the block goes wrong."""
+    with home.live.lock:
+        known = home.live.leave(live.id)
+    written = False
+    try:
+        yield
+        written = True
+    finally:
+        if not written and known is not None:
+            _go_on(home, known)
+
+
+def _go_on(home: Home, live: Live) -> None:
+    """Have a session that could not be written down go on, for a day after that at most."""
+    now = home.clock.now()
+    live.failed_at = live.failed_at or now
+    if now - live.failed_at >= GIVEN_UP_AFTER:
+        fields = {"session": live.id, "project": live.project, "shown": len(live.shown)}
+        _log.error("session.lost", extra=fields)
+        return
+    with home.live.lock:
+        if home.live.get(live.id) is None:
+            home.live.enter(live)
+
+
+def finish_quietly(home: Home, live: Live, by: Ending) -> None:
+    """End a session for which nobody waits; what is wrong stands in the log."""
+    _tried(live.id, lambda: finish(home, live, by))
+
+
+def end_of_agent(home: Home, call: Call) -> None:
+    """End the sessions of an agent whose connection has ended.
+
+    One that a hook has named may go on: its hook says when it ends, or it is over after a while.
+    """
+    ended = []
+    with home.live.lock:
+        for live in home.live.with_connection(call.session):
+            live.connections.discard(call.session)
+            if not live.connections:
+                live.left_at = home.clock.now()
+                if not live.session.name:
+                    ended.append(live)
+    for live in ended:
+        finish_quietly(home, live, "left")
+
+
+def flush(home: Home) -> None:
+    """Write down what the sessions that go on were shown; they go on.
+
+    Raises:
+        YaadError: UNAVAILABLE; some could not be written down, the others were.
+    """
+    with home.live.lock:
+        lives = home.live.everything()
+    _refuse([_tried(live.id, partial(lessons.flush, home, live)) for live in lives])
+
+
+def expire(home: Home, *, everywhere: bool = False) -> None:
+    """Write down what the sessions were shown; end those that were left, or are idle.
+
+    Args:
+        home: what may be reached.
+        everywhere: also in stores that are not open.
+
+    Raises:
+        YaadError: UNAVAILABLE; some could not be written down, the others were. What could not be
+            is tried again the next time.
+    """
+    now = home.clock.now()
+    with home.live.lock:
+        lives = home.live.everything()
+    failed = []
+    for live in lives:
+        gone = live.left_at is not None and now - live.left_at >= lessons.LEFT_AFTER
+        quiet = now - live.session.last_at
+        if gone or quiet >= lessons.idle_after(live.session.agent):
+            work: Callable[[], object] = partial(finish, home, live, "left" if gone else "idle")
+        else:
+            work = partial(lessons.flush, home, live)
+        failed.append(_tried(live.id, work))
+    failed += [
+        _tried(project.id, partial(_expire_stored, home, project.id))
+        for project in home.user.read(projects.everything)
+        if everywhere or home.stores.is_open(project.id)
+    ]
+    _refuse(failed)
+
+
+def _expire_stored(home: Home, project: str) -> None:
+    """End the sessions that only the store of a project knows, and that are idle."""
+    found = home.user.read(projects.get, project)
+    if found is None:
+        return
+    now = home.clock.now()
+    with home.stores.use(found, in_passing=True) as db:
+        idle = db.read(sessions.idle, now - IDLE)
+    for session in idle:
+        live = Live(project=project, session=session)
+        quiet = now - session.last_at
+        if quiet >= lessons.idle_after(session.agent) and home.live.get(session.id) is None:
+            finish(home, live, "idle")
+
+
+def _evidence(home: Home, live: Live, until: datetime) -> Evidence:
+    try:
+        with home.tree(live.project, live.session.worktree or 0) as space:
+            return gather(space, live.session, until)
+    except YaadError:
+        return Evidence(facts=Facts(reason="its work tree is not there any more"))
+
+
+def _end(
+    conn: Connection,
+    home: Home,
+    live: Live,
+    pending: Mapping[str, int],
+    found: Evidence,
+    *,
+    ended_at: datetime,
+    by: Ending,
+) -> Session | None:
+    now = home.clock.now()
+    stored = sessions.get(conn, live.id)
+    if stored is not None and stored.ended_at is not None:
+        return stored
+    if stored is None:
+        lessons.write(conn, live, now)
+        stored = sessions.get(conn, live.id) or live.session
+    sessions.note_shown_nodes(conn, live.id, pending, now)
+    session = replace(
+        stored,
+        last_at=max(stored.last_at, live.session.last_at),
+        ended_at=max(ended_at, stored.started_at),
+        ended_by=by,
+        facts=found.facts,
+    )
+    sessions.put(conn, session)
+    part = sessions.of_session(conn, session.id)
+    shown = [one.node for one in part if one.role == SHOWN]
+    use = used(conn, shown, found, sessions.files(conn, session.id))
+    sessions.forget_role(conn, session.id, USED)
+    sessions.note_nodes(conn, session.id, USED, use, now)
+    told = lessons.reword_session(conn, session.id, now)
+    if not told and not part:
+        sessions.drop(conn, session.id)
+        return None
+    if told:
+        _relate(conn, home, session, now)
+    body: dict[str, object] = {
+        "agent": session.agent,
+        "worktree": session.worktree,
+        "learned": sum(one.role == LEARNED for one in part),
+        "files": len(found.facts.files) + found.facts.more,
+    }
+    history.append(conn, Event(kind=events.SESSION_ENDED, at=now, subject=session.id, body=body))
+    return replace(session, summary=told)
+
+
+def _relate(conn: Connection, home: Home, session: Session, now: datetime) -> None:
+    """Relate the node of a session to the files that it changed; secret names are left out."""
+    lessons.ensure_node(conn, session, now)
+    lessons.reword_session(conn, session.id, now)
+    for touched in [one for one in session.facts.files if "[masked:" not in one.path][
+        :FILES_RELATED
+    ]:
+        digest = words.text_hash(touched.path)
+        thing = nodes.by_hash(conn, "project", digest, thing=True)
+        if thing is None:
+            thing = Node(
+                id=home.new_id(),
+                kind="file",
+                tier=COLD,
+                scope="project",
+                text=touched.path,
+                text_hash=digest,
+                summary=touched.path,
+                origin=session.agent,
+                confidence=1.0,
+                confirmed_at=now,
+                created_at=now,
+                updated_at=now,
+            )
+            nodes.insert(conn, thing)
+        edge = Edge(
+            from_node=session.id, to_node=thing.id, kind="touches", created_at=now, valid_from=now
+        )
+        edges.begin(conn, edge)
+
+
+def _tried(subject: str, work: Callable[[], object]) -> str:
+    """Do something for one session or store; return, and log, what went wrong: '' for nothing."""
+    try:
+        work()
+    except YaadError as error:
+        _log.warning("session.not_written", extra={"subject": subject, "reason": error.message})
+        return error.message
+    return ""
+
+
+def _refuse(failed: Iterable[str]) -> None:
+    """Tell what went wrong, each thing once.
+
+    Raises:
+        YaadError: UNAVAILABLE, if anything did.
+    """
+    told = list(dict.fromkeys(filter(None, failed)))
+    if told:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"Sessions could not be written down and are kept in memory: {' '.join(told)}",
+            hint="What is wrong: yaadwatch status. It is tried again by itself.",
+        )
+
+
+RELATIONS: Final = "<!-- yaadwatch: relations -->"
+"""Stands between a memory's words and its relations; the last one in a page counts."""
+INDEX: Final = "index.md"
+GENERATED: Final = "<!-- yaadwatch: generated; what is written here is not read -->"
+
+_NOT_IN_STEM: Final = re.compile(r"[^\w]+")
+_RELATION: Final = re.compile(r"- (?P<kind>[a-z][a-z0-9_]{0,31}) \[\[(?P<stem>[^\[\]|#^]+)\]\]")
+_FIELD: Final = re.compile(r"(?P<key>[a-z_]+): (?P<value>.*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page: what stands in its header, its words, and what it relates to.
+
+    Args:
+        fields: by name; texts, numbers, booleans and lists of texts.
+        text: the words.
+        relations: kind, and the stem of the page that the relation leads to.
+        lines: on which line of the page each field begins, from 1.
+        problems: what in the header is no value that was meant.
+    """
+
+    fields: Mapping[str, object]
+    text: str
+    relations: tuple[tuple[str, str], ...] = ()
+    lines: Mapping[str, int] = field(default_factory=dict)
+    problems: tuple[Misread, ...] = ()
+
+
+def stem(name: str, id: str) -> str:
+    """Return the name of a memory's page, without ending: its words, and a mark of its id.
+
+    Letters, digits and '-' only: no file system and no link of Obsidian minds them.
+    """
+    words = _NOT_IN_STEM.sub("-", name.lower()).strip("-_")[:60].strip("-_")
+    mark = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{words}-{mark}" if words else mark
+
+
+def render(page: Page) -> str:
+    """Return a page as markdown; `parse` gives it back."""
+    header = [f"{key}: {_value(value)}" for key, value in page.fields.items() if value is not None]
+    parts = ["---", *header, "---", "", page.text, ""]
+    if page.relations or RELATIONS in page.text:
+        parts += [RELATIONS, "", *(f"- {kind} [[{to}]]" for kind, to in page.relations), ""]
+    return "\n".join(parts)
+
+
+def parse(source: str) -> Page | None:
+    """Return what a page says; None when it has no header, or one that cannot be read."""
+    lines = _lines(source.removeprefix("\ufeff"))
+    count = frontmatter.length(lines)
+    header = lines[1 : count - 1] if count else []
+    problems: tuple[Misread, ...] = ()
+    fields = _ours(header)
+    if not fields:
+        fields = _by_hand(lines, header)
+        problems = tuple(
+            one for one in frontmatter.problems(lines) if not _is_json(lines[one.line - 1])
+        )
+    if not fields:
+        return None
+    body = "\n".join(lines[count:])
+    said, marked, below = body.rpartition(RELATIONS)
+    if not marked:
+        said, below = below, ""
+    relations = tuple(
+        (found["kind"], found["stem"].strip().rpartition("/")[2])
+        for line in below.split("\n")
+        if (found := _RELATION.fullmatch(line.strip()))
+    )
+    return Page(
+        fields=fields,
+        text=said.strip(),
+        relations=relations,
+        lines=frontmatter.places(lines),
+        problems=problems,
+    )
+
+
+def unread(source: str) -> str:
+    """Return why `parse` makes nothing of a page, and on which line."""
+    found = frontmatter.problems(_lines(source.removeprefix("\ufeff")))
+    return f"line {found[0].line}: {found[0].message}" if found else "it has no header with fields"
+
+
+def index(rows: Sequence[tuple[str, str, str]]) -> str:
+    """Return the page that leads to all others.
+
+    Args:
+        rows: kind, stem and description of each, in order of kinds.
+    """
+    parts = [GENERATED, "", "# Memories", ""]
+    before = ""
+    for kind, name, description in rows:
+        if kind != before:
+            parts += ([""] if before else []) + [f"## {kind}", ""]
+            before = kind
+        shown = " ".join(description.split())
+        parts.append(f"- [[{name}]] {shown}")
+    return "\n".join([*parts, ""])
+
+
+def is_generated(source: str) -> bool:
+    """Tell whether a page was made by `index`."""
+    return source.removeprefix("\ufeff").startswith(GENERATED)
+
+
+def _lines(source: str) -> list[str]:
+    """Return the lines of a page; a page whose first line ends as on Windows does so everywhere."""
+    if source.partition("\n")[0].endswith("\r"):
+        source = source.replace("\r\n", "\n")
+    return source.split("\n")
+
+
+def _ours(header: Sequence[str]) -> dict[str, object] | None:
+    """Return the fields of a header that `render` wrote, however long; None of any other."""
+    fields: dict[str, object] = {}
+    for line in header:
+        found = _FIELD.fullmatch(line)
+        if found is None:
+            return None
+        try:
+            fields[found["key"]] = _json(found["value"])
+        except (ValueError, RecursionError):
+            return None
+    return fields
+
+
+def _by_hand(lines: Sequence[str], header: Sequence[str]) -> dict[str, object]:
+    """Return the fields of a header as people write it; what is JSON in it is that."""
+    fields: dict[str, object] = dict(frontmatter.fields(lines) or {}) if header else {}
+    for line in header if fields else ():
+        found = _FIELD.fullmatch(line)
+        if found is not None:
+            fields[found["key"]] = _read(found["value"], fields.get(found["key"]))
+    return fields
+
+
+def _value(value: object) -> str:
+    return json.dumps(value, ensure_ascii=True)
+
+
+def _read(source: str, otherwise: object) -> object:
+    try:
+        return _json(source)
+    except (ValueError, RecursionError):
+        return otherwise
+
+
+def _is_json(line: str) -> bool:
+    """Tell whether the value of a field on one line is JSON that says something."""
+    found = _FIELD.fullmatch(line)
+    return found is not None and _read(found["value"], None) is not None
+
+
+def _json(source: str) -> object:
+    """Return what JSON says, when all of it can be stored.
+
+    Raises:
+        ValueError: it is none, or holds half characters or numbers that are none.
+        RecursionError: it is too deep.
+    """
+    value = json.loads(source)
+    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    return value

@@ -1,0 +1,1 @@
+"""Compare what a memory rests on then and now: verdicts, evidence, proposals."""

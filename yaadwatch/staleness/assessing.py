@@ -1,0 +1,277 @@
+"""What became of a memory: each anchor is looked at and judged, then all of them together."""
+
+import posixpath
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from yaadwatch.anchors.definitions import last_part
+from yaadwatch.anchors.mentions import mentions
+from yaadwatch.model.anchors import Anchor, Method, Suggestion, Verdict
+from yaadwatch.staleness import anchor_state, proposals, verdict
+from yaadwatch.staleness.commits import AtHead
+from yaadwatch.staleness.verdict import (
+    DOUBTS,
+    HEIR_LINES_MIN,
+    AnchorVerdict,
+    Observed,
+    Seen,
+    features,
+    is_lost,
+    is_named_still,
+    is_replaced,
+    lost_of,
+)
+from yaadwatch.staleness.worktree import View
+from yaadwatch.text.quoting import as_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessed:
+    """What became of a memory: the judgement that stands for it, and all it was taken from.
+
+    `score` is how likely the text is no longer true, 0..1; `level` warn, suspect (what the text
+    calls a file that moved still finds it) or ''.
+    """
+
+    worst: AnchorVerdict
+    score: float
+    level: str
+    suggestion: Suggestion | None
+    sights: tuple[Observed, ...]
+    features: dict[str, float]
+
+
+def observe(text: str, anchor: Anchor, view: View, head: AtHead) -> Observed:
+    """Return what became of one anchor of a memory that says `text`."""
+    return _sight(text, anchor, anchor_state.see(anchor, view, head))
+
+
+def expect_anchors(anchors: Iterable[Anchor], head: AtHead) -> None:
+    """Tell which anchors the job will ask about, so that files are read once for all."""
+    for anchor in anchors:
+        if anchor.symbol:
+            head.history.expect([last_part(anchor.symbol)])
+        if anchor.commit and anchor.commit != head.head.commit:
+            head.window(anchor.commit).expect([anchor_state.word_of(anchor)])
+
+
+def assess(
+    text: str,
+    anchors: Sequence[Anchor],
+    view: View,
+    head: AtHead,
+    *,
+    pages: Collection[str] = (),
+) -> Assessed:
+    """Return what became of a memory that says `text` and rests on `anchors`.
+
+    `pages`: the files in which the text stands now. What moved together with one of them, so that
+    the text still names it from there, did not move for its reader.
+
+    Raises:
+        ValueError: it rests on nothing.
+    """
+    sights = [_sight(text, anchor, anchor_state.see(anchor, view, head)) for anchor in anchors]
+    settled = [sight.judgement for sight in sights]
+    along: list[AnchorVerdict] = []
+    if pages and any(one.verdict is Verdict.MOVED for one in settled):
+        named = _named_from(text, pages)
+        settled = [_moved_along(text, one, named) for one in settled]
+        along = [now for one, now in zip(sights, settled, strict=True) if one.judgement != now]
+    sights = [_settled(one, now) for one, now in zip(sights, settled, strict=True)]
+    if not is_lost(sights):
+        sights = [
+            sight
+            if sight.judgement in along
+            else _sight(text, anchor, anchor_state.with_uses(anchor, sight.seen, head))
+            for anchor, sight in zip(anchors, sights, strict=True)
+        ]
+    found = features(sights)
+    score = verdict.score(found)
+    level = verdict.level(score)
+    if level and is_named_still(sights):
+        level = "suspect"
+    worst = _worst(sights)
+    if worst.verdict is Verdict.UNKNOWN:
+        score, level = 0.0, ""
+    elif worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
+        replaced = _replaced(sights) if level else None
+        worst, level = (replaced, level) if replaced else (worst, "")
+    if any(_was_given(sight.judgement) for sight in sights):
+        score, level = max(score, verdict.WARN), "warn"
+    return Assessed(
+        worst=worst,
+        score=score,
+        level=level,
+        suggestion=_suggestion(text, worst, sights),
+        sights=tuple(sights),
+        features=found,
+    )
+
+
+def _settled(sight: Observed, judgement: AnchorVerdict) -> Observed:
+    misplaced = sight.misplaced and judgement.verdict is not Verdict.TOUCHED
+    return replace(sight, judgement=judgement, misplaced=misplaced)
+
+
+def _named_from(text: str, pages: Collection[str]) -> set[tuple[str, str]]:
+    """Return the paths that a text names, as they are read from the pages that it stands in.
+
+    Beside each: the end of a path by which the text names it.
+    """
+    folders = {page.rpartition("/")[0] for page in pages}
+    return {
+        (posixpath.normpath(posixpath.join(one, path)), _UP.sub("", path).rstrip("/"))
+        for one in folders
+        for path in mentions(text).paths
+    }
+
+
+def _moved_along(
+    text: str, judged: AnchorVerdict, named: Collection[tuple[str, str]]
+) -> AnchorVerdict:
+    """Return a judgement; what the text still names where it went was only touched.
+
+    "Use `utils.py` (not `helpers.py`)" names the new place of a renamed file by another name than
+    the old one. Unless the sentence with the old name says that it moves, it is false then.
+    """
+    is_place = judged.verdict is Verdict.MOVED and judged.anchor.method in _PLACED
+    tails = [tail for place, tail in named if place == judged.place]
+    by_same_name = any(f"/{judged.anchor.path}".endswith(f"/{tail}") for tail in tails)
+    if not is_place or not tails or not (by_same_name or _says_it_moves(text, judged.anchor.path)):
+        return judged
+    return replace(judged, verdict=Verdict.TOUCHED, reason="")
+
+
+def _says_it_moves(text: str, path: str) -> bool:
+    """Return whether a sentence of a text names a file and says that something moves."""
+    return any(
+        _MOVES.search(sentence)
+        and any(f"/{path}".endswith(f"/{_UP.sub('', name)}") for name in mentions(sentence).paths)
+        for sentence in _SENTENCE_ENDS.split(text)
+    )
+
+
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+|\n\s*\n|\n(?=\s*[-*+]\s)")
+_UP = re.compile(r"^(?:\.{1,2}/)+")
+_MOVES = re.compile(r"(?i)\b(?:mov|renam|migrat|relocat|becom|replac|supersed)|->|→|⇒|=>")
+_PLACED = frozenset((Method.FILE, Method.FOLDER))
+
+
+def _worst(sights: Sequence[Observed]) -> AnchorVerdict:
+    """Return the judgement that stands for a memory: one that speaks against its text, if any does.
+
+    Of a definition whose name alone stands in the text nothing is lost where it moved: then another
+    anchor is what is told.
+    """
+    worst = verdict.combine([sight.judgement for sight in sights])
+    lost = [sight.judgement for sight in lost_of(sights)]
+    definition = worst.anchor.method in (Method.TREE, Method.HUNKS)
+    if definition and worst.verdict is Verdict.MOVED and lost and worst not in lost:
+        return verdict.combine(lost)
+    return worst
+
+
+def _sight(text: str, anchor: Anchor, seen: Seen) -> Observed:
+    judged = verdict.judge_anchor(anchor, seen)
+    proposed = proposals.suggest(text, judged)
+    misplaced = proposed is not None and proposed.text is not None
+    misplaced = misplaced and anchor.method not in (Method.VALUE, Method.TARGET)
+    named_still = not misplaced and _is_named_still(text, judged)
+    return Observed(judgement=judged, seen=seen, misplaced=misplaced, named_still=named_still)
+
+
+def _is_named_still(text: str, judged: AnchorVerdict) -> bool:
+    """Return whether a file that moved has the name, or end of a path, by which the text means it.
+
+    `net.py` and `shared/net.py` mean the file in `app/shared/` as they did that in `shared/`.
+    """
+    if judged.verdict is not Verdict.MOVED or judged.anchor.method is not Method.FILE:
+        return False
+    old, new = f"/{judged.anchor.path}", f"/{judged.place or ''}"
+    tails = [f"/{path.removeprefix('./')}" for path in mentions(text).paths]
+    meant = [tail for tail in tails if old.endswith(tail)]
+    return bool(meant) and all(map(new.endswith, meant))
+
+
+def _suggestion(text: str, worst: AnchorVerdict, sights: Sequence[Observed]) -> Suggestion | None:
+    """Return what would mend the memory: what `worst` proposes, then what other anchors do.
+
+    That others use something else now, or that something calls itself deprecated, does not make the
+    text true with another name in it: nothing is proposed then.
+    """
+    every = [sight.judgement for sight in sights]
+    valued = any(map(proposals.has_other_value, every))
+    if worst.verdict is Verdict.CHANGED and not valued:
+        return None
+    others = sorted(
+        (
+            one
+            for one in every
+            if one.verdict in (Verdict.MOVED, Verdict.GONE)
+            or (one.heir and one.anchor.method is Method.TARGET)
+            or (valued and one.verdict in DOUBTS)
+        ),
+        key=lambda found: (bool(found.anchor.symbol), found.anchor.path, found.anchor.symbol),
+    )
+    return proposals.proposal(text, [worst, *(one for one in others if one is not worst)], every)
+
+
+def _was_given(judgement: AnchorVerdict) -> bool:
+    """Return whether a doubt is about what the caller named by itself, to hear of its changes."""
+    return judgement.anchor.trust == "given" and judgement.verdict in DOUBTS
+
+
+def committed(worst: AnchorVerdict, head: AtHead) -> AnchorVerdict:
+    """Return what became of the anchor of `worst` as far as commits have it."""
+    if worst.by_use:
+        return worst  # the use of a word is counted in commits only
+    return verdict.judge_anchor(worst.anchor, anchor_state.see(worst.anchor, head, head))
+
+
+def _replaced(sights: Sequence[Observed]) -> AnchorVerdict | None:
+    """Return the judgement that another thing is used in place of what is still there."""
+    best = max(
+        sights,
+        key=lambda sight: (
+            is_replaced(sight.seen),
+            sight.seen.replaced,
+            sight.seen.lost_files,
+            sight.judgement.anchor.path,
+            sight.judgement.anchor.symbol,
+        ),
+    )
+    if not best.seen.replaced and not best.seen.lost_files:
+        return None
+    anchor = best.judgement.anchor
+    name = anchor.symbol or as_name(anchor.path)
+    is_sure = best.seen.replaced >= HEIR_LINES_MIN
+    now = f"; {as_name(best.seen.instead)} is in its place" if is_sure else ""
+    reason = f"{name} is there, but {best.seen.lost_files} files no longer name it{now}"
+    return replace(
+        best.judgement, verdict=Verdict.CHANGED, reason=reason, by_use=True, heir=best.seen.heir
+    )
+
+
+def is_false(sight: Observed, text: str) -> bool:
+    """Return whether what an anchor is on is false for certain, whatever anybody confirms.
+
+    The text names it and it is not there, or gives it a value that is another one. A new body
+    proves nothing.
+    """
+    judged = sight.judgement
+    anchor = judged.anchor
+    if anchor.method is Method.VALUE:
+        return judged.verdict in (Verdict.CHANGED, Verdict.GONE) or judged.also_changed
+    if judged.verdict is Verdict.MOVED:
+        return sight.misplaced
+    return judged.verdict is Verdict.GONE and _is_named(text, anchor)
+
+
+def _is_named(text: str, anchor: Anchor) -> bool:
+    """Return whether a text names what is anchored; it may only have been given with the text."""
+    if anchor.trust == "text":
+        return True
+    name = last_part(anchor.symbol) if anchor.symbol else anchor.path.rpartition("/")[2]
+    return name in text

@@ -1,0 +1,374 @@
+"""Why is a memory in doubt? The commits between the anchor's and HEAD, and what no commit has."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from yaadwatch.anchors import definitions, targets
+from yaadwatch.anchors.definitions import State
+from yaadwatch.anchors.tree import Tree
+from yaadwatch.model.anchors import (
+    NOT_KNOWN,
+    NOT_SEARCHED,
+    Anchor,
+    Commit,
+    Evidence,
+    Method,
+    Verdict,
+)
+from yaadwatch.model.errors import YaadError
+from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX
+from yaadwatch.repo.changes import Departure
+from yaadwatch.staleness import anchor_state, uses
+from yaadwatch.staleness.commits import AtHead
+from yaadwatch.staleness.git_queries import History
+from yaadwatch.staleness.verdict import DOUBTS, AnchorVerdict
+from yaadwatch.text import privacy
+from yaadwatch.text.quoting import as_name
+
+STEPS_MAX = 5
+"""Commits shown as evidence for one doubt, the newest."""
+
+_log: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A commit, the path it is about, and what it did in words.
+
+    Without a commit: in which commits it was not found, while older ones were not searched.
+    """
+
+    path: str
+    commit: Commit | None
+    summary: str
+
+
+def explain(
+    worst: AnchorVerdict, committed: AnchorVerdict, head: AtHead
+) -> tuple[tuple[Evidence, ...], bool]:
+    """Return the evidence for a doubt, and whether it is known that a part of it is in no commit.
+
+    The commits are missing when the history cannot tell them: rewritten, shallow, too long, or git
+    did not answer in time. The verdict itself does not depend on them.
+
+    Args:
+        worst: what became of the anchor in the work tree; a doubt.
+        committed: what became of the same anchor at HEAD.
+        head: HEAD.
+    """
+    anchor = worst.anchor
+    same = (committed.verdict, committed.reason) == (worst.verdict, worst.reason)
+    steps: list[Step] = []
+    untouched = not head.head.commit  # then nothing is in a commit
+    if head.head.commit and committed.verdict in DOUBTS:
+        try:
+            steps = _between(anchor, head)
+            untouched = not steps and _untouched(anchor, head)
+            if same and not steps and not untouched:
+                steps = _behind(anchor, head)
+        except YaadError as error:  # it costs the evidence, not the verdict
+            _log.warning("evidence.missing", extra={"path": anchor.path, "why": error.message})
+            steps = []
+    uncommitted = committed.verdict is not Verdict.UNKNOWN and (not same or untouched)
+    found = [
+        Evidence(
+            path=step.path,
+            symbol=anchor.name,
+            commit=step.commit
+            and replace(step.commit, subject=privacy.mask(step.commit.subject).text),
+            summary=privacy.mask(
+                step.summary if step.commit else f"{worst.reason} {step.summary}"
+            ).text,
+        )
+        for step in steps
+    ]
+    if uncommitted or not found:
+        told = "(uncommitted)" if uncommitted else "(the history does not show in which commit)"
+        if committed.verdict is Verdict.UNKNOWN:
+            told = NOT_KNOWN
+        found.append(
+            Evidence(
+                path=(worst.place if anchor.method is not Method.GLOB else None) or anchor.path,
+                symbol=anchor.name,
+                commit=None,
+                summary=privacy.mask(f"{worst.reason} {told}").text,
+            )
+        )
+    return tuple(found), uncommitted
+
+
+def _untouched(anchor: Anchor, head: AtHead) -> bool:
+    """Return whether no commit since the anchor's has another file there."""
+    since, until = anchor.commit, head.head.commit
+    if since == until:
+        return True
+    history = head.history
+    if anchor.method is Method.FOLDER:
+        return head.has_folder(anchor.path)
+    if anchor.method is Method.GLOB:
+        return head.matching(anchor.symbol)
+    return history.has_commit(since) and (
+        history.blob_at(since, anchor.path) == history.blob_at(until, anchor.path)
+    )
+
+
+def _between(anchor: Anchor, head: AtHead) -> list[Step]:
+    """Return the commits since the anchor's that made the doubt, oldest first; at most five."""
+    since, until = anchor.commit, head.head.commit
+    if since == until or not head.history.has_commit(since):
+        return []
+    return _newest(list(_steps(anchor, head.history, since, until, anchor.blob)))
+
+
+def _newest(steps: list[Step]) -> list[Step]:
+    """Return the newest steps; the first of them says how many older ones there are."""
+    shown = steps[-STEPS_MAX:]
+    if older := len(steps) - len(shown):
+        number = f"at least {older}" if len(steps) >= EVIDENCE_COMMITS_MAX else f"{older}"
+        commits = "older commit is" if number == "1" else "older commits are"
+        first = replace(shown[0], summary=f"{shown[0].summary}; {number} {commits} not shown")
+        shown = [first, *shown[1:]]
+    return shown
+
+
+def _behind(anchor: Anchor, head: AtHead) -> list[Step]:
+    """Return the commits that made what was remembered, and that are not checked out."""
+    history = head.history
+    since, until = head.head.commit, anchor.commit
+    if not since or not history.has_commit(until):
+        return []
+    blob = history.blob_at(since, anchor.path)
+    if anchor.symbol:
+        every = _steps(anchor, history, since, until, blob or "")
+        steps = [step for step in every if step.commit is not None]
+    else:
+        commits = map(history.commit, history.changes([anchor.path], since, until)[:1])
+        done = f"{'changed' if blob else 'added'} {as_name(anchor.path)}"
+        steps = [Step(path=anchor.path, commit=found, summary=done) for found in commits if found]
+    away = "this commit is not checked out here"
+    return [replace(step, summary=f"{step.summary}; {away}") for step in steps[-STEPS_MAX:]]
+
+
+def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) -> Iterator[Step]:
+    """Yield what happened to the anchored file and definition, under each name the file had.
+
+    `blob`: the file at `since`; '' when it was not there.
+    """
+    if anchor.method in (Method.FOLDER, Method.GLOB):
+        yield from _emptied(anchor, history, since, until)
+        return
+    module = history.submodule_above(since, anchor.path)
+    if module is not None:
+        yield from _of_submodule(module, history, since, until)
+        return
+    if history.blob_at(since, anchor.path) is None:
+        anchor = replace(anchor, path=history.came_from(anchor.path, since, until))
+    left = _departures(anchor.path, history, since, until)
+    if (left and not anchor.symbol) or any(row.to is None for row in left.values()):
+        yield from _left(left.values(), history)
+        return
+    names = [anchor.path, *(row.to for row in left.values() if row.to is not None)]
+    path = anchor.path
+    before = _Shape.of(anchor, history, blob, path)
+    commits = history.changes(names, since, until)
+    is_cut = len(commits) > EVIDENCE_COMMITS_MAX
+    if is_cut:  # what was before the oldest that is looked at is no work of that one
+        oldest, *commits = commits
+        for row in (one for one in left.values() if one.commit not in commits):
+            yield from _left([row], history)
+            path = row.to or path
+        before = _Shape.at(anchor, history, oldest, path)
+    changed = list(_changed(anchor, history, commits, left, before=before, path=path))
+    yield from changed
+    if is_cut and anchor.symbol and not changed and not left:
+        yield _not_searched(path, path)
+
+
+def _not_searched(path: str, place: str) -> Step:
+    """Return that a change is in none of the newest commits of a file, folder or pattern."""
+    searched = f"(not in the last {EVIDENCE_COMMITS_MAX} commits of {as_name(place)}"
+    return Step(path=path, commit=None, summary=f"{searched}; {NOT_SEARCHED}")
+
+
+def _changed(
+    anchor: Anchor,
+    history: History,
+    commits: Iterable[str],
+    left: Mapping[str, Departure],
+    *,
+    before: "_Shape | None",
+    path: str,
+) -> Iterator[Step]:
+    """Yield what each of some commits did to the anchored definition, or where it took the file.
+
+    Args:
+        anchor: the definition.
+        history: the repository's.
+        commits: those that touched the file, oldest first.
+        left: those that renamed it.
+        before: the definition before the first of them; None: it is not known.
+        path: the file before the first of them.
+    """
+    for commit_id in commits:
+        commit = history.commit(commit_id)
+        if commit is None:
+            continue
+        departure = left.get(commit_id)
+        if departure is not None:
+            yield from _left([departure], history)
+            path = departure.to or path
+        after = _Shape.at(anchor, history, commit_id, path)
+        if after is None:
+            continue
+        if departure is None and before and after.differs_from(before, anchor, path, history):
+            yield Step(path=path, commit=commit, summary=_done(before, after, anchor.name, path))
+        before = after
+
+
+def _of_submodule(module: str, history: History, since: str, until: str) -> Iterator[Step]:
+    """Yield the commits that set a submodule to another commit, or removed it."""
+    for commit_id in history.changes([module], since, until)[-EVIDENCE_COMMITS_MAX:]:
+        commit = history.commit(commit_id)
+        if commit is not None:
+            is_there = history.is_submodule(commit_id, module)
+            name = as_name(module)
+            done = f"changed the commit of submodule {name}" if is_there else f"removed {name}"
+            yield Step(path=module, commit=commit, summary=done)
+
+
+def _done(before: "_Shape", after: "_Shape", symbol: str, path: str) -> str:
+    if not after.there:
+        return f"removed {symbol} from {as_name(path)}"
+    place = as_name(path)
+    if not symbol:
+        return f"changed {place}"
+    return f"changed {symbol} in {place}" if before.there else f"added {symbol} to {place}"
+
+
+def _left(departures: Iterable[Departure], history: History) -> Iterator[Step]:
+    for row in departures:
+        commit = history.commit(row.commit)
+        if commit is not None:
+            before = as_name(row.path)
+            done = f"renamed {before} to {as_name(row.to)}" if row.to else f"removed {before}"
+            yield Step(path=row.to or row.path, commit=commit, summary=done)
+
+
+def _emptied(anchor: Anchor, history: History, since: str, until: str) -> Iterator[Step]:
+    """Yield the commits that took files out of a folder, or away from a pattern."""
+    if anchor.method is Method.FOLDER and history.is_submodule(since, anchor.path):
+        yield from _of_submodule(anchor.path, history, since, until)
+        return
+    departures = history.departures(since, until)
+    if anchor.method is Method.GLOB:
+        place = anchor.symbol
+        gone = _taken_out(departures, _matches(place, departures))
+        if not gone:  # they went before the newest commits
+            departures = history.departures_like(place, since, until)
+            gone = _taken_out(departures, _matches(place, departures))
+    else:
+        place = anchor.path
+        gone = _taken_out(departures, _is_in(place))
+        gone = gone or _taken_out(history.departures_in(place, since, until), _is_in(place))
+    for commit_id, files in Counter(row.commit for row in gone).items():
+        commit = history.commit(commit_id)
+        if commit is not None:
+            count = "1 file" if files == 1 else f"{files} files"
+            done = f"took {count} out of {as_name(place)}"
+            yield Step(path=anchor.path, commit=commit, summary=done)
+    if not gone and len(history.changes([anchor.path], since, until)) > EVIDENCE_COMMITS_MAX:
+        yield _not_searched(anchor.path, place)
+
+
+def _taken_out(
+    departures: Iterable[Departure], is_inside: Callable[[str], bool]
+) -> list[Departure]:
+    """Return those of what was inside, and was neither renamed nor moved to stay so."""
+    return [one for one in departures if is_inside(one.path) and not is_inside(one.to or "")]
+
+
+def _matches(pattern: str, departures: Iterable[Departure]) -> Callable[[str], bool]:
+    names = (name for row in departures for name in (row.path, row.to) if name)
+    return set(Tree.of(list(dict.fromkeys(names))).matching(pattern)).__contains__
+
+
+def _is_in(folder: str) -> Callable[[str], bool]:
+    inside = f"{folder}/"
+    return lambda path: path.startswith(inside)
+
+
+def _departures(path: str, history: History, since: str, until: str) -> dict[str, Departure]:
+    """Return the commits that renamed the file, one after the other, or removed it at last."""
+    if history.blob_at(until, path) is not None:
+        return {}
+    return {one.commit: one for one in history.way_of(path, since, until)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shape:
+    """A definition in one version of its file."""
+
+    blob: str
+    there: bool
+    fingerprint: str
+
+    @classmethod
+    def at(cls, anchor: Anchor, history: History, commit: str, path: str) -> "_Shape | None":
+        """Return it as a commit has it; None when the file is not there, or does not tell."""
+        blob = history.blob_at(commit, path)
+        return cls.of(anchor, history, blob, path) if blob is not None else None
+
+    @classmethod
+    def of(cls, anchor: Anchor, history: History, blob: str, path: str) -> "_Shape | None":
+        """Return it, not there when `blob` is ''; None when that version does not tell.
+
+        `path`: what the file was called then, which tells its language.
+        """
+        if not blob:
+            return cls(blob=blob, there=False, fingerprint="")
+        if anchor.method is Method.TREE and blob == anchor.blob:
+            return cls(blob=blob, there=True, fingerprint=anchor.fingerprint)
+        data = history.read_blob(blob)
+        if data is None:
+            return None
+        if anchor.method is Method.TREE:
+            given = (path, anchor.symbol)
+            found = history.worked_out((blob, *given), definitions.define, data, *given)
+            if found.state in (State.BROKEN, State.AMBIGUOUS):
+                return None
+            there = found.state is State.FOUND
+            return cls(blob=blob, there=there, fingerprint=found.fingerprint)
+        if anchor.is_held:
+            then = history.read_blob(anchor.blob) if anchor.blob else None
+            number = anchor_state.number_now(anchor, then, path, data)
+            return cls(blob=blob, there=True, fingerprint=number)
+        if anchor.method is Method.VALUE:
+            # Of two values that are both as true as the text is none the change that is told.
+            now = anchor_state.value_in(anchor, path, data) or ""
+            same = now and anchor_state.value_holds(anchor, now)
+            return cls(blob=blob, there=True, fingerprint=anchor.fingerprint if same else now)
+        if anchor.method is Method.TARGET:
+            text = data.decode("utf-8", "replace")
+            there = targets.defines_target(path, text, anchor.symbol)
+            return cls(blob=blob, there=there, fingerprint="")
+        if anchor.method is Method.FILE:
+            is_retired = uses.has_moved(data) or uses.is_deprecated(data)
+            return cls(blob=blob, there=True, fingerprint=str(is_retired))
+        line = definitions.locate(data.decode("utf-8", "replace"), anchor.symbol)
+        return cls(blob=blob, there=line is not None, fingerprint="")
+
+    def differs_from(self, before: "_Shape", anchor: Anchor, path: str, history: History) -> bool:
+        if self.there != before.there:
+            return True
+        if not self.there:
+            return False
+        if anchor.method in (Method.FILE, Method.TREE, Method.VALUE, Method.TARGET):
+            return self.fingerprint != before.fingerprint
+        old, new = history.read_blob(before.blob), history.read_blob(self.blob)
+        if old is None or new is None:
+            return False
+        found = history.hunks((before.blob, old), (self.blob, new), path)
+        return definitions.touches(anchor.symbol, found, new.decode("utf-8", "replace"))

@@ -1,0 +1,440 @@
+"""What happened to the files between two commits, and to the words in them; one comparison a job.
+
+Whatever is asked costs what changed between the two, not what the tree holds.
+
+The files as a commit has them, each looked up at most once for a job.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+
+from bridges import block
+from bridges.registry import for_path
+from bridges.rules import CARRIERS
+from yaadwatch.anchors.tree import Tree
+from yaadwatch.model.anchors import Anchor
+from yaadwatch.repo.attributes import object_id
+from yaadwatch.repo.changes import Change
+from yaadwatch.repo.layout import Head
+from yaadwatch.staleness import uses
+from yaadwatch.staleness.git_queries import History
+from yaadwatch.staleness.uses import Uses
+from yaadwatch.system import files
+
+FILES_MAX = 800
+"""Changed files that are read to see where a word went; the others are as if unchanged."""
+_BYTES_MAX = 512 * 1024
+_NOT_READ = (
+    *(".lock", ".svg", ".map", ".snap", ".png", ".jpg", ".jpeg", ".gif", ".ico", ".pdf"),
+    *(".woff", ".woff2", ".ttf", ".zip", ".gz", ".ipynb", ".min.js", ".min.css", ".sum", ".pb.go"),
+    *("/package-lock.json", "/pnpm-lock.yaml", "/npm-shrinkwrap.json"),
+)
+
+
+@dataclass(slots=True)
+class Window:
+    """The way from one commit to another.
+
+    Args:
+        history: who knows both.
+        since: the older commit.
+        until: the newer one; both are there.
+        hidden: files that say nothing, because what they say is what is to be judged.
+    """
+
+    history: History
+    since: str
+    until: str
+    hidden: frozenset[str] = frozenset()
+    _expected: dict[str, None] = field(default_factory=dict)
+    _uses: dict[str, Uses] = field(default_factory=dict)
+    _come_up: dict[str, bool] = field(default_factory=dict)
+    _changes: "_Changes | None" = None
+
+    def expect(self, words: Iterable[str]) -> None:
+        """Tell which words will be asked for: all are looked for in one reading."""
+        self._expected |= dict.fromkeys(word for word in words if word)
+
+    @property
+    def differing(self) -> Sequence[Change]:
+        """Return the files that differ; a renamed one is one that is gone and one that is new."""
+        return () if self.since == self.until else self.history.differing(self.since, self.until)
+
+    @property
+    def changes(self) -> "_Changes":
+        """Return the files that differ, renames found by git, which may take it long."""
+        if self._changes is None:
+            same = self.since == self.until
+            listed = () if same else self.history.file_changes(self.since, self.until)
+            self._changes = _Changes(tuple(listed))
+        return self._changes
+
+    def touched_inside(self, folder: str) -> bool:
+        """Return whether a file in `folder` changed, moved or went."""
+        inside = folder + "/"
+        return any(change.old and change.old.startswith(inside) for change in self.differing)
+
+    def uses(self, word: str) -> Uses:
+        """Return where a word stands no more, and what stands there; '' stands nowhere.
+
+        Where it came to stand is not told: only files that held a word before are read.
+        """
+        if not word:
+            return Uses()
+        if word not in self._uses:
+            self.expect([word])
+            wanted = [one for one in self._expected if one not in self._uses]
+            self._uses |= self._read(wanted)
+        return self._uses[word]
+
+    def comes_up(self, word: str) -> bool:
+        """Return whether a word came to stand in a file without it; it may read many.
+
+        All words that left one file are looked for in one reading.
+        """
+        if word not in self._come_up:
+            left = (one for one, uses in self._uses.items() if len(uses.lost) == 1)
+            wanted = dict.fromkeys((word, *(one for one in left if one not in self._come_up)))
+            self._come_up |= self._arrived(list(wanted))
+        return self._come_up[word]
+
+    def _arrived(self, words: Sequence[str]) -> dict[str, bool]:
+        """Return which of the words came to stand in a file without them."""
+        missing = dict.fromkeys(words)
+        for change in self._changed(words):
+            new = self._text(change.new_blob)
+            if len(new) > _BYTES_MAX or not any(word.encode() in new for word in missing):
+                continue
+            old = self._text(change.old_blob)
+            if len(old) > _BYTES_MAX:
+                continue
+            tally = uses.Tally(missing)
+            tally.add(change.old, change.new, old, new)
+            found = tally.found()
+            missing = dict.fromkeys(word for word in missing if not found[word].gained)
+            if not missing:
+                break
+        return {word: word not in missing for word in words}
+
+    def spread(self, word: str) -> int:
+        """Return in how many files a word stood before.
+
+        All expected words that stand no more somewhere are looked for in one search.
+        """
+        found = self.history.standing([word, *self.lost()], at=self.since)[word]
+        return sum(
+            path not in self.hidden and not is_only_ours(word, path, self._before) for path in found
+        )
+
+    def _before(self, path: str) -> bytes | None:
+        blob = self.history.blob_at(self.since, path)
+        return self.history.read_blob(blob) if blob else None
+
+    def stirred(self, words: Iterable[str], perhaps: Iterable[str] = ()) -> set[str]:
+        """Return the words that may have come to, or gone from, a place.
+
+        Of more than 800 files it is not read which words they have: then it is all `words`, and
+        those of `perhaps` that stand anywhere, before or after.
+
+        Args:
+            words: those that stood somewhere once.
+            perhaps: those of which that is not known.
+        """
+        rare = set(perhaps).difference(words)
+        if rare:
+            before, after = (self.history.absent(rare, at=at) for at in (self.since, self.until))
+            rare -= before & after
+        every = {*words, *rare}
+        same = self.since == self.until or not every
+        few = () if same else self.history.differing_little(self.since, self.until, FILES_MAX)
+        if few is None:
+            return every - (rare - self._named(rare))
+        counted = uses.ChangedCounts(every)
+        found: set[str] = set()
+        for change in self._readable(few):
+            old, new = self._text(change.old_blob), self._text(change.new_blob)
+            found |= counted.by(old[:_BYTES_MAX], new[:_BYTES_MAX])
+        return found
+
+    def _named(self, words: Iterable[str]) -> set[str]:
+        """Return the words that stand in a file of one of the two commits."""
+        asked = sorted(words)
+        both = [self.history.standing(asked, at=at) for at in (self.since, self.until)]
+        return {word for found in both for word in found if found[word]}
+
+    def lost(self) -> list[str]:
+        """Return the expected words that stand no more where they stood."""
+        return [word for word in list(self._expected) if self.uses(word).lost]
+
+    def _read(self, words: list[str]) -> dict[str, Uses]:
+        tally = uses.Tally(words)
+        for change in self._naming(words):
+            old = self._text(change.old_blob)
+            if len(old) > _BYTES_MAX or not tally.may_count(old):
+                continue
+            new = self._text(change.new_blob)
+            if len(new) <= _BYTES_MAX and not object_id(new):
+                tally.add(change.old, change.new, old, new)
+        return {word: replace(uses, gained=()) for word, uses in tally.found().items()}
+
+    def _text(self, blob: str | None) -> bytes:
+        """Return what others than we wrote in a file; nothing when it is not there."""
+        return without_ours(self.history.read_blob(blob)) if blob else b""
+
+    def _naming(self, words: Sequence[str]) -> Iterator[Change]:
+        """Yield the changed files that may have held one of the words before."""
+        for change in self._changed(words, self._places(words)):
+            if change.old_blob:
+                yield change
+
+    def _places(self, words: Sequence[str]) -> set[str] | None:
+        """Return the files that held one of the words before; None when that is not known.
+
+        It is looked for where so many files differ that not all of them are read: what else changed
+        must not hide those that held a word.
+        """
+        known = self.history.known_standing(words, at=self.since)
+        if known is None and len(self.differing) > FILES_MAX:
+            known = self.history.standing(words, at=self.since)
+        return {path for paths in known.values() for path in paths} if known is not None else None
+
+    def _changed(self, words: Sequence[str], places: Collection[str] | None = None) -> list[Change]:
+        """Return the changed files that may be read; only those that were at `places`, if given.
+
+        Which files were renamed is asked only when one that is gone held one of the words: of any
+        other one it does not matter where it went.
+        """
+        plain = self._readable(_at(self.differing, places))
+        gone = [change for change in plain if change.new is None]
+        if len(gone) < len(plain) and self._held(words, gone):
+            return self._readable(_at(self.changes.listed, places))
+        return plain
+
+    def _held(self, words: Sequence[str], changes: Sequence[Change]) -> bool:
+        """Return whether one of the words stood in one of these files before."""
+        places = self._places(words)
+        if places is not None:
+            return any(change.old in places for change in changes)
+        plain = [word.encode() for word in words]
+        texts = (self.history.read_blob(one.old_blob) for one in changes if one.old_blob)
+        return any(word in text for text in texts if text for word in plain)
+
+    def _readable(self, changes: Iterable[Change]) -> list[Change]:
+        return list(islice(filter(self._may_be_read, changes), FILES_MAX))
+
+    def _may_be_read(self, change: Change) -> bool:
+        if change.old_blob == change.new_blob or {change.old, change.new} & self.hidden:
+            return False
+        path = change.new or change.old or ""
+        return not f"/{path}".endswith(_NOT_READ) and not is_ours(path)
+
+
+def _at(changes: Iterable[Change], places: Collection[str] | None) -> Iterator[Change]:
+    return (change for change in changes if places is None or change.old in places)
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """The files that differ between two commits, by what became of them."""
+
+    listed: tuple[Change, ...]
+
+    @cached_property
+    def renamed(self) -> dict[str, str]:
+        """Return the renamed files, old path to new path."""
+        return {
+            change.old: change.new
+            for change in self.listed
+            if change.old and change.new and change.old != change.new
+        }
+
+    @cached_property
+    def removed(self) -> tuple[str, ...]:
+        """Return the files that are nowhere now."""
+        return tuple(change.old for change in self.listed if change.old and change.new is None)
+
+    @cached_property
+    def added(self) -> tuple[str, ...]:
+        """Return the paths at which there was no file before, those of renamed files too."""
+        return tuple(
+            change.new for change in self.listed if change.new and change.new != change.old
+        )
+
+
+def is_ours(path: str) -> bool:
+    """Return whether a file of this path is one that we write, as a whole, for agents."""
+    return path in CARRIERS
+
+
+def is_only_ours(word: str, path: str, read: Callable[[str], bytes | None]) -> bool:
+    """Return whether a word stands in a file only where we write: in all of it, or in our block."""
+    if is_ours(path):
+        return True
+    if for_path(path) is None:
+        return False
+    data = read(path)
+    return data is not None and b"yaad:begin" in data and word.encode() not in without_ours(data)
+
+
+def without_ours(data: bytes | None) -> bytes:
+    """Return what others wrote in a file: our block in it is blank; nothing for None."""
+    if not data or b"yaad:begin" not in data:
+        return data or b""
+    found = block.find(data)
+    return block.outside(data, found) if isinstance(found, block.Block) else data
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileInView:
+    """A file as one view shows it; `data` None: not read; `odd`: why it cannot be.
+
+    `kind`: as `files.observe` says it; a file that is too large, or may not be read, is one.
+    """
+
+    blob: str
+    data: bytes | None = None
+    odd: str = ""
+    kind: files.Kind = "file"
+
+
+@dataclass(slots=True, kw_only=True)
+class AtHead:
+    """The files as one commit has them: the one that is checked out, or any other.
+
+    Args:
+        history: who knows the commit.
+        head: the commit.
+        names: the definitions that the job is about, by the file they were in.
+        hidden: files that are there, and whose content is not to be looked at.
+    """
+
+    history: History
+    head: Head
+    names: dict[str, list[str]]
+    hidden: frozenset[str] = frozenset()
+    _found: dict[str, FileInView | None] = field(default_factory=dict)
+    _windows: dict[str, Window] = field(default_factory=dict)
+    _listing: Tree | None = None
+
+    def find(self, path: str) -> FileInView | None:
+        """Return the file at `path` in the commit, or None."""
+        if path not in self._found:
+            blob = self.history.blob_at(self.head.commit, path)
+            self._found[path] = FileInView(blob=blob) if blob is not None else None
+        return self._found[path]
+
+    def read(self, path: str) -> bytes | None:
+        """Return the file's bytes; None when it is not there, hidden, or larger than 2 MiB."""
+        found = self.find(path)
+        if found is None or path in self.hidden:
+            return None
+        return self.history.read_blob(found.blob)
+
+    def untouched_since(self, commit: str, places: Iterable[str]) -> bool:
+        """Return whether no commit after `commit`, from which HEAD grew, touched these places.
+
+        That all is as it was does not tell it: what was done may have been taken back. False also
+        when it cannot be told.
+
+        Args:
+            commit: an ancestor of HEAD, or HEAD.
+            places: files, or folders with all that is in them; '' is the whole tree.
+        """
+        if commit == self.head.commit:
+            return True
+        touched = self.history.touched(commit, self.head.commit)
+        return touched is not None and not any(
+            not place or path == place or path.startswith(f"{place}/")
+            for place in places
+            for path in touched
+        )
+
+    def knows(self, anchor: Anchor) -> bool:
+        """Return whether what happened since the anchor's commit, an earlier one, can be told."""
+        return self._is_after(anchor) and self.history.has_commit(anchor.commit)
+
+    def is_of_another_history(self, anchor: Anchor) -> bool:
+        """Return whether the anchor's commit is not in this repository: it was rewritten, say."""
+        return self._is_after(anchor) and not self.history.has_commit(anchor.commit)
+
+    def _is_after(self, anchor: Anchor) -> bool:
+        since, until = anchor.commit, self.head.commit
+        return bool(since and until and since != until)
+
+    def window(self, since: str) -> Window:
+        """Return what happened between another commit, which is there, and this one."""
+        if since not in self._windows:
+            self._windows[since] = Window(self.history, since, self.head.commit, self.hidden)
+        return self._windows[since]
+
+    def renamed_to(self, anchor: Anchor) -> str | None:
+        """Return where the anchored file went between the anchor's commit and this one.
+
+        The commits on the way tell it. Where they do not, a comparison of both ends does, unless
+        they say that the file which it found came from another one.
+        """
+        since, until = anchor.commit, self.head.commit
+        way = self.history.way_of(anchor.path, since, until)
+        last = way[-1].to if way else None  # what was removed before it went on was brought back
+        if last is not None and self.find(last) is not None:
+            return last
+        direct = self.window(since).changes.renamed.get(anchor.path)
+        if direct is None:
+            return None
+        names = {anchor.path, direct, *(one.path for one in way)}
+        return direct if self.history.came_from(direct, since, until) in names else None
+
+    def listing(self) -> Tree:
+        """Return all files of the commit."""
+        if self._listing is None:
+            self._listing = self.history.listing(self.head.commit)
+        return self._listing
+
+    def has_folder(self, path: str) -> bool:
+        """Return whether the commit has a folder, or a submodule, at `path`."""
+        commit = self.head.commit
+        return self.history.has_folder(commit, path) or self.history.is_submodule(commit, path)
+
+    def matching(self, pattern: str) -> bool:
+        """Return whether a file of the commit matches the pattern."""
+        return any(True for _ in self.listing().matching(pattern))
+
+    def standing(self, words: Sequence[str]) -> dict[str, Sequence[str]]:
+        """Return the text files of the commit that hold each word, without hidden ones."""
+        if not self.head.commit:
+            return dict.fromkeys(words, ())
+        found = self.history.standing(words, at=self.head.commit)
+        return {
+            word: [path for path in paths if path not in self.hidden]
+            for word, paths in found.items()
+        }
+
+    def using(self, word: str, like: str) -> Sequence[str]:  # noqa: ARG002
+        """Return the files of the commit that hold `word`, as far as git has their content."""
+        lost = (one for window in self._windows.values() for one in window.lost())
+        return self.standing([word, *lost])[word]
+
+    def holding(self, word: str, like: str) -> Sequence[str]:
+        """Return the files of the commit that hold `word`, sorted; `like` as for a work tree."""
+        if not self.head.commit:
+            return []
+        found = self.history.holding(word, missed(self.names, self.find, like), at=self.head.commit)
+        return [path for path in found if path not in self.hidden]
+
+
+def missed(
+    names: Mapping[str, Sequence[str]], find: Callable[[str], object], like: str
+) -> Iterator[str]:
+    """Yield the names that a view probably lacks: those of `like`, and of files that are gone.
+
+    Args:
+        names: the definitions that a job is about, by the file they were in.
+        find: returns None for a file that the view does not have.
+        like: a file.
+    """
+    yield from names.get(like, ())
+    for path, own in names.items():
+        if find(path) is None:
+            yield from own

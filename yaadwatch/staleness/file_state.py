@@ -1,0 +1,360 @@
+"""What a view shows of an anchored file, and of a definition in it."""
+
+import hashlib
+import re
+from dataclasses import replace
+
+from yaadwatch.anchors import definitions
+from yaadwatch.anchors.definitions import State, language_of
+from yaadwatch.model.anchors import Anchor, Method
+from yaadwatch.model.errors import YaadError
+from yaadwatch.model.settings import DEFINITIONS_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
+from yaadwatch.repo.attributes import object_id
+from yaadwatch.repo.layout import Head
+from yaadwatch.repo.repository import blob_id
+from yaadwatch.staleness import proposals, successors
+from yaadwatch.staleness.commits import AtHead, is_ours
+from yaadwatch.staleness.git_queries import History
+from yaadwatch.staleness.verdict import Seen, Span
+from yaadwatch.staleness.worktree import View, WorkTree
+from yaadwatch.text.quoting import as_name
+from yaadwatch.text.words import cached
+
+_PROSE = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org", ".csv", ".tsv", ".log")
+_NO_CODE = re.compile(
+    r"(?i)(?:^|/)(?:licen[cs]e|copying|notice|authors|changelog|changes|codeowners)[^/]*$"
+    r"|(?:lock|\.lock\.json|-lock\.json|-lock\.yaml|\.sum|\.jsonl|\.snap|\.svg|\.map|\.ipynb|\.min\.js)$"
+)
+_PATHS_KEPT_MAX = 16_384
+"""Each word of a text is looked for in the same files: what they are is asked a thousand times."""
+_DEFINES = (
+    rb"\b(?:class|def|fn|func|fun|function|interface|type|struct|enum|union|trait|protocol|record|"
+    rb"object|module|mod|namespace|macro_rules!|const|let|var|val|static|define)[ \t*]+"
+    rb"(?:\([^()\n]{0,80}\)[ \t]*)?"
+)
+"""How a line begins that defines something, in most languages."""
+
+
+def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
+    """Return what `view` shows of an anchor; what cannot be told is unknown, never fresh.
+
+    Args:
+        anchor: what to look for.
+        view: the work tree, or HEAD.
+        head: HEAD, which knows how files were renamed since the anchor's commit.
+    """
+    try:
+        return _see(anchor, view, head)
+    except YaadError as error:
+        return Seen(unknown=error.message.rstrip("."))
+
+
+def _see(anchor: Anchor, view: View, head: AtHead) -> Seen:
+    place = _place(anchor, view, head)
+    if isinstance(place, Seen):
+        return place
+    if place is None:
+        if anchor.method is Method.FILE:
+            return Seen()
+        return _went(anchor, Seen(), view, head)
+    found = view.find(place)
+    if found is None:
+        return Seen(unknown=f"{as_name(place)} changed while it was looked at")
+    if anchor.method is Method.FILE and found.kind not in ("link", "other"):
+        return Seen(place=place, same_bytes=found.blob == anchor.blob)
+    if found.blob and found.blob == anchor.blob:
+        return Seen(place=place, same_bytes=True, span=Span.SAME, line=anchor.line)
+    if found.odd:
+        return Seen(unknown=found.odd)
+    return _compare(anchor, place, view, head)
+
+
+def is_prose(path: str) -> bool:
+    """Return whether a file speaks of definitions and holds none."""
+    return path.lower().endswith(_PROSE) or is_ours(path)
+
+
+@cached(_PATHS_KEPT_MAX)
+def is_code(path: str) -> bool:
+    """Return whether a word that stands in a file is in use: not in prose, locks, logs or data."""
+    return not is_prose(path) and not _NO_CODE.search(path)
+
+
+def is_page(path: str) -> bool:
+    """Return whether a file is a page of HTML, written by hand or not."""
+    return path.lower().endswith((".html", ".htm"))
+
+
+def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | None:
+    """Return how, with what fingerprint and at which line `path` defines `symbol`; None if not."""
+    if is_prose(path):
+        return None
+    data = view.read(path)
+    if data is None or definitions.last_part(symbol).encode() not in data:
+        return None
+    if language_of(path) is not None:
+        if not definitions.may_define(data, path, symbol) and _defining_line(data, symbol) is None:
+            return None
+        definition = definitions.define(data, path, symbol)
+        if definition.state is State.FOUND and definition.line is not None:
+            return Method.TREE, definition.fingerprint, definition.line
+        if definition.state is not State.BROKEN:
+            return None
+    line = _defining_line(data, symbol)
+    return (Method.HUNKS, "", line) if line is not None else None
+
+
+def why_untold(view: View, path: str, symbol: str) -> str:
+    """Return why it cannot be told what `path` defines as `symbol`; '' when that can be told."""
+    found = view.find(path)
+    if found is None or is_prose(path):
+        return ""
+    if found.odd:
+        return found.odd
+    data = view.read(path)
+    if data is None or definitions.last_part(symbol).encode() not in data:
+        return ""
+    state = definitions.define(data, path, symbol).state
+    if state is State.AMBIGUOUS:
+        return (
+            f"{as_name(path)} defines {symbol} more than {DEFINITIONS_MAX} times, too often to "
+            "tell which is meant"
+        )
+    if state is State.BROKEN:
+        language = language_of(path)
+        title = language.title if language is not None else "code"
+        return (
+            f"{as_name(path)} names {symbol}, but cannot be read as {title} (it is minified, too "
+            "large or broken), so what it defines is not known"
+        )
+    return ""
+
+
+def _defining_line(data: bytes, symbol: str) -> int | None:
+    """Return the line that defines a name, by what such lines look like in any language."""
+    text = data.decode("utf-8", "replace")
+    line = definitions.locate(text, symbol)
+    defines = line is not None and definitions.defines(text.split("\n")[line - 1], symbol)
+    return line if defines else None
+
+
+def untold(anchor: Anchor, what: str) -> Seen:
+    """Return that nobody can tell where it went: `what` is so, and the history was rewritten."""
+    return Seen(
+        unknown=f"{what}, and the commit it was remembered at ({anchor.commit[:8]}) is not in this "
+        "repository, so git cannot tell where it went"
+    )
+
+
+def _place(anchor: Anchor, view: View, head: AtHead) -> str | Seen | None:
+    """Return the path of the anchored file now, None when it is nowhere, or why unknown."""
+    if view.find(anchor.path) is not None:
+        return anchor.path
+    start: str | None = anchor.path
+    if head.find(anchor.path) is None and anchor.commit and head.head.commit:
+        if not head.history.has_commit(anchor.commit):
+            return untold(anchor, f"{as_name(anchor.path)} is not there")
+        start = head.renamed_to(anchor) if head.head.commit != anchor.commit else anchor.path
+    if start is not None and view.find(start) is not None:
+        return start
+    if isinstance(view, WorkTree):
+        committed = head.find(start) if start is not None else None
+        blobs = {anchor.blob, committed.blob if committed is not None else anchor.blob}
+        return view.moved_to(start or anchor.path, blobs)
+    return None
+
+
+def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
+    data = view.read(place)
+    if data is None:
+        return Seen(unknown=f"{as_name(place)} could not be read")
+    stored = of_pointer(anchor, place, data, head)
+    if stored is not None:
+        return stored
+    if anchor.method is Method.TREE:
+        named = place if language_of(place) is not None else anchor.path
+        definition = definitions.define(data, named, anchor.symbol)
+        if definition.state is State.BROKEN:
+            language = language_of(named)
+            title = language.title if language is not None else "what it was"
+            return Seen(unknown=f"{as_name(place)} does not parse as {title} at the moment")
+        if definition.state is State.FOUND:
+            same = definition.fingerprint == anchor.fingerprint
+            span = Span.SAME if same else Span.DIFFERENT
+            return Seen(place=place, span=span, line=definition.line)
+        if definition.state is State.AMBIGUOUS:
+            return Seen(
+                unknown=f"{anchor.symbol} is defined too often in {as_name(place)} to tell which"
+            )
+    else:
+        line = definitions.locate(data.decode("utf-8", "replace"), anchor.symbol)
+        if line is not None:
+            return _compare_by_hunks(anchor, place, data, line, head.history)
+    went = _went(anchor, Seen(place=place, span=Span.MISSING), view, head)
+    if anchor.method is not Method.TREE or went.elsewhere:
+        return went
+    return _provided(anchor, place, data, view) or went
+
+
+def _provided(anchor: Anchor, place: str, data: bytes, view: View) -> Seen | None:
+    """Return what a file shows of a definition that it inherits or passes on; None if neither."""
+    found = successors.member(data, place, anchor.symbol)
+    if found is not None:
+        same = found.fingerprint == anchor.fingerprint
+        return Seen(place=place, span=Span.SAME if same else Span.DIFFERENT, line=found.line)
+    if successors.is_passed_on(place, anchor.symbol, view.read):
+        return Seen(place=place, span=Span.DIFFERENT)
+    return None
+
+
+def _went(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
+    """Return `seen` with the other files that define the symbol now, and whether it changed."""
+    like = seen.place or anchor.path
+    defining = _defining(view, anchor.symbol, like)
+    same = {
+        path: _is_same(anchor, path, found, view, head)
+        for path, found in defining.items()
+        if path != seen.place
+    }
+    # Where it stands unchanged, a new definition of its name is a namesake.
+    unchanged = [path for path in same if same[path]]
+    elsewhere = unchanged or [
+        path
+        for path in same
+        if _is_new(anchor, path, head) and not _is_unlike(anchor, path, view, head)
+    ]
+    rewritten = not all(same[path] for path in elsewhere)
+    return replace(seen, elsewhere=tuple(elsewhere), rewritten=rewritten)
+
+
+def _is_new(anchor: Anchor, path: str, head: AtHead) -> bool:
+    """Return whether a file did not define the anchored symbol when that was anchored.
+
+    A namesake that was there before is not where it went. False also where that is not known.
+    """
+    history, since = head.history, anchor.commit
+    if not since or not history.has_commit(since):
+        return False
+    until = head.head.commit
+    before = history.came_from(path, since, until) if until and since != until else path
+    then = AtHead(history=history, head=Head(commit=since, branch=""), names={})
+    return then.find(before) is None or define_in(then, before, anchor.symbol) is None
+
+
+def _is_unlike(anchor: Anchor, path: str, view: View, head: AtHead) -> bool:
+    """Return whether a definition in another file is something else of the same name."""
+    old = _defining_lines(_anchored_bytes(anchor, head.history), anchor.path, anchor.symbol)
+    new = _defining_lines(view.read(path), path, anchor.symbol)
+    return bool(old and new) and proposals.is_unlike(old, new)
+
+
+def _defining_lines(data: bytes | None, path: str, symbol: str) -> str:
+    """Return the lines of a definition; '' where they are not known."""
+    found = definitions.define(data, path, symbol) if data is not None else None
+    if data is None or found is None or found.state is not State.FOUND or found.line is None:
+        return ""
+    lines = data.decode("utf-8", "replace").split("\n")
+    return "\n".join(lines[found.line - 1 : found.end_line])
+
+
+def _is_same(
+    anchor: Anchor, path: str, found: tuple[Method, str, int], view: View, head: AtHead
+) -> bool:
+    """Return whether a definition in another file says what the anchored one said."""
+    method, fingerprint, line = found
+    if method is Method.TREE or anchor.method is Method.TREE:
+        return fingerprint == anchor.fingerprint
+    old, new = _anchored_bytes(anchor, head.history), view.read(path)
+    if old is None or new is None or anchor.line is None:
+        return False
+    texts = (data.decode("utf-8", "replace") for data in (old, new))
+    return definitions.block(next(texts), anchor.line) == definitions.block(next(texts), line)
+
+
+def _compare_by_hunks(anchor: Anchor, place: str, data: bytes, line: int, history: History) -> Seen:
+    old = _anchored_bytes(anchor, history)
+    if old is None:
+        return Seen(unknown=_why_not_comparable(anchor, history))
+    text = data.decode("utf-8", "replace")
+    new = blob_id(data)
+    found = history.hunks((anchor.blob, old), (new, data), place)
+    touched = definitions.touches(anchor.symbol, found, text)
+    return Seen(place=place, span=Span.DIFFERENT if touched else Span.SAME, line=line)
+
+
+def _anchored_bytes(anchor: Anchor, history: History) -> bytes | None:
+    """Return the file as it was when it was anchored; None when git does not have it."""
+    data = history.read_blob(anchor.blob)
+    if data is not None:
+        return data
+    # Git may have turned the line ends round on the way out; then it has the file with its own.
+    committed = history.read_blob(history.blob_at(anchor.commit, anchor.path) or "")
+    if committed is not None:
+        turned = committed.replace(b"\n", b"\r\n")
+        if blob_id(turned, "sha256" if len(anchor.blob) == 64 else "sha1") == anchor.blob:
+            return committed
+    return None
+
+
+def _why_not_comparable(anchor: Anchor, history: History) -> str:
+    path = as_name(anchor.path)
+    if not anchor.commit or history.has_commit(anchor.commit):
+        return (
+            f"{path} had uncommitted changes (or goes through a filter of git's) when this "
+            f"was remembered, so git has nothing to compare {anchor.symbol} with"
+        )
+    return (
+        f"the history was rewritten, and git no longer has {path} as it was when this was "
+        f"remembered, so {anchor.symbol} cannot be compared"
+    )
+
+
+def _defining(view: View, symbol: str, like: str) -> dict[str, tuple[Method, str, int]]:
+    """Return the files that define `symbol`, as `define_in` does; none if it is common.
+
+    Only files of the same kind as `like` are looked at.
+    """
+    suffix = like.rpartition(".")[2]
+    holding = view.holding(definitions.last_part(symbol), like)
+    named = [path for path in holding if path.endswith("." + suffix)]
+    if len(named) > SYMBOL_FILES_MAX:
+        plain = re.escape(definitions.last_part(symbol).encode())
+        defining = re.compile(_DEFINES + plain + rb"(?!\w)", re.MULTILINE)
+        looked = named[:WORD_FILES_MAX]
+        named = [path for path in looked if defining.search(view.read(path) or b"")]
+    if len(named) > SYMBOL_FILES_MAX:
+        return {}
+    defined = ((path, define_in(view, path, symbol)) for path in named)
+    return {path: found for path, found in defined if found is not None}
+
+
+_PLACED = frozenset((Method.FILE, Method.FOLDER))
+
+
+def of_ignored(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
+    """Return `seen`; as unchanged where what is gone was ignored by git, then and now."""
+    is_gone = seen.place is None and not seen.unknown
+    if not is_gone or anchor.method is Method.GLOB or not _is_ignored(anchor, head):
+        return seen
+    span = None if anchor.method in _PLACED else Span.SAME
+    return Seen(place=anchor.path, span=span)
+
+
+def _is_ignored(anchor: Anchor, head: AtHead) -> bool:
+    is_folder = anchor.method is Method.FOLDER
+    if anchor.commit and head.history.has_commit(anchor.commit):
+        had = head.history.has_folder if is_folder else head.history.blob_at
+        if had(anchor.commit, anchor.path):
+            return False  # git had it: that it is ignored now does not bring it back
+    return head.history.is_ignored(f"{anchor.path}/" if is_folder else anchor.path)
+
+
+def of_pointer(anchor: Anchor, place: str, data: bytes, head: AtHead) -> Seen | None:
+    """Return what a pointer in place of a file tells of an anchor; None when it is no pointer."""
+    wanted = object_id(data)
+    if not wanted:
+        return None
+    then = head.history.read_blob(anchor.blob) if anchor.blob else None
+    if then is not None and wanted in (hashlib.sha256(then).hexdigest(), object_id(then)):
+        return Seen(place=place, same_bytes=True, span=Span.SAME, line=anchor.line)
+    return Seen(unknown=f"the content of {as_name(place)} is in Git LFS and was not pulled")

@@ -1,0 +1,431 @@
+"""What would make a memory true again? Its text, put as the code is now, where that is sure.
+
+What was judged of each anchor is in `verdict`; here it becomes one proposal for the whole text.
+
+Does a file that moved still say what it said, apart from what its place makes it say?
+
+A file that goes to another folder is given other relative paths and imports. What else differs may
+be what a memory is about.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from yaadwatch.anchors import counts, targets, values
+from yaadwatch.anchors.definitions import last_part
+from yaadwatch.anchors.languages import language_of
+from yaadwatch.anchors.mentions import mentions
+from yaadwatch.anchors.targets import renamed_target
+from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method, Suggestion, Verdict
+from yaadwatch.staleness.verdict import AnchorVerdict, counted
+
+_WORDS_OF_CODE = frozenset(("true", "false", "none", "null", "nil", "undefined", "nullptr"))
+"""Values by which a text shows how its language writes such."""
+_COUNTS = re.compile(
+    r"(?i)\b(?:only|sole|all|every|everything|exactly|(?:no|nothing|nobody|no one) (?:other|else)"
+    r"|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?<![.:])\d+(?![\w.:-]))\b"
+)
+"""Words that say how many things there are, or that there is no other."""
+_PART = re.compile(r"[;\n]|[.!?](?=\s)")
+"""Where a part of a text ends that says one thing."""
+
+
+def suggest(text: str, judgement: AnchorVerdict) -> Suggestion | None:
+    """Return what would make a memory true again; None when there is nothing to propose.
+
+    The text is rewritten only where it names the old path, or its file name, in full: a longer path
+    that ends or begins like it is another file. What something else is used for now is named as
+    that wherever the text names it. A value is put in place of the old one where that stands right
+    behind the name, once.
+    """
+    new = judgement.place
+    old = judgement.anchor.path
+    if judgement.anchor.is_held:
+        return None  # the text states it in its own words; which to exchange is not certain
+    if has_other_value(judgement):
+        revalued = _revalued(text, [judgement])
+        return Suggestion(path=None, text=revalued) if revalued else None
+    if judgement.heir and judgement.anchor.method is Method.TARGET:
+        rewritten = _commanded(text, judgement)
+        return Suggestion(path=None, text=rewritten) if rewritten else None
+    if judgement.heir and judgement.anchor.symbol:
+        rewritten = _renamed(text, last_part(judgement.anchor.symbol), judgement.heir)
+        return Suggestion(path=None, text=rewritten) if rewritten != text else None
+    if judgement.heir:
+        new = judgement.heir
+    elif judgement.verdict is not Verdict.MOVED:
+        return None
+    if new is None:
+        places = judgement.places
+        return Suggestion(path=None, text=None, places=places) if places else None
+    if judgement.anchor.method is Method.GLOB:
+        rewritten = _repatterned(text, judgement.anchor.symbol, new)
+        if rewritten == text:  # it is a list in braces there, which no path is put into
+            return Suggestion(path=None, text=None, places=(new,))
+        return Suggestion(path=new, text=rewritten)
+    folder = judgement.anchor.method is Method.FOLDER
+    rewritten = _renamed(text, old, new, folder=folder, from_top=True)
+    name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
+    if name != new_name and not folder:
+        rewritten = _renamed(rewritten, name, _from_folder_of(old, new))
+    return Suggestion(path=new, text=rewritten if rewritten != text else None)
+
+
+def _from_folder_of(old: str, new: str) -> str:
+    """Return how a text that names a file by its bare name may name another place of it.
+
+    The name does for a place in the same folder; of any other one it would say where it is not.
+    """
+    folder = old.rpartition("/")[0]
+    return new.removeprefix(f"{folder}/") if folder else new
+
+
+def proposal(
+    text: str, judgements: Sequence[AnchorVerdict], beside: Iterable[AnchorVerdict] = ()
+) -> Suggestion | None:
+    """Return what judgements of a memory propose together, the first for its path.
+
+    `beside`: its other ones, which propose nothing; what they say is there stays so in the text.
+
+    A longer path is rewritten before what is above it, and what was put into the text by one is
+    not rewritten by another: of two that changed names, the text keeps the second as it was. A file
+    that a definition left is rewritten only where the text names it for that definition. Where
+    a value that the text gives is another now, and cannot be put into it, or something else of it
+    changed besides, there is no text that is true for certain: then only places are told. So it is
+    where something else that it names is gone. Where something that it names changed, whether it
+    moved or not, the text may be false for that: then the place is proposed without it.
+    """
+    beside = tuple(beside)
+    found = _proposal(text, judgements, beside)
+    every = (*judgements, *beside)
+    also_changed = _also_changed(every)
+    may_be_false = also_changed or any(one.verdict is Verdict.UNKNOWN for one in every)
+    if found is None or not may_be_false or found.path is None:
+        return found if not may_be_false or found is None or found.places else None
+    return replace(found, text=None, also_changed=also_changed, placed_text=found.text)
+
+
+def _also_changed(judgements: Sequence[AnchorVerdict]) -> bool:
+    """Return whether more changed than places, and than the values that a text gives."""
+    valued = {last_part(one.anchor.name) for one in judgements if has_other_value(one)}
+    moved = any(one.verdict is Verdict.MOVED for one in judgements)
+    return any(
+        (one.also_changed and not (valued and one.anchor.method is Method.FILE))
+        or (one.verdict is Verdict.CHANGED and moved and not one.by_use)
+        for one in judgements
+        if last_part(one.anchor.name) not in valued
+    )
+
+
+def _proposal(
+    text: str, judgements: Sequence[AnchorVerdict], beside: Sequence[AnchorVerdict]
+) -> Suggestion | None:
+    """Return what these propose together, as if nothing of them had changed but what is told."""
+    valued = [one for one in judgements if has_other_value(one)]
+    offers = [
+        (one, _where_sure(text, one, suggest(text, one), (*judgements, *beside)))
+        for one in judgements
+        if one not in valued
+    ]
+    said = text if not valued else _revalued(text, valued)
+    if said is None or (valued and _may_be_false(valued, offers)):
+        places = tuple(dict.fromkeys(one.path for _, one in offers if one and one.path))
+        return Suggestion(path=None, text=None, places=places) if places else None
+    accepted = [(one, offer) for one, offer in offers if offer and offer.can_be_accepted]
+    split = [place for one, offer in offers if offer for place in _split_into(one, offer)]
+    if accepted and split:
+        split += [offer.path for _, offer in accepted if offer.path]
+        return Suggestion(path=None, text=None, places=tuple(dict.fromkeys(split)))
+    if accepted and _is_left([one for one, offer in offers if not offer], judgements):
+        places = tuple(dict.fromkeys(offer.path for _, offer in accepted if offer.path))
+        return Suggestion(path=None, text=None, places=places) if places else None
+    if valued and not accepted:
+        return Suggestion(path=None, text=said)
+    if not accepted:
+        return next((offer for _, offer in offers if offer), None)
+    if _speaks_of_both(text, accepted) or _counts_what_is_there(text, accepted):
+        places = tuple(dict.fromkeys(offer.path for _, offer in accepted if offer.path))
+        return Suggestion(path=None, text=None, places=places)
+    put = set[str]()
+    deepest = sorted(accepted, key=lambda found: -len(_said(found[0].anchor)))
+    for judged, offer in deepest:
+        if offer.text is None or any(_stands_in(judged, new) for new in put):
+            continue
+        again = suggest(said, judged)
+        said = again.text if again and again.text else said
+        put.add(offer.path or judged.heir)
+    return Suggestion(path=accepted[0][1].path, text=said if said != text else None)
+
+
+def _split_into(judged: AnchorVerdict, offer: Suggestion) -> tuple[str, ...]:
+    """Return the places of a folder or a pattern that went to several, so that none replaces it."""
+    is_definition = judged.anchor.method in (Method.TREE, Method.HUNKS)
+    return () if is_definition or offer.can_be_accepted else offer.places
+
+
+def _counts_what_is_there(text: str, accepted: Sequence[tuple[AnchorVerdict, Suggestion]]) -> bool:
+    """Return whether a text says how many things are in a folder that moved, or that no other is.
+
+    "`src/a.py` is the only module of `src/`" may be false of the folder that it is in now, though
+    nothing of what the memory names changed.
+    """
+    folders = [one.anchor.path for one, _ in accepted if one.anchor.method is Method.FOLDER]
+    return any(
+        _COUNTS.search(re.sub(r"`[^`\n]*`", " ", part))
+        for part in _PART.split(text)
+        if any(folder.rpartition("/")[2] in part for folder in folders)
+    )
+
+
+def _speaks_of_both(text: str, accepted: Sequence[tuple[AnchorVerdict, Suggestion]]) -> bool:
+    """Return whether a text names a new place already, or the folder that a file left.
+
+    "Never import `a.py` in `b.py`" and "handlers are in `handlers/`, such as `handlers/a.py`" say
+    something of both places, which the new place in the words of the old one need not.
+    """
+    old = {one.anchor.path for one, _ in accepted}
+    for judged, offer in accepted:
+        new = offer.path
+        if (
+            not new
+            or not offer.text
+            or not judged.anchor.path
+            or judged.anchor.method is Method.FOLDER
+        ):
+            continue
+        if new not in old and re.search(rf"(?<![\w/.-]){re.escape(new)}(?![\w/-]|\.\w)", text):
+            return True
+        above = judged.anchor.path.rpartition("/")[0]
+        if not above or new.startswith(f"{above}/") or above in old:
+            continue
+        if re.search(rf"(?<![\w/.-]){re.escape(above)}/(?=[`\s,;:)]|\.?$|\.\s)", text):
+            return True
+    return False
+
+
+def _where_sure(
+    text: str, judged: AnchorVerdict, offer: Suggestion | None, every: Iterable[AnchorVerdict]
+) -> Suggestion | None:
+    """Return what is proposed for a judgement; of a definition that left its file maybe only where.
+
+    A text that names the file in another part than the definition, or beside one that is still in
+    it, says of the file what is as true as it was.
+    """
+    if not judged.left or offer is None or offer.text is None or offer.path is None:
+        return offer
+    path, name = judged.anchor.path, last_part(judged.anchor.symbol)
+    files = (path, path.rpartition("/")[2])
+    parts = [part for part in _PART.split(text) if any(file in part for file in files)]
+    stayed = [
+        last_part(one.anchor.symbol)
+        for one in every
+        if one.anchor.path == path and one.anchor.method in (Method.TREE, Method.HUNKS)
+        if one.verdict in (Verdict.FRESH, Verdict.TOUCHED, Verdict.CHANGED)
+    ]
+    said_of_it = name not in text or any(name in part for part in parts)
+    if said_of_it and not any(other in part for other in stayed for part in parts):
+        return offer
+    return Suggestion(path=None, text=None, places=(offer.path,))
+
+
+def has_other_value(judgement: AnchorVerdict) -> bool:
+    """Return whether the value that the text gives is another now, which is its heir."""
+    return judgement.anchor.method is Method.VALUE and bool(judgement.heir)
+
+
+def _may_be_false(
+    valued: Sequence[AnchorVerdict], offers: Sequence[tuple[AnchorVerdict, Suggestion | None]]
+) -> bool:
+    """Return whether something else than these values changed that no offer puts right."""
+    names = {last_part(one.anchor.name) for one in valued}
+    return any(
+        offer is None
+        and one.verdict in (Verdict.CHANGED, Verdict.GONE)
+        and last_part(one.anchor.name) not in names
+        for one, offer in offers
+    )
+
+
+def _is_left(others: Sequence[AnchorVerdict], judgements: Sequence[AnchorVerdict]) -> bool:
+    """Return whether one of these, for which nothing is proposed, is gone: the text names it."""
+    counting = counted(judgements)
+    return any(one.verdict is Verdict.GONE and one in counting for one in others)
+
+
+def _revalued(text: str, valued: Sequence[AnchorVerdict]) -> str | None:
+    """Return `text` with the values that are there now; None unless it is sure where each goes.
+
+    It goes where the text was understood to give the old one, which must be one place. What else
+    names the old or the new value may be false with it: "is 10, because it allows 10", "not 25".
+    """
+    places: dict[tuple[int, int], str] = {}
+    for one in valued:
+        given = _given_by(one.anchor, text)
+        if len(given) != 1:
+            return None
+        span = (given[0].start, given[0].end)
+        written = text[slice(*span)]
+        if one.anchor.value not in (given[0].value, written, written.lower()):
+            return None
+        new = _written_as(written, one)
+        if not new or places.setdefault(span, new) != new:
+            return None
+    rest = text
+    for start, end in places:
+        rest = rest[:start] + " " * (end - start) + rest[end:]
+    if any(_names_value(rest, one.anchor.value, one.heir) for one in valued):
+        return None
+    for (start, end), new in sorted(places.items(), reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _names_value(text: str, *given: str) -> bool:
+    """Return whether a text names one of these values, in words or digits."""
+    if not counts.numbers(text).isdisjoint(given):
+        return True
+    words = [re.escape(value.strip("\"'")) for value in given if not value[:1].isdecimal()]
+    alone = rf"(?i)(?<![\w.-])(?:{'|'.join(words)})(?![\w-]|\.\w)"
+    return bool(words) and re.search(alone, text) is not None
+
+
+def _written_as(written: str, judged: AnchorVerdict) -> str:
+    """Return the value that is there now as a text writes the old one; '' when that is not sure."""
+    now = judged.heir
+    if now == values.NOTHING and judged.anchor.symbol.endswith(ASSIGNED):
+        return ""  # each language has a word of its own for it
+    if now in ("true", "false"):
+        if written.lower() not in _WORDS_OF_CODE:
+            return ""
+        # Python's have a capital letter, and a text that says them so goes on to do so.
+        return now.capitalize() if written[:1].isupper() else now
+    if written[:1] == "'" and now[:1] == '"' and "'" not in now:
+        return f"'{now[1:-1]}'"
+    return now
+
+
+def _given_by(anchor: Anchor, text: str) -> list[values.GivenValue]:
+    """Return where a text gives what is anchored its value."""
+    if anchor.symbol.endswith(RETURNED):
+        return values.returned_at(text, last_part(anchor.name))
+    if anchor.symbol.endswith(ASSIGNED):
+        return values.stated_at(text, last_part(anchor.name))
+    return values.version_at(text, anchor.symbol)
+
+
+def _said(anchor: Anchor) -> str:
+    """Return the path, or the pattern, that a text says."""
+    return anchor.symbol if anchor.method is Method.GLOB else anchor.path
+
+
+def _stands_in(judged: AnchorVerdict, put: str) -> bool:
+    """Return whether what is to be rewritten stands in the path `put`, which is new in the text."""
+    if has_other_value(judged):
+        return False
+    old, new = _said(judged.anchor), judged.heir or judged.place or ""
+    name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
+    return f"{put}/".startswith(f"{old}/") or (name != new_name and put.endswith(f"/{name}"))
+
+
+def _renamed(text: str, old: str, new: str, *, folder: bool = False, from_top: bool = False) -> str:
+    """Return `text` with the path `old` put as `new` wherever it stands for itself.
+
+    What is below a folder is renamed with it; the bare name of a folder may be any word. A whole
+    path, `from_top`, may have one slash before it.
+    """
+    longer = r"[\w~-]|\.\w" if folder else r"[\w/\\~-]|\.\w"
+    before = r"/|(?:\./)*" if from_top else r"(?:\./)*"
+    written = re.escape(old).replace("_", r"\\?_")  # Markdown may have it escaped
+    alone = rf"(?<![\w/\\.~-])({before}){written}(?!{longer})"
+    return re.sub(alone, lambda found: found.group(1) + new, text)
+
+
+def _repatterned(text: str, old: str, new: str) -> str:
+    """Return `text` with the pattern `old` put as `new` wherever it stands for itself.
+
+    Where the text's own folder is left out of it, it is left out of the new one, which is in it.
+    """
+    parts = old.split("/")
+    for left_out in range(max(1, len(parts) - 1)):
+        above, tail = "/".join(parts[:left_out]), "/".join(parts[left_out:])
+        if "*" in above or not new.startswith(f"{above}/" if above else ""):
+            break
+        put = (new[len(above) + 1 :] if above else new).replace("\\", r"\\")
+        alone = rf"(?<![\w/\\.~*{{}}-])((?:\./)*){re.escape(tail)}(?![\w/\\~*{{-]|\.\w)"
+        rewritten = re.sub(alone, rf"\g<1>{put}", text)
+        if rewritten != text:
+            return rewritten
+    return text
+
+
+def _commanded(text: str, judgement: AnchorVerdict) -> str | None:
+    """Return `text` with its commands running the target that is there now; None unless all do.
+
+    None as well where the text runs that one already.
+    """
+    old, new = judgement.anchor.symbol, judgement.heir
+    tools = targets.tools_of(judgement.anchor.path)
+    rewritten = renamed_target(text, tools, old, new)
+    wanted = [
+        replace(one, target=new) if one.target == old and one.tool in tools else one
+        for one in mentions(text).commands
+    ]
+    said = mentions(rewritten).commands
+    return rewritten if rewritten != text and said == tuple(wanted) else None
+
+
+_IMPORT = re.compile(
+    r"\s*(?:(?:import|from|use|using|include|require|require_once|require_relative|package"
+    r"|namespace|extern\s+crate|#\s*include|@import|@use|export\s+(?:\*|\{[^}]*\})\s+from"
+    r"|\}\s*from)\b"
+    r"|(?:const|let|var)\s+[\w$\s{},:]+=\s*(?:await\s+import|require)\s*\()"
+)
+"""How a line of code begins that says where something else is."""
+_WORD = re.compile(r"[^\W\d]\w*")
+WORDS_MIN: Final = 5
+"""A definition with fewer words, its name and keywords among them, is like any other one."""
+ALIKE_MIN: Final = 0.4
+"""Share of the words of the shorter definition that the other one has, too."""
+_RELATIVE = re.compile(r"(?:\.\.?/)+")
+
+
+def is_same_but_for_paths(old: bytes, new: bytes, path: str) -> bool:
+    """Return whether two versions of a file differ in imports and relative paths only.
+
+    Args:
+        old: what it said.
+        new: what it says now.
+        path: its name, which tells whether it has imports.
+    """
+    if old == new:
+        return True
+    language = language_of(path)
+    imports = language is not None and not language.is_settings
+    return _lines(old, imports=imports) == _lines(new, imports=imports)
+
+
+def is_divided_among(old: bytes, parts: Iterable[bytes], path: str) -> bool:
+    """Return whether each line of a file but its imports stands in one of the parts of it."""
+    language = language_of(path)
+    imports = language is not None and not language.is_settings
+    said = {line for part in parts for line in _lines(part, imports=imports)}
+    return said.issuperset(_lines(old, imports=imports))
+
+
+def is_unlike(old: str, new: str) -> bool:
+    """Return whether two definitions of one name have hardly a word in common.
+
+    What is too short to tell is not unlike.
+    """
+    words, others = (frozenset(_WORD.findall(text)) for text in (old, new))
+    fewer = min(len(words), len(others))
+    return fewer >= WORDS_MIN and len(words & others) < ALIKE_MIN * fewer
+
+
+def _lines(source: bytes, *, imports: bool) -> list[str]:
+    """Return the lines that do not depend on where the file is; with `imports`, without these."""
+    lines = (line.rstrip() for line in source.decode("utf-8", "replace").splitlines())
+    kept = (line for line in lines if line and not (imports and _IMPORT.match(line)))
+    return [_RELATIVE.sub("", line) for line in kept]

@@ -1,0 +1,570 @@
+"""Is what we remember still true? Checks a work tree against its anchors; flags follow the state.
+
+A check is a function of the store and the tree: running it twice, late, or after any loss of
+events gives the same flags. What happened in between only decides when it runs and where it looks
+first.
+
+Which work trees are watched, and which files matter in each? What the daemon asks at its start.
+
+Apart from the checks, so that nothing that judges is loaded before all is watched.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from yaadwatch.api.messages.memories import Stale
+from yaadwatch.db import anchors, authority, history, nodes, projects, visibility
+from yaadwatch.db.database import Database
+from yaadwatch.db.files import Connection, is_unwritable
+from yaadwatch.db.visibility import by_work, of_other_branches, seen_from
+from yaadwatch.memory import changes, flags, views
+from yaadwatch.memory.flags import Checked, Gathered, said_places
+from yaadwatch.memory.visibility import checkout_of, uncommitted_rows, view_of
+from yaadwatch.model.anchors import Anchor, Evidence, Flag, Method, Sighting, Verdict
+from yaadwatch.model.errors import YaadError
+from yaadwatch.model.memories import Node, Provenance
+from yaadwatch.model.projects import Authority, Settled, Worktree
+from yaadwatch.repo import layout
+from yaadwatch.repo.layout import Layout
+from yaadwatch.staleness import anchor_state, assessing, commit_evidence
+from yaadwatch.staleness.commits import AtHead
+from yaadwatch.staleness.uncommitted import Settler, with_bases
+from yaadwatch.staleness.worktree import WorkTree, expect, look_at
+from yaadwatch.system import files
+from yaadwatch.system.clock import Patience
+from yaadwatch.text import privacy
+from yaadwatch.workspace import agent_files
+from yaadwatch.workspace.lookup import Shelf
+from yaadwatch.workspace.stores import is_of
+from yaadwatch.workspace.workspace import Call, Home, Space
+
+STANDS = "stands"
+"""The signature of a folder of which only that matters, and never that of a file."""
+TRIES_MAX = 3
+"""A check starts over when HEAD moves under it, so often at most; the next hint brings another."""
+
+
+def stale(home: Home, call: Call, ask: Stale) -> dict[str, object]:
+    """Return the memories in doubt here, gravest first; the answer is Stale.
+
+    Those of branches that are not merged here are counted only, and, without `all`, those that
+    other memories supersede (`superseded`). So are rules of which is still
+    being found out what they rested on when they were written (`looking`), or of which git could
+    not tell it (`not_looked`, with why), or which are older than a `shallow` history. Where a check
+    cannot be written down, for want of space, what was known before is told, and why (`unchecked`).
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here.
+    """
+    with home.space(call) as space:
+        unchecked = _unchecked(home, space) if ask.check else None
+        found = space.db.read(flags.spread_flags, space.worktree.id)
+        known = space.db.read(nodes.many, [flag.node for flag in found])
+        places = space.db.read(said_places, space.worktree.id, known)
+        checked_at = space.db.read(flags.row_of, space.worktree.id).checked_at
+        looking = space.db.read(anchors.lookback_of, space.worktree.id).left
+        comparing = views.comparing_row(home, space)
+        shallow = views.shallow_row(space)
+        not_looked, why = space.db.read(
+            views.not_compared, space.worktree.id, is_whole=shallow is None
+        )
+        view = view_of(home, space, all_branches=ask.all_branches, ask_again=ask.check)
+        away = space.db.read(seen_from, view, of_other_branches)
+        elsewhere = space.db.read(seen_from, view, by_work)
+        shelf = Shelf(db=space.db, space=space)
+        later = changes.here(home, shelf, known, everywhere=ask.all_branches)
+        newer = space.db.read(nodes.many, {one for ids in later.values() for one in ids})
+        whose = space.db.read(authority.of_nodes, known.keys() | newer.keys())
+    asked = [
+        flag
+        for flag in found
+        if flag.node in known
+        and (flag.level == "warn" or ask.all or flag.verdict is Verdict.UNKNOWN)
+    ]
+    former = later.keys() - places.keys()  # agents load what a person's file says
+    here = [flag for flag in asked if flag.node not in away]
+    living = [flag for flag in here if ask.all or flag.node not in former]
+    shown = sorted(
+        (flag for flag in living if flag.level == "warn" or flag.verdict is not Verdict.UNKNOWN),
+        key=lambda flag: (-flag.score, flag.node),
+    )
+    return {
+        "stale": [
+            views.flag_row(flag, known[flag.node], places.get(flag.node, ()))
+            | views.by_row(whose.get(flag.node))
+            | _superseded([newer[one] for one in later.get(flag.node, ()) if one in newer], whose)
+            for flag in shown
+        ],
+        "unknown": [
+            {"id": flag.node, "text": known[flag.node].text, "reason": flag.reason}
+            for flag in living
+            if flag.verdict is Verdict.UNKNOWN
+        ],
+        "hidden": len(asked) - len(here),
+        "superseded": len(here) - len(living),
+        "uncommitted": uncommitted_rows(elsewhere),
+        "looking": looking,
+        "comparing": comparing,
+        "not_looked": {"memories": not_looked, "why": why} if not_looked else None,
+        "shallow": shallow,
+        "checked_at": checked_at,
+        "unchecked": unchecked,
+    }
+
+
+def _superseded(later: Iterable[Node], whose: Mapping[str, Authority]) -> dict[str, object]:
+    """Return the part of a doubt that names the memories that supersede it; mostly empty."""
+    rows = [{"id": one.id, "text": one.summary} | views.by_row(whose.get(one.id)) for one in later]
+    return {"superseded_by": rows} if rows else {}
+
+
+def _unchecked(home: Home, space: Space) -> str | None:
+    """Check a work tree; return why it was not checked, or what was found not stored; else None."""
+    if not space.db.is_writable:
+        return "without the daemon the files were not compared"
+    try:
+        check_space(home, space, None)
+    except YaadError as error:
+        if not is_unwritable(error):
+            raise
+        return error.message
+    return None
+
+
+def check(home: Home, call: Call) -> dict[str, object]:
+    """Check every memory of this work tree now; the answer is Checked.
+
+    It counts the memories that rest on files; those whose files are unchanged keep their verdict.
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here.
+    """
+    with home.space(call) as space:
+        done = check_space(home, space, None)
+        resting = {anchor.node for anchor in space.db.read(anchors.everything)}
+    return {
+        "checked": len(resting),
+        "raised": done.raised,
+        "cleared": done.cleared,
+        "checked_at": done.at,
+    }
+
+
+def check_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | None) -> Checked:
+    """Bring the flags of a work tree up to date.
+
+    Args:
+        home: what may be reached.
+        project: its id.
+        worktree: its id.
+        paths: files that may have changed, relative; None: look at all anchored files.
+
+    Raises:
+        YaadError: NOT_FOUND when it is gone or not watched; UNAVAILABLE, REFUSED from its store.
+    """
+    with home.tree(project, worktree) as space:
+        return check_space(home, space, paths)
+
+
+def check_space(home: Home, space: Space, paths: frozenset[str] | None) -> Checked:
+    """Bring the flags of the work tree in `space` up to date; see `check_tree`."""
+    with home.stores.checking(space.project.id, space.worktree.id):
+        for _ in range(TRIES_MAX):
+            gathered = _gather(home, space, paths)
+            if space.repository.head().commit == gathered.commit:
+                break
+        return flags.write(home, space, gathered)
+
+
+def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
+    db, worktree = space.db, space.worktree.id
+    row = db.read(flags.row_of, worktree)
+    known = db.read(anchors.sightings_of_worktree, worktree)
+    flagged = {flag.node: flag for flag in db.read(anchors.flags_of_worktree, worktree)}
+    hidden, loose = db.read(history.hidden_by_git, worktree), db.read(visibility.all_provisional)
+    tree, head = look_at(space, known.values(), home.clock.now_ns())
+    head_stands = (head.head.commit, head.head.branch) == (row.head, row.branch)
+    full = paths is None or not head_stands
+    head_was = head.head.commit
+    if flagged and not head_stands:
+        head_was = _grown_from(row.head, head)
+    changed = _changed(space, None if full else paths, known, tree.now_ns)
+    resting = db.read(anchors.folders)
+    folders = _folders(resting, changed, tree)
+    # A doubt may be of a moment at which the folder was away, and the hint was about another file.
+    affected = {one.node for one in resting if one.path in folders and one.node in flagged}
+    if head_stands:
+        changed -= {path for path, now in folders.items() if now and known.get(path) == now}
+    affected |= {node for _, node in db.read(anchors.nodes_resting_on, changed)}
+    if row.head and not head_stands:
+        affected |= _stirred(db.read(anchors.named_elsewhere), row.head, head)
+    affected |= flagged.keys() & hidden
+    affected |= loose.keys() if full else set()
+    affected |= {
+        flag.node
+        for flag in flagged.values()
+        if (full and not _settled(flag, head, head_was)) or changed & _places(flag)
+    }
+    anchored = db.read(anchors.of_nodes, affected)
+    texts = db.read(nodes.texts, affected)
+    pages = _pages(db.read(history.places_saying, affected))
+    every = [anchor for own in anchored.values() for anchor in own]
+    expect(tree, every)
+    assessing.expect_anchors(every, head)
+    judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]] = {}
+    settled: dict[str, Settled] = {}
+    settler = Settler(tree=tree, head=head, here=checkout_of(space, head.head))
+    held = set()
+    now = home.clock.now()
+
+    def flag_of(node_id: str, rests_on: tuple[Anchor, ...]) -> Flag | None:
+        return _judge(
+            texts[node_id],
+            with_bases(rests_on, head),
+            (tree, head),
+            worktree=worktree,
+            before=flagged.get(node_id),
+            head_was=head_was,
+            now=now,
+            pages=pages.get(node_id, ()),
+        )
+
+    for node_id in sorted(affected):
+        own = tuple(anchored[node_id])
+        flag = None
+        found = settler.settle(own, *loose[node_id]) if own and node_id in loose else None
+        if found is not None:
+            settled[node_id] = found
+        is_here = node_id not in hidden and (found is None or found.is_here)
+        if own and node_id in texts and is_here:
+            flag = flag_of(node_id, found.judged if found is not None else own)
+            if flag is None and _held(own, tree, known):
+                held.add(node_id)
+        judged[node_id] = (own, flag)
+    for node_id, found in _stray(db, settler, judged, settled).items():
+        settled[node_id] = found
+        flag = flag_of(node_id, found.judged) if found.is_here else None
+        judged[node_id] = (tuple(anchored[node_id]), flag)
+    tree.seen |= {
+        path: now or Sighting(path=path, signature=files.UNBELIEVED, blob="")
+        for path, now in folders.items()
+        if path in changed
+    }
+    return Gathered(
+        branch=head.head.branch,
+        commit=head.head.commit,
+        full=full,
+        judged=judged,
+        provisional=settled,
+        held=frozenset(held),
+        seen=tuple(sight for path, sight in tree.seen.items() if sight != known.get(path)),
+    )
+
+
+def _stray(
+    db: Database,
+    settler: Settler,
+    judged: Mapping[str, tuple[tuple[Anchor, ...], Flag | None]],
+    settled: Collection[str],
+) -> dict[str, Settled]:
+    """Return what became of flagged memories that were learned only at commits on no branch."""
+    head = settler.head
+    flagged = [
+        node
+        for node, (_, flag) in judged.items()
+        if flag is not None and flag.verdict is not Verdict.UNKNOWN and node not in settled
+    ]
+    where = db.read(visibility.learned_of_nodes, flagged) if flagged else {}
+    branch = head.head.branch
+    try:
+        stray = head.history.stray(frozenset().union(*where.values()) - {head.head.commit})
+        rewritten = head.history.rewritten(stray, branch) if branch else frozenset()
+    except YaadError:  # then the flags stand
+        return {}
+    strays: dict[str, Settled] = {}
+    for node, commits in where.items():
+        if stray.issuperset(commits):
+            found = settler.settle_stray(judged[node][0], min(commits))
+            # What this branch had and has no more is lost, unless it is uncommitted again.
+            if found and (rewritten.isdisjoint(commits) or (found.is_here and found.checkouts)):
+                strays[node] = found
+    return strays
+
+
+def _pages(places: Iterable[Provenance]) -> dict[str, set[str]]:
+    """Return the files that say each memory now."""
+    found: dict[str, set[str]] = {}
+    for said in places:
+        found.setdefault(said.node, set()).add(said.path)
+    return found
+
+
+def _folders(
+    anchored: Iterable[Anchor], paths: Collection[str], tree: WorkTree
+) -> dict[str, Sighting | None]:
+    """Return those of some paths at which only folders and patterns are anchored.
+
+    Each with what is to be noted where all that is anchored there stands, else with None. What is
+    in a folder plays a part only with HEAD: while that stays, one that stood when what rests on it
+    was judged, and that stands, is not judged again.
+    """
+    found: dict[str, Sighting | None] = {}
+    for anchor in anchored:
+        path = anchor.path
+        if path not in paths or found.get(path, _standing(path)) is None:
+            continue
+        try:
+            found[path] = _standing(path) if tree.stands(anchor) else None
+        except YaadError:  # who judges it says so
+            found[path] = None
+    return found
+
+
+def _standing(path: str) -> Sighting:
+    return Sighting(path=path, signature=STANDS, blob="")
+
+
+def _stirred(named: Sequence[Anchor], former: str, head: AtHead) -> set[str]:
+    """Return the memories of which commits say that their things are named elsewhere than before.
+
+    Their own files may be as they were: what is used in place of a thing stands in others. Only
+    what is committed counts there, so that it is asked when HEAD moved.
+
+    Args:
+        named: anchors on what other files may name.
+        former: the HEAD of the last look.
+        head: HEAD.
+    """
+    words = {(anchor.node, word) for anchor in named if (word := anchor_state.word_of(anchor))}
+    if not words or not head.head.commit or former == head.head.commit:
+        return set()
+    every = {word for _, word in words}
+    counted = {anchor_state.word_of(anchor) for anchor in named if anchor.spread}
+    try:
+        known = head.history.has_commit(former)
+        stirred = head.window(former).stirred(every & counted, every) if known else every
+    except YaadError:  # what git cannot tell now is no reason to doubt, and none to be sure
+        return {node for node, _ in words}
+    return {node for node, word in words if word in stirred}
+
+
+def _still_explains(flag: Flag, places: Iterable[str], head: AtHead, head_was: str) -> bool:
+    """Return whether the evidence of a flag, which was sought at `head_was`, holds at HEAD.
+
+    `places`: the files it is about.
+    """
+    if any(row.is_open for row in flag.evidence):
+        return False
+    if head_was == head.head.commit:
+        return True
+    if not head_was or flag.uncommitted or all(row.commit is None for row in flag.evidence):
+        return False
+    try:
+        return head.untouched_since(head_was, places)
+    except YaadError:  # then it is sought anew
+        return False
+
+
+def _grown_from(former: str, head: AtHead) -> str:
+    """Return the former HEAD if all of its history is in that of HEAD, else ''."""
+    commit = head.head.commit
+    try:
+        if former and commit and head.history.has_commit(former):
+            return "" if head.history.changes(["."], commit, former) else former
+    except YaadError:  # then all evidence is sought anew
+        return ""
+    return ""
+
+
+def _settled(flag: Flag, head: AtHead, head_was: str) -> bool:
+    """Return whether a doubt stands as it is if the memory's own files are unchanged."""
+    return (
+        flag.verdict is Verdict.CHANGED
+        and flag.branch == head.head.branch
+        and _still_explains(flag, _places(flag), head, head_was)
+    )
+
+
+def _still_stands(before: Flag | None, head: AtHead) -> bool:
+    """Return whether a flag stays where nothing can be told now: what is lost clears nothing."""
+    return (
+        before is not None
+        and before.verdict is not Verdict.UNKNOWN
+        and before.branch == head.head.branch
+    )
+
+
+def _places(flag: Flag) -> set[str]:
+    """Return the files that a doubt is about."""
+    places = {evidence.path for evidence in flag.evidence}
+    if flag.suggestion is not None and flag.suggestion.path is not None:
+        places.add(flag.suggestion.path)
+    return places
+
+
+def _judge(
+    text: str,
+    own: tuple[Anchor, ...],
+    views: tuple[WorkTree, AtHead],
+    *,
+    worktree: int,
+    before: Flag | None,
+    head_was: str,
+    now: datetime,
+    pages: Collection[str],
+) -> Flag | None:
+    """Return the flag that a memory which says `text` deserves in this work tree, or None.
+
+    `pages`: the files that say it now.
+
+    `head_was`: the HEAD of `before`, when HEAD is still there or has only grown: where it has not
+    changed the files of a doubt since, the commits behind that need not be sought again.
+    """
+    tree, head = views
+    assessed = assessing.assess(text, own, tree, head, pages=pages)
+    worst = assessed.worst
+    if worst.verdict is Verdict.UNKNOWN and _still_stands(before, head):
+        return before
+    if worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
+        return None
+    reason = privacy.mask(worst.reason).text
+    same = before if before is not None and before.verdict is worst.verdict else None
+    evidence: tuple[Evidence, ...] = ()
+    uncommitted = False
+    places = {worst.anchor.path, worst.place or worst.anchor.path}
+    if same is not None and same.reason == reason and _still_explains(same, places, head, head_was):
+        evidence, uncommitted = same.evidence, same.uncommitted
+    elif worst.verdict is not Verdict.UNKNOWN:
+        committed = assessing.committed(worst, head)
+        evidence, uncommitted = commit_evidence.explain(worst, committed, head)
+    return Flag(
+        node=own[0].node,
+        worktree=worktree,
+        verdict=worst.verdict,
+        score=assessed.score,
+        level=assessed.level,
+        reason=reason,
+        since=same.since if same is not None else now,
+        branch=head.head.branch,
+        uncommitted=uncommitted,
+        evidence=evidence,
+        suggestion=assessed.suggestion,
+    )
+
+
+def _held(own: tuple[Anchor, ...], tree: WorkTree, known: dict[str, Sighting]) -> bool:
+    """Return whether a definition still holds in a file that was changed around it since last seen.
+
+    That a file is still there says nothing of what is told about it.
+    """
+    for anchor in own:
+        before, now = known.get(anchor.path), tree.seen.get(anchor.path)
+        if anchor.method is Method.FILE or before is None or now is None:
+            continue
+        if before.blob and now.blob and now.blob not in {before.blob, anchor.blob}:
+            return True
+    return False
+
+
+def _changed(
+    space: Space, paths: Collection[str] | None, known: dict[str, Sighting], now_ns: int
+) -> set[str]:
+    """Return the anchored paths that may have changed; `paths` None: look at all of them."""
+    if paths is None:
+        wanted = set(space.db.read(anchors.paths)) | known.keys()
+        changed = _differing(space.root, wanted, known, now_ns)
+    else:
+        changed = set(paths)
+    return changed | set(space.db.read(anchors.above, changed))
+
+
+def _differing(
+    root: Path, paths: Iterable[str], known: dict[str, Sighting], now_ns: int
+) -> set[str]:
+    """Return the paths whose signature is not the recorded one, or must not be believed."""
+    changed = set()
+    for path in paths:
+        sighting = known.get(path)
+        believed = sighting.signature if sighting is not None else ""
+        if not believed or files.signature_of(root, path, now_ns) != believed:
+            changed.add(path)
+    return changed
+
+
+_patience: Final[Patience[Layout]] = Patience()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedTree:
+    """A work tree and the files in it (relative paths) whose changes matter.
+
+    `registered` is the git folder that its project is registered for; of a copy it is another.
+
+    A path that ends in '/*' stands for whatever is in that folder.
+    """
+
+    project: str
+    worktree: int
+    root: Path
+    git_dir: Path
+    common_dir: Path
+    registered: Path
+    paths: frozenset[str]
+
+
+def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
+    """Return the work trees of one project, or of all (None), with the files that matter there.
+
+    Projects whose store or folder cannot be had are left out; `status` names them.
+    """
+    found = []
+    always = agent_files.known_formats(home).places
+    for row in home.user.read(projects.everything):
+        if project is not None and row.id != project:
+            continue
+        if row.gone_at is not None or (home.pulse is not None and home.pulse.hangs(row.id)):
+            continue
+        try:
+            trees = home.stores.look(row, _mattering)
+            for tree, paths in trees:
+                layout = _layout(tree.path)
+                if layout is None or not is_of(row, layout):
+                    continue
+                found.append(
+                    WatchedTree(
+                        project=row.id,
+                        worktree=tree.id,
+                        root=tree.path,
+                        git_dir=layout.git_dir,
+                        common_dir=layout.common_dir,
+                        registered=row.common_dir,
+                        paths=frozenset(paths | always),
+                    )
+                )
+        except YaadError:  # reported by `status`, which asks each project by itself
+            continue
+    return found
+
+
+def _layout(place: Path) -> Layout | None:
+    """Return how a repository lies at a place; None, too, when its disk does not answer soon."""
+    if files.near([place]):
+        return layout.find(place)
+    return _patience.ask(place, lambda: layout.find(place))
+
+
+def _mattering(conn: Connection) -> list[tuple[Worktree, set[str]]]:
+    """Return the work trees of a store, and the files that matter in each by what it says."""
+    resting = set(anchors.paths(conn))
+    return [
+        (
+            tree,
+            resting
+            | anchors.flagged_places(conn, tree.id)
+            | projects.agent_file_paths(conn, tree.id),
+        )
+        for tree in projects.all_worktrees(conn)
+    ]

@@ -1,0 +1,372 @@
+"""Where did a word come to stand, and where does it stand no more, between two trees?
+
+A thing that is still there but that nobody uses any more has been replaced: the lines that named it
+are gone, or name another thing in its place.
+
+Is what is still there a shell by now: does it call itself deprecated, is its list elsewhere?
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from yaadwatch.anchors import definitions
+from yaadwatch.anchors.definitions import Kind
+
+LINES_MAX = 40
+"""Lost lines of one word that are compared with new ones."""
+FRESH_MAX = 400
+"""New lines of one file that a lost line is compared with."""
+_LINE_BYTES_MAX = 600
+_ALIKE = 0.5
+"""Words that a line and the one in its place share, of all that both have."""
+_WORDS = re.compile(rb"[\w./@-]*\w")
+_PARTS = re.compile(rb"\w+")
+_APART = bytes(byte if _PARTS.fullmatch(bytes([byte])) else 32 for byte in range(256))
+"""Makes a space of each byte that is in no word, so that `split` finds what `_PARTS` would."""
+_FEW = 16
+"""So many words are sooner looked for one by one than among all the words of a text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uses:
+    """How the use of a word changed: files by their older path (`gained`: by their newer one).
+
+    `kept` are changed files in which it still stands. Of the files in which it stands less often,
+    `removed` counts lines that had it and are gone; `replaced` are what stands in its place on
+    lines that are otherwise alike.
+    """
+
+    lost: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    gained: tuple[str, ...] = ()
+    removed: int = 0
+    replaced: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Counted:
+    lost: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    gained: list[str] = field(default_factory=list)
+    removed: int = 0
+    replaced: list[str] = field(default_factory=list)
+
+
+class Tally:
+    """Counts the uses of words in changed files, one file after the other."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words = [(word, word.encode(), _whole(word)) for word in dict.fromkeys(words)]
+        self._counted = {word: _Counted() for word, _, _ in self._words}
+        self._likely = _Likely([plain for _, plain, _ in self._words])
+
+    def may_count(self, old: bytes) -> bool:
+        """Return whether a file that was `old` may have lost a word; False: it has not."""
+        return any(self._words[at][1] in old for at in self._likely.among(old))
+
+    def add(self, old_path: str | None, new_path: str | None, old: bytes, new: bytes) -> None:
+        """Take a file into account that was `old` and is `new`; a missing one is empty."""
+        if b"\0" in old[:4096] or b"\0" in new[:4096]:
+            return
+        lines: _Lines | None = None
+        for at in sorted({*self._likely.among(old), *self._likely.among(new)}):
+            word, plain, whole = self._words[at]
+            before = plain in old and whole.search(old) is not None
+            after = plain in new and whole.search(new) is not None
+            if not before and not after:
+                continue
+            counted = self._counted[word]
+            if not before:
+                counted.gained.append(new_path or "")
+                continue
+            (counted.kept if after else counted.lost).append(old_path or "")
+            if after and _count(whole, new) >= _count(whole, old):
+                continue  # nothing took its place: its lines were only written differently
+            if lines is None:
+                lines = _Lines(old, new)
+            self._compare(counted, whole, old, lines)
+
+    def found(self) -> dict[str, Uses]:
+        """Return the uses of each word."""
+        return {
+            word: Uses(
+                lost=tuple(sorted(counted.lost)),
+                kept=tuple(sorted(counted.kept)),
+                gained=tuple(sorted(counted.gained)),
+                removed=counted.removed,
+                replaced=tuple(counted.replaced),
+            )
+            for word, counted in self._counted.items()
+        }
+
+    def _compare(
+        self, counted: _Counted, whole: re.Pattern[bytes], old: bytes, lines: "_Lines"
+    ) -> None:
+        for found in whole.finditer(old):
+            start = old.rfind(b"\n", 0, found.start()) + 1
+            end = old.find(b"\n", found.end())
+            line = old[start : end if end >= 0 else len(old)].strip()
+            if len(line) > _LINE_BYTES_MAX or lines.holds(line):
+                continue
+            counted.removed += 1
+            if counted.removed <= LINES_MAX:
+                put = lines.instead_of(line, found.group(), whole)
+                if put is not None:
+                    counted.replaced.append(put)
+
+
+class ChangedCounts:
+    """Which of many words does another number of places have, after some files changed?
+
+    It is asked before it is counted where these are: the answer may name a word too many.
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words = [(word, word.encode()) for word in dict.fromkeys(words)]
+        self._likely = _Likely([plain for _, plain in self._words])
+
+    def by(self, old: bytes, new: bytes) -> set[str]:
+        """Return the words that a file which was `old` and is `new` has more or less often."""
+        likely = {*self._likely.among(old), *self._likely.among(new)}
+        words = (self._words[at] for at in likely)
+        return {word for word, plain in words if old.count(plain) != new.count(plain)}
+
+
+def _count(whole: re.Pattern[bytes], text: bytes) -> int:
+    return sum(1 for _ in whole.finditer(text))
+
+
+def _whole(word: str) -> re.Pattern[bytes]:
+    plain = re.escape(word.encode())
+    before = rb"[\w]" if word[:1].isalnum() or word[:1] == "_" else rb"[\w-]"
+    # What stands before the word is looked at behind it: a pattern that begins with plain bytes
+    # is found many times as fast.
+    return re.compile(plain + rb"(?<!" + before + plain + rb")(?!\w)")
+
+
+class _Likely:
+    """Which of many words may a text hold as whole words? One pass over it, however many they are.
+
+    A text that holds a word holds each part of it, between two characters that are in no word, as
+    a word of its own: of each word the part is looked for that fewest of the others have.
+    """
+
+    def __init__(self, words: Sequence[bytes]) -> None:
+        parts = [_PARTS.findall(word) for word in words] if len(words) > _FEW else []
+        having = Counter(part for own in parts for part in set(own))
+        self._all = range(len(words))
+        self._always = [at for at, own in enumerate(parts) if not own]
+        self._by_part: dict[bytes, list[int]] = {}
+        for at, own in enumerate(parts):
+            if own:
+                rarest = min(own, key=lambda part: (having[part], -len(part)))
+                self._by_part.setdefault(rarest, []).append(at)
+
+    def among(self, text: bytes) -> Sequence[int]:
+        """Return the places, in the list of words, of those that a text may hold."""
+        if len(self._all) <= _FEW:
+            return self._all
+        parts = self._by_part.keys() & text.translate(_APART).split()
+        return [*self._always, *(at for part in parts for at in self._by_part[part])]
+
+
+class _Lines:
+    """The lines of a text as they were and as they are; they are paired once one is missing."""
+
+    def __init__(self, old: bytes, new: bytes) -> None:
+        self._old = old
+        self._new = new
+        self._fresh: list[tuple[bytes, frozenset[bytes]]] | None = None
+
+    def holds(self, line: bytes) -> bool:
+        """Return whether a line is still there, with any space around it; an empty one is."""
+        if not line:
+            return True
+        new = self._new
+        at = new.find(line)
+        while at >= 0:
+            start, end = new.rfind(b"\n", 0, at) + 1, new.find(b"\n", at)
+            if new[start : end if end >= 0 else len(new)].strip() == line:
+                return True
+            at = new.find(line, end) if end >= 0 else -1
+        return False
+
+    def instead_of(self, line: bytes, word: bytes, whole: re.Pattern[bytes]) -> str | None:
+        """Return what stands for `word` on a new line that is otherwise like `line`, or None."""
+        if self._fresh is None:
+            then, now = (
+                {one.strip() for one in text.split(b"\n")} for text in (self._old, self._new)
+            )
+            fresh = sorted(one for one in now - then if 0 < len(one) <= _LINE_BYTES_MAX)
+            self._fresh = [(one, frozenset(_WORDS.findall(one))) for one in fresh[:FRESH_MAX]]
+        rest = {one for one in _WORDS.findall(line) if word not in one}
+        best: frozenset[bytes] = frozenset()
+        alike = _ALIKE
+        for other, words in self._fresh:
+            both = len(rest & words)
+            if not both:
+                continue
+            news = len(words) - both
+            share = both / max(len(rest) + news - (news > 0), 1)
+            if share >= alike and not whole.search(other):
+                best, alike = words - rest, share
+        if not best:
+            return None
+        return max(sorted(best), key=len).decode("utf-8", "replace")
+
+
+HEAD_LINES = 30
+"""Where a file speaks of itself."""
+ABOVE_LINES, BELOW_LINES = 8, 12
+"""Where it speaks of a definition, seen from its first line."""
+_MARK = re.compile(
+    r"""
+    ^\W*deprecated\b                       # @Deprecated, .. deprecated::, // Deprecated: ...
+    | ^\W*obsolete\b
+    | \[Obsolete\b | \bDeprecationWarning\b
+    | \b(?:is|are|has[ ]been|have[ ]been)[ ](?:now[ ])?(?:deprecated|superseded[ ]by|obsolete)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_MOVED = re.compile(
+    r"\bthis[ ](?:file|page|document|guide|module|package|script)[ ]"
+    r"(?:(?:has|was)[ ](?:been[ ])?moved|moved[ ]to|is[ ]now[ ]in|now[ ]lives[ ]in)\b",
+    re.IGNORECASE,
+)
+_INSTEAD = re.compile(
+    r"(?:use|import[ ]from|prefer|superseded[ ]by|replaced[ ]by|in[ ]favou?r[ ]of|moved[ ]to)"
+    r"[ ](?:the[ ])?(?::\w+:)?[`'\"*]*([A-Za-z_][\w./:@-]*\w)",
+    re.IGNORECASE,
+)
+
+
+_NO_MEMBER = re.compile(
+    r"\s*(?:(?:import|from|package|use|using|require|include|#include|module|namespace|<\?php)\b"
+    r"|warnings\.|declare\s*\(|export\s+[*{]|['\"]use |[\"']{3})"
+)
+"""A line that defines nothing: what stands right above it is on the file."""
+_OF_A_NAME = re.compile(
+    r"(?:[`'\"]|\(\)|\w[._:]\w+|[a-z0-9][A-Z]\w*|[A-Z_]{3,})[`'\"]?\s+"
+    r"(?:is|are|has been|have been)\s[^.]*$"
+)
+"""What is called deprecated is a name, and not the file that says so."""
+_REMARKS = ("@", "#", "/", "*", "[", ".", '"', "'", ")", "--", ";", "<!")
+"""How a line begins that remarks on the definition below it."""
+_OF_MEMBERS = ("@", "#", "/", "*", "[", "--", ";", "<!")
+"""How one begins that inside a definition remarks on a member of it."""
+_ITEM = re.compile(rb"\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`")
+_ITEMS_MIN = 3
+"""What held so many texts, and holds less than a third of them, has them from elsewhere."""
+
+
+def emptied(then: bytes, now: bytes, path: str, symbol: str) -> bool:
+    """Return whether a constant or a key that listed texts lists next to none any more.
+
+    Args:
+        then: the file as it was.
+        now: the file as it is.
+        path: its name, which tells the language.
+        symbol: the definition.
+    """
+    before, after = _items(then, path, symbol), _items(now, path, symbol)
+    if before is None or after is None:
+        return False
+    return before >= max(_ITEMS_MIN, 3 * after)
+
+
+def _items(source: bytes, path: str, symbol: str) -> int | None:
+    """Return how many texts a constant or a key lists; None for anything else."""
+    found = definitions.define(source, path, symbol)
+    kinds = {one.kind for one in definitions.names(source, path) if one.line == found.line}
+    if found.line is None or not kinds & {Kind.VALUE, Kind.KEY}:
+        return None
+    lines = source.split(b"\n")[found.line - 1 : found.end_line]
+    return len(_ITEM.findall(b"\n".join(lines)))
+
+
+def is_deprecated(data: bytes, line: int | None = None) -> bool:
+    """Return whether the head of a file, or what is around a line of it, calls it deprecated."""
+    around = _around(data, line)
+    if line is not None:
+        return any(map(_MARK.search, around))
+    marks = ((one, _MARK.search(one)) for one in around)
+    return any(found and not _OF_A_NAME.search(one[: found.end()]) for one, found in marks)
+
+
+def has_moved(data: bytes) -> bool:
+    """Return whether a file says at its head that it, or what it said, is elsewhere now."""
+    head = data.decode("utf-8", "replace").split("\n")[:HEAD_LINES]
+    return any(map(_MOVED.search, head))
+
+
+def instead(data: bytes, line: int | None = None) -> str:
+    """Return what is named there to be used instead; '' when nothing is."""
+    lines = _around(data, line)
+    for at, one in enumerate(lines):
+        if _MARK.search(one):
+            found = _INSTEAD.search(" ".join(part.strip() for part in lines[at : at + 4]))
+            return found.group(1) if found else ""
+    return ""
+
+
+def _around(data: bytes, line: int | None) -> list[str]:
+    """Return the head of a file; or a definition's own remarks, its line, and what is inside.
+
+    What a condition, a member or a parameter says is not about the whole.
+    """
+    lines = data.decode("utf-8", "replace").split("\n")
+    if line is None:
+        return _before_block(_of_file(lines[:HEAD_LINES]))
+    lines = lines[: line + BELOW_LINES]
+    first = line - 1
+    while lines[first - 1 : first] and lines[first - 1].lstrip().startswith(_REMARKS):
+        first -= 1
+    first = max(first, line - 1 - ABOVE_LINES)
+    depth, last = _depth(lines[line - 1 : line]), line
+    while last < len(lines) and (not lines[last].strip() or _depth(lines[last : last + 1]) > depth):
+        last += 1
+    more = lines[line - 1 : line] and lines[line - 1].rstrip().endswith(("(", ","))
+    return [*lines[first:line], *([] if more else _own(lines[line:last]))]
+
+
+def _own(body: list[str]) -> list[str]:
+    """Return what is inside a definition without what is about its members and parameters."""
+    base = next((_depth([one]) for one in body if one.strip()), 0)
+    return [
+        one
+        for one in _before_block(body)
+        if not one.lstrip().startswith(_OF_MEMBERS)
+        and not (one.lstrip().startswith("..") and _depth([one]) > base)
+    ]
+
+
+def _before_block(lines: list[str]) -> list[str]:
+    """Return the lines before the first that begins a block, and before the remarks on that."""
+    for at, one in enumerate(lines):
+        if one.rstrip().endswith((":", "{")) and not one.lstrip().startswith(_REMARKS):
+            end = at
+            while end and lines[end - 1].lstrip().startswith(_REMARKS):
+                end -= 1
+            return lines[:end]
+    return lines
+
+
+def _of_file(lines: list[str]) -> list[str]:
+    """Return the head of a file without the remarks right above a definition: those are on that."""
+    kept: list[str] = []
+    remarks: list[str] = []
+    for one in lines:
+        if one.lstrip().startswith(_OF_MEMBERS) and not one.lstrip().startswith("#include"):
+            remarks.append(one)
+            continue
+        if not one.strip() or _NO_MEMBER.match(one):
+            kept += remarks
+        remarks = []
+        kept.append(one)
+    return [*kept, *remarks]
+
+
+def _depth(lines: list[str]) -> int:
+    return sum(len(line) - len(line.lstrip()) for line in lines)

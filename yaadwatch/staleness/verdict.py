@@ -1,0 +1,475 @@
+"""Is it still true? A verdict is a function of an anchor and of what the tree is now.
+
+First each anchor is judged by what was seen of it, then the anchors of one node are combined. What
+to propose for a memory is in `doubt.proposals`. Nothing here knows of events: the same sight gives
+the same verdict, whatever happened in between.
+
+What speaks for and against a memory, as numbers: from what became of each of its anchors.
+
+Only the gravest thing that was lost counts, and what uses tell is asked only of what is still
+there: a sentence that names two things that are gone is no more wrong than one that names one.
+
+How much each feature speaks for a memory being stale: a fitted logistic model, as one table.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from yaadwatch.anchors import values
+from yaadwatch.model.anchors import RETURNED, Anchor, Method, Verdict
+from yaadwatch.text.quoting import as_name, as_names
+
+
+class Span(StrEnum):
+    """What became of the anchored definition inside the file it was looked for in."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a tree shows where an anchor points.
+
+    Args:
+        place: the path at which the file is now; None when it is nowhere. Of a pattern that no
+            file matches, the one that means its files where they are now.
+        same_bytes: the file's bytes are those of the anchor.
+        span: the definition; None for a whole file, or when `place` is None.
+        elsewhere: other files that define the symbol now, only looked for when it is missing; of a
+            folder or pattern that was split, the folders that its files are in now.
+        line: first line of the definition now.
+        unknown: why it could not be told; then nothing else counts.
+        likely: what probably took the place of what is gone.
+        lost: the share of the places that named it and do so no more, 0..1.
+        lost_files: how many places that is.
+        replaced: lines on which `instead` stands in its place now.
+        instead: what stands most often where it stood, or the value that is there now.
+        heir: what a text should name in its place, where that is sure: `instead`, or a whole path.
+        retired: what makes it a shell of what it was; '' when nothing does.
+        rewritten: what is in the new place is not what was in the old one.
+    """
+
+    place: str | None = None
+    same_bytes: bool = False
+    span: Span | None = None
+    elsewhere: tuple[str, ...] = ()
+    line: int | None = None
+    unknown: str = ""
+    likely: str | None = None
+    lost: float = 0.0
+    lost_files: int = 0
+    replaced: int = 0
+    instead: str = ""
+    heir: str = ""
+    retired: str = ""
+    rewritten: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnchorVerdict:
+    """What became of one anchor, in words; `place` is where it is now, when that is one place.
+
+    `likely` is what probably took its place, when it is gone; `places` are those of a folder or a
+    pattern whose files went to several; `by_use`: it is there, unchanged, and others use something
+    else instead; `heir` is what the text should name in place of it, where that is sure; `left`:
+    a definition went to another file, and the file that it was in is still there; `also_changed`:
+    it moved, and what it says changed, too.
+    """
+
+    anchor: Anchor
+    verdict: Verdict
+    reason: str
+    place: str | None = None
+    likely: str | None = None
+    places: tuple[str, ...] = ()
+    by_use: bool = False
+    heir: str = ""
+    left: bool = False
+    also_changed: bool = False
+
+
+DOUBTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
+"""The verdicts that speak against a memory; how much, the features of all its anchors tell."""
+
+BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
+"""Anchors on what is found in a file, or among files, by its name."""
+
+DEFINED = frozenset((Method.TREE, Method.HUNKS))
+"""Anchors on definitions."""
+
+_ORDER = (
+    Verdict.FRESH,
+    Verdict.TOUCHED,
+    Verdict.UNKNOWN,
+    Verdict.CHANGED,
+    Verdict.MOVED,
+    Verdict.GONE,
+)
+
+
+def judge_anchor(anchor: Anchor, seen: Seen) -> AnchorVerdict:
+    """Return what became of `anchor`, given what was seen."""
+    if seen.unknown:
+        return AnchorVerdict(anchor=anchor, verdict=Verdict.UNKNOWN, reason=seen.unknown)
+    if anchor.method in (Method.FILE, Method.FOLDER):
+        return _judge_file(anchor, seen)
+    if anchor.method is Method.GLOB and seen.span is Span.MISSING:
+        return _judge_pattern(anchor, seen)
+    if anchor.method in BY_NAME:
+        return _judge_by_name(anchor, seen)
+    name = anchor.symbol
+    if seen.place is None or seen.span is Span.MISSING:
+        return _judge_missing(anchor, seen)
+    if seen.place != anchor.path:
+        also = seen.span is Span.DIFFERENT
+        changed = " and changed" if also else ""
+        reason = f"{name} moved{changed}: {as_name(anchor.path)} is now {as_name(seen.place)}"
+        return AnchorVerdict(
+            anchor=anchor,
+            verdict=Verdict.MOVED,
+            reason=reason,
+            place=seen.place,
+            also_changed=also,
+        )
+    if seen.span is Span.DIFFERENT and not seen.retired:
+        reason = f"{name} in {as_name(anchor.path)} changed"
+        return AnchorVerdict(
+            anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place
+        )
+    if seen.span is None and not seen.same_bytes:
+        reason = f"{name} was not looked for in {as_name(anchor.path)}"
+        return AnchorVerdict(anchor=anchor, verdict=Verdict.UNKNOWN, reason=reason)
+    return _still_there(anchor, seen)
+
+
+def combine(judgements: Sequence[AnchorVerdict]) -> AnchorVerdict:
+    """Return the judgement that stands for a node: the gravest; their order plays no part.
+
+    Of equals, that of a value stands before that of a definition, and this before that of a file;
+    then the first path and name.
+
+    A file that is gone says less than where its definition went: when a symbol of that file was
+    found elsewhere, the file's own verdict does not count.
+
+    Raises:
+        ValueError: there is none.
+    """
+    gravest = counted(judgements)
+    if not gravest:
+        raise ValueError("there is no judgement to stand for the node")
+    return min(
+        gravest,
+        key=lambda j: (
+            -_ORDER.index(j.verdict),
+            j.anchor.method is not Method.VALUE,
+            not j.anchor.symbol,
+            *(j.anchor.path, j.anchor.symbol, j.reason, j.place or ""),
+        ),
+    )
+
+
+def counted(judgements: Sequence[AnchorVerdict]) -> list[AnchorVerdict]:
+    """Return the judgements without those of files that are gone whose definition was found."""
+    moved_from = {
+        j.anchor.path for j in judgements if j.anchor.symbol and j.verdict is Verdict.MOVED
+    }
+    return [
+        j
+        for j in judgements
+        if not (j.verdict is Verdict.GONE and not j.anchor.symbol and j.anchor.path in moved_from)
+    ]
+
+
+def _shown(value: str) -> str:
+    """Return a value as it is told: the words of a text without the quotes around it."""
+    return as_name(value[1:-1] if value[:1] == value[-1:] == '"' and value[1:-1] else value)
+
+
+def _judge_file(anchor: Anchor, seen: Seen) -> AnchorVerdict:
+    if seen.place is None and seen.elsewhere:
+        *others, last = map(as_name, seen.elsewhere)
+        named = " and ".join(filter(None, (", ".join(others), last)))
+        reason = f"{as_name(anchor.path)} was split; what was in it is now in {named}"
+        return AnchorVerdict(
+            anchor=anchor,
+            verdict=Verdict.MOVED,
+            reason=reason,
+            likely=seen.likely,
+            places=seen.elsewhere,
+        )
+    if seen.place is None:
+        after = f"; {as_name(seen.likely)} may be in its place" if seen.likely else ""
+        return AnchorVerdict(
+            anchor=anchor,
+            verdict=Verdict.GONE,
+            reason=f"{as_name(anchor.path)} is gone{after}",
+            likely=seen.likely,
+        )
+    if seen.place != anchor.path:
+        reason = f"{as_name(anchor.path)} is now {as_name(seen.place)}"
+        return AnchorVerdict(
+            anchor=anchor,
+            verdict=Verdict.MOVED,
+            reason=reason,
+            place=seen.place,
+            also_changed=seen.rewritten,
+        )
+    return _still_there(anchor, seen)
+
+
+def _judge_pattern(anchor: Anchor, seen: Seen) -> AnchorVerdict:
+    """Return what became of a pattern that no file matches."""
+    pattern = as_name(anchor.symbol)
+    if seen.place is not None:
+        reason = f"what matched {pattern} is now {as_name(seen.place)}"
+        return AnchorVerdict(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=seen.place)
+    if seen.elsewhere:
+        places = as_names(seen.elsewhere, 3)
+        reason = f"no file matches {pattern} any more; its files are now in {places}"
+        return AnchorVerdict(
+            anchor=anchor, verdict=Verdict.MOVED, reason=reason, places=seen.elsewhere
+        )
+    after = f"; {as_name(seen.likely)} may be in its place" if seen.likely else ""
+    reason = f"no file matches {pattern} any more{after}"
+    return AnchorVerdict(anchor=anchor, verdict=Verdict.GONE, reason=reason, likely=seen.likely)
+
+
+def _judge_by_name(anchor: Anchor, seen: Seen) -> AnchorVerdict:
+    """Return what became of a pattern that stands, a word, a target or a value."""
+    name, path = anchor.name, as_name(anchor.path)
+    if seen.span is Span.DIFFERENT:
+        about = f"{name} of {path}" if name == values.LINES else f"{name} in {path}"
+        if anchor.is_held:
+            return _judge_number(anchor, seen)
+        was, now = ("returned", "returns") if anchor.symbol.endswith(RETURNED) else ("was", "is")
+        then, since = _shown(anchor.value), _shown(seen.instead)
+        reason = f"{about}: {was} {then}, {now} now {since}"
+        return AnchorVerdict(
+            anchor=anchor,
+            verdict=Verdict.CHANGED,
+            reason=reason,
+            place=seen.place,
+            heir=seen.instead,
+        )
+    if seen.span is None and not seen.same_bytes:
+        reason = f"{name} was not looked for in {as_name(anchor.path)}"
+        return AnchorVerdict(anchor=anchor, verdict=Verdict.UNKNOWN, reason=reason)
+    if seen.span is not Span.MISSING:
+        return _still_there(anchor, seen)
+    if seen.elsewhere:
+        return AnchorVerdict(anchor=anchor, verdict=Verdict.TOUCHED, reason="", place=None)
+    if anchor.method is Method.VALUE and seen.place is None:
+        reason = f"{path} is gone, and {name} with it"
+        return AnchorVerdict(anchor=anchor, verdict=Verdict.GONE, reason=reason, likely=seen.likely)
+    reason = {
+        Method.TARGET: f"{path} does not define {name} any more",
+        Method.VALUE: f"{path} does not say {name} any more",
+    }.get(anchor.method, f"{name} stands nowhere in the code any more")
+    if anchor.method is Method.TARGET and seen.heir:
+        reason = f"{reason}; {seen.heir} does the same"
+    elif anchor.method is Method.TARGET and seen.likely:
+        reason = f"{reason}; {as_name(seen.likely)} does"
+    return AnchorVerdict(
+        anchor=anchor, verdict=Verdict.GONE, reason=reason, likely=seen.likely, heir=seen.heir
+    )
+
+
+def _judge_number(anchor: Anchor, seen: Seen) -> AnchorVerdict:
+    """Return that a definition has another number than the text states."""
+    name, path = anchor.name, as_name(anchor.path)
+    changed = f"{anchor.value} is now {_shown(seen.instead)}"
+    reason, place = f"{name} in {path}: {changed}", seen.place
+    if place is None or place == anchor.path:
+        return AnchorVerdict(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=place)
+    reason = f"{name} moved and changed: {path} is now {as_name(place)}; {changed}"
+    return AnchorVerdict(
+        anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=place, also_changed=True
+    )
+
+
+def _judge_missing(anchor: Anchor, seen: Seen) -> AnchorVerdict:
+    name = anchor.symbol
+    if seen.elsewhere:
+        only = seen.elsewhere[0] if len(seen.elsewhere) == 1 else None
+        places = as_names(seen.elsewhere, 3)
+        reason = f"{name} is no longer in {as_name(anchor.path)}; it is now in {places}"
+        if seen.rewritten:
+            reason = f"{reason}, and changed"
+        return AnchorVerdict(
+            anchor=anchor,
+            verdict=Verdict.MOVED,
+            reason=reason,
+            place=only,
+            left=seen.place is not None,
+            also_changed=seen.rewritten,
+        )
+    if seen.place is None:
+        reason = f"{as_name(anchor.path)} is gone, and {name} with it"
+    else:
+        reason = f"{name} is gone from {as_name(seen.place)}"
+    return AnchorVerdict(anchor=anchor, verdict=Verdict.GONE, reason=reason)
+
+
+def _still_there(anchor: Anchor, seen: Seen) -> AnchorVerdict:
+    if seen.retired:
+        after = f"; it names {as_name(seen.instead)} instead" if seen.instead else ""
+        path = as_name(anchor.path)
+        about = f"{anchor.name} in {path}" if anchor.symbol else path
+        reason = f"{about} {seen.retired}{after}"
+        return AnchorVerdict(
+            anchor=anchor,
+            verdict=Verdict.CHANGED,
+            reason=reason,
+            place=seen.place,
+            heir=seen.heir,
+        )
+    verdict = Verdict.FRESH if seen.same_bytes else Verdict.TOUCHED
+    return AnchorVerdict(anchor=anchor, verdict=verdict, reason="", place=seen.place)
+
+
+_LOST = frozenset((Verdict.GONE, Verdict.MOVED))
+_GONE = frozenset((Verdict.GONE,))
+_PLACES = frozenset((Method.FILE, Method.FOLDER, Method.GLOB))
+_GRAVEST = (
+    ("value_changed", frozenset((Method.VALUE,)), _LOST | {Verdict.CHANGED}),
+    ("place_lost", _PLACES, _LOST),
+    ("target_gone", frozenset((Method.TARGET,)), _GONE),
+    ("word_gone", frozenset((Method.WORD,)), _GONE),
+    ("definition_gone", frozenset((Method.TREE, Method.HUNKS)), _GONE),
+)
+"""What can be lost, and by which anchors and verdicts; the first that is stands for all.
+
+The place of a thing is lost, too, where it calls itself deprecated, or was replaced by another.
+"""
+_USED_MIN = 2
+"""Places that must have named a thing before their loss says something."""
+
+_MOST = 0.8
+"""The share of its places that a thing must have lost to count as used no more."""
+HEIR_LINES_MIN = 3
+"""Lines on which one thing stands in place of another before it is said to have replaced it."""
+_RENAMED_LINES_MIN = 10
+_RENAMED_SHARE_MIN = 0.1
+"""On so many lines, and a tenth of the places, it has: also while others still name the old one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """An anchor's judgement, and what it rests on.
+
+    `misplaced`: the text says where it was, and it is elsewhere now. `named_still`: it is elsewhere
+    too, but the text names it by what it is still called.
+    """
+
+    judgement: AnchorVerdict
+    seen: Seen
+    misplaced: bool = False
+    named_still: bool = False
+
+
+def features(sights: Sequence[Observed]) -> dict[str, float]:
+    """Return the features of a memory, by name; each is 0 when nothing speaks for it.
+
+    How much else changed meanwhile plays no part: what does not touch an anchor, or the places that
+    name it, changes no score.
+    """
+    known = [sight for sight in sights if sight.judgement.verdict is not Verdict.UNKNOWN]
+    if not known:
+        return {}
+    gravest = _gravest(known)
+    lost = {name: float(name == gravest) for name, _, _ in _GRAVEST}
+    return {
+        **lost,
+        "unused": float(not gravest and any(_is_unused(sight.seen) for sight in known)),
+        "anchors": math.log1p(sum(not _is_silent(sight) for sight in known)),
+    }
+
+
+def _is_silent(sight: Observed) -> bool:
+    """Return whether a number inside a definition still holds: that definition is counted."""
+    return sight.judgement.anchor.is_held and sight.judgement.verdict not in DOUBTS
+
+
+def is_lost(sights: Sequence[Observed]) -> bool:
+    """Return whether something is lost, so that what uses tell is not asked."""
+    return bool(lost_of(sights))
+
+
+def is_named_still(sights: Sequence[Observed]) -> bool:
+    """Return whether all that is lost is files that moved and have the name that the text gives.
+
+    Such a sentence is true of its file, so it is suspect at most.
+    """
+    lost = lost_of(sights)
+    return bool(lost) and all(sight.named_still for sight in lost)
+
+
+def lost_of(sights: Sequence[Observed]) -> list[Observed]:
+    """Return those of whom something is lost that is as grave as all that is."""
+    known = [one for one in sights if one.judgement.verdict is not Verdict.UNKNOWN]
+    gravest = _gravest(known)
+    kinds = {name: (methods, verdicts) for name, methods, verdicts in _GRAVEST}
+    return [one for one in known if gravest and _counts(one, gravest, *kinds[gravest])]
+
+
+def _gravest(known: Sequence[Observed]) -> str:
+    """Return the name of the gravest thing that was lost; '' when nothing was."""
+    for name, methods, verdicts in _GRAVEST:
+        if any(_counts(sight, name, methods, verdicts) for sight in known):
+            return name
+    return ""
+
+
+def _counts(
+    sight: Observed, name: str, methods: frozenset[Method], verdicts: frozenset[Verdict]
+) -> bool:
+    judged = sight.judgement
+    if judged.anchor.method in methods and judged.verdict in verdicts:
+        return True
+    seen = sight.seen
+    return name == "place_lost" and bool(sight.misplaced or seen.retired or is_replaced(seen))
+
+
+def is_replaced(seen: Seen) -> bool:
+    """Return whether another thing stands where most places named this one, or very many lines."""
+    if seen.replaced >= _RENAMED_LINES_MIN and seen.lost >= _RENAMED_SHARE_MIN:
+        return True
+    return seen.replaced >= HEIR_LINES_MIN and _is_unused(seen)
+
+
+def _is_unused(seen: Seen) -> bool:
+    """Return whether a thing lost most of the places that named it, and they were several."""
+    return seen.lost >= _MOST and seen.lost_files >= _USED_MIN
+
+
+WEIGHTS = {
+    "intercept": -4.000,  # what a memory starts from: most are true
+    "anchors": 1.065,  # how many anchors it has, log(1 + n)
+    "definition_gone": 5.912,  # a definition, and nothing graver
+    "place_lost": 5.829,  # a file, folder or pattern that it names is nowhere, elsewhere, replaced
+    "target_gone": 5.843,  # a build file does not define what a command runs
+    "unused": 3.002,  # a thing lost four fifths of the places that named it, two at least
+    "value_changed": 5.531,  # a length or version is another one now
+    "word_gone": 5.840,  # a word of the code stands nowhere in it
+}
+"""Fitted by `python -m tests.bench.stale fit`; docs/decisions/0011-verdicts.md says on what."""
+WARN = 0.8
+"""Shown everywhere: at least eight of ten such memories are stale; see there."""
+
+
+def score(features: Mapping[str, float]) -> float:
+    """Return how likely a memory with these features is stale, 0..1; 0 when there are none."""
+    if not features:
+        return 0.0
+    total = WEIGHTS["intercept"]
+    total += sum(WEIGHTS.get(name, 0.0) * value for name, value in features.items())
+    return 1.0 / (1.0 + math.exp(-total))
+
+
+def level(score: float) -> str:
+    """Return 'warn', or '' for a score that is too low to be shown."""
+    return "warn" if score >= WARN else ""

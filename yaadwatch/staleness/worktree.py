@@ -1,0 +1,339 @@
+"""The files of a work tree as they are now, committed or not.
+
+Only files that memories rest on, or that a text names, are opened, each at most once for a job.
+"""
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+from yaadwatch.anchors import definitions
+from yaadwatch.anchors.tree import Tree
+from yaadwatch.model.anchors import Anchor, Method, Sighting
+from yaadwatch.model.settings import FILE_BYTES_MAX, MOVE_CANDIDATES_MAX
+from yaadwatch.repo import layout
+from yaadwatch.repo.repository import Repository, blob_id
+from yaadwatch.repo.words import may_be_text, words_in
+from yaadwatch.staleness.commits import AtHead, FileInView, missed
+from yaadwatch.staleness.git_queries import History
+from yaadwatch.system import files
+from yaadwatch.text import privacy
+from yaadwatch.text.quoting import as_name
+from yaadwatch.text.words import cached
+
+NEW_FILES_MAX = 256
+"""Untracked files in which a word is looked for that no tracked file holds."""
+MOVED_INSIDE_MAX = 32
+"""Files of a folder that is gone that are looked for elsewhere, one by one."""
+_ODD = {
+    "link": "{path} is a link now; links are not followed",
+    "other": "{path} is not a regular file",
+    "too_large": "{path} is larger than 2 MiB; it is not read",
+    "unreadable": "{path} cannot be read by this user",
+}
+
+
+class Place(Protocol):
+    """A work tree, as far as its files go; a `Space` is one."""
+
+    @property
+    def root(self) -> Path:
+        """Return the folder that paths are relative to."""
+
+    @property
+    def repository(self) -> Repository:
+        """Return its repository."""
+
+
+@dataclass(slots=True, kw_only=True)
+class WorkTree:
+    """The files of a work tree, as they are now, committed or not.
+
+    Args:
+        space: whose files.
+        known: what was read earlier, by path; a file that looks the same is not read again.
+        now_ns: now, in nanoseconds, to tell signatures that are too fresh to be believed.
+        names: the definitions that the job is about, by the file they were in.
+    """
+
+    space: Place
+    known: dict[str, Sighting]
+    now_ns: int
+    object_format: str
+    head: AtHead
+    names: dict[str, list[str]]
+    seen: dict[str, Sighting] = field(default_factory=dict)
+    _found: dict[str, FileInView | None] = field(default_factory=dict)
+    _moved: dict[tuple[str, frozenset[str]], str | None] = field(default_factory=dict)
+    _untracked: dict[str, list[str]] = field(default_factory=dict)
+    _listing: Tree | None = None
+    _new_files: Tree | None = None
+    _stand: dict[tuple[Method, str], bool] = field(default_factory=dict)
+
+    def find(self, path: str) -> FileInView | None:
+        """Return the file at `path`, or None; its bytes only when they were needed to know it.
+
+        Raises:
+            YaadError: REFUSED when the repository belongs to somebody else by now.
+        """
+        if path.partition("/")[0] == ".yaad":
+            return None  # our own: each check writes there, and would be the cause of the next
+        if path not in self._found:
+            self.space.repository.require_ours()
+            signature = files.signature_of(self.space.root, path, self.now_ns)
+            known = self.known.get(path)
+            if known is not None and known.blob and signature and known.signature == signature:
+                self.seen[path] = known
+                self._found[path] = FileInView(blob=known.blob)
+            else:
+                self._found[path] = self._look(path)
+        return self._found[path]
+
+    def read(self, path: str) -> bytes | None:
+        """Return the bytes of a file, or None when it is not there or cannot be read."""
+        found = self.find(path)
+        if found is not None and found.data is None and not found.odd:
+            found = self._found[path] = self._look(path)
+        return found.data if found is not None else None
+
+    def moved_to(self, start: str, blobs: Collection[str]) -> str | None:
+        """Return where the file `start` went without a commit: staged, or moved by hand.
+
+        A move by hand is seen when an untracked file has the bytes that the file last had: one of
+        `blobs`.
+        """
+        key = (start, frozenset(blobs))
+        if key not in self._moved:
+            self._moved[key] = self._where_to(start, blobs)
+        return self._moved[key]
+
+    def moved_inside(self, folder: str) -> tuple[dict[str, str], list[str]]:
+        """Return where files of a folder went without a commit, and those that are nowhere.
+
+        Of a large folder the first files that are still tracked tell of all.
+        """
+        inside = folder + "/"
+        staged = {old: new for old, new in self._staged().items() if old.startswith(inside)}
+        tracked = (one for one in self.head.history.tracked_in(folder) if one.startswith(inside))
+        moved, lost = {}, []
+        for path in (*staged, *islice(tracked, MOVED_INSIDE_MAX)):
+            found = self.head.find(path)
+            place = self.moved_to(path, {found.blob} if found is not None else ())
+            if place is not None:
+                moved[path] = place
+            else:
+                lost.append(path)
+        return moved, lost
+
+    def _where_to(self, start: str, blobs: Collection[str]) -> str | None:
+        staged = self._staged().get(start)
+        if staged and self.find(staged) is not None:
+            return staged
+        wanted = {blob for blob in blobs if blob}
+        name, nothing = start.rpartition("/")[2], blob_id(b"", self.object_format)
+        for path in self._alike(start):
+            if path.rpartition("/")[2] != name:
+                wanted.discard(nothing)  # one empty file is like any other
+            found = self.find(path)
+            if found is not None and found.blob in wanted:
+                return path
+            self._found[path] = replace(found, data=None) if found is not None else None
+        return None
+
+    def listing(self) -> Tree:
+        """Return the tracked files, whether they are still there or not."""
+        if self._listing is None:
+            self._listing = _tree_of(self.head.history.tracked())
+        return self._listing
+
+    def has_folder(self, path: str) -> bool:
+        """Return whether a file that git does not ignore, or a submodule, is at `path`."""
+        key = (Method.FOLDER, path)
+        if key not in self._stand:
+            self._stand[key] = self._has_folder(path)
+        return self._stand[key]
+
+    def _has_folder(self, path: str) -> bool:
+        inside = path + "/"
+        if path in self.head.history.left_out().modules and self.space.root.joinpath(path).is_dir():
+            return True
+        tracked = (one for one in self.head.history.tracked_in(path) if one.startswith(inside))
+        if any(self._is_there(one) for one in tracked):
+            return True
+        return any(one.startswith(inside) for one in self.head.history.untracked())
+
+    def matching(self, pattern: str) -> bool:
+        """Return whether a file that git does not ignore matches the pattern."""
+        key = (Method.GLOB, pattern)
+        if key not in self._stand:
+            self._stand[key] = self._matching(pattern)
+        return self._stand[key]
+
+    def stands(self, anchor: Anchor) -> bool:
+        """Return whether there is any file in the folder, or of the pattern, that is anchored."""
+        if anchor.method is Method.GLOB:
+            return self.matching(anchor.symbol)
+        return self.has_folder(anchor.path)
+
+    def _matching(self, pattern: str) -> bool:
+        if any(self._is_there(path) for path in self.listing().matching(pattern)):
+            return True
+        return any(True for _ in Tree.of(self.head.history.untracked()).matching(pattern))
+
+    def standing(self, words: Sequence[str]) -> dict[str, Sequence[str]]:
+        """Return the text files that hold each word: tracked ones, or else new ones."""
+        found = self.head.history.standing(words, at=None)
+        lost = [word for word, paths in found.items() if not paths]
+        new: dict[str, list[str]] = {word: [] for word in lost}
+        for path in islice(self.head.history.untracked(), NEW_FILES_MAX) if lost else ():
+            data = self.read(path) if may_be_text(path) else None
+            for word in words_in(lost, data or b""):
+                new[word].append(path)
+        return {word: paths or sorted(new[word]) for word, paths in found.items()}
+
+    def new_files(self) -> Tree:
+        """Return the files that git neither tracks nor ignores."""
+        if self._new_files is None:
+            self._new_files = Tree.of(self.head.history.untracked())
+        return self._new_files
+
+    def _is_there(self, path: str) -> bool:
+        """Return whether a tracked file is there, or only not checked out."""
+        if files.signature_of(self.space.root, path, self.now_ns) != files.ABSENT:
+            return True
+        return path in self.head.history.left_out().sparse
+
+    def holding(self, word: str, like: str) -> Sequence[str]:
+        """Return the files that hold `word`, tracked or not (ignored ones left out), sorted.
+
+        `like`: the file it was in; the other names of that file will be missed too.
+        """
+        return self.head.history.holding(word, missed(self.names, self.find, like), at=None)
+
+    def using(self, word: str, like: str) -> Sequence[str]:
+        """Return the files that hold `word`; as `holding`."""
+        return self.holding(word, like)
+
+    def _alike(self, start: str) -> list[str]:
+        """Return untracked files that `start` may be now.
+
+        Those of its name, then those that lost or changed their suffix only, then of its kind, then
+        any.
+        """
+        if not self._untracked:
+            for path in self.head.history.untracked():
+                for key in (*_looks_of(path), _ANY):
+                    self._untracked.setdefault(key, []).append(path)
+        keys = (*_looks_of(start), _ANY)
+        found = (path for key in keys for path in self._untracked.get(key, ()))
+        some = islice(found, len(keys) * MOVE_CANDIDATES_MAX)  # one may have all of these
+        return list(dict.fromkeys(some))[:MOVE_CANDIDATES_MAX]
+
+    def _look(self, path: str) -> FileInView | None:
+        observed = files.observe(
+            self.space.root, path, bytes_max=FILE_BYTES_MAX, now_ns=self.now_ns
+        )
+        if observed.kind == "absent":
+            left_out = self._left_out(path)
+            # What git may put there, or have otherwise, any time shows in no signature.
+            signature = observed.signature if left_out is None else ""
+            self.seen[path] = Sighting(path=path, signature=signature, blob="")
+            return left_out
+        if observed.data is None:
+            self.seen[path] = Sighting(path=path, signature="", blob="")
+            if observed.kind == "other" and self.space.root.joinpath(path).is_dir():
+                return None  # a folder of that name: the file is gone
+            reason = _ODD.get(observed.kind, f"{path} could not be read").format(path=as_name(path))
+            return FileInView(blob="", odd=reason, kind=observed.kind)
+        blob = blob_id(observed.data, self.object_format)
+        self.seen[path] = Sighting(path=path, signature=observed.signature, blob=blob)
+        return FileInView(blob=blob, data=observed.data)
+
+    def _left_out(self, path: str) -> FileInView | None:
+        """Return a file that is absent because it is not checked out; None: it is not there."""
+        left_out = self.head.history.left_out()
+        blob = left_out.sparse.get(path)
+        if blob is not None:
+            return FileInView(blob=blob, data=self.head.history.read_blob(blob))
+        for at in (at for at, letter in enumerate(path) if letter == "/"):
+            module = path[:at]
+            if module in left_out.modules and not os.path.lexists(
+                self.space.root / module / ".git"
+            ):
+                odd = f"{as_name(module)} is a submodule that is not checked out here"
+                return FileInView(blob="", odd=odd, kind="other")
+        return None
+
+    def _staged(self) -> dict[str, str]:
+        return self.head.history.staged_renames() if self.head.head.commit else {}
+
+
+_ANY = "*"
+
+
+def _looks_of(path: str) -> tuple[str, str, str]:
+    """Return what a path has in common with what it may be renamed to, most telling first."""
+    name = path.rpartition("/")[2]
+    return f"/{name}", f"{name.rpartition('.')[0] or name}.", f".{name.rpartition('.')[2]}"
+
+
+View = WorkTree | AtHead
+
+BRANCHES_KEPT = 16
+TREES_KEPT = 2
+TREE_PATHS_KEPT = 20_000
+"""Of a larger tree, the way to look its paths up is made anew for each job."""
+
+
+def _tree_of(paths: Sequence[str]) -> Tree:
+    """Return the tree of `paths`; for each job it is most often the same as for the last."""
+    return Tree.of(paths) if len(paths) > TREE_PATHS_KEPT else _kept_tree(tuple(paths))
+
+
+@lru_cache(maxsize=TREES_KEPT)
+def _kept_tree(paths: tuple[str, ...]) -> Tree:
+    return Tree.of(paths)
+
+
+@cached(BRANCHES_KEPT)
+def _masked(branch: str) -> str:
+    return privacy.mask(branch).text
+
+
+def head_of(space: Place) -> layout.Head:
+    """Return where HEAD is, with the name of its branch as it may be written down."""
+    found = space.repository.head()
+    return replace(found, branch=_masked(found.branch))
+
+
+def look_at(space: Place, known: Iterable[Sighting], now_ns: int) -> tuple[WorkTree, AtHead]:
+    """Return both views of a work tree, for one job; the branch's name is masked.
+
+    Args:
+        space: whose files.
+        known: what was read earlier.
+        now_ns: now, in nanoseconds.
+    """
+    found = head_of(space)
+    names: dict[str, list[str]] = {}
+    head = AtHead(history=History(space.repository), head=found, names=names)
+    tree = WorkTree(
+        space=space,
+        known={sighting.path: sighting for sighting in known},
+        now_ns=now_ns,
+        object_format=layout.object_format(space.repository.layout, found),
+        head=head,
+        names=names,
+    )
+    return tree, head
+
+
+def expect(tree: WorkTree, anchors: Iterable[Anchor]) -> None:
+    """Tell which anchors the job will ask about."""
+    for anchor in anchors:
+        if anchor.symbol:
+            tree.names.setdefault(anchor.path, []).append(definitions.last_part(anchor.symbol))

@@ -1,1 +1,0 @@
-"""What a question asks of the store, beside the full-text index."""

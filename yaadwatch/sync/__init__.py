@@ -1,0 +1,1 @@
+"""Keep agent files and memories the same, both ways."""

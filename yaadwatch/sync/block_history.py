@@ -1,0 +1,475 @@
+"""Resolve the committed blocks of all files into one set of rules, by the commits alone.
+
+Git merges each file by itself, so the blocks of one commit may differ. Every clone has to resolve
+them alike. The history is replayed, oldest commit first:
+
+- a rule that every block has counts;
+- a commit with one parent: a rule that a block gained counts, one that a block lost does not;
+- a merge: a rule that one side deleted does not count; the merge itself deletes nothing;
+- of two wordings of one rule, in different files, the newer one counts.
+
+Where the commits cannot tell, a rule stays: a rule that comes back is an annoyance, a lost rule is
+a breach. The exceptions are in docs/decisions/0008-merge.md.
+
+Resolve the blocks of all files into one set of rules, so that each file gets the same ones.
+
+The history is that of the checked-out commit. Files that a person edited since git wrote them count
+as one more commit on top of it.
+"""
+
+import heapq
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from bridges.block import Block, find
+from yaadwatch.db import projects
+from yaadwatch.model.projects import INLINE
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX, BLOCK_BYTES_MAX, BLOCK_ITEMS_MAX
+from yaadwatch.sync import inventory
+from yaadwatch.sync.inventory import block_bytes, line_bytes
+from yaadwatch.sync.reconcile import FileRule, Terms, edits, likeness, read
+from yaadwatch.system import files
+from yaadwatch.text.words import text_hash
+from yaadwatch.workspace.agent_files import FoundFile, parsed
+from yaadwatch.workspace.workspace import Space
+
+SAME_RULE_MIN: Final = 0.88
+"""Two texts so alike are wordings of one rule, if one block has this and another block that."""
+EDIT_MIN: Final = 0.8
+"""A line that a commit changed and that stays so alike is the same rule; else it is a new one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """The blocks of a commit.
+
+    Args:
+        commit: its id.
+        parents: their ids; a parent that is not among the versions is unknown.
+        at_s: its time.
+        rules: by path, the rules of each block, in order: key of the words to the words.
+        outside: by path, the keys of what the file says outside its block.
+        full: paths whose block has no room for another rule.
+    """
+
+    commit: str
+    parents: tuple[str, ...]
+    at_s: int
+    rules: Mapping[str, Mapping[str, str]]
+    outside: Mapping[str, Set[str]] = field(default_factory=dict)
+    full: Set[str] = frozenset()
+
+    def says(self, path: str, key: str) -> bool:
+        """Return whether a file says these words, in its block or outside."""
+        return key in self.rules.get(path, ()) or key in self.outside.get(path, ())
+
+    def words(self) -> dict[str, str]:
+        """Return the rules of all blocks."""
+        return {key: text for path in sorted(self.rules) for key, text in self.rules[path].items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """The rules of a commit.
+
+    Args:
+        alive: keys of the rules that count.
+        dropped: keys of those that a block still has, and that another block lost.
+        became: key of former words to the key of the rule that they were changed into.
+        moved: (path, key) of each rule that one file lost with the commit that brought it to
+            another file.
+    """
+
+    alive: Set[str] = frozenset()
+    dropped: Set[str] = frozenset()
+    became: Mapping[str, str] = field(default_factory=dict)
+    moved: Set[tuple[str, str]] = frozenset()
+
+
+@dataclass(slots=True)
+class _State:
+    """The rules of one commit: by key, the number of the commit that brought them last."""
+
+    alive: dict[str, int]
+    moved: set[tuple[str, str]] = field(default_factory=set)
+
+
+def resolve(versions: Sequence[Version]) -> Resolved:
+    """Return the rules of the first of some versions, of which the others are the history."""
+    if not versions:
+        return Resolved()
+    history = _History(versions)
+    for number, version in enumerate(history.order):
+        history.advance(number, version)
+    return history.result(versions[0])
+
+
+class _History:
+    """The versions, oldest first, and what is known of each."""
+
+    def __init__(self, versions: Sequence[Version]) -> None:
+        self._versions = {one.commit: one for one in versions}
+        self.order = self._sorted()
+        self._states: dict[str, _State] = {}
+        self._ancestors: dict[str, frozenset[str]] = {}
+        self._family: dict[str, str] = {}
+        self._brought: dict[str, int] = {}  # by key, the commit that brought the words last
+
+    def _sorted(self) -> list[Version]:
+        """Return each version after its parents, else the older one first."""
+        children = dict.fromkeys(self._versions, 0)
+        for version in self._versions.values():
+            for parent in self._known(version):
+                children[parent] += 1
+        heap = [self._rank(commit) for commit, count in children.items() if not count]
+        heapq.heapify(heap)
+        found = []
+        while heap:
+            version = self._versions[heapq.heappop(heap)[1]]
+            found.append(version)
+            for parent in self._known(version):
+                children[parent] -= 1
+                if not children[parent]:
+                    heapq.heappush(heap, self._rank(parent))
+        return found[::-1]
+
+    def _rank(self, commit: str) -> tuple[int, str]:
+        return -self._versions[commit].at_s, commit
+
+    def _known(self, version: Version) -> list[str]:
+        return [one for one in dict.fromkeys(version.parents) if one in self._versions]
+
+    def advance(self, number: int, version: Version) -> None:
+        """Work out the rules of a version from those of its parents."""
+        parents = self._known(version)
+        above = (self._ancestors[one] | {one} for one in parents)
+        self._ancestors[version.commit] = frozenset().union(*above)
+        words = version.words()
+        for key in words:
+            self._brought.setdefault(key, number)
+        if not parents or len(parents) < len(set(version.parents)):
+            state = _State(dict.fromkeys(words, number))
+        elif len(parents) == 1:
+            state = self._changed(number, self._versions[parents[0]], version)
+        else:
+            state = self._merged(number, [self._versions[one] for one in parents], version)
+        for key in words:
+            if all(version.says(path, key) for path in version.rules):
+                state.alive.setdefault(key, number)
+        state.alive = {key: came for key, came in state.alive.items() if key in words}
+        self._choose(state, version)
+        self._brought |= state.alive
+        state.moved = {
+            (path, key)
+            for path, key in state.moved
+            if key in state.alive and not version.says(path, key)
+        }
+        self._states[version.commit] = state
+
+    def _changed(self, number: int, before: Version, after: Version) -> _State:
+        """Apply what a commit changed in each file to the rules of its parent."""
+        old = self._states[before.commit]
+        state = _State(dict(old.alive), set(old.moved))
+        gained = {
+            key
+            for path, rules in after.rules.items()
+            for key in rules
+            if not before.says(path, key)
+        }
+        for key in gained:
+            state.alive.setdefault(key, number)
+        for path in sorted(before.rules.keys() & after.rules.keys()):
+            rules, now = before.rules[path], after.rules[path]
+            changed = edits(rules, now)
+            for one, other in changed.items():
+                if likeness(*sorted((rules[one], now[other]))) >= EDIT_MIN:
+                    self._join(one, other)
+            for key, text in rules.items():
+                if after.says(path, key) or key not in state.alive:
+                    continue
+                if key in gained:
+                    state.moved.add((path, key))
+                elif key in changed or path not in after.full:
+                    came = state.alive.pop(key)
+                    same = [one for one in now if self._are_same((key, text), (one, now[one]))]
+                    if same and state.alive.keys().isdisjoint(same):
+                        state.alive[same[0]] = came  # another file lost this wording
+        return state
+
+    def _are_same(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
+        """Return whether two rules, each by key and words, are wordings of one."""
+        return self._root(one[0]) == self._root(other[0]) or _is_same(one[1], other[1])
+
+    def _merged(self, number: int, parents: Sequence[Version], after: Version) -> _State:
+        """Merge the rules of some commits; a merge by itself deletes none."""
+        states = [self._states[one.commit] for one in parents]
+        bases = self._bases(parents)
+        alive = {}
+        for key in after.words():
+            came = [state.alive[key] for state in states if key in state.alive]
+            if not came:
+                paths = [path for path, rules in after.rules.items() if key in rules]
+                if any(not any(one.says(path, key) for one in parents) for path in paths):
+                    alive[key] = number
+                continue
+            if len(came) == len(states) or not bases or not all(key in b.alive for b in bases):
+                alive[key] = max(came)
+        self._keep_changed(alive, after, states, bases)
+        return _State(alive, set().union(*(state.moved for state in states)))
+
+    def _keep_changed(
+        self,
+        alive: dict[str, int],
+        after: Version,
+        states: Sequence[_State],
+        bases: Sequence[_State],
+    ) -> None:
+        """Keep the newest words of a rule that no side deleted, where a merge took older ones."""
+        sides = [{self._root(key) for key in state.alive} for state in states]
+        before = {self._root(key) for base in bases for key in base.alive}
+        there = {self._root(key) for key in alive}
+        for key in sorted(after.words(), key=lambda key: (-self._brought[key], key)):
+            root = self._root(key)
+            has = [root in side for side in sides]
+            if root not in there and any(has) and (all(has) or root not in before):
+                alive[key] = self._brought[key]
+                there.add(root)
+
+    def _bases(self, parents: Sequence[Version]) -> list[_State]:
+        """Return the newest commits that all of some commits come from."""
+        sides = (self._ancestors[one.commit] | {one.commit} for one in parents)
+        common = frozenset.intersection(*sides)
+        older = frozenset().union(*(self._ancestors[one] for one in common))
+        return [self._states[one] for one in sorted(common - older)]
+
+    def _choose(self, state: _State, version: Version) -> None:
+        """Of two wordings of one rule, each in a file of its own, leave the newer one.
+
+        Those of one commit both stay: its author may have meant two rules.
+        """
+        words = version.words()
+        kept: list[str] = []
+        for key in sorted(state.alive, key=lambda key: (-state.alive[key], key)):
+            if any(
+                state.alive[key] < state.alive[newer]
+                and self._root(key) == self._root(newer)
+                and _is_same(words[key], words[newer])
+                and not any(
+                    version.says(path, key) and version.says(path, newer) for path in version.rules
+                )
+                for newer in kept
+            ):
+                del state.alive[key]
+            else:
+                kept.append(key)
+
+    def _join(self, one: str, other: str) -> None:
+        root = self._root(other)
+        self._family[root] = self._family[self._root(one)] = root
+
+    def _root(self, key: str) -> str:
+        while self._family.get(key, key) != key:
+            key = self._family[key]
+        return key
+
+    def result(self, version: Version) -> Resolved:
+        """Return the rules of a version."""
+        state = self._states[version.commit]
+        newest = {self._root(key): key for key in sorted(state.alive, key=state.alive.__getitem__)}
+        former = {key for key in self._family if key not in state.alive}
+        return Resolved(
+            alive=frozenset(state.alive),
+            dropped=frozenset(version.words().keys() - state.alive.keys()),
+            became={key: newest[root] for key in former if (root := self._root(key)) in newest},
+            moved=frozenset(state.moved),
+        )
+
+
+def _is_same(one: str, other: str) -> bool:
+    return likeness(*sorted((one, other))) >= SAME_RULE_MIN
+
+
+COMMITS_MAX: Final = 128
+"""The newest commits that are replayed; a rule on which the blocks differed before them stays."""
+DAYS_MAX: Final = 180
+"""The age of the oldest commit that is replayed."""
+WORK_TREE: Final = "work tree"
+"""The id of the commit that the edited files would be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Contents:
+    """A version of a file that has a block.
+
+    Args:
+        rules: of the block, by the key of their words.
+        outside: keys of what the file says outside the block.
+        size: bytes of the block.
+        digest: of the block, as it is agreed on.
+    """
+
+    rules: Mapping[str, FileRule]
+    outside: Set[str]
+    size: int
+    digest: str
+
+
+class HeadRules:
+    """The rules of the blocks of a commit, read when they are asked for.
+
+    Args:
+        space: the work tree.
+        found: its agent files.
+        terms: how words compare.
+    """
+
+    def __init__(self, space: Space, found: Mapping[str, FoundFile], terms: Terms) -> None:
+        self._space = space
+        self.terms = terms
+        rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
+        self._rows = {
+            path: row for path, row in sorted(rows.items()) if row.mode == INLINE and path in found
+        }
+        self._found = found
+        self._edited: dict[str, dict[str, _Contents]] = {}
+        self._contents: dict[tuple[str, str], _Contents | None] = {}
+        self._resolved: dict[str, Resolved] = {}
+
+    def resolved(self, commit: str) -> Resolved:
+        """Return the rules of the checked-out commit, and of what a person edited since.
+
+        Raises:
+            YaadError: from git.
+        """
+        if commit not in self._resolved:
+            self._resolved[commit] = self._resolve(commit)
+        return self._resolved[commit]
+
+    def said(self, commit: str, path: str) -> Mapping[str, FileRule]:
+        """Return the rules of the block that a file has in a commit, by the key of their words."""
+        contents = self._committed(commit, path)
+        return contents.rules if contents is not None else {}
+
+    def line(self, commit: str, key: str) -> str | None:
+        """Return the line of a rule in the first block that has it; None if it holds a secret."""
+        for version in (self._of_commit(commit), self._edited.get(commit, {})):
+            for contents in version.values():
+                found = contents.rules.get(key)
+                if found is not None:
+                    return None if found.holds_secret else found.item.raw
+        return None
+
+    def has_changed(self, old: str, new: str) -> bool:
+        """Return whether commits since an older one changed a file, even where they cancel out."""
+        repository, at = self._space.repository, self._space.repository.blob_at
+        if any(at(old, path) != at(new, path) for path in self._rows):
+            return True
+        return repository.has_commit(old) and any(
+            repository.commits_changing(path, old, new, 1) for path in self._rows
+        )
+
+    def _resolve(self, commit: str) -> Resolved:
+        """Return the rules of a commit; its history matters where the blocks differ."""
+        head, edited = self._of_commit(commit), self._edited_since(commit)
+        self._edited[commit] = edited
+        now = _version(head | edited, commit=WORK_TREE, parents=(commit,))
+        words = now.words()
+        if all(now.says(path, key) for path in now.rules for key in words):
+            return Resolved(alive=frozenset(words))
+        log = self._space.repository.lineage(
+            commit, sorted(self._rows), limit=COMMITS_MAX, days=DAYS_MAX
+        )
+        known = {one for one, _, _ in log}
+        older = sorted({parent for _, parents, _ in log for parent in parents} - known)
+        log += [(one, (), 0) for one in older if self._space.repository.has_commit(one)]
+        versions = [
+            _version(self._of_commit(one), commit=one, parents=parents, at_s=at_s)
+            for one, parents, at_s in log or [(commit, (), 0)]
+        ]
+        if edited:
+            top = versions[0]
+            versions.insert(0, replace(now, parents=(top.commit,), at_s=top.at_s))
+        return resolve(versions)
+
+    def _edited_since(self, commit: str) -> dict[str, _Contents]:
+        """Return the files whose block a person edited since git wrote it.
+
+        Not one that is as in the index, or as it was before HEAD moved: git may have left it so.
+        Nor one that lost so many rules that it looks like an accident.
+        """
+        found = {}
+        for path, before in self._of_commit(commit).items():
+            data = files.observe(
+                self._space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0
+            ).data
+            now = self._read(path, data) if data is not None else None
+            if now is None or self._space.repository.is_as_staged(path):
+                continue
+            row = self._rows[path]
+            is_as_before = row.head != commit and row.block == now.digest
+            lost = len(before.rules.keys() - now.rules.keys())
+            if is_as_before and not self._is_newer_than_head(path):
+                continue
+            if inventory.deletion(lost, len(before.rules)) is None:
+                found[path] = now
+        return found
+
+    def _is_newer_than_head(self, path: str) -> bool:
+        """Return whether a file was written after git last moved HEAD."""
+        log = self._space.repository.layout.git_dir / "logs" / "HEAD"
+        try:
+            return (self._space.root / path).stat().st_ctime_ns > log.stat().st_ctime_ns
+        except OSError:
+            return False
+
+    def _of_commit(self, commit: str) -> dict[str, _Contents]:
+        """Return the files that have a block in a commit."""
+        found = {path: self._committed(commit, path) for path in self._rows}
+        return {path: contents for path, contents in found.items() if contents is not None}
+
+    def _committed(self, commit: str, path: str) -> _Contents | None:
+        repository = self._space.repository
+        blob = repository.blob_at(commit, path)
+        if blob is None or path not in self._found:
+            return None
+        if (path, blob) not in self._contents:
+            data = repository.read_blob(blob, AGENT_FILE_BYTES_MAX)
+            self._contents[path, blob] = self._read(path, data) if data is not None else None
+        return self._contents[path, blob]
+
+    def _read(self, path: str, data: bytes) -> _Contents | None:
+        block = find(data)
+        if not isinstance(block, Block):
+            return None
+        statements = parsed(self._found[path].bridge, data).statements
+        return _Contents(
+            rules={one.key: one for one in read(block.lines, self.terms)},
+            outside={text_hash(self.terms.as_stored(one.text)) for one in statements},
+            size=block_bytes(block.lines, newline=2),
+            digest=self.terms.hashed(block.text),
+        )
+
+
+def _version(
+    contents: Mapping[str, _Contents], *, commit: str, parents: tuple[str, ...], at_s: int = 0
+) -> Version:
+    """Return a version of the files; a block is full if it has no room for the longest rule."""
+    rules = {
+        path: {key: one.text for key, one in found.rules.items()}
+        for path, found in contents.items()
+    }
+    sizes = (line_bytes(text, newline=2) for one in rules.values() for text in one.values())
+    longest = max(sizes, default=0)
+    return Version(
+        commit=commit,
+        parents=parents,
+        at_s=at_s,
+        rules=rules,
+        outside={path: found.outside for path, found in contents.items()},
+        full={
+            path
+            for path, found in contents.items()
+            if len(found.rules) >= BLOCK_ITEMS_MAX or found.size + longest > BLOCK_BYTES_MAX
+        },
+    )

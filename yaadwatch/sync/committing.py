@@ -1,0 +1,496 @@
+"""What a person wrote, written down: every change that one file brings, in one transaction.
+
+What is agreed now, written down: the last beat of a sync, and why a file is left alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from bridges import block
+from bridges.block import Block
+from yaadwatch.db import anchors, history, nodes, projects, visibility
+from yaadwatch.db.authority import FROM_GIT
+from yaadwatch.db.files import Connection
+from yaadwatch.db.projects import BranchBlock
+from yaadwatch.db.visibility import View, seen_from
+from yaadwatch.memory import changes
+from yaadwatch.model import events
+from yaadwatch.model.events import Event
+from yaadwatch.model.limits import short_id
+from yaadwatch.model.memories import HOT, WARM, Node, Provenance
+from yaadwatch.model.projects import ABSENT, PAUSED, PENDING, SYNCED, AgentFileRow, Agreement
+from yaadwatch.model.settings import AGENT_FILE_WRITES_WITHIN
+from yaadwatch.remember import preparing, storing
+from yaadwatch.remember.drafts import NEW, Draft, Ready
+from yaadwatch.remember.write_batch import change_one
+from yaadwatch.sync import gathering
+from yaadwatch.sync.deciding import Decided, as_stored
+from yaadwatch.sync.gathering import Gathered
+from yaadwatch.sync.inventory import Place
+from yaadwatch.sync.plan import Plan, Superseded
+from yaadwatch.sync.reconcile import Terms
+from yaadwatch.system import files
+from yaadwatch.text import privacy, words
+from yaadwatch.workspace.workspace import Home, Space
+
+GONE = "deleted from "
+"""What the reason begins with when a memory was archived because its last place is gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """What a file brought: memories for the new lines of its block, and whether anything."""
+
+    admitted: tuple[str, ...]
+    changed: bool
+
+
+def commit(home: Home, space: Space, seen: Gathered, decided: Decided, *, view: View) -> Committed:
+    """Write down what a file brings, as its work tree sees the memories.
+
+    Raises:
+        YaadError: the store or git cannot be had; a memory was changed meanwhile (CONFLICT).
+    """
+    stock, plan = decided.inventory, decided.plan
+    origin = f"file:{seen.path}"
+    fresh = [place for place in stock.new if _key(place) not in decided.archived]
+    drafts = [
+        *(_outside(seen, place, origin) for place in fresh),
+        *(
+            Draft(text=new.text, origin=origin, tier=HOT, from_git=seen.from_git)
+            for new in (plan.new if plan else ())
+        ),
+        *(Draft(text=one.text, origin=origin) for one in (plan.superseded if plan else ())),
+    ]
+    ready = preparing.prepare(home, space, drafts) if drafts else []
+    work = _Commit(home, seen, decided, view, home.clock.now())
+    return space.db.write(work.write, fresh, ready)
+
+
+class _Commit:
+    """The changes that one file brings; each method is called inside the transaction."""
+
+    def __init__(
+        self, home: Home, seen: Gathered, decided: Decided, view: View, now: datetime
+    ) -> None:
+        self._home = home
+        self._view = view
+        self._seen = seen
+        self._stock = decided.inventory
+        self._plan = decided.plan or Plan()
+        self._archived = decided.archived
+        self._now = now
+        self._actor = f"file:{seen.path}"
+        self._from_git = f", {FROM_GIT}" if seen.from_git else ""
+        self._shows_other = False  # whether other memories are hidden here than before
+        self._older: list[str] = []  # what is new here, and may have been written long ago
+
+    def write(self, conn: Connection, fresh: Sequence[Place], ready: Sequence[Ready]) -> Committed:
+        """Write everything down."""
+        seen, plan = self._seen, self._plan
+        of_places = dict(zip([place.position for place in fresh], ready, strict=False))
+        of_new = ready[len(fresh) : len(fresh) + len(plan.new)]
+        of_superseded = ready[len(fresh) + len(plan.new) :]
+        counts = {"said": self._take_stock(conn, of_places), "gone": self._bury_gone(conn)}
+        anchors.add_lookback(conn, seen.row.worktree, self._older, seen.head.commit)
+        stored = [self._stored(conn, one) for one in of_new]
+        for new, made in zip(plan.new, stored, strict=True):
+            self._put_in_place(conn, made, new.supersedes)
+        for one, item in zip(plan.superseded, of_superseded, strict=True):
+            self._supersede(conn, one, item)
+        for node in plan.demoted:
+            self._demote(conn, node)
+        projects.note_taken_out(conn, seen.row.worktree, seen.path, plan.tombstones, self._now)
+        projects.note_typed_again(conn, plan.lifted)
+        counts["inside"] = len(stored) + len(plan.superseded) + len(plan.demoted)
+        changed = any(counts.values())
+        if changed:
+            body: dict[str, object] = {"worktree": seen.row.worktree, "from_git": seen.from_git}
+            history.append(
+                conn,
+                Event(
+                    kind=events.AGENT_FILE_EDITED,
+                    at=self._now,
+                    subject=seen.path,
+                    body=body | counts,
+                ),
+            )
+        return Committed(
+            admitted=tuple(node.id for node in stored), changed=changed or self._shows_other
+        )
+
+    def _take_stock(self, conn: Connection, ready: Mapping[int, Ready]) -> int:
+        """Write down what the file says outside its block; return how many statements are new."""
+        worktree, path = self._seen.row.worktree, self._seen.path
+        before = history.provenance_on_path(conn, worktree, path)
+        was_hidden = history.hidden_by_git(conn, worktree)
+        rows = []
+        for place in self._stock.places:
+            node = place.node or self._reheaded(conn, place, ready)
+            node = node or self._admitted(conn, place, ready)
+            if place.line is not None and place.node is not None:
+                self._show_again(conn, node)
+            rows.append(
+                Provenance(
+                    node=node,
+                    worktree=worktree,
+                    path=path,
+                    position=place.position,
+                    line=place.line,
+                    since=place.since or self._now,
+                )
+            )
+        if rows != before:
+            history.put_provenance(conn, worktree, path, rows)
+        hidden = history.hidden_by_git(conn, worktree)
+        self._shows_other = hidden != was_hidden
+        back = was_hidden - hidden
+        for resting in anchors.of_nodes(conn, back).values():
+            changes.recheck_files(conn, resting)
+        return len(self._stock.new)
+
+    def _reheaded(self, conn: Connection, place: Place, ready: Mapping[int, Ready]) -> str | None:
+        """Give a memory the headings that its words have now; None where it is another memory.
+
+        Its words were not stated again: it stays in its tier, with its anchors and flags.
+        """
+        item = ready.get(place.position)
+        node = nodes.get(conn, place.was) if place.was is not None else None
+        here = (self._seen.row.worktree, self._seen.path)
+        if item is None or node is None or node.archived_at is not None:
+            return None
+        if any(
+            (one.worktree, one.path) != here for one in history.provenance_of_node(conn, node.id)
+        ):
+            return None
+        digest = words.text_hash(item.text)
+        if nodes.by_hash(conn, node.scope, digest, thing=False) is not None:
+            return None
+        moved = replace(
+            node,
+            text=item.text,
+            text_hash=digest,
+            summary=words.summarise(item.text),
+            updated_at=self._now,
+            version=node.version + 1,
+        )
+        self._changed(conn, moved, "moved", f"below another heading in {self._seen.path}")
+        changes.index(conn, moved)
+        return node.id
+
+    def _admitted(self, conn: Connection, place: Place, ready: Mapping[int, Ready]) -> str:
+        """Return the memory of a statement that is new here."""
+        item = ready.get(place.position)
+        if item is not None:
+            return self._brought(conn, item).id
+        node = self._archived[_key(place)]
+        if not self._seen.from_git or (node.archive_reason or "").startswith(GONE):
+            self._revive(conn, node.id)
+        return node.id
+
+    def _show_again(self, conn: Connection, node_id: str) -> None:
+        """Bring a memory back whose words a person deleted here, and put back."""
+        node = nodes.get(conn, node_id)
+        if node is not None and node.archived_at and (node.archive_reason or "").startswith(GONE):
+            self._revive(conn, node_id)
+
+    def _revive(self, conn: Connection, node_id: str) -> None:
+        node = nodes.get(conn, node_id)
+        if node is None or node.archived_at is None:
+            return
+        if nodes.by_hash(conn, node.scope, node.text_hash, thing=False) is None:
+            reason = FROM_GIT if self._seen.from_git else ""
+            changes.unarchive(conn, node, self._now, actor=self._actor, reason=reason)
+            if not self._seen.from_git:
+                self._stated_anew(conn, node_id)
+
+    def _bury_gone(self, conn: Connection) -> int:
+        """Archive what a person deleted, if no other place says it; return how many those are."""
+        lost = [node for node in self._stock.gone if not history.said_somewhere(conn, [node])]
+        buried = 0
+        for node in nodes.many(conn, lost).values():
+            if node.archived_at is None and node.origin.startswith("file:") and not node.pinned:
+                reason = f"{GONE}{self._seen.path}"
+                changes.archive(conn, node, self._now, actor=self._actor, reason=reason)
+                buried += 1
+        return buried
+
+    def _supersede(self, conn: Connection, one: Superseded, item: Ready) -> None:
+        """Give a memory the words that the file has; what it said is kept as a version."""
+        node = nodes.get(conn, one.node)
+        if node is None:
+            return
+        digest = words.text_hash(item.text)
+        twin = nodes.by_hash(conn, node.scope, digest, thing=False)
+        if twin is not None and twin.id != node.id:
+            self._say(conn, twin)
+            if node.archived_at is None:
+                reason = f"says the same as {short_id(twin.id)}"
+                changes.archive(conn, node, self._now, actor=self._actor, reason=reason)
+            return
+        reason = f"edited in {self._seen.path}"
+        if one.over is not None:
+            reason += ", over what was said meanwhile"
+        edited = replace(
+            node,
+            text=item.text,
+            text_hash=digest,
+            summary=words.summarise(item.text),
+            tier=node.tier if node.pinned else HOT,
+            confidence=1.0,
+            confirmed_at=self._now,
+            updated_at=self._now,
+            version=node.version + 1,
+        )
+        seen_from(
+            conn,
+            self._view,
+            change_one,
+            self._home,
+            edited,
+            node,
+            rests_on=item.anchors,
+            names=item.entities,
+            actor=self._actor,
+            reason=reason + self._from_git,
+            keeps_places=True,
+        )
+        changes.settle(conn, edited, item.where, self._now, reworded=True)
+
+    def _stored(self, conn: Connection, item: Ready) -> Node:
+        node = seen_from(conn, item.view, storing.store, self._home, item, self._now).node
+        self._said_here(conn, node)
+        return node
+
+    def _put_in_place(self, conn: Connection, node: Node, old_id: str | None) -> None:
+        """Let new words stand in the place of what they were made of, which a file still says."""
+        old = nodes.get(conn, old_id) if old_id is not None else None
+        if old is not None and old.archived_at is None and old.id != node.id:
+            # On any branch: one of the two can stand in the place of the other.
+            changes.reopen_superseded(conn, node.id, self._now, actor=self._actor)
+            changes.supersede(conn, node.id, old, self._now, actor=self._actor)
+
+    def _brought(self, conn: Connection, item: Ready) -> Node:
+        """Store what stands outside the block; of what is new, and was not typed here, is found out
+        later what it rested on when it was written.
+        """
+        stored = seen_from(conn, item.view, storing.store, self._home, item, self._now)
+        self._said_here(conn, stored.node)
+        if stored.decision == NEW and item.draft.baseline:
+            self._older.append(stored.node.id)
+        return stored.node
+
+    def _said_here(self, conn: Connection, node: Node) -> None:
+        """Note that a person typed the words of a memory here that is bound to other branches."""
+        if self._seen.from_git or visibility.provisional_of_node(conn, node.id):
+            return
+        if visibility.learned_of_nodes(conn, [node.id]):
+            where = changes.Where(commit=self._seen.head.commit)
+            changes.learn(conn, node, where, self._now)
+
+    def _say(self, conn: Connection, node: Node) -> None:
+        """Note that a person typed the words of a memory: it is a rule, whoever said it first."""
+        said = replace(
+            node,
+            tier=HOT,
+            confidence=1.0,
+            confirmed_at=self._now,
+            updated_at=self._now,
+            version=node.version + 1,
+        )
+        self._changed(conn, said, "confirmed", "said again")
+        self._stated_anew(conn, node.id)
+        self._said_here(conn, said)
+        anchors.drop_flags_of_node(conn, node.id)
+
+    def _stated_anew(self, conn: Connection, node_id: str) -> None:
+        again = changes.reopen_superseded
+        seen_from(conn, self._view, again, node_id, self._now, actor=self._actor)
+
+    def _demote(self, conn: Connection, node_id: str) -> None:
+        """Take a memory out of the hot tier; it stays, and can be recalled."""
+        node = nodes.get(conn, node_id)
+        if node is None or node.archived_at is not None:
+            return
+        demoted = replace(
+            node,
+            tier=max(node.tier, WARM),
+            pinned=False,
+            updated_at=self._now,
+            version=node.version + 1,
+        )
+        self._changed(conn, demoted, "demoted", f"its line was deleted in {self._seen.path}")
+
+    def _changed(self, conn: Connection, node: Node, change: str, reason: str) -> None:
+        reason += self._from_git
+        changes.save(conn, node, change, actor=self._actor, reason=reason)
+
+
+def _key(place: Place) -> str:
+    if place.statement is None:
+        raise ValueError("a place that is new has a statement")
+    return words.text_hash(as_stored(place.statement.text))
+
+
+def _is_baseline(seen: Gathered) -> bool:
+    """Return whether what is new in a file was not typed here, or does not hold everywhere."""
+    return seen.from_git or not seen.everywhere
+
+
+def _outside(seen: Gathered, place: Place, origin: str) -> Draft:
+    if place.statement is None:
+        raise ValueError("a place that is new has a statement")
+    return Draft(
+        text=place.statement.text,
+        origin=origin,
+        kind=preparing.kind_of(place.statement),
+        headings=place.statement.headings,
+        folder=seen.path.rpartition("/")[0],
+        baseline=_is_baseline(seen),
+        stays=bool(place.statement.stays),
+        from_git=seen.from_git,
+    )
+
+
+class Recorder:
+    """Writes down how the agent files of one work tree are.
+
+    Args:
+        home: what may be reached.
+        space: the work tree.
+        key: of this home, for hashes of people's bytes.
+        terms: how blocks are compared.
+    """
+
+    def __init__(self, home: Home, space: Space, *, key: bytes, terms: Terms) -> None:
+        self._home = home
+        self._space = space
+        self._key = key
+        self._terms = terms
+
+    def agreed(
+        self,
+        seen: Gathered,
+        data: bytes | None,
+        plan: Plan | None,
+        reason: str = "",
+        done: Committed | None = None,
+    ) -> None:
+        """Write down what both sides agree on now: the last beat."""
+        digest = self._block(data or b"")
+        wrote = data != seen.data
+        now = self._home.clock.now()
+        written = tuple(at for at in seen.row.written if at > now - AGENT_FILE_WRITES_WITHIN)
+        if wrote and self.puts_back(seen, data or b""):
+            written += (now,)
+        row = replace(
+            seen.row,
+            state=SYNCED if data is not None else ABSENT,
+            reason=reason,
+            digest=files.keyed(self._key, data) if data is not None else "",
+            block=digest if plan is not None else "",
+            head=seen.head.commit,
+            logged=seen.logged,
+            branch=privacy.mask(seen.head.branch).text,
+            written=written,
+            adopted=gathering.adopted(seen.branch, seen.row) if data is not None else "",
+        )
+        agreement = (
+            plan.agreement(done.admitted if done else (), digest) if plan is not None else None
+        )
+        if not self._space.db.read(_same, row, agreement):
+            self._space.db.write(_agree, row, agreement, now, wrote)
+
+    def held(self, seen: Gathered, plan: Plan, done: Committed, reason: str) -> bool:
+        """Write down what both sides agree on while the file is not written, and why it is not.
+
+        Without that, what is taken back meanwhile would be compared with what was agreed before,
+        and what is typed into a file that is new here would be taken for its first words.
+
+        Returns:
+            False when nothing can be agreed on yet, so that nothing was written down.
+        """
+        if seen.data is None or (plan.held is None and not _is_union(seen)):
+            return False
+        agreement = None
+        if not _is_union(seen):
+            agreement = plan.agreement(done.admitted, self._block(seen.data), plan.held)
+        row = replace(
+            seen.row,
+            state=PENDING,
+            reason=reason,
+            digest=seen.digest,
+            block=agreement.digest if agreement is not None else "",
+            head=seen.head.commit,
+            logged=seen.logged,
+            branch=privacy.mask(seen.head.branch).text,
+        )
+        if not self._space.db.read(_same, row, agreement):
+            self._space.db.write(_agree, row, agreement, self._home.clock.now(), False)
+        return True
+
+    def note(self, row: AgentFileRow, state: str, reason: str) -> None:
+        """Write down why a file is left alone, once."""
+        if (row.state, row.reason) == (state, reason):
+            return
+        self._space.db.write(
+            _pause, replace(row, state=state, reason=reason), self._home.clock.now()
+        )
+
+    def puts_back(self, seen: Gathered, data: bytes) -> bool:
+        """Tell whether a write gives a block back that it had, and so may be undone again."""
+        if not seen.changed or seen.from_git:
+            return False
+        said = self._block(data)
+        return said == seen.row.block or (
+            self._space.db.read(projects.agreements_of_block, seen.row.worktree, seen.path, said)
+            is not None
+        )
+
+    def _block(self, data: bytes) -> str:
+        """Return the keyed hash of what the block of a file says."""
+        found = block.find(data)
+        return self._terms.hashed(found.text if isinstance(found, Block) else "")
+
+
+def _is_union(seen: Gathered) -> bool:
+    """Tell whether nothing that was agreed about the block of a file counts."""
+    return not seen.base if seen.from_git else not seen.row.block
+
+
+def _same(conn: Connection, row: AgentFileRow, agreement: Agreement | None) -> bool:
+    known = projects.get_agent_file(conn, row.worktree, row.path)
+    if known is None or replace(known, written=row.written) != row:
+        return False
+    if agreement is None:
+        return True
+    agreed = projects.agreements_of_block(conn, row.worktree, row.path, agreement.digest)
+    return (agreed.items if agreed else ()) == agreement.items
+
+
+def _agree(
+    conn: Connection, row: AgentFileRow, agreement: Agreement | None, at: datetime, wrote: bool
+) -> None:
+    projects.put_agent_file(conn, row)
+    if row.branch and row.head:
+        found = BranchBlock(branch=row.branch, head=row.head, block=row.block)
+        projects.put_branch_block(conn, row.worktree, row.path, found, at)
+    if agreement is not None:
+        projects.put_agreements(conn, row.worktree, row.path, agreement, at)
+    if wrote:
+        body: dict[str, object] = {
+            "worktree": row.worktree,
+            "rules": len(agreement.items) if agreement else 0,
+        }
+        history.append(
+            conn, Event(kind=events.AGENT_FILE_SYNCED, at=at, subject=row.path, body=body)
+        )
+
+
+def _pause(conn: Connection, row: AgentFileRow, at: datetime) -> None:
+    projects.put_agent_file(conn, row)
+    if row.state == PAUSED:
+        body: dict[str, object] = {"worktree": row.worktree, "reason": row.reason}
+        event = Event(kind=events.AGENT_FILE_PAUSED, at=at, subject=row.path, body=body)
+        history.append(conn, event)

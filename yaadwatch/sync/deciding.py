@@ -1,0 +1,296 @@
+"""What has to be done about one agent file: the graph as it is, put to the pure merge."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bridges.block import Block
+from bridges.items import parts_lines
+from yaadwatch.db import authority, edges, fulltext, history, nodes, projects, visibility
+from yaadwatch.db.files import Connection
+from yaadwatch.db.visibility import View, seen_from
+from yaadwatch.memory.claiming import HOLDS_IN
+from yaadwatch.model.memories import Node, Provenance
+from yaadwatch.model.projects import INLINE, Agreement
+from yaadwatch.sync import inventory, plan
+from yaadwatch.sync.gathering import Gathered
+from yaadwatch.sync.inventory import Inventory, Paused, is_grave
+from yaadwatch.sync.plan import Plan
+from yaadwatch.sync.reconcile import File, Graph, Known, Terms, read
+from yaadwatch.system import files
+from yaadwatch.text import privacy
+from yaadwatch.text.words import text_hash
+from yaadwatch.workspace.workspace import Space
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What has to be done about a file.
+
+    Args:
+        inventory: what it says outside its block.
+        plan: what becomes of its block; None when the file is only read.
+        archived: hash of words to the archived memory that said them, where no living one does.
+    """
+
+    inventory: Inventory
+    plan: Plan | None
+    archived: Mapping[str, Node]
+
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """What the store knows about a file, read at one moment."""
+
+    then: tuple[Provenance, ...]
+    texts: Mapping[str, str]
+    graph: Graph
+    agreement: Agreement | None
+    archived: Mapping[str, Node]
+
+
+def terms_of(key: bytes) -> Terms:
+    """Return how words of files compare with words of the graph, in this home."""
+    return Terms(
+        as_stored=as_stored,
+        hashed=lambda line: files.keyed(key, line.encode("utf-8", "surrogatepass")),
+    )
+
+
+def as_stored(text: str) -> str:
+    """Return the text that the graph would hold for a text of a file: masked.
+
+    The first line is one paragraph; the lines of a body stay lines.
+    """
+    first, *body = privacy.kept(text).text.strip().split("\n")
+    return "\n".join((" ".join(first.split()), *map(str.rstrip, body)))
+
+
+def gravest_first(node: Node) -> tuple[bool, bool, float, str]:
+    """Return where a rule comes when there is no room for all: pinned, grave, then the newest."""
+    return not node.pinned, not is_grave(node.text), -node.created_at.timestamp(), node.id
+
+
+def decide(
+    space: Space,
+    seen: Gathered,
+    terms: Terms,
+    *,
+    beside: frozenset[str] = frozenset(),
+    view: View | None = None,
+    personal: frozenset[str] = frozenset(),
+    accept_deletions: bool = False,
+) -> Decided | Paused:
+    """Return what has to be done about a file, or why a person has to look first.
+
+    Args:
+        space: the work tree.
+        seen: the file.
+        terms: how words compare.
+        beside: hashes of what its readers read in other files of the person's anyway.
+        view: from where: no memory of another branch gets a line; the one that it has stays.
+        personal: files that git does not share; what only they say reaches no other file.
+        accept_deletions: a person said that what is missing was meant to go.
+    """
+    there = seen.block.lines if isinstance(seen.block, Block) else None
+    lines = _resolved(seen, there, terms)
+    inside = {said.key for said in read(lines or (), terms)}
+    outside = {text_hash(as_stored(one.text)) for one in seen.statements or ()}
+    known = space.db.read(
+        seen_from,
+        view,
+        _look,
+        space,
+        seen,
+        terms,
+        inside=inside,
+        outside=outside,
+        personal=personal,
+    )
+    accept_deletions = accept_deletions or seen.committed
+    if not accept_deletions and not seen.from_git:
+        paused = _replaced(known, inside, outside)
+        if paused is not None:
+            return paused
+    stock = inventory.take_stock(
+        known.then,
+        seen.statements,
+        known.texts,
+        as_stored,
+        inside=inside,
+        from_git=seen.from_git,
+        deleted=seen.commits.kept.some if seen.commits is not None else (),
+        accept_deletions=accept_deletions,
+    )
+    if isinstance(stock, Paused):
+        return stock
+    if seen.row.mode != INLINE or seen.data is None or (seen.branch.refusal and lines is None):
+        return Decided(inventory=stock, plan=None, archived=known.archived)
+    file = File(
+        lines=lines,
+        outside=outside | beside,
+        from_git=seen.from_git,
+        newline=len(seen.block.newline) if isinstance(seen.block, Block) else 1,
+        commits=seen.commits,
+        frozen=seen.frozen or bool(seen.branch.refusal),
+        committed=seen.branch.block is not None,
+        unchanged=not seen.changed and bool(seen.row.block),
+        personal=seen.path in personal,
+        kept=seen.kept,
+        stood=seen.stood,
+        became=seen.became,
+    )
+    done = plan.plan(known.agreement, known.graph, file, terms, accept_deletions=accept_deletions)
+    if isinstance(done, Paused):
+        return done
+    if lines != there:
+        done = replace(done, writes=done.lines != there, held=None)
+    return Decided(inventory=stock, plan=done, archived=known.archived)
+
+
+def _resolved(
+    seen: Gathered, lines: tuple[str, ...] | None, terms: Terms
+) -> tuple[str, ...] | None:
+    """Return the lines of a block without what HEAD dropped, each changed line with its new words.
+
+    The blocks of HEAD may differ, where git merged each file by itself.
+    """
+    if lines is None or not seen.dropped:
+        return lines
+    rules = read(lines, terms)
+    there = {one.key for one in rules}
+    result = list(lines)
+    for one in reversed(rules):
+        if one.key in seen.dropped:
+            new = seen.became.get(one.key, "")
+            line = seen.new_lines.get(new) if new not in there else None
+            gap = [""] if parts_lines(lines, one.item) else []
+            put = line.split("\n") if line is not None else gap
+            result[one.item.first : one.item.last + 1] = put
+            there.add(new)
+    return tuple(result)
+
+
+def _replaced(known: _Store, inside: set[str], outside: set[str]) -> Paused | None:
+    """Return why a file waits for a person that was overwritten by another one with a block."""
+    items = known.agreement.items if known.agreement is not None else ()
+    agreed = {text_hash(row.graph) for row in items if row.file and row.graph}
+    before = {text_hash(known.texts[row.node]) for row in known.then if row.line is not None}
+    return inventory.replaced(agreed, inside, before, outside)
+
+
+def _look(
+    conn: Connection,
+    space: Space,
+    seen: Gathered,
+    terms: Terms,
+    *,
+    inside: set[str],
+    outside: set[str],
+    personal: frozenset[str],
+) -> _Store:
+    worktree = space.worktree.id
+    then = tuple(history.provenance_on_path(conn, worktree, seen.path))
+    agreement = _agreement(conn, seen, terms)
+    items = agreement.items if agreement is not None else ()
+    # A rule that is agreed to have no line is here only as far as it would be without that.
+    agreed = [row.node for row in items if row.file]
+    stood = {text_hash(row.graph) for row in items if row.file and row.graph}
+    is_union = agreement is None or (seen.from_git and seen.commits is None)
+    hidden = visibility.hidden(conn, visibility.FILE)
+    away = visibility.of_other_branches(conn)
+    own_only = authority.only_in(conn, personal)
+    kept_here = set() if seen.path in personal else own_only
+    rules = {
+        node.id: node
+        for node in fulltext.hot_rules(conn, inside=inside | stood, agreed=agreed)
+        if node.id not in hidden | kept_here
+        and HOLDS_IN not in node.attributes
+        and (
+            node.id not in away
+            # What stands in a file is not taken out of it because of a branch.
+            or node.id in agreed
+            or (is_union and text_hash(node.text) in inside)
+        )
+    }
+    others = {
+        node.id: node
+        for node in (
+            *nodes.many(conn, [row.node for row in items]).values(),
+            *fulltext.living(conn, inside),
+        )
+        if node.archived_at is None and node.id not in rules
+    }
+    said = fulltext.hot_texts(conn, {*rules, *others, *(row.node for row in then)})
+    archived = fulltext.archived(conn, inside | outside)
+    former = {text_hash(old): node for node in (*rules, *others) for old in said.get(node, ())[1:]}
+    own = history.said_somewhere(conn, {*rules, *others})
+    unused = {text_hash(node.text): node.id for node in (*archived.values(), *others.values())}
+    buried = projects.buried_rules(conn) | (archived.keys() & inside)
+    if is_union:
+        # A block of an older commit has words of a memory that has given way, which only a person
+        # says anew, and words that a memory had before it was forgotten.
+        gone = edges.successors(conn, others)
+        buried |= {text_hash(others[node].text) for node in gone}
+        living = {text_hash(node.text) for node in (*rules.values(), *others.values())}
+        unknown = inside - living - former.keys() - buried
+        if unknown:
+            old = {text_hash(text): node for text, node in fulltext.former_words(conn).items()}
+            buried |= old.keys() & unknown
+            unused |= {key: old[key] for key in old.keys() & unknown}
+    origin = f"file:{seen.path}"
+    ranks = {node.id: rank for rank, node in enumerate(sorted(rules.values(), key=gravest_first))}
+    memories = (
+        *(
+            Known(
+                node=one.id,
+                text=one.text,
+                is_said=one.id in own,
+                rank=ranks[one.id],
+                gives_way=one.origin != origin and not one.pinned,
+                is_shared=one.id not in own_only,
+            )
+            for one in rules.values()
+        ),
+        *(
+            Known(node=one.id, text=one.text, hot=False, is_said=one.id in own)
+            for one in others.values()
+        ),
+    )
+    return _Store(
+        then=then,
+        texts={row.node: _as_said(said.get(row.node, ("",)), outside) for row in then},
+        graph=Graph(
+            memories=memories,
+            buried=buried,
+            former=former,
+            unused=unused,
+        ),
+        agreement=agreement,
+        archived=archived,
+    )
+
+
+def _as_said(texts: Sequence[str], outside: Collection[str]) -> str:
+    """Return the words of a memory that the file says, old ones too; else what it says now.
+
+    A memory that was changed elsewhere is still what its old words in a person's file stand for.
+    """
+    return next((one for one in texts if text_hash(one) in outside), texts[0])
+
+
+def _agreement(conn: Connection, seen: Gathered, terms: Terms) -> Agreement | None:
+    """Return what was agreed for the block: by its digest when git wrote it, else the last one.
+
+    Where the commits in between are known, the last one on this branch.
+    """
+    row = seen.row
+    if seen.from_git and seen.commits is not None and seen.base:
+        found = projects.agreements_of_block(conn, row.worktree, seen.path, seen.base)
+        return found or Agreement(digest=seen.base, items=())
+    if seen.from_git:
+        said = seen.block.text if isinstance(seen.block, Block) else ""
+        return projects.agreements_of_block(conn, row.worktree, seen.path, terms.hashed(said))
+    if not row.block:
+        return None
+    found = projects.agreements_of_block(conn, row.worktree, seen.path, row.block)
+    return found or Agreement(digest=row.block, items=())

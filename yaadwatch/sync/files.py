@@ -1,0 +1,354 @@
+"""What a person can ask about agent files: list, diff, sync, adopt, release, restore."""
+
+import difflib
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, cast
+
+from bridges import registry
+from bridges.rules import CARRIERS
+from yaadwatch import places
+from yaadwatch.api.messages.store import FilesAdopt, FilesRelease, FilesRestore, FilesSync
+from yaadwatch.db import history, projects
+from yaadwatch.db.visibility import View
+from yaadwatch.memory.visibility import require_view
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.projects import ABSENT, INLINE, PAUSED, PRIVATE, READ, AgentFileRow
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
+from yaadwatch.sync import gathering, inventory, modes, releasing, rules_file, tree
+from yaadwatch.sync.block_history import HeadRules
+from yaadwatch.sync.deciding import decide, terms_of
+from yaadwatch.sync.gathering import MovingError, StashedError, gather, settled
+from yaadwatch.sync.inventory import Paused
+from yaadwatch.sync.modes import FileWords
+from yaadwatch.sync.rules_file import by_agent
+from yaadwatch.system import files as system_files
+from yaadwatch.system import safe_write
+from yaadwatch.text import privacy
+from yaadwatch.workspace import agent_files
+from yaadwatch.workspace.agent_files import FoundFile
+from yaadwatch.workspace.workspace import Call, Home, Space
+
+WAITS_MAX: Final = 10
+WAIT_S: Final = 0.3
+
+
+def files(home: Home, call: Call) -> dict[str, object]:
+    """Return the agent files here, and the copies kept of them; the answer is Files."""
+    with home.space(call) as space, _alone(home, space):
+        fleet = agent_files.fleet(home, space, thorough=True)
+        modes.note_missing(space, fleet)
+        rows = _rows(space)
+        now = home.clock.now()
+        pause = modes.pause_of(space.repository.layout, now)
+        return {
+            "pause": None if pause is None else pause.as_json(now),
+            "files": [_row(space, row) for row in rows.values() if _shown(row)],
+            "misplaced": _misplaced(space, rows),
+            "agents": by_agent(space, fleet, rows),
+            "problems": list(registry.problems()),
+        }
+
+
+def files_diff(home: Home, call: Call) -> dict[str, object]:
+    """Return what a sync would write and read, and change nothing; the answer is Diffs.
+
+    Raises:
+        YaadError: CONFLICT when git or somebody is at work on a file.
+    """
+    with home.space(call) as space, _alone(home, space):
+        fleet = agent_files.fleet(home, space, thorough=True)
+        modes.note_missing(space, fleet)
+        known = _rows(space)
+        saying = FileWords(space, fleet)
+        rules = HeadRules(space, fleet.files, terms_of(system_files.load_key(places.key_file())))
+        view = require_view(home, space)
+        rows = [
+            _diff(home, space, found, known[path], saying, rules=rules, view=view)
+            for path, found in fleet.files.items()
+            if path in known and not found.reason
+        ]
+        for path in sorted(modes.rules_files(space, fleet, known)):
+            if path in known and known[path].mode == PRIVATE:
+                said = saying.to_all(modes.users(path))
+                both = rules_file.would_write(home, space, path, said=said, view=view)
+                rows.append(_shown_diff(path, *both))
+        return {"files": [row for row in rows if row is not None]}
+
+
+def files_sync(home: Home, call: Call, ask: FilesSync) -> dict[str, object]:
+    """Bring the agent files here and the graph together, and return when all is settled.
+
+    The answer is FilesSynced.
+
+    Raises:
+        YaadError: NOT_FOUND when one of them is no agent file; nothing was done.
+    """
+    with home.space(call) as space:
+        with _alone(home, space):
+            chosen = [_chosen(home, space, call, path) for path in ask.accept_deletions]
+        accepted = frozenset(row.path for row in chosen)
+        changed = False
+        wrote: dict[str, None] = {}
+        for _ in range(WAITS_MAX):
+            done = tree.sync_space(home, space, accept_deletions=accepted, thorough=True)
+            changed = changed or done.changed
+            wrote |= dict.fromkeys(done.wrote)
+            if not done.waiting:
+                break
+            home.clock.pause(WAIT_S)
+        return {
+            "settled": not done.waiting,
+            "changed": changed,
+            "wrote": list(wrote),
+            "files": [_row(space, row) for row in done.files if _shown(row)],
+        }
+
+
+def files_adopt(home: Home, call: Call, ask: FilesAdopt) -> dict[str, object]:
+    """Have a file, or all of them, take part in another way; then sync. The answer is FilesSynced.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no such agent file; see `releasing.release`.
+    """
+    with home.space(call) as space:
+        tree.sync_space(home, space)  # what was typed last is not lost with a block
+        if ask.path is None:
+            releasing.choose(home, space, ask.mode)
+        with _alone(home, space):
+            if ask.path is not None:
+                _switch(home, space, _chosen(home, space, call, ask.path), ask.mode)
+            if ask.mode == PRIVATE:
+                _want_carriers(space)
+    return files_sync(home, call, FilesSync())
+
+
+def files_release(home: Home, call: Call, ask: FilesRelease) -> dict[str, object]:
+    """Take our block out of a file, or of all; they are only read from now on.
+
+    The answer is FilesSynced.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no such agent file; see `releasing.release`.
+    """
+    with home.space(call) as space:
+        tree.sync_space(home, space)
+        before = _contents(space)
+        if ask.path is None:
+            releasing.choose(home, space, READ)
+        else:
+            with _alone(home, space):
+                row = _chosen(home, space, call, ask.path)
+                modes.note_read_only(space, modes.read_only_files(space) - {row.path})
+                releasing.release(home, space, row)
+        released = [path for path, data in _contents(space).items() if before.get(path) != data]
+    answer = files_sync(home, call, FilesSync())
+    wrote = dict.fromkeys([*released, *cast("list[str]", answer["wrote"])])
+    return answer | {"wrote": list(wrote)}
+
+
+def files_restore(home: Home, call: Call, ask: FilesRestore) -> dict[str, object]:
+    """Bring a copy of a file back, byte for byte; the file is only read from then on.
+
+    The answer is FilesRestored.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no such copy, CONFLICT when the file is being written.
+    """
+    with home.space(call) as space, _alone(home, space):
+        path = named_agent_file(space, call, ask.path)
+        kept = space.db.read(history.snapshots_of_path, space.worktree.id, path)
+        wanted = [one for one in kept if ask.snapshot in (None, one.id)]
+        if not wanted:
+            raise YaadError(
+                Code.NOT_FOUND,
+                f"No such copy of {path} is kept; nothing was changed.",
+                hint="What is kept: yaadwatch files list",
+            )
+        copy = wanted[0]
+        folder = rules_file.folder_of(space)
+        found = system_files.observe(folder, copy.name, bytes_max=copy.size, now_ns=0)
+        if found.data is None:
+            raise YaadError(
+                Code.NOT_FOUND, f"The copy {copy.id} of {path} cannot be read; nothing was changed."
+            )
+        _put_back(home, space, path, found.data)
+        return {"path": path, "snapshot": copy.id, "at": copy.at, "bytes": copy.size, "mode": READ}
+
+
+def _contents(space: Space) -> dict[str, bytes | None]:
+    """Return the bytes of the agent files of a person that may have a block."""
+    return {
+        path: system_files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0).data
+        for path in _rows(space)
+        if path not in CARRIERS
+    }
+
+
+def _put_back(home: Home, space: Space, path: str, data: bytes) -> None:
+    key = system_files.load_key(places.key_file())
+    try:
+        before, reason = settled(home, space, path)
+        if reason:
+            raise YaadError(Code.REFUSED, f"{path} {reason}; it was not written.")
+        if before is None:
+            safe_write.create_new(space.root / path, data)
+        elif before != data:
+            rules_file.write(home, space, path, before, data, key=key)
+    except (safe_write.ChangedUnderneathError, MovingError):
+        raise YaadError(
+            Code.CONFLICT, f"{path} is being written; it holds what it held.", hint="Try again."
+        ) from None
+    row = _rows(space).get(path)
+    if row is not None:
+        space.db.write(projects.put_agent_file, replace(row, mode=READ, block="", reason=""))
+
+
+def _alone(home: Home, space: Space) -> threading.Lock:
+    """Return the lock that keeps the syncs of a work tree, and what changes modes, apart."""
+    return home.stores.checking(space.project.id, -space.worktree.id)
+
+
+def _want_carriers(space: Space) -> None:
+    for path, row in _rows(space).items():
+        if path in CARRIERS and row.mode != PRIVATE:
+            space.db.write(projects.put_agent_file, replace(row, mode=PRIVATE))
+
+
+def _switch(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
+    path = row.path
+    if path in CARRIERS and mode != READ:
+        seen = system_files.observe(space.root, path, bytes_max=1 << 20, now_ns=0)
+        key = system_files.load_key(places.key_file())
+        if seen.data is not None:
+            rules_file.keep_copy(home, space, path, seen.data, key=key)
+        digest = system_files.keyed(key, seen.data) if seen.data is not None else ""
+        space.db.write(projects.put_agent_file, replace(row, mode=PRIVATE, digest=digest))
+    elif path in CARRIERS:
+        releasing.release(home, space, row)
+    else:
+        found = agent_files.fleet(home, space).files.get(path)
+        if mode == INLINE and found is not None and not found.may_have_block:
+            raise YaadError(
+                Code.REFUSED,
+                f"{path} is one of many files that its agents read together, or holds for a part "
+                "of the project only: it is read, and gets no block. Nothing was changed.",
+                hint="Which files can have one: yaadwatch files list",
+            )
+        modes.note_read_only(space, modes.read_only_files(space) - {path})
+        releasing.switch(home, space, row, mode)
+
+
+def _chosen(home: Home, space: Space, call: Call, path: str) -> AgentFileRow:
+    modes.note_missing(space, agent_files.fleet(home, space, thorough=True))
+    rows = _rows(space)
+    meant = named_agent_file(space, call, path)
+    if meant not in rows:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{path} is no agent file of {space.root}; nothing was changed.",
+            hint="What there is: yaadwatch files list",
+        )
+    return rows[meant]
+
+
+def named_agent_file(space: Space, call: Call, path: str) -> str:
+    """Return the agent file that a person means: as seen from their folder, links followed."""
+    seen = os.path.normpath(call.folder / path)
+    inside = Path(seen).is_relative_to(space.root) and os.path.lexists(seen)
+    name = Path(seen).relative_to(space.root).as_posix() if inside else os.path.normpath(path)
+    return agent_files.target(space.root, name)[0] or name
+
+
+def _rows(space: Space) -> dict[str, AgentFileRow]:
+    return space.db.read(projects.agent_files_of_worktree, space.worktree.id)
+
+
+def _shown(row: AgentFileRow) -> bool:
+    return row.state != ABSENT or bool(row.reason)
+
+
+def _misplaced(space: Space, rows: Mapping[str, AgentFileRow]) -> list[str]:
+    """Return what is wrong with the places of our blocks, a sentence without its stop for each."""
+    blocks = [path for path, row in rows.items() if row.mode == INLINE]
+    contents = ((path, data) for path, data in _contents(space).items() if path in blocks and data)
+    found = ((path, gathering.misplaced(path, data)) for path, data in contents)
+    return [f"{path}: {reason}" for path, reason in found if reason]
+
+
+def _row(space: Space, row: AgentFileRow) -> dict[str, object]:
+    kept = space.db.read(history.snapshots_of_path, space.worktree.id, row.path)
+    merging = _unfinished_merge(space, row)
+    return {
+        "path": row.path,
+        "mode": row.mode,
+        "state": PAUSED if merging else row.state,
+        "reason": merging or row.reason or None,
+        "snapshots": [{"id": one.id, "at": one.at, "bytes": one.size} for one in kept],
+    }
+
+
+def _unfinished_merge(space: Space, row: AgentFileRow) -> str:
+    """Return why a file waits that has conflict markers; '' without them.
+
+    No sync looks at a file before git has ended the merge, so that its row does not say this.
+    """
+    seen = system_files.observe(space.root, row.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+    paused = inventory.conflict_markers(seen.data) if seen.data is not None else None
+    return f"{paused.reason}; nothing is read or written until it is resolved" if paused else ""
+
+
+def _diff(
+    home: Home,
+    space: Space,
+    found: FoundFile,
+    row: AgentFileRow,
+    saying: FileWords,
+    *,
+    rules: HeadRules,
+    view: View,
+) -> dict[str, object] | None:
+    path = found.path
+    try:
+        seen = gather(home, space, found, row, rules, first=False)
+    except StashedError:
+        return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": tree.STASHED}
+    except MovingError:
+        raise YaadError(
+            Code.CONFLICT, f"{path} is being written, or git is at work.", hint="Try again."
+        ) from None
+    if seen.problem:
+        return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": seen.problem}
+    beside = saying.beside(found) if row.mode == INLINE else frozenset()
+    done = decide(space, seen, rules.terms, beside=beside, view=view, personal=saying.personal)
+    if isinstance(done, Paused):
+        return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": done.reason}
+    old = new = seen.data or b""
+    if done.plan is not None and done.plan.writes:
+        new = tree.rendered(path, old, done.plan.lines)
+    brings = len(done.inventory.new) + len(done.plan.new if done.plan is not None else ())
+    shown = _shown_diff(path, old, new)
+    if shown is None and not brings and not done.inventory.gone:
+        return None
+    return (shown or {"path": path, "diff": ""}) | {
+        "new": brings,
+        "gone": len(done.inventory.gone),
+        "reason": None,
+    }
+
+
+def _shown_diff(path: str, old: bytes, new: bytes) -> dict[str, object] | None:
+    if old == new:
+        return None
+    lines = difflib.unified_diff(
+        old.decode("utf-8", "replace").splitlines(),
+        new.decode("utf-8", "replace").splitlines(),
+        f"a/{path}",
+        f"b/{path}",
+        lineterm="",
+    )
+    shown = privacy.mask("\n".join(lines)).text
+    return {"path": path, "diff": shown, "new": 0, "gone": 0, "reason": None}

@@ -1,0 +1,560 @@
+"""What does an agent file hold right now, who wrote it, and may it be touched?
+
+The first of the five beats. Nothing is changed here, and nothing that is only half written is read.
+
+What the checked-out branch says of an agent file: its commits, and whether they have our block.
+
+The committed block is the switch: a tracked file is written only where its branch has one.
+"""
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from bridges.block import Absent, Block, Malformed, Refused, find, restricted_by
+from bridges.rules import Bridge, Statement
+from yaadwatch import places
+from yaadwatch.db import projects
+from yaadwatch.db.projects import BranchBlock
+from yaadwatch.model.projects import INLINE, PRIVATE, AgentFileRow
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
+from yaadwatch.repo import layout
+from yaadwatch.repo.layout import Head
+from yaadwatch.repo.repository import Repository, blob_id
+from yaadwatch.staleness.worktree import head_of
+from yaadwatch.sync import inventory
+from yaadwatch.sync.block_history import HeadRules
+from yaadwatch.sync.reconcile import Commits, Terms, Words, read
+from yaadwatch.system import files
+from yaadwatch.text import privacy
+from yaadwatch.text.words import text_hash
+from yaadwatch.workspace.agent_files import FILTERED, NO_BLOCK, ODD, FoundFile, parsed
+from yaadwatch.workspace.workspace import Home, Space
+
+UNTRACKED: Final = "untracked"
+"""Stands for the adopted version of a file that got its block while git did not track it."""
+TRACKED_SINCE: Final = (
+    "git tracks it now, with our block; keep that: yaadwatch files adopt {path}; keep rules out of"
+    " git: yaadwatch files adopt {path} --mode private"
+)
+BROUGHT: Final = (
+    "it has a block of ours that came with git; none of your rules is written there; to take part:"
+    " {command}"
+)
+UNCOMMITTED: Final = (
+    "its block is not committed: until it is, git rebase, git pull --rebase and npm version refuse"
+)
+STEPS_MAX: Final = 64
+"""Commits looked at of those that changed a file, or were checked out, since the last agreement."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchFile:
+    """An agent file as the checked-out commit has it.
+
+    Args:
+        blob: what git calls its bytes; '' when the commit does not have it.
+        block: the text of our block in it; None when there is none.
+        filter: the filter that hides from us what the commit says; '' when there is none.
+        adopted: whether a person asked for the first block in this version of the file.
+        overlooked: whether git was told to overlook what is changed in the work tree.
+    """
+
+    blob: str = ""
+    block: str | None = None
+    filter: str = ""
+    adopted: bool = False
+    overlooked: bool = False
+
+    @property
+    def refusal(self) -> str:
+        """Why no block may be written; '' when one may."""
+        if not self.blob:
+            return ""
+        if self.filter:
+            return f"{FILTERED} (filter={self.filter})"
+        return "" if self.adopted or self.block is not None else NO_BLOCK
+
+    def differs(self, text: str | None) -> bool:
+        """Return whether a tracked file has another block than its commit; None: no block."""
+        return bool(self.blob) and not (self.filter or self.overlooked) and text != self.block
+
+
+def at_head(space: Space, row: AgentFileRow, head: Head) -> BranchFile:
+    """Return what the checked-out commit says of an agent file; nothing for one that is only read.
+
+    Raises:
+        YaadError: from git.
+    """
+    repository = space.repository
+    blob = repository.blob_at(head.commit, row.path) if row.mode == INLINE else None
+    if blob is None:
+        return BranchFile()
+    data = repository.read_blob(blob, AGENT_FILE_BYTES_MAX)
+    found = find(data) if data is not None else None
+    if isinstance(found, Block):
+        overlooked = row.path in repository.left_out().overlooked
+        return BranchFile(blob=blob, block=found.text, overlooked=overlooked)
+    name = repository.conversions(row.path).filter
+    return BranchFile(blob=blob, filter=name, adopted=row.adopted == blob)
+
+
+def version_of(space: Space, path: str) -> str:
+    """Return what git calls the bytes of a file in the checked-out commit; '' when it has none.
+
+    Raises:
+        YaadError: from git.
+    """
+    return space.repository.blob_at(head_of(space).commit, path) or ""
+
+
+def reason_of(branch: BranchFile, row: AgentFileRow, data: bytes) -> str:
+    """Return what a person has to know about the block of a file; '' for nothing."""
+    found, path = find(data), row.path
+    if row.mode == PRIVATE and isinstance(found, Block):
+        return BROUGHT.format(command=adopt_command(path))
+    if row.adopted == UNTRACKED and branch.block is not None:
+        return TRACKED_SINCE.format(path=shlex.quote(path))
+    if branch.refusal:
+        return branch.refusal + (f"; to begin: {adopt_command(path)}" if not branch.filter else "")
+    if branch.differs(found.text if isinstance(found, Block) else None):
+        return UNCOMMITTED
+    return ""
+
+
+def misplaced(path: str, data: bytes) -> str:
+    """Return why the rules in the block of a file mean something else there; '' if they do not.
+
+    A person put the block where it stands, so that it is not moved.
+    """
+    words = restricted_by(data)
+    if not words:
+        return ""
+    name = shlex.quote(path)
+    return (
+        f'its block is below "{privacy.mask(words).text}", which changes what its rules mean;'
+        f" move it up, or: yaadwatch files release {name} && yaadwatch files adopt {name}"
+    )
+
+
+def adopt_command(path: str) -> str:
+    """Return the command that writes the first block into a file."""
+    return f"yaadwatch files adopt {shlex.quote(path)}"
+
+
+def adopted(branch: BranchFile, row: AgentFileRow) -> str:
+    """Return what `AgentFileRow.adopted` is from now on."""
+    if branch.adopted:
+        return branch.blob
+    if row.mode == INLINE and not branch.blob:
+        return UNTRACKED
+    return UNTRACKED if row.adopted == UNTRACKED and branch.block is not None else ""
+
+
+def goes_on(space: Space, row: AgentFileRow, head: Head) -> bool:
+    """Return whether HEAD goes on from where both sides last agreed about a file.
+
+    So it is on the same branch, and on one that has merged the other one since it was checked out.
+
+    Raises:
+        YaadError: from git.
+    """
+    if not head.branch or not row.head:
+        return False
+    if row.branch == head.branch:
+        return True
+    known = space.db.read(projects.branch_block, row.worktree, row.path, head.branch)
+    return known is not None and space.repository.are_in_order(known.head, row.head, head.commit)
+
+
+def base_of(space: Space, row: AgentFileRow, head: Head) -> BranchBlock | None:
+    """Return how a file was when both sides last agreed on the branch that is checked out.
+
+    For a branch that `goes_on` from another one that is the last agreement of all.
+
+    Raises:
+        YaadError: from git.
+    """
+    if goes_on(space, row, head):
+        return BranchBlock(branch=row.branch, head=row.head, block=row.block)
+    if not head.branch or not row.head:
+        return None
+    return space.db.read(projects.branch_block, row.worktree, row.path, head.branch)
+
+
+def commits_between(
+    space: Space, row: AgentFileRow, base: BranchBlock, head: Head, *, bridge: Bridge, terms: Terms
+) -> Commits | None:
+    """Return what a file said between two commits of a branch; None when they share no history.
+
+    Nobody may have looked for several steps of git, so that the commits in between count, too: what
+    one of them has was not discarded by git.
+
+    Args:
+        space: the work tree.
+        row: the file.
+        base: the last agreement on the branch.
+        head: the commit that is checked out.
+        bridge: the format of the file.
+        terms: how words compare.
+
+    Raises:
+        YaadError: from git.
+    """
+    repository, path = space.repository, row.path
+    if not repository.has_commit(base.head) or not head.commit:
+        return None
+    shared = repository.merge_base(base.head, head.commit)
+    if not shared:
+        return None
+    kept = {shared, *repository.commits_changing(path, shared, head.commit, STEPS_MAX)}
+    there = filter(repository.has_commit, repository.checked_out(row.logged, STEPS_MAX))
+    left = {base.head, *there} - {*kept, head.commit} or {base.head}
+    rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id).values()
+    others = [one.path for one in rows if one.mode == INLINE and one.path != path]
+
+    def words(commits: Iterable[str]) -> Words:
+        blobs = {repository.blob_at(commit, path) for commit in commits}
+        return Words.of(_said_in(repository, blob, terms, bridge) for blob in blobs)
+
+    blobs = {repository.blob_at(commit, other) for commit in left for other in others}
+    beside = Words.of(_said_in(repository, blob, terms) for blob in blobs)
+    own = words(left)
+    return Commits(kept=words(kept), left=replace(own, some=own.some | beside.some))
+
+
+def _said_in(
+    repository: Repository, blob: str | None, terms: Terms, bridge: Bridge | None = None
+) -> frozenset[str]:
+    """Return the words of a version of a file: their keys, and the hashes of block lines.
+
+    Without `bridge`, those of the block only. No words where it has no such version.
+
+    Raises:
+        YaadError: from git.
+    """
+    data = repository.read_blob(blob, AGENT_FILE_BYTES_MAX) if blob is not None else None
+    if data is None:
+        return frozenset()
+    block = find(data)
+    inside = read(block.lines, terms) if isinstance(block, Block) else ()
+    statements = parsed(bridge, data).statements if bridge is not None else ()
+    outside = {text_hash(terms.as_stored(one.text)) for one in statements}
+    return frozenset(outside | {said.key for said in inside} | {said.hash for said in inside})
+
+
+SETTLE_S: Final = 0.3
+"""A file that was written more recently is read again after so long."""
+SETTLE_TRIES_MAX: Final = 10
+
+_BY_GIT_S: Final = 0.5
+"""Git writes its index right after the files; a file that changed at another time was typed."""
+_BY_STASH_S: Final = 5.0
+"""Likewise the files that git resets, after the log of the stash."""
+
+
+class MovingError(Exception):
+    """The file is being written, or git is at work; it is looked at again later."""
+
+
+class StashedError(Exception):
+    """Git has put the changes of the file away, and will bring them back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """One agent file as it is.
+
+    Args:
+        path: relative to the work tree, links followed.
+        row: what is known of it.
+        first: whether it was never seen in this work tree.
+        data: its bytes; None when it is not there.
+        block: its block, or that it has none.
+        statements: what it says outside the block; None when it is not there.
+        digest: keyed hash of its bytes; '' when it is not there.
+        changed: whether it is not what was agreed.
+        from_git: whether git wrote these bytes.
+        committed: whether they are those of the checked-out commit, which is not that of before.
+        logged: the bytes of git's log of HEAD.
+        branch: the file as that commit has it.
+        commits: what the file said in the commits since the last agreement; None when that counts
+            for nothing.
+        frozen: whether the block stays as git brought it.
+        problem: why it is left alone; '' when it is not.
+        head: where HEAD is.
+        base: the digest of the block that was last agreed on this branch; '' for none.
+        everywhere: whether what it says holds for the whole project.
+        kept: see `File`; so are `stood` and `became`.
+        dropped: keys of rules that its committed block has, and all blocks together have not.
+        new_lines: by key, the lines of what others `became`.
+    """
+
+    path: str
+    row: AgentFileRow
+    first: bool
+    data: bytes | None
+    block: Absent | Block
+    statements: tuple[Statement, ...] | None
+    digest: str
+    changed: bool
+    from_git: bool
+    problem: str
+    head: Head
+    everywhere: bool = True
+    committed: bool = False
+    branch: BranchFile = field(default_factory=BranchFile)
+    commits: Commits | None = None
+    frozen: bool = False
+    base: str = ""
+    logged: int = 0
+    kept: frozenset[str] = frozenset()
+    stood: frozenset[str] | None = None
+    dropped: frozenset[str] = frozenset()
+    became: Mapping[str, str] = field(default_factory=dict)
+    new_lines: Mapping[str, str] = field(default_factory=dict)
+
+
+def gather(
+    home: Home, space: Space, found: FoundFile, row: AgentFileRow, rules: HeadRules, *, first: bool
+) -> Gathered:
+    """Look at one agent file.
+
+    Raises:
+        MovingError: it does not hold still, or git is at work.
+        StashedError: git has put its changes away.
+        YaadError: from git.
+    """
+    path = found.path
+    key = files.load_key(places.key_file())
+    data, problem = settled(
+        home, space, path, own=lambda data: files.keyed(key, data) == row.digest
+    )
+    logged = space.repository.log_size()  # before HEAD, so that no step is missed
+    head = head_of(space)
+    if layout.at_work(space.repository.layout):
+        raise MovingError(path)
+    digest = files.keyed(key, data) if data is not None else ""
+    changed = digest != row.digest
+    if changed and is_stashed(space, path, data, head):
+        raise StashedError(path)
+    from_git = first or (changed and _is_from_git(space, path, data, row, head))
+    moved = row.head != head.commit
+    committed = changed and moved and _is_committed(space, path, data, head)
+    branch = at_head(space, row, head)
+    if from_git and row.head and (row.branch, row.head) != (head.branch, head.commit):
+        # Whatever a person adopted, git has put another version of the file in its place.
+        branch = replace(branch, adopted=False)
+    base, commits, frozen = None, None, False
+    if (from_git or committed) and not (first and branch.adopted):
+        base, commits = _since(space, found, row, head, rules.terms, first=first)
+        same = base is not None and base.branch == row.branch and base.block
+        frozen = from_git and branch.block is not None and not (same and commits is not None)
+    block: Absent | Block = Absent()
+    statements: tuple[Statement, ...] | None = None
+    everywhere = found.here
+    if data is not None:
+        marked = find(data)
+        if isinstance(marked, Malformed | Refused):
+            problem = f"{marked.reason}; nothing was read or written"
+        else:
+            block = marked
+            unfinished = inventory.conflict_markers(data)
+            if unfinished is not None:
+                problem = f"{unfinished.reason}; nothing was read or written"
+            else:
+                document = parsed(found.bridge, data)
+                statements = document.statements
+                everywhere = everywhere and document.travels
+    if (
+        row.adopted not in ("", UNTRACKED)
+        and branch.refusal
+        and not from_git
+        and row.branch == head.branch
+    ):
+        # A commit of other lines, or of others' work, leaves the block of the person uncommitted.
+        branch = replace(branch, adopted=isinstance(block, Block))
+    seen = Gathered(
+        path=path,
+        row=row,
+        first=first,
+        data=data,
+        block=block,
+        statements=statements,
+        digest=digest,
+        changed=changed,
+        from_git=from_git,
+        problem=problem,
+        head=head,
+        everywhere=everywhere,
+        committed=committed,
+        branch=branch,
+        commits=commits if data is not None else None,
+        frozen=frozen,
+        base=base.block if base is not None and commits is not None else "",
+        logged=logged,
+    )
+    counts = (
+        moved
+        and branch.block is not None
+        and not frozen
+        and rules.has_changed(row.head, head.commit)
+    )
+    return _resolved(seen, rules) if counts else seen
+
+
+def _resolved(seen: Gathered, rules: HeadRules) -> Gathered:
+    """Return a file with what the committed blocks of all files together make of its own.
+
+    Raises:
+        YaadError: from git.
+    """
+    commit, path = seen.head.commit, seen.path
+    all_files, own = rules.resolved(commit), rules.said(commit, path).keys()
+    lines = {key: rules.line(commit, key) for key in set(all_files.became.values())}
+    moved = {key for place, key in all_files.moved if place == path}
+    kept = all_files.alive - own - moved
+    commits = seen.commits
+    if commits is not None and own != rules.said(seen.row.head, path).keys():
+        # Never committed here, but in another file: if it was agreed, a person took it out here.
+        added = kept - commits.kept.some
+        kept -= added
+        commits = replace(commits, kept=replace(commits.kept, some=commits.kept.some | added))
+    return replace(
+        seen,
+        commits=commits,
+        kept=frozenset(kept),
+        stood=frozenset(own - all_files.dropped),
+        dropped=frozenset(all_files.dropped & own),
+        became=all_files.became,
+        new_lines={key: line for key, line in lines.items() if line is not None},
+    )
+
+
+def _since(
+    space: Space, found: FoundFile, row: AgentFileRow, head: Head, terms: Terms, *, first: bool
+) -> tuple[BranchBlock | None, Commits | None]:
+    """Return how a file that is as in a commit was here before on this branch, and its commits.
+
+    Raises:
+        YaadError: from git.
+    """
+    base = None if first else base_of(space, row, head)
+    if base is None:
+        return None, None
+    commits = commits_between(space, row, base, head, bridge=found.bridge, terms=terms)
+    return base, commits
+
+
+def settled(
+    home: Home,
+    space: Space,
+    path: str,
+    *,
+    own: Callable[[bytes], bool] = lambda _: False,
+    bytes_max: int = AGENT_FILE_BYTES_MAX,
+) -> tuple[bytes | None, str]:
+    """Return the bytes of a file that holds still, and why they cannot be had ('' when they can).
+
+    What is `own`, as it was agreed on, needs no time to settle.
+
+    Raises:
+        MovingError: it was written all the time.
+    """
+    for _ in range(SETTLE_TRIES_MAX):
+        before = files.observe(space.root, path, bytes_max=bytes_max, now_ns=home.clock.now_ns())
+        if before.kind == "absent":
+            return None, ""
+        if before.data is None:
+            return None, ODD.get(before.kind, "cannot be read")
+        if own(before.data):
+            return before.data, ""
+        age_s = _age_s(home, space, path)
+        if age_s >= SETTLE_S:
+            return before.data, ""
+        home.clock.pause(min(SETTLE_S - age_s, SETTLE_S))
+        after = files.observe(space.root, path, bytes_max=bytes_max, now_ns=home.clock.now_ns())
+        if after.data == before.data:
+            return before.data, ""
+    raise MovingError(path)
+
+
+def _age_s(home: Home, space: Space, path: str) -> float:
+    try:
+        changed_ns = (space.root / path).stat().st_mtime_ns
+    except OSError:
+        return 0.0
+    # A time in the future tells nothing; two equal reads then have to do.
+    return max((home.clock.now_ns() - changed_ns) / 1e9, 0.0)
+
+
+def _is_from_git(
+    space: Space, path: str, data: bytes | None, row: AgentFileRow, head: Head
+) -> bool:
+    """Tell whether git wrote what stands there: HEAD holds it, or the index of another HEAD.
+
+    What the repository's own user committed on top of what was seen last is that person's edit.
+    """
+    repository = space.repository
+    if data is None:
+        was = repository.blob_at(row.head, path) if row.head else None
+        if was is None:
+            return False
+        return repository.blob_at(head.commit, path) is None or repository.is_left_out(path)
+    own = _blobs(space, path, data, head)
+    if repository.blob_at(head.commit, path) in own:
+        if (row.branch, row.head) == (head.branch, head.commit):
+            # Thrown away by git, or an edit that a person took back by hand.
+            apart_s = _apart_s(space.root / path, repository.layout.git_dir / "index")
+            return apart_s is not None and 0 <= apart_s <= _BY_GIT_S
+        is_same = row.branch == head.branch or goes_on(space, row, head)
+        return not (row.head and is_same and repository.is_own_work(row.head, head.commit))
+    # A person may have staged what was just typed; git has only if another HEAD had it.
+    return bool(row.head) and head.commit != row.head and repository.staged_blob(path) in own
+
+
+def is_stashed(space: Space, path: str, data: bytes | None, head: Head) -> bool:
+    """Tell whether a file is as HEAD has it because `git stash` has just put its changes away.
+
+    Until they are back, it is left alone: a block put into it would have `git stash pop` refuse.
+    """
+    stash = space.repository.layout.common_dir / "logs" / "refs" / "stash"
+    apart_s = _apart_s(stash, space.root / path)
+    if data is None or apart_s is None or not 0 <= apart_s <= _BY_STASH_S:
+        return False
+    return space.repository.blob_at(head.commit, path) in _blobs(space, path, data, head)
+
+
+def _is_committed(space: Space, path: str, data: bytes | None, head: Head) -> bool:
+    """Return whether a file is as the checked-out commit has it."""
+    blob = space.repository.blob_at(head.commit, path)
+    return data is not None and blob is not None and blob in _blobs(space, path, data, head)
+
+
+def _apart_s(one: Path, other: Path) -> float | None:
+    """Return the seconds from the last change of one file to that of another; None without them."""
+    try:
+        return (other.stat().st_ctime_ns - one.stat().st_ctime_ns) / 1e9
+    except OSError:
+        return None
+
+
+def _blobs(space: Space, path: str, data: bytes, head: Head) -> set[str]:
+    """Return the names that git may have for the bytes of a file, its conversions undone.
+
+    What a filter makes of them is known by the index: no filter is run.
+    """
+    format_ = layout.object_format(space.repository.layout, head)
+    plain = {blob_id(one, format_) for one in (data, data.replace(b"\r\n", b"\n"))}
+    if space.repository.blob_at(head.commit, path) in plain:
+        return plain
+    conversions = space.repository.conversions(path)
+    if conversions.filter:
+        staged = space.repository.is_as_staged(path) and space.repository.staged_blob(path)
+        return {staged} if staged else set()
+    if conversions.ident:
+        cleaned = conversions.cleaned(data)
+        plain |= {blob_id(one, format_) for one in (cleaned, cleaned.replace(b"\r\n", b"\n"))}
+    return plain

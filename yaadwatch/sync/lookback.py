@@ -1,0 +1,509 @@
+"""Compare statements of agent files with the code of the day they were written.
+
+A rule may be older than the day on which it was read, and false since. `add` and the sync note the
+memories; the daemon compares them afterwards, up to 256 at a time. What is left stands in the
+store, so a killed daemon loses nothing. What git cannot compare waits for the next `add`.
+
+Since when does an agent file say what it says? What it rests on is looked up as it was then.
+
+A rule that was written long ago may have been false for long: the code that it tells of is that of
+the commit that gave it its words, not that of the day on which we came.
+
+What a person's own agent files say: taken in as memories, each with its places.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from bridges.rules import Statement
+from yaadwatch.db import anchors, history, nodes, projects
+from yaadwatch.db.files import Connection
+from yaadwatch.memory import changes
+from yaadwatch.model.anchors import Anchor
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.memories import Node, Provenance
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
+from yaadwatch.remember import preparing, remember
+from yaadwatch.remember.drafts import NEW, Draft
+from yaadwatch.remember.write_batch import rest_on
+from yaadwatch.repo import layout
+from yaadwatch.repo.hunks import LineOrigin
+from yaadwatch.repo.repository import Repository
+from yaadwatch.staleness import stale, uncommitted
+from yaadwatch.staleness.anchoring import Source
+from yaadwatch.staleness.worktree import look_at
+from yaadwatch.text import privacy
+from yaadwatch.text.words import text_hash
+from yaadwatch.workspace import agent_files
+from yaadwatch.workspace.agent_files import AgentFile, Formats, parsed
+from yaadwatch.workspace.workspace import Home, Space
+
+COMMITS_MAX: Final = 8
+"""Commits in which is looked what statements rested on, for one look at the agent files."""
+LOOKS_MAX: Final = 32
+"""Earlier commits of one file in which it is looked whether it said the same already."""
+STATEMENTS_MAX: Final = 256
+"""Statements looked up at a time as they were then: each that tells of code costs some 50 ms."""
+
+
+class Since(NamedTuple):
+    """Which commits gave statements their words, by file and hash, and which are looked into
+    instead; of which files git cannot tell, and why.
+    """
+
+    wrote: dict[tuple[str, str], str]
+    commits: dict[tuple[str, str], str]
+    failed: dict[str, YaadError]
+
+
+def wording_commits(
+    repository: Repository,
+    formats: Formats,
+    head: str,
+    said: Iterable[tuple[str, Collection[str]]],
+    hash_of: Callable[[Statement], str],
+) -> Since:
+    """Return in which commit each statement got its words.
+
+    What the commit does not say is left out: it counts from now. After a file of which git cannot
+    tell in time no other is asked for. Of more than 8 commits some stand for others that are older:
+    what changed in between is not told, and nothing is told that did not change. Of more than 256
+    different statements those that come last are left out: they are for another call.
+
+    Args:
+        repository: whose files.
+        formats: of the agent files.
+        head: the commit in which the files are looked at; '' before the first one.
+        said: the path of each file, and the hashes of what it says.
+        hash_of: what tells a statement from others.
+    """
+    wrote: dict[tuple[str, str], LineOrigin] = {}
+    failed: dict[str, YaadError] = {}
+    late: YaadError | None = None
+    asked: set[str] = set()
+    for path, hashes in said if head else ():
+        if late is not None:
+            failed[path] = late
+            continue
+        try:
+            new = [one for one in dict.fromkeys(hashes) if one not in asked]
+            left_out = set(new[max(STATEMENTS_MAX - len(asked), 0) :])
+            wanted = set(hashes) - left_out
+            asked |= wanted
+            wrote |= _wrote(repository, formats, (head, path), wanted, hash_of)
+        except YaadError as error:
+            failed[path] = error
+            late = error if error.code is Code.TIMEOUT else None
+    instead = {key: one.commit for key, one in fewer(wrote).items()}
+    return Since({key: one.commit for key, one in wrote.items()}, instead, failed)
+
+
+def _wrote(
+    repository: Repository,
+    formats: Formats,
+    place: tuple[str, str],
+    wanted: Collection[str],
+    hash_of: Callable[[Statement], str],
+) -> dict[tuple[str, str], LineOrigin]:
+    """Return who wrote the wanted statements of a file in a commit; `place` is both, commit first.
+
+    A commit that wrapped the lines of a statement anew, or gave its list other marks, is the last
+    of its lines and has not given it its words: where the file said the same before, it is asked
+    who wrote it there.
+
+    Raises:
+        YaadError: from git, asked for that place; where it cannot tell of what was before, the
+            later commit stands.
+    """
+    found = _newest_of(repository, formats, place, wanted, hash_of)
+    left = _before(found)
+    for _ in range(LOOKS_MAX):
+        if not left:
+            break
+        earlier, hashes = max(left.items(), key=lambda one: (len(one[1]), one[0]))
+        del left[earlier]
+        try:
+            older = _newest_of(repository, formats, earlier, hashes, hash_of)
+        except YaadError:
+            break
+        found |= older
+        for another, own in _before(older).items():
+            left.setdefault(another, []).extend(own)
+    return {(place[1], key): wrote for key, wrote in found.items()}
+
+
+def _before(found: Mapping[str, LineOrigin]) -> dict[tuple[str, str], list[str]]:
+    """Return the hashes of statements by the place in which their file was before their commit."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for key, wrote in found.items():
+        if wrote.before[0]:
+            places.setdefault(wrote.before, []).append(key)
+    return places
+
+
+def _newest_of(
+    repository: Repository,
+    formats: Formats,
+    place: tuple[str, str],
+    wanted: Collection[str],
+    hash_of: Callable[[Statement], str],
+) -> dict[str, LineOrigin]:
+    """Return for each of the statements that a file has in a commit the last commit of its lines.
+
+    Raises:
+        YaadError: from git.
+    """
+    commit, path = place
+    there = [
+        (hash_of(one), one)
+        for one in (_said_at(repository, formats, commit, path) if wanted else ())
+    ]
+    there = [(key, one) for key, one in there if key in wanted]
+    lines = repository.wrote(commit, path) if there else ()
+    found: dict[str, LineOrigin] = {}
+    for key, statement in there:
+        own = lines[statement.line - 1 : statement.end_line]
+        if own:
+            found.setdefault(key, _newest(repository, own))
+    return found
+
+
+def _said_at(
+    repository: Repository, formats: Formats, commit: str, path: str
+) -> Sequence[Statement]:
+    """Return what a file says in a commit; nothing where it is not there.
+
+    Raises:
+        YaadError: from git; UNAVAILABLE when there is no such commit (any more).
+    """
+    blob = repository.blob_at(commit, path)
+    if blob is None and not repository.has_commit(commit):
+        raise YaadError(
+            Code.UNAVAILABLE, f"The commit {commit}, in which it was read, is not there any more."
+        )
+    data = repository.read_blob(blob, AGENT_FILE_BYTES_MAX) if blob is not None else None
+    bridge = formats.of(path) or agent_files.IMPORTED
+    return parsed(bridge, data).statements if data is not None else ()
+
+
+def _newest(repository: Repository, wrote: Sequence[LineOrigin]) -> LineOrigin:
+    """Return the last of some commits; of those with one time, the one that knows the others."""
+    newest = wrote[0]
+    for one in dict.fromkeys(wrote):
+        if one.commit == newest.commit or one.at_s < newest.at_s:
+            continue
+        if (
+            one.at_s > newest.at_s
+            or repository.merge_base(one.commit, newest.commit) == newest.commit
+        ):
+            newest = one
+    return newest
+
+
+def fewer(wrote: Mapping[tuple[str, str], LineOrigin]) -> dict[tuple[str, str], LineOrigin]:
+    """Return the same with 8 commits at most, evenly chosen by age, the newest among them."""
+    every = sorted(set(wrote.values()), key=lambda one: (one.at_s, one.commit))
+    count = len(every)
+    kept = {
+        one: every[-(-(at + 1) * COMMITS_MAX // count) * count // COMMITS_MAX - 1]
+        for at, one in enumerate(every)
+    }
+    return {key: kept[one] for key, one in wrote.items()}
+
+
+_log: Final = logging.getLogger(__name__)
+
+
+def go_on(home: Home, project: str) -> bool:
+    """Compare the next memories of a project; return whether there were any.
+
+    A memory that was changed, confirmed or archived since it was read is left as it is.
+
+    Args:
+        home: what may be reached.
+        project: its id.
+
+    Raises:
+        YaadError: NOT_FOUND when none of its folders is there; UNAVAILABLE when there is no git to
+            ask; UNAVAILABLE, REFUSED from its store.
+    """
+    found = home.user.read(projects.get, project)
+    if found is None or found.removed_at is not None:
+        return False
+    failed = None
+    for worktree in home.stores.look(found, anchors.waiting_lookbacks):
+        try:
+            with home.tree(project, worktree) as space:
+                _compare_next(home, space)
+        except YaadError as error:  # another work tree may be there
+            failed = error
+        else:
+            return True
+        finally:
+            home.compared.pop((project, worktree), None)
+    if failed is not None:
+        raise failed
+    return False
+
+
+class _Found(NamedTuple):
+    """A memory, what it rests on in the store, and what it rested on as it was written."""
+
+    node: Node
+    before: Sequence[Anchor]
+    after: Sequence[Anchor]
+
+
+def _compare_next(home: Home, space: Space) -> None:
+    """Compare up to 256 memories of a work tree, and check the flags that follow.
+
+    They are settled last: after a kill they are compared again.
+
+    Raises:
+        YaadError: there is no git to ask, or no folder to ask about.
+    """
+    worktree = space.worktree.id
+    pending = space.db.read(anchors.lookback_of, worktree).pending
+    if not pending:
+        return  # another thread was faster
+    read_at = next(iter(pending))
+    ids = pending[read_at][:STATEMENTS_MAX]
+    wanted = space.db.read(anchors.untouched, ids)
+    said = space.db.read(_said, wanted, worktree)
+    # Asked of the commit in which they were read: by now another one may be checked out.
+    since = wording_commits(
+        space.repository, agent_files.known_formats(home), read_at, said.items(), _hash
+    )
+    cut_at = layout.cut_at(space.repository.layout)
+    by_commit: dict[str, list[Node]] = {}
+    cut: list[str] = []
+    failed: dict[str, YaadError] = {}
+    for node in wanted:
+        paths = [path for path, hashes in said.items() if node.text_hash in hashes]
+        places = [(path, node.text_hash) for path in paths]
+        known = next((place for place in places if place in since.commits), None)
+        if known is None:
+            if errors := [since.failed[path] for path in paths if path in since.failed]:
+                failed[node.id] = errors[0]
+            continue
+        if since.wrote[known] in cut_at:
+            cut.append(node.id)
+        if since.commits[known] != read_at:
+            by_commit.setdefault(since.commits[known], []).append(node)
+    found = _as_written(home, space, read_at, by_commit, failed)
+    for error in failed.values():
+        if home.git.closed or not home.git.is_there() or not space.root.is_dir():
+            raise error  # git was not asked, or not about what is there
+    if found:
+        space.db.write(_rest, home, found)
+        stale.check_space(home, space, None)
+    why = privacy.mask(next(iter(failed.values())).message).text if failed else ""
+    if failed:
+        fields = {"project": space.project.id, "memories": len(failed), "error": why}
+        _log.warning("lookback.not_told", extra=fields)
+
+    def settle(conn: Connection) -> None:
+        lookback = anchors.lookback_of(conn, worktree)
+        lookback.settle(set(ids), failed=list(failed), cut=set(cut) - failed.keys())
+        lookback.why = why or lookback.why
+        anchors.put_lookback(conn, worktree, lookback)
+
+    space.db.write(settle)
+
+
+def _as_written(
+    home: Home,
+    space: Space,
+    read_at: str,
+    by_commit: Mapping[str, Sequence[Node]],
+    failed: dict[str, YaadError],
+) -> dict[str, _Found]:
+    """Return what memories rested on in the commits that gave them their words, by their ids.
+
+    All commits at once, because that costs less; where git fails, each commit by itself.
+    `failed` gets the memories of commits that git cannot tell of.
+    """
+    try:
+        return _looked_up(home, space, read_at, by_commit)
+    except YaadError as error:
+        if len(by_commit) == 1:
+            failed |= {node.id: error for nodes in by_commit.values() for node in nodes}
+            return {}
+    found: dict[str, _Found] = {}
+    for commit, some in by_commit.items():
+        found |= _as_written(home, space, read_at, {commit: some}, failed)
+    return found
+
+
+def _looked_up(
+    home: Home, space: Space, read_at: str, by_commit: Mapping[str, Sequence[Node]]
+) -> dict[str, _Found]:
+    nodes = [node for some in by_commit.values() for node in some]
+    resting = space.db.read(anchors.of_nodes, [node.id for node in nodes])
+    sources = [
+        (commit, Source(text=node.text, folder=space.db.read(_folder, node.id)))
+        for commit, some in by_commit.items()
+        for node in some
+    ]
+    tree, head = look_at(space, (), home.clock.now_ns())
+    then = uncommitted.at_commit(head.history, read_at)
+    when_read = (tree, head) if head.head.commit == read_at else (then, then)
+    found = {}
+    for at, before in uncommitted.anchors_as_written(sources, head.history):
+        node = nodes[at]
+        own = resting.get(node.id, [])
+        after = uncommitted.and_since(before, own, *when_read)
+        found[node.id] = _Found(node, own, [replace(one, node=node.id) for one in after])
+        home.compared[space.project.id, space.worktree.id] += 1
+    return found
+
+
+def _hash(statement: Statement) -> str:
+    """Return the `text_hash` of the memory that a statement becomes."""
+    return text_hash(privacy.kept(statement.text).text)
+
+
+def _said(conn: Connection, wanted: Iterable[Node], worktree: int) -> dict[str, list[str]]:
+    """Return the hashes of memories by the files of a work tree that say them, or said them."""
+    said: dict[str, list[str]] = {}
+    for node in wanted:
+        rows = history.provenance_of_node(conn, node.id)
+        for path in dict.fromkeys(row.path for row in rows if row.worktree == worktree):
+            said.setdefault(path, []).append(node.text_hash)
+    return said
+
+
+def _folder(conn: Connection, node: str) -> str:
+    """Return the folder of the first file that says a memory, '' where none does."""
+    said = history.provenance_of_node(conn, node)
+    return said[0].path.rpartition("/")[0] if said else ""
+
+
+def _rest(conn: Connection, home: Home, found: Mapping[str, _Found]) -> None:
+    """Have memories rest on what was found, unless they or their anchors changed meanwhile."""
+    same = {node.id for node in anchors.untouched(conn, list(found))}
+    resting = anchors.of_nodes(conn, same)
+    for node, before, after in found.values():
+        if node.id in same and resting.get(node.id, []) == list(before) != list(after):
+            rest_on(conn, home, node, after, home.clock.now())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """What was read: the files, their statements, the memories made new, those that rest on files.
+
+    Two statements that say the same are one memory. `looking`: of how many is still to be found out
+    what they rested on when they were written.
+    """
+
+    files: tuple[AgentFile, ...]
+    statements: int
+    nodes: int
+    anchored: int
+    looking: int
+
+
+def read(home: Home, space: Space) -> Baseline:
+    """Read the agent files of a work tree and take in what they say; twice makes nothing twice.
+
+    What is new rests on the files as they are now, until `engine.syncing.lookback` is done. What
+    could not be compared before is compared again.
+    What a file said before and says no more is kept, hidden here: another branch may say it again.
+    """
+    before = space.db.read(nodes.count)
+    head = space.repository.head().commit  # before they are read: what came later is not in it
+    found = agent_files.read_all(home, space)
+    drafts = [
+        Draft(
+            text=statement.text,
+            origin=f"file:{file.path}",
+            kind=preparing.kind_of(statement),
+            headings=statement.headings,
+            folder=file.path.rpartition("/")[0],
+            baseline=True,
+            from_git=True,
+        )
+        for file in found
+        for statement in file.statements
+    ]
+    admitted = remember.admit(home, space, drafts) if drafts else []
+    now = home.clock.now()
+    said = iter(admitted)
+    rows = {
+        file.path: [
+            Provenance(
+                node=next(said).node.id,
+                worktree=space.worktree.id,
+                path=file.path,
+                position=position,
+                line=statement.line,
+                since=now,
+            )
+            for position, statement in enumerate(file.statements)
+        ]
+        for file in found
+        if file.own
+    }
+    names = agent_files.known_formats(home).names
+    fresh = tuple(one.node.id for one in admitted if one.decision == NEW)
+    is_cut = bool(layout.cut_at(space.repository.layout))
+
+    def commit(conn: Connection) -> int:
+        _note(conn, space.worktree.id, names, found, rows)
+        lookback = anchors.lookback_of(conn, space.worktree.id)
+        again = [*lookback.failed, *(() if is_cut else lookback.cut)]
+        lookback.failed, lookback.why = [], ""
+        lookback.cut = lookback.cut if is_cut else []
+        lookback.add([*again, *fresh], head)
+        anchors.put_lookback(conn, space.worktree.id, lookback)
+        return lookback.left
+
+    looking = space.db.write(commit)
+    return Baseline(
+        files=tuple(found),
+        statements=len(drafts),
+        nodes=space.db.read(nodes.count) - before,
+        anchored=sum(1 for one in admitted if one.anchors),
+        looking=looking,
+    )
+
+
+def _note(
+    conn: Connection,
+    worktree: int,
+    names: Collection[str],
+    found: Sequence[AgentFile],
+    rows: dict[str, list[Provenance]],
+) -> None:
+    """Write down which place says what now; what cannot be read today says what it said."""
+    known = set(names)
+    known |= projects.agent_files_of_worktree(conn, worktree).keys()
+    unread = {file.path for file in found if file.state == "paused"}
+    was_hidden = history.hidden_by_git(conn, worktree)
+    for path in sorted(known - unread | rows.keys()):
+        places = rows.get(path, [])
+        history.put_provenance(conn, worktree, path, places + _hidden(conn, worktree, path, places))
+    back = was_hidden - history.hidden_by_git(conn, worktree)
+    for resting in anchors.of_nodes(conn, back).values():
+        changes.recheck_files(conn, resting)
+
+
+def _hidden(
+    conn: Connection, worktree: int, path: str, places: Sequence[Provenance]
+) -> list[Provenance]:
+    """Return the places of what `path` said before, without a line.
+
+    What was remembered by other means too is as it was before the file said it.
+    """
+    still = {place.node for place in places}
+    before = [
+        row for row in history.provenance_on_path(conn, worktree, path) if row.node not in still
+    ]
+    said = nodes.many(conn, [row.node for row in before])
+    gone = {row.node: row for row in before if said[row.node].origin.startswith("file:")}
+    return [
+        replace(place, line=None, position=len(places) + number)
+        for number, place in enumerate(gone.values())
+    ]

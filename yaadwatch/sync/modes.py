@@ -1,0 +1,541 @@
+"""How does each agent file take part: by a block in it, by a file of our own, or by being read?
+
+Report what agent files wait for: a lock or an unfinished operation of git, and since when.
+
+What does an agent read in the person's own files anyway, so that we need not say it again?
+
+Find out what an agent loads at the start of a session: limits and settings included.
+
+A rule in a file that its agent cuts off, or does not load at all, is told by nobody. Whoever asks
+whether a file tells a rule asks here.
+"""
+
+import json
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from bridges import rules
+from bridges.block import Absent, find
+from bridges.rules import AGENTS, FIRST, Agent
+from yaadwatch.db import database, projects
+from yaadwatch.db.files import Connection
+from yaadwatch.model.projects import ABSENT, INLINE, PENDING, PRIVATE, READ, AgentFileRow
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
+from yaadwatch.repo import layout as repo_layout
+from yaadwatch.repo.layout import Layout
+from yaadwatch.sync.deciding import as_stored
+from yaadwatch.system import files, processes, settings_files
+from yaadwatch.system.settings_files import settings_text
+from yaadwatch.text import jsonc, toml
+from yaadwatch.text.quoting import as_name
+from yaadwatch.text.toml import NotUnderstoodError
+from yaadwatch.text.words import text_hash
+from yaadwatch.workspace import agent_files
+from yaadwatch.workspace.agent_files import FILES_MAX, IMPORTED, Fleet, FoundFile, is_refused
+from yaadwatch.workspace.workspace import Space
+
+ASKED: Final = "mode"
+"""In the store's meta table: what a person chose for the whole project; missing: by the file."""
+
+EACH: Final = ("CLAUDE.md", "AGENTS.md", ".cursorrules")
+"""Files that have the block whatever other files there are; the others have it where an agent would
+get it by no other file."""
+
+
+def note_missing(space: Space, fleet: Fleet) -> None:
+    """Make rows for the files that were never seen here, and for the carriers that are needed."""
+    rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
+    asked = space.db.read(database.get_meta, ASKED) or ""
+    before = _formats_before(space)
+    was_spared = read_only_files(space) & rows.keys()
+    settled = {path: row for path, row in rows.items() if path not in was_spared}
+    new: dict[str, AgentFileRow] = {}
+    are_spared = set()
+    for path, mode in default_modes(space, fleet, asked, settled).items():
+        if mode == READ != asked and fleet.files[path].may_have_block:
+            are_spared.add(path)
+        if path in rows:
+            if rows[path].mode != mode:
+                new[path] = replace(rows[path], mode=mode)
+            continue
+        known = _is_looked_for(fleet.files[path], rows, before)
+        # PENDING stands for "never read": what it says then was there before us. A file that
+        # appears while we watch was typed.
+        state = ABSENT if known or not (space.root / path).exists() else PENDING
+        new[path] = AgentFileRow(worktree=space.worktree.id, path=path, mode=mode, state=state)
+    for path in rules_files(space, fleet, {**rows, **new}, asked) - rows.keys():
+        new[path] = AgentFileRow(worktree=space.worktree.id, path=path, mode=PRIVATE, state=ABSENT)
+    if new or not fleet.sought <= before or are_spared != was_spared:
+        space.db.write(_put, new.values(), _formats_key(space), fleet.sought | before)
+        note_read_only(space, are_spared)
+
+
+def read_only_files(space: Space) -> set[str]:
+    """Return the files that are only read because their agents read another one with a block.
+
+    Nobody chose that: when there is no such other file any more, they get one.
+    """
+    return set(json.loads(space.db.read(database.get_meta, _spared_key(space)) or "[]"))
+
+
+def note_read_only(space: Space, paths: Iterable[str]) -> None:
+    """Note which files are only read for that reason."""
+    space.db.write(database.put_meta, _spared_key(space), json.dumps(sorted(paths)))
+
+
+def _spared_key(space: Space) -> str:
+    return f"spared {space.worktree.id}"
+
+
+def _is_looked_for(found: FoundFile, rows: Mapping[str, AgentFileRow], before: set[str]) -> bool:
+    """Tell whether a file that was not known would have been, had it been there before.
+
+    Not so for a file that another one has begun to take in, nor where there were more files of its
+    format than are looked at.
+    """
+    if (
+        not rows
+        or found.bridge.name == IMPORTED.name
+        or agent_files.sign(found.bridge) not in before
+    ):
+        return False
+    return sum(map(found.bridge.is_at, rows)) < FILES_MAX
+
+
+def default_modes(
+    space: Space, fleet: Fleet, asked: str, rows: Mapping[str, AgentFileRow]
+) -> dict[str, str]:
+    """Return how each file takes part that has no row yet.
+
+    Args:
+        space: the work tree.
+        fleet: its agent files.
+        asked: what a person chose for all of them; '' for what suits each.
+        rows: the files whose mode is settled.
+    """
+    modes = {path: row.mode for path, row in rows.items()}
+    new = {}
+    for path in sorted(fleet.files, key=lambda path: _turn(fleet, path)):
+        if path not in modes:
+            new[path] = modes[path] = _first_mode(space, fleet, path, asked, modes)
+    return new
+
+
+def rules_files(
+    space: Space, fleet: Fleet, rows: Mapping[str, AgentFileRow], asked: str | None = None
+) -> set[str]:
+    """Return the files of our own that agents of this person need: they get the rules by no block.
+
+    Where none of the agents that can be reached so is installed, it is the one that most can read.
+    """
+    if asked is None:
+        asked = space.db.read(database.get_meta, ASKED) or ""
+    formats = fleet.formats(space.root)
+    able = [agent for agent in AGENTS if agent.carrier]
+    here = [agent for agent in able if settings_files.is_used(agent.homes)]
+    blocks = {path for path, row in rows.items() if row.mode == INLINE and path in formats}
+    needed = set()
+    for agent in here or [agent for agent in able if agent.carrier == FIRST]:
+        read = rules.read_by(agent, formats)
+        modes = {
+            PRIVATE if is_refused(rows[path]) else rows[path].mode
+            for path in read
+            if path in rows and fleet.files[path].may_have_block
+        }
+        if modes:
+            needs = INLINE not in modes and PRIVATE in modes
+        else:
+            needs = asked != READ and not (blocks if not here else blocks & read)
+        if needs and _has_place(space, agent):
+            needed.add(agent.carrier)
+    return needed
+
+
+def users(path: str) -> tuple[Agent, ...]:
+    """Return the agents that a carrier is for: the installed ones, or all that can read it."""
+    able = [agent for agent in AGENTS if agent.carrier == path]
+    here = [agent for agent in able if settings_files.is_used(agent.homes)]
+    return tuple(here or able)
+
+
+def default(space: Space, path: str) -> str:
+    """Return the mode of a file that may have a block and that nobody chose one for.
+
+    A block in a tracked file that is not committed is in the way of checkout and rebase, so such a
+    file gets none by itself.
+    """
+    seen = files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+    if seen.data is not None and not isinstance(find(seen.data), Absent):
+        return INLINE
+    return PRIVATE if space.repository.is_tracked(path) else INLINE
+
+
+def _first_mode(space: Space, fleet: Fleet, path: str, asked: str, modes: Mapping[str, str]) -> str:
+    """Return how a file takes part that was never seen here."""
+    found = fleet.files[path]
+    if not found.may_have_block:
+        return READ
+    mode = asked or (default(space, path) if (space.root / path).exists() else "") or PRIVATE
+    if mode == INLINE and (
+        any(modes.get(other) == INLINE for other in fleet.taken_in.get(path, ()))
+        or (found.name not in EACH and _is_covered(space, fleet, found, modes))
+    ):
+        return READ
+    return mode
+
+
+def _turn(fleet: Fleet, path: str) -> tuple[bool, bool]:
+    """Return when the mode of a file is settled: after those that can spare it the block."""
+    return fleet.files[path].name not in EACH, bool(fleet.taken_in.get(path))
+
+
+def _is_covered(space: Space, fleet: Fleet, found: FoundFile, modes: Mapping[str, str]) -> bool:
+    """Tell whether whoever reads a file reads another one with a block anyway."""
+    formats = fleet.formats(space.root) | {found.path: frozenset({found.bridge.name})}
+    blocks = {path for path, mode in modes.items() if mode == INLINE and path in formats}
+    return all(
+        not rules.read_by(agent, formats).isdisjoint(blocks)
+        for agent in AGENTS
+        if found.path in rules.read_by(agent, formats)
+    )
+
+
+def _has_place(space: Space, agent: Agent) -> bool:
+    folder = (space.root / agent.carrier).parent
+    return folder.is_dir() or not agent.beside
+
+
+def _formats_key(space: Space) -> str:
+    return f"formats {space.worktree.id}"
+
+
+def _formats_before(space: Space) -> set[str]:
+    """Return the formats that were looked for here before: a file of another one is not new."""
+    return set(json.loads(space.db.read(database.get_meta, _formats_key(space)) or "[]"))
+
+
+def _put(conn: Connection, rows: Iterable[AgentFileRow], key: str, names: Collection[str]) -> None:
+    for row in rows:
+        projects.put_agent_file(conn, row)
+    database.put_meta(conn, key, json.dumps(sorted(names)))
+
+
+SHOWN_AFTER: Final = timedelta(minutes=1)
+"""A git command takes less; what lasts longer is worth reporting."""
+_LOCK: Final = ".lock"
+_DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """What agent files wait for.
+
+    Args:
+        path: the file or folder of git, absolute.
+        name: the same as a person reads it, from the top of the work tree.
+        since: when it was made.
+        is_lock: whether it is a lock of a command, and not a merge or rebase that is unfinished.
+        left_over: of a lock, whether no git process is at work there; None when that is not known.
+    """
+
+    path: Path
+    name: str
+    since: datetime
+    is_lock: bool
+    left_over: bool | None
+
+    def in_words(self, now: datetime) -> str:
+        """Return what is waited for and since when, in local time."""
+        at = self.since.astimezone()
+        form = "%H:%M" if now - self.since < _DAY else "%Y-%m-%d %H:%M"
+        words = f"waiting for {as_name(self.name)} since {at:{form}}"
+        if self.left_over:
+            return f"{words}; no git process is at work there, so it is left over"
+        return words
+
+    @property
+    def mend(self) -> str:
+        """Return what ends the pause."""
+        if not self.is_lock:
+            return "finish or abort that operation of git: git status"
+        remove = f"rm {as_name(str(self.path))}"
+        if self.left_over:
+            return remove
+        if self.left_over is None:
+            return f"end the git command that holds it; if none is running: {remove}"
+        return "end the git command that holds it, or wait for it"
+
+    def as_json(self, now: datetime) -> dict[str, object]:
+        """Return the pause as answers have it."""
+        return {
+            "for": self.name,
+            "since": self.since,
+            "left_over": self.left_over,
+            "what": self.in_words(now),
+            "mend": self.mend,
+        }
+
+
+def pause_of(layout: Layout, now: datetime) -> Pause | None:
+    """Return what the agent files of a work tree have been waiting for longer than a minute."""
+    found = repo_layout.at_work_since(layout)
+    if found is None:
+        return None
+    name, made_ns = found
+    since = datetime.fromtimestamp(made_ns / 1e9, UTC)
+    if now - since < SHOWN_AFTER:
+        return None
+    path = layout.git_dir / name
+    root = layout.root
+    is_lock = name.endswith(_LOCK)
+    places = [layout.git_dir, layout.common_dir, *([root] if root is not None else [])]
+    at_work = processes.is_running_below("git", places) if is_lock else None
+    return Pause(
+        path=path,
+        name=str(path.relative_to(root)) if root and path.is_relative_to(root) else str(path),
+        since=since,
+        is_lock=is_lock,
+        left_over=None if at_work is None else not at_work,
+    )
+
+
+class FileWords:
+    """The words of the agent files of a work tree, as hashes; each file is read once at most."""
+
+    def __init__(self, space: Space, fleet: Fleet) -> None:
+        self._space = space
+        self._fleet = fleet
+        self._words: dict[str, frozenset[str]] = {}
+
+    @cached_property
+    def formats(self) -> dict[str, frozenset[str]]:
+        """The formats of each file that is there; see `Fleet.formats`."""
+        return self._fleet.formats(self._space.root)
+
+    @cached_property
+    def personal(self) -> frozenset[str]:
+        """The files that git does not share; see `finding.personal`."""
+        return agent_files.personal(self._space.repository, self._fleet)
+
+    @cached_property
+    def _read_by(self) -> dict[str, frozenset[str]]:
+        """What each agent takes in, by its name."""
+        return {agent.name: rules.read_by(agent, self.formats) for agent in AGENTS}
+
+    def beside(self, found: FoundFile) -> frozenset[str]:
+        """Return what is said where everybody who reads this file reads it too.
+
+        Only files that have no block of ours count: what another block says, this one says too.
+        """
+        own = {name for name, read in self._read_by.items() if found.path in read}
+        others = [
+            path
+            for path in self.formats
+            if not self._fleet.files[path].may_have_block
+            and all(path in self._read_by[name] for name in own)
+        ]
+        others += self._fleet.taken_in.get(found.path, ())
+        return frozenset[str]().union(*map(self._says, others))
+
+    def to_all(self, readers: Iterable[Agent]) -> frozenset[str]:
+        """Return what each of these agents reads at the top of the project."""
+        return frozenset.intersection(*map(self._to, readers))
+
+    def _to(self, agent: Agent) -> frozenset[str]:
+        read = self._read_by[agent.name]
+        taken_in = (other for path in read for other in self._fleet.taken_in.get(path, ()))
+        return frozenset[str]().union(*map(self._says, {*read, *taken_in}))
+
+    def _says(self, path: str) -> frozenset[str]:
+        """Return the words of a file that hold everywhere."""
+        if path not in self._words:
+            seen = files.observe(self._space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+            bridge = self._fleet.files[path].bridge
+            document = agent_files.parsed(bridge, seen.data) if seen.data is not None else None
+            told = document.statements if document is not None and document.travels else ()
+            self._words[path] = frozenset(text_hash(as_stored(one.text)) for one in told)
+        return self._words[path]
+
+
+CODEX_BYTES: Final = 32 * 1024
+"""Codex loads so much of its agent files where its settings say nothing else."""
+MANAGED: Final = (
+    Path("/etc/claude-code"),
+    Path("/Library/Application Support/ClaudeCode"),
+)
+"""Where an administrator has the settings of Claude Code."""
+OVERRIDE: Final = "AGENTS.override.md"
+"""Codex loads this file instead of AGENTS.md."""
+
+_GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\{[^{}]*\}|.", re.DOTALL)
+_SIGNS: Final = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loading:
+    """What an agent loads here.
+
+    Args:
+        read: the files, relative to the work tree; imported ones too.
+        bytes_max: how much of a file is loaded, for files of which that is limited.
+        obstacles: what keeps an agent file from being loaded: sentences without a full stop.
+        excluded: files, ours among them, that its settings name as not to be loaded.
+    """
+
+    read: frozenset[str]
+    bytes_max: Mapping[str, int] = field(default_factory=dict)
+    obstacles: tuple[str, ...] = ()
+    excluded: frozenset[str] = frozenset()
+
+
+def loading(root: Path, fleet: Fleet, agent: Agent) -> Loading:
+    """Return what an agent loads in a work tree.
+
+    Args:
+        root: the work tree.
+        fleet: its agent files.
+        agent: which agent.
+    """
+    formats = fleet.formats(root)
+    read = set(rules.read_by(agent, formats))
+    found = Loading(read=frozenset(read))
+    if agent.name == "claude":
+        found = _claude(root, fleet, read)
+    elif agent.name == "codex":
+        found = _codex(root, fleet, read, formats)
+    elif agent.name == "gemini":
+        found = _gemini(root, fleet, read)
+    taken = found.read.union(*(fleet.taken_in.get(path, ()) for path in found.read))
+    return replace(found, read=taken - found.excluded)
+
+
+def _claude(root: Path, fleet: Fleet, read: set[str]) -> Loading:
+    """Return what Claude Code loads: no file that `claudeMdExcludes` matches in any settings.
+
+    The patterns of all settings count together; each is compared with the whole path of a file.
+    See https://code.claude.com/docs/en/memory.
+    """
+    own = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    project = root / ".claude"
+    settings = (
+        *(folder / "managed-settings.json" for folder in MANAGED),
+        *(own / "settings.json", project / "settings.json", project / "settings.local.json"),
+    )
+    texts = (one for path in settings for one in _texts(_object(path).get("claudeMdExcludes")))
+    patterns = [_whole_path(text) for text in texts]
+    roots = {root, root.resolve()}
+    excluded = {
+        path
+        for path in {*fleet.files, rules.FIRST}
+        if any(one.fullmatch(str(top / path)) for one in patterns for top in roots)
+    }
+    named = excluded & {*read, *(path for path in (rules.FIRST,) if (root / path).exists())}
+    return Loading(
+        read=frozenset(read - excluded),
+        obstacles=tuple(
+            f"claudeMdExcludes in the settings of Claude Code excludes {path}"
+            for path in sorted(named)
+        ),
+        excluded=frozenset(excluded),
+    )
+
+
+def _whole_path(pattern: str) -> re.Pattern[str]:
+    """Return what a glob pattern for whole paths matches; braces hold no other braces."""
+    found = []
+    for sign in _GLOB.findall(pattern):
+        if sign in _SIGNS:
+            found.append(_SIGNS[sign])
+        elif sign.startswith("{"):
+            found.append(f"(?:{'|'.join(map(re.escape, sign[1:-1].split(',')))})")
+        else:
+            found.append(re.escape(sign))
+    return re.compile("".join(found), re.DOTALL)
+
+
+def _codex(
+    root: Path, fleet: Fleet, read: set[str], formats: Mapping[str, frozenset[str]]
+) -> Loading:
+    """Return what Codex loads: one file at the top, the first of three kinds, up to a limit."""
+    home = os.environ.get("CODEX_HOME") or str(Path.home() / ".codex")
+    settings = _table(Path(home) / "config.toml") | _table(root / ".codex" / "config.toml")
+    limit = settings.get("project_doc_max_bytes", CODEX_BYTES)
+    limit = limit if isinstance(limit, int) and limit >= 0 else CODEX_BYTES
+    obstacles = []
+    if _has_words(root / OVERRIDE):
+        obstacles = [f"Codex loads {OVERRIDE} instead of {path}" for path in sorted(read)]
+        read = set()
+    elif not read:
+        names = _texts(settings.get("project_doc_fallback_filenames"))
+        there = (path for name in names for path in _named(fleet, name) if path in formats)
+        read = {path for path in [next(there, "")] if path}
+    for path in sorted(read):
+        size = _size(root / path)
+        if size > limit:
+            obstacles.append(f"Codex loads {limit:,} of the {size:,} bytes of {path}")
+    return Loading(
+        read=frozenset(read), bytes_max=dict.fromkeys(read, limit), obstacles=tuple(obstacles)
+    )
+
+
+def _gemini(root: Path, fleet: Fleet, read: set[str]) -> Loading:
+    """Return what Gemini CLI loads: the files that its settings name, or GEMINI.md."""
+    settings: dict[str, Any] = {}
+    for place in (Path.home(), root):
+        said = _object(place / ".gemini" / "settings.json")
+        context = said.get("context")
+        inner = context.get("fileName") if isinstance(context, dict) else None
+        named = inner or said.get("contextFileName")
+        settings = {"names": named, "where": place} if named else settings
+    names = _texts(settings.get("names"))
+    if not names:
+        return Loading(read=frozenset(read))
+    loaded = {path for name in names for path in _named(fleet, name)}
+    obstacles = (
+        f"The settings of Gemini CLI name {', '.join(names)}, so it does not load {path}"
+        for path in sorted(read - loaded)
+    )
+    return Loading(read=frozenset(loaded), obstacles=tuple(obstacles))
+
+
+def _named(fleet: Fleet, name: str) -> Iterator[str]:
+    """Yield the files that are known by a name at the top of the work tree."""
+    yield from (path for path, found in fleet.files.items() if found.name == name and found.here)
+    yield from (path for known, _, path in fleet.also if known == name)
+
+
+def _texts(value: object) -> list[str]:
+    many: Iterable[object] = value if isinstance(value, list) else [value]
+    return [one for one in many if isinstance(one, str) and one]
+
+
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        return toml.read(settings_text(path))
+    except NotUnderstoodError:
+        return {}
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        said = jsonc.read(settings_text(path))
+    except NotUnderstoodError:
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _has_words(path: Path) -> bool:
+    return bool(settings_text(path).strip())
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

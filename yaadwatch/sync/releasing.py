@@ -1,0 +1,358 @@
+"""Take what we put into a repository out again: blocks, carriers, the lines that exclude them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from bridges import block
+from bridges.block import Malformed, Refused
+from bridges.rules import CARRIERS
+from yaadwatch import places
+from yaadwatch.db import database, fulltext, history, projects
+from yaadwatch.db.database import Database
+from yaadwatch.db.files import Connection
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.projects import INLINE, PAUSED, PENDING, READ, AgentFileRow, Project
+from yaadwatch.repo import layout as repo_layout
+from yaadwatch.sync import gathering, modes, rules_file
+from yaadwatch.sync.gathering import MovingError, settled
+from yaadwatch.system import files, safe_write
+from yaadwatch.workspace import agent_files, identity
+from yaadwatch.workspace.agent_files import ODD
+from yaadwatch.workspace.stores import exclude_file
+from yaadwatch.workspace.workspace import Home, Space
+
+TRIES_MAX = 3
+REMOVE_BYTES_MAX = 64 * 1024 * 1024
+"""A file may have grown since our block was put into it."""
+
+
+def choose(home: Home, space: Space, mode: str) -> None:
+    """Have every agent file of the project take part in one way, in all its work trees.
+
+    Raises:
+        YaadError: see `release`.
+    """
+    space.db.write(database.put_meta, modes.ASKED, mode)
+    for found in space.db.read(projects.all_worktrees):
+        try:
+            with (
+                home.tree(space.project.id, found.id) as tree,
+                home.stores.checking(space.project.id, -found.id),
+            ):
+                fleet = agent_files.fleet(home, tree, thorough=True)
+                modes.note_missing(tree, fleet)
+                rows = tree.db.read(projects.agent_files_of_worktree, found.id)
+                suited = modes.default_modes(tree, fleet, mode, {})
+                for path in suited.keys() & rows.keys():
+                    switch(home, tree, rows[path], suited[path])
+                modes.note_read_only(
+                    tree,
+                    {
+                        path
+                        for path, found in fleet.files.items()
+                        if found.may_have_block and suited[path] == READ != mode
+                    },
+                )
+        except YaadError as error:
+            if error.code is not Code.NOT_FOUND:
+                raise
+
+
+def switch(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
+    """Have one agent file take part in another way; the lock of its work tree is held.
+
+    Raises:
+        YaadError: see `release`.
+    """
+    if mode == INLINE:
+        row = replace(row, adopted=gathering.version_of(space, row.path))
+        space.db.write(projects.put_agent_file, row)
+    if row.mode == mode:
+        return
+    if row.mode == INLINE:
+        release(home, space, row, mode=mode)
+        return
+    state = row.state if row.state != PAUSED else PENDING
+    space.db.write(projects.put_agent_file, replace(row, mode=mode, state=state, block=""))
+
+
+def release(home: Home, space: Space, row: AgentFileRow, *, mode: str = READ) -> None:
+    """Take our block out of a file, or a carrier away, and only read the file from now on.
+
+    The lock of its work tree is held.
+
+    Raises:
+        YaadError: REFUSED when its block is damaged or it may not be written, CONFLICT when it is
+            being written all the time or git is at work, UNAVAILABLE when it cannot be written.
+            Nothing was changed.
+    """
+    key = files.load_key(places.key_file())
+    if row.path in CARRIERS:
+        rules_file.remove(home, space, row, key=key)
+    else:
+        _take_block_out(home, space, row, key)
+    space.db.write(projects.forget_agreements, row.worktree, row.path)
+    # What it held when it was last agreed on stays: what was typed since is read by the next sync.
+    known = space.db.read(projects.get_agent_file, row.worktree, row.path) or row
+    kept = replace(known, mode=mode, reason="", block="", adopted="")
+    space.db.write(projects.put_agent_file, kept)
+
+
+def let_go(home: Home, space: Space, path: str, *, key: bytes) -> None:
+    """Forget a file that is no agent file any more, after our block was taken out of it.
+
+    What it said and no other place says is hidden, as what another branch says. Where a link has
+    taken its place, rules that it said stay in the blocks.
+
+    Raises:
+        YaadError: see `release`.
+    """
+    row = space.db.read(projects.agent_files_of_worktree, space.worktree.id)[path]
+    became_link = (space.root / path).is_symlink()
+    _take_block_out(home, space, row, key)
+
+    def commit(conn: Connection) -> None:
+        projects.forget_agreements(conn, row.worktree, path)
+        places = history.provenance_on_path(conn, row.worktree, path)
+        elsewhere = history.also_said_elsewhere(conn, row.worktree, path)
+        rules = {node.id for node in fulltext.hot_rules(conn)} if became_link else set()
+        lost = [one for one in places if one.node not in rules]
+        veiled = [replace(one, line=None) for one in lost if one.node not in elsewhere]
+        history.put_provenance(conn, row.worktree, path, veiled)
+        projects.drop_agent_files(conn, row.worktree, [path])
+
+    space.db.write(commit)
+
+
+def take_out_everything(home: Home, project: Project) -> None:
+    """Take out of every work tree of a project what we put there, also when its store is lost.
+
+    A file that cannot be written, or whose block is damaged, stops it: nothing else is removed.
+
+    Raises:
+        YaadError: see `release`.
+    """
+    if not project.common_dir.is_dir():
+        _take_out_without_git(home, project)
+        return
+    known = _trees(home, project)
+    if known is None:
+        _take_out_by_name(home, project)
+    for found in known or {}:
+        try:
+            with home.tree(project.id, found) as space:
+                _empty(home, space)
+        except YaadError as error:
+            if error.code is not Code.NOT_FOUND:
+                raise
+    for key in (rules_file.excluded_key(project.id, path) for path in sorted(CARRIERS)):
+        appended = home.user.read(database.get_meta, key)
+        if appended:
+            for common_dir in identity.repositories(home, project):
+                _unlisted(exclude_file(common_dir), appended)
+            home.user.write(database.drop_meta, key)
+
+
+def _unlisted(exclude: Path, appended: str) -> None:
+    """Take a line of ours out of an exclude file again."""
+    try:
+        files.remove_exact(exclude, appended)
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{exclude} cannot be read or written ({error.strerror}); a line of ours is in it.",
+            hint="Look at its permissions, then try again.",
+        ) from error
+
+
+def forget_agreements(space: Space) -> None:
+    """Forget what was agreed in every work tree: a backup came back, and the files went on."""
+
+    def commit(conn: Connection) -> None:
+        for found in projects.all_worktrees(conn):
+            rows = projects.agent_files_of_worktree(conn, found.id)
+            for path in rows:
+                projects.forget_agreements(conn, found.id, path)
+            projects.drop_agent_files(conn, found.id, rows)
+
+    space.db.write(commit)
+
+
+def _empty(home: Home, space: Space) -> None:
+    with home.stores.checking(space.project.id, -space.worktree.id):
+        for row in space.db.read(projects.agent_files_of_worktree, space.worktree.id).values():
+            # Where nothing of ours is, nothing need be written: the disk may be full, and what is
+            # removed makes room on it. Else only read from here on: the daemon must not put back
+            # what was just taken out.
+            if row.mode != READ or _has_ours(space.db, row):
+                release(home, space, row)
+
+
+def _trees(home: Home, project: Project) -> dict[int, tuple[Path, list[str]]] | None:
+    """Return the work trees that the store knows, by id: where each is, and what we put there.
+
+    None when the store is lost or cannot be read.
+    """
+    try:
+        with home.stores.use(project) as db:
+            return {
+                tree.id: (
+                    tree.path,
+                    [
+                        row.path
+                        for row in db.read(projects.agent_files_of_worktree, tree.id).values()
+                        if _has_ours(db, row)
+                    ],
+                )
+                for tree in db.read(projects.all_worktrees)
+            }
+    except YaadError as error:
+        if error.code is not Code.UNAVAILABLE:
+            raise
+        return None
+
+
+def _take_out_without_git(home: Home, project: Project) -> None:
+    """Take what is ours out of folders whose `.git` is gone; copies go to the backups."""
+    try:
+        known = _trees(home, project)
+    except YaadError:  # something else stands in the place of the store
+        known = None
+    if known is None:
+        known = {0: (project.root, _may_have_blocks(home, project.root))}
+    for root, paths in known.values():
+        there = repo_layout.find(root)
+        if there is None or there.root != root:  # else it is another repository's by now
+            _take_out_of(home, project, root, [path for path in paths if path not in CARRIERS])
+
+
+def _take_out_by_name(home: Home, project: Project) -> None:
+    """Take out what bears our mark, wherever we may have put it; copies go to the backups."""
+    layout = repo_layout.find(project.root)
+    for tree in repo_layout.worktrees(layout) if layout is not None else ():
+        if tree.root is not None:
+            _take_out_of(home, project, tree.root, _may_have_blocks(home, tree.root))
+
+
+def _may_have_blocks(home: Home, root: Path) -> list[str]:
+    return [
+        path
+        for path, found in agent_files.known_formats(home).find(root).files.items()
+        if found.may_have_block and not found.reason
+    ]
+
+
+def _take_out_of(home: Home, project: Project, root: Path, paths: Sequence[str]) -> None:
+    for path in paths:
+        _mark_out(home, project, root, path)
+    for path in sorted(CARRIERS):
+        seen = files.observe(root, path, bytes_max=1 << 20, now_ns=0)
+        if seen.data is not None and rules_file.is_ours(seen.data):
+            _keep(home, project, path, seen.data)
+            rules_file.remove_with_folders(home, project.id, root, path)
+
+
+def _mark_out(home: Home, project: Project, root: Path, path: str) -> None:
+    def write(old: bytes, new: bytes) -> None:
+        safe_write.require_own(root / path)
+        _keep(home, project, path, old)
+        safe_write.replace_expected(root / path, old, new)
+
+    def read() -> bytes | None:
+        return files.observe(root, path, bytes_max=REMOVE_BYTES_MAX, now_ns=0).data
+
+    _without_block(path, read, write)
+
+
+def _keep(home: Home, project: Project, path: str, data: bytes) -> None:
+    folder = places.backups(project.id)
+    try:
+        files.private_folder(folder.parent)
+        files.private_folder(folder)
+        files.replace_atomically(folder / f"{home.new_id()} {path.replace('/', ' ')}", data)
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"No copy of {path} could be kept in {folder} ({error.strerror}); it was not written.",
+            hint="Look at the space and the permissions there, then try again.",
+        ) from error
+
+
+def _has_ours(db: Database, row: AgentFileRow) -> bool:
+    """Return whether anything of ours was ever put into a file, or agreed there."""
+    return row.path in CARRIERS or bool(
+        row.block or db.read(history.snapshots_of_path, row.worktree, row.path)
+    )
+
+
+def _take_block_out(home: Home, space: Space, row: AgentFileRow, key: bytes) -> None:
+    """Take our block out of a file, unless nothing of ours was ever put into it or agreed there.
+
+    What looks like a block in any other file is the person's, as in a page that explains it.
+    """
+    if not _has_ours(space.db, row):
+        return
+
+    def read() -> bytes | None:
+        data, reason = settled(home, space, row.path, bytes_max=REMOVE_BYTES_MAX)
+        if data is None and row.block and reason in (ODD["too_large"], ODD["unreadable"]):
+            raise YaadError(
+                Code.REFUSED,
+                f"{row.path} {reason}; our block may still be in it.",
+                hint="Make it readable, then try again.",
+            )
+        return data
+
+    def write(old: bytes, new: bytes) -> None:
+        if repo_layout.at_work(space.repository.layout):
+            raise YaadError(
+                Code.CONFLICT,
+                f"Git is at work in {space.root}; {row.path} was not written.",
+                hint="Finish or abort the rebase, merge or commit, then try again.",
+            )
+        rules_file.write(home, space, row.path, old, new, key=key)
+
+    try:
+        _without_block(row.path, read, write)
+    except MovingError:
+        raise _busy(row.path) from None
+
+
+def _without_block(
+    path: str, read: Callable[[], bytes | None], write: Callable[[bytes, bytes], None]
+) -> None:
+    """Write a file without our block, if it has one.
+
+    Args:
+        path: for the messages.
+        read: returns its bytes; None when it cannot be read.
+        write: puts the second in the place of the first, or raises ChangedUnderneathError.
+    """
+    for _ in range(TRIES_MAX):
+        data = read()
+        if data is None:
+            return
+        without = block.remove(data)
+        if isinstance(without, Malformed | Refused) and b"yaad:begin" in data:
+            raise YaadError(
+                Code.REFUSED,
+                f"{path}: {without.reason}; nothing was taken out of it.",
+                hint="Mend the file, or delete both marker lines, then try again.",
+            )
+        if isinstance(without, Malformed | Refused) or without == data:
+            return
+        try:
+            write(data, without)
+        except safe_write.ChangedUnderneathError:
+            continue
+        return
+    raise _busy(path)
+
+
+def _busy(path: str) -> YaadError:
+    return YaadError(
+        Code.CONFLICT,
+        f"{path} is being written all the time; our block is still in it.",
+        hint="Try again.",
+    )

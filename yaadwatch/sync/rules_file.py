@@ -1,0 +1,530 @@
+"""Private carriers: files of our own with the hot rules, and what is in doubt about them.
+
+It is kept out of git by a line in the exclude file, and never by touching what a person wrote.
+
+Write an agent file, after a copy of what a person had in it was kept.
+
+What does each agent of this person take in here, and what does it cost it?
+"""
+
+import contextlib
+import json
+import os
+import re
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from bridges.block import Block, find
+from bridges.items import bare, items, line_of
+from bridges.registry import for_path
+from bridges.rules import AGENTS, CARRIERS
+from yaadwatch.db import anchors, authority, database, fulltext, history, projects, visibility
+from yaadwatch.db.files import Connection
+from yaadwatch.db.visibility import View, seen_from
+from yaadwatch.memory.claiming import HOLDS_IN
+from yaadwatch.model.anchors import Flag
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.memories import Node
+from yaadwatch.model.projects import ABSENT, INLINE, PAUSED, PRIVATE, SYNCED, AgentFileRow
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX, ALWAYS
+from yaadwatch.sync.deciding import as_stored, gravest_first
+from yaadwatch.sync.inventory import Rule, fit
+from yaadwatch.sync.modes import Loading, loading
+from yaadwatch.system import files, safe_write, settings_files
+from yaadwatch.system.safe_write import StaleHandle
+from yaadwatch.text.quoting import addresses_agents, as_line
+from yaadwatch.text.words import estimate_tokens, text_hash
+from yaadwatch.workspace import identity
+from yaadwatch.workspace.agent_files import Fleet, parsed
+from yaadwatch.workspace.identity import SNAPSHOTS
+from yaadwatch.workspace.stores import exclude_file
+from yaadwatch.workspace.workspace import Home, Space
+
+FORMER_S: Final = 2.0
+"""So long somebody may still write to what a file was before we replaced it."""
+
+ORPHAN_S: Final = 86_400.0
+"""A copy that was never noted is another process's, which is about to note it; not after a day."""
+
+
+def write(home: Home, space: Space, path: str, old: bytes, new: bytes, *, key: bytes) -> None:
+    """Make an agent file hold `new` instead of `old`; a copy of `old` is kept first.
+
+    Raises:
+        replacing.ChangedUnderneathError: somebody wrote it meanwhile; it holds what they wrote.
+        YaadError: REFUSED when it is not ours to write, UNAVAILABLE when it cannot be written.
+    """
+    target = space.root / path
+    try:
+        safe_write.require_own(target)
+    except FileNotFoundError:
+        raise safe_write.ChangedUnderneathError(path) from None
+    keep_copy(home, space, path, old, key=key)
+    place = _place(space, path)
+
+    def note(former: StaleHandle) -> None:
+        home.formers.add(place, former, until_s=home.clock.monotonic_s() + FORMER_S)
+
+    try:
+        safe_write.replace_expected(target, old, new, former=note)
+    except safe_write.ChangedUnderneathError as error:
+        if error.dropped is not None:
+            keep_copy(home, space, path, error.dropped, key=key)
+        raise
+
+
+def recover_writes(home: Home, space: Space, path: str, *, key: bytes) -> None:
+    """Undo a write of ours that was cut off, and take in what was written to a former file.
+
+    Whoever had the file open when we replaced it writes to what it was. What they appended comes to
+    the end of the file; anything else is kept as a copy.
+
+    Raises:
+        replacing.ChangedUnderneathError: somebody is writing; it is tried again later.
+        YaadError: as `write`.
+    """
+    target = space.root / path
+    safe_write.recover(target, lambda data: keep_copy(home, space, path, data, key=key))
+    with home.formers.look(_place(space, path), now_s=home.clock.monotonic_s()) as formers:
+        for former in formers:
+            _take_late(home, space, path, former, key=key)
+
+
+def has_late_writers(home: Home, space: Space, paths: Iterable[str]) -> bool:
+    """Tell whether somebody may still write to what one of these files was."""
+    return home.formers.waits({_place(space, path) for path in paths})
+
+
+def _take_late(home: Home, space: Space, path: str, former: StaleHandle, *, key: bytes) -> None:
+    late = former.written(AGENT_FILE_BYTES_MAX)
+    if late is None:
+        return
+    seen = files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+    if seen.data is None or not late.startswith(former.held):
+        keep_copy(home, space, path, late, key=key)
+    else:
+        tail = late[len(former.held) :]
+        # Whoever wrote the file as it is now may have seen it.
+        if tail not in seen.data:
+            write(home, space, path, seen.data, _with_tail(seen.data, tail), key=key)
+    former.held = late
+
+
+def _place(space: Space, path: str) -> tuple[str, int, str]:
+    return space.project.id, space.worktree.id, path
+
+
+def _with_tail(data: bytes, tail: bytes) -> bytes:
+    """Return a file with what was appended to its former self, on lines of its own."""
+    between = b"" if not data or data.endswith((b"\n", b"\r")) else b"\n"
+    return data + between + tail
+
+
+def keep_copy(home: Home, space: Space, path: str, data: bytes, *, key: bytes) -> None:
+    """Keep a copy of a person's file, 0600; those over the limit go.
+
+    Raises:
+        YaadError: UNAVAILABLE when it cannot be written.
+    """
+    digest = files.keyed(key, data)
+    known = space.db.read(history.snapshots_of_path, space.worktree.id, path)
+    if known and known[0].digest == digest:
+        return
+    folder = folder_of(space)
+    name = f"{home.new_id()}.bytes"
+    try:
+        files.private_folder(folder)
+        files.replace_atomically(folder / name, data)
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"No copy of {path} could be kept in {folder} ({error.strerror}); it was not written.",
+            hint="Look at the space and the permissions there; it is tried again later.",
+        ) from error
+    old = space.db.write(
+        history.add_snapshot,
+        worktree=space.worktree.id,
+        path=path,
+        name=name,
+        size=len(data),
+        digest=digest,
+        at=home.clock.now(),
+    )
+    for gone in old:
+        (folder / gone).unlink(missing_ok=True)
+    _sweep(home, space, folder)
+
+
+def _sweep(home: Home, space: Space, folder: Path) -> None:
+    """Remove what a process that was killed left among the copies."""
+    known = space.db.read(history.snapshot_names)
+    before_s = home.clock.now_ns() / 1e9 - ORPHAN_S
+    for path in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if path.name not in known and path.lstat().st_mtime < before_s:
+                path.unlink()
+
+
+def folder_of(space: Space) -> Path:
+    """Return the folder of the copies."""
+    return space.db.path.parent / SNAPSHOTS
+
+
+def missing_folders(root: Path, path: str) -> list[str]:
+    """Return the folders that have to be made for a file, the innermost first."""
+    folders = [folder for folder in (root / path).parents if folder.is_relative_to(root)]
+    return [folder.relative_to(root).as_posix() for folder in folders if not folder.exists()]
+
+
+def remove_own_file(root: Path, path: str, folders: Iterable[str]) -> None:
+    """Remove a file of our own, and the folders that we made for it if nothing else is in them."""
+    (root / path).unlink(missing_ok=True)
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            os.rmdir(root / folder)  # noqa: PTH106  (only when nothing else is in it)
+
+
+HEAD: Final = (
+    "<!-- Written by yaadwatch, kept out of git. It is rewritten whenever a rule changes. -->",
+    "",
+)
+DOUBTED: Final = " (May be out of date: "
+"""What stands behind a rule that is in doubt begins so."""
+DOUBTED_END: Final = "; check before relying on it.)"
+_HEAD_BYTES: Final = 1024
+"""The first line of ours is within so many bytes: front matter may stand above it."""
+
+
+def excluded_key(project: str, path: str) -> str:
+    """Return under which key the user store's meta table has what was appended to the exclude file.
+
+    It is not in the project's own store, because it is needed when that is lost.
+    """
+    return f"excluded_carrier {project} {path}"
+
+
+def _folders_key(project: str, root: Path, path: str) -> str:
+    return f"carrier_folders {project} {root} {path}"
+
+
+def sync(
+    home: Home,
+    space: Space,
+    row: AgentFileRow,
+    *,
+    said: Collection[str],
+    view: View,
+    key: bytes,
+) -> bool:
+    """Bring a carrier up to date; return whether it was written.
+
+    One that somebody else has changed is left alone, and paused.
+
+    Args:
+        home: what may be reached.
+        space: the work tree.
+        row: which carrier, and what it held.
+        said: hashes of what its agents read elsewhere anyway.
+        view: from where; it carries no memory of other branches.
+        key: of this home's hashes.
+
+    Raises:
+        replacing.ChangedUnderneathError: somebody wrote it meanwhile.
+        YaadError: REFUSED when a link is in its way, UNAVAILABLE when it cannot be written.
+    """
+    path = row.path
+    safe_write.recover(space.root / path, lambda data: keep_copy(home, space, path, data, key=key))
+    agents = home.settings.agents.rules == ALWAYS
+    rules = space.db.read(seen_from, view, _rules, space.worktree.id, agents=agents)
+    wanted = render(path, *rules, said)
+    seen = files.observe(space.root, path, bytes_max=1 << 20, now_ns=home.clock.now_ns())
+    if seen.kind not in ("file", "absent"):
+        _note(space, row, PAUSED, f"is no plain file ({seen.kind}); it was not written")
+        return False
+    if (seen.data or b"") == wanted:
+        _note_as(space, row, wanted, key)
+        return False
+    if seen.data is not None and not _is_ours(row, seen.data, key):
+        reason = "was edited and was not overwritten; to write it again: "
+        _note(space, row, PAUSED, f"{reason}yaadwatch files adopt {shlex.quote(path)}")
+        return False
+    # Noted before it is written: after a kill in between it is known for ours.
+    row = replace(row, block=files.keyed(key, wanted) if wanted else "")
+    space.db.write(projects.put_agent_file, row)
+    place = space.root / path
+    _require_inside(space.root, place, path)
+    if not wanted:
+        remove_with_folders(home, space.project.id, space.root, path)
+    elif seen.data is None:
+        _exclude(home, space, path)
+        made = missing_folders(space.root, path)
+        if made:
+            folders_key = _folders_key(space.project.id, space.root, path)
+            home.user.write(database.put_meta, folders_key, json.dumps(made))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        safe_write.create_new(place, wanted)
+    else:
+        safe_write.replace_expected(place, seen.data, wanted)
+    _note_as(space, row, wanted, key)
+    return True
+
+
+def would_write(
+    home: Home, space: Space, path: str, *, said: Collection[str], view: View
+) -> tuple[bytes, bytes]:
+    """Return what a carrier holds, and what it would hold after a sync."""
+    agents = home.settings.agents.rules == ALWAYS
+    rules = space.db.read(seen_from, view, _rules, space.worktree.id, agents=agents)
+    wanted = render(path, *rules, said)
+    seen = files.observe(space.root, path, bytes_max=1 << 20, now_ns=home.clock.now_ns())
+    return seen.data or b"", wanted
+
+
+def is_ours(data: bytes) -> bool:
+    """Return whether a file begins as our carriers do."""
+    return HEAD[0].encode() in data[:_HEAD_BYTES]
+
+
+def render(
+    path: str, rules: Sequence[Node], doubts: Mapping[str, Flag], said: Collection[str]
+) -> bytes:
+    """Return a carrier's bytes; none when there is no rule to carry.
+
+    Args:
+        path: which carrier.
+        rules: the hot memories, best first.
+        doubts: what is in doubt about them here.
+        said: hashes of what its agents read elsewhere anyway.
+    """
+    ranks = {node.id: rank for rank, node in enumerate(sorted(rules, key=gravest_first))}
+    lines = []
+    for node in rules:
+        line = None if text_hash(node.text) in said else line_of(as_stored(node.text))
+        if line is not None:
+            first, *body = line.split("\n")
+            first += _doubt(doubts.get(node.id))
+            lines.append(Rule(line="\n".join((first, *body)), rank=ranks[node.id]))
+    fits = fit((), 0, lines, newline=1)
+    shown = [rule.line for rule, fitting in zip(lines, fits, strict=True) if fitting]
+    if not shown:
+        return b""
+    bridge = for_path(path)
+    preamble = bridge.preamble if bridge is not None else ""
+    return (preamble + "".join(f"{line}\n" for line in (*HEAD, *shown))).encode()
+
+
+def remove(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
+    """Take a carrier away, if it is still as we wrote it; return whether it was."""
+    seen = files.observe(space.root, row.path, bytes_max=1 << 20, now_ns=0)
+    is_as_written = seen.data is not None and _is_ours(row, seen.data, key)
+    if is_as_written:
+        remove_with_folders(home, space.project.id, space.root, row.path)
+    _put(space, row, replace(row, state=ABSENT, reason="", digest=""))
+    return is_as_written
+
+
+def remove_with_folders(home: Home, project: str, root: Path, path: str) -> None:
+    """Remove the file, and the folders that we made for it."""
+    key = _folders_key(project, root, path)
+    remove_own_file(root, path, json.loads(home.user.read(database.get_meta, key) or "[]"))
+    home.user.write(database.drop_meta, key)
+
+
+def _rules(conn: Connection, worktree: int, *, agents: bool) -> tuple[list[Node], dict[str, Flag]]:
+    """Return the rules that a private file carries, and what is in doubt about them.
+
+    Those of agents are among them only where a person has opened that by the setting, and not if
+    they read as if they wanted to steer whoever reads them.
+    """
+    hidden = visibility.hidden(conn)
+    rules = [
+        node
+        for node in fulltext.hot_rules(conn, agents=agents)
+        if node.id not in hidden and HOLDS_IN not in node.attributes
+    ]
+    if agents:
+        approved = authority.approved(conn, [node.id for node in rules])
+        rules = [node for node in rules if node.id in approved or not addresses_agents(node.text)]
+    return rules, anchors.flags_of_nodes(conn, worktree, [node.id for node in rules])
+
+
+def _doubt(flag: Flag | None) -> str:
+    if flag is None or flag.level != "warn":
+        return ""
+    return f"{DOUBTED}{as_line(flag.reason)}{DOUBTED_END}"
+
+
+def _is_ours(row: AgentFileRow, data: bytes, key: bytes) -> bool:
+    """Tell whether we wrote these bytes, or were about to."""
+    return files.keyed(key, data) in (row.digest, row.block)
+
+
+def _note_as(space: Space, row: AgentFileRow, wanted: bytes, key: bytes) -> None:
+    """Note that a carrier is as it is to be; one that has nothing to carry is not there."""
+    digest = files.keyed(key, wanted) if wanted else ""
+    _put(space, row, replace(row, state=SYNCED if wanted else ABSENT, reason="", digest=digest))
+
+
+def _note(space: Space, row: AgentFileRow, state: str, reason: str) -> None:
+    _put(space, row, replace(row, state=state, reason=reason))
+
+
+def _put(space: Space, row: AgentFileRow, done: AgentFileRow) -> None:
+    if done != row:
+        space.db.write(projects.put_agent_file, done)
+
+
+def _exclude(home: Home, space: Space, path: str) -> None:
+    file = exclude_file(space.repository.layout.common_dir)
+    line = f"/{path}"
+    if identity.excludes(file, line):
+        return
+    # Noted before and after: whoever is killed in between has noted what is to be taken out.
+    key = excluded_key(space.project.id, path)
+    home.user.write(database.put_meta, key, f"{line}\n")
+    home.user.write(database.put_meta, key, files.append_line_exact(file, line))
+
+
+def _require_inside(root: Path, place: Path, path: str) -> None:
+    folder = place.parent
+    while folder != root:
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise YaadError(
+                Code.REFUSED,
+                f"{folder} is a link or no folder; {path} was not written.",
+                hint="Make it a folder, or: yaadwatch files release",
+            )
+        folder = folder.parent
+
+
+_DOUBT = re.compile(f"{re.escape(DOUBTED)}.*?{re.escape(DOUBTED_END)}")
+
+
+def by_agent(
+    space: Space, fleet: Fleet, rows: Mapping[str, AgentFileRow]
+) -> list[dict[str, object]]:
+    """Return for each installed agent the files that it takes in, and their tokens.
+
+    What holds for some files only is not taken in before one of them is. A block that stands in two
+    files that an agent reads costs it twice; `ours` says how much.
+    """
+    counted = _Counted(space.root, fleet)
+    found: list[dict[str, object]] = []
+    for agent in AGENTS:
+        if not settings_files.is_used(agent.homes):
+            continue
+        loaded = loading(space.root, fleet, agent)
+        read = loaded.read | (_carriers_of(agent.reads, rows) - loaded.excluded)
+        tokens = {path: counted.of(path, loaded.bytes_max.get(path)) for path in sorted(read)}
+        taken = {path: pair for path, pair in tokens.items() if pair is not None}
+        found.append(
+            {
+                "agent": agent.name,
+                "title": agent.title,
+                "reads": list(taken),
+                "tokens": sum(total for total, _ in taken.values()),
+                "ours": sum(ours for _, ours in taken.values()),
+                "blocks": sum(path in rows and rows[path].mode == INLINE for path in taken),
+                "obstacles": list(loaded.obstacles),
+            }
+        )
+    return found
+
+
+def words_given_to_agents(
+    space: Space,
+    rows: Mapping[str, AgentFileRow],
+    *,
+    loaded: Loading | None,
+    formats: Collection[str] | None,
+) -> frozenset[str]:
+    """Return the `words_of` the rules that our blocks and files give an agent.
+
+    Args:
+        space: the work tree.
+        rows: its agent files.
+        loaded: the files that the agent loads; None when nobody can tell: any.
+        formats: the names of the formats that it reads; None when nobody can tell: none that a
+            file of our own has, which is made for an agent that we know.
+    """
+    said: set[str] = set()
+    for path, row in rows.items():
+        is_carrier = path in CARRIERS and row.mode == PRIVATE
+        if is_carrier:
+            is_excluded = loaded is not None and path in loaded.excluded
+            is_read = (
+                formats is not None and path in _carriers_of(formats, rows) and not is_excluded
+            )
+        else:
+            is_read = row.mode == INLINE and (loaded is None or path in loaded.read)
+        if not is_read:
+            continue
+        seen = files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+        lines = (seen.data or b"").decode("utf-8", "replace").splitlines()
+        if not is_carrier:
+            limit = loaded.bytes_max.get(path) if loaded is not None else None
+            lines = _block_lines(seen.data or b"", limit)
+        said.update(_DOUBT.sub("", item.text) for item in items(lines))
+    return frozenset(map(words_of, said))
+
+
+def _block_lines(data: bytes, bytes_max: int | None) -> list[str]:
+    """Return the lines of the block of a file, as far as they are loaded."""
+    block = find(data)
+    if not isinstance(block, Block):
+        return []
+    if bytes_max is None or block.end <= bytes_max:
+        return list(block.lines)
+    loaded = data[block.begin : max(bytes_max, block.begin)].splitlines(keepends=True)
+    # The last one may be cut; a rule whose body is cut says other words.
+    return [line.decode("utf-8", "replace").rstrip("\r\n") for line in loaded[1:-1]]
+
+
+def words_of(text: str) -> str:
+    """Return the words of a rule as they compare, in the graph and in a block."""
+    return bare(as_stored(text))
+
+
+def _carriers_of(reads: Collection[str], rows: Mapping[str, AgentFileRow]) -> set[str]:
+    there = (path for path in CARRIERS if path in rows and rows[path].mode == PRIVATE)
+    return {
+        path for path in there if (bridge := for_path(path)) is not None and bridge.name in reads
+    }
+
+
+class _Counted:
+    """The tokens of files, each counted once."""
+
+    def __init__(self, root: Path, fleet: Fleet) -> None:
+        self._root = root
+        self._fleet = fleet
+        self._known: dict[tuple[str, int | None], tuple[int, int] | None] = {}
+
+    def of(self, path: str, bytes_max: int | None = None) -> tuple[int, int] | None:
+        """Return how many tokens of a file are loaded, and how many of them are ours.
+
+        None when it is not there, or holds for some files only.
+
+        Args:
+            path: of the file.
+            bytes_max: how much of it its agent loads; None for all.
+        """
+        key = (path, bytes_max)
+        if key not in self._known:
+            self._known[key] = self._count(path, bytes_max)
+        return self._known[key]
+
+    def _count(self, path: str, bytes_max: int | None) -> tuple[int, int] | None:
+        seen = files.observe(self._root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+        found = self._fleet.files.get(path)
+        if seen.data is None or (
+            found is not None and not parsed(found.bridge, seen.data).everywhere
+        ):
+            return None
+        total = estimate_tokens(seen.data[:bytes_max].decode("utf-8", "replace"))
+        if path in CARRIERS:
+            return total, total
+        return total, estimate_tokens("\n".join(_block_lines(seen.data, bytes_max)))

@@ -1,0 +1,406 @@
+"""Which statements of agent files travel to other agents, why the others do not, and send them.
+
+What happened to an agent file: what came from it, what went into it, which copies are kept.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bridges.instructing import LINK, PROSE, THANKS, TO_DO
+from bridges.rules import CARRIERS, Statement
+from yaadwatch.api.messages.store import FilesHistory, FilesShare, FilesSync, Statements
+from yaadwatch.db import anchors, authority, fulltext, history, nodes, projects
+from yaadwatch.db.authority import SHARED, TAKEN_BACK
+from yaadwatch.db.files import Connection
+from yaadwatch.memory import changes, views
+from yaadwatch.model import events
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.events import Event
+from yaadwatch.model.limits import short_id
+from yaadwatch.model.memories import HOT, WARM, Node, Version
+from yaadwatch.model.projects import INLINE, PRIVATE, SYNCED, AgentFileRow, Authority, Snapshot
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
+from yaadwatch.sync import files, tree
+from yaadwatch.sync.deciding import as_stored
+from yaadwatch.sync.files import named_agent_file
+from yaadwatch.system import files as system_files
+from yaadwatch.text.quoting import as_line
+from yaadwatch.text.words import text_hash
+from yaadwatch.workspace import agent_files
+from yaadwatch.workspace.agent_files import FoundFile, is_refused
+from yaadwatch.workspace.workspace import Call, Home, Space
+
+NO_RULE: Final = frozenset({LINK, PROSE, THANKS, TO_DO})
+"""Reasons of statements that say the same in another file, and are no rules there either."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedStatement:
+    """A statement of an agent file, the memory that it is, and why it goes to no other agent.
+
+    `bars` is a reason that no command changes: the words would mean something else elsewhere.
+    `flagged` is why it is not sent before a person has looked: it may be out of date.
+    """
+
+    path: str
+    statement: Statement
+    node: Node | None
+    bars: str = ""
+    reason: str = ""
+    flagged: str = ""
+
+
+def statements(home: Home, call: Call, ask: Statements) -> dict[str, object]:
+    """Return what agent files state, and whether each statement travels; the answer is Statements.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no such agent file.
+    """
+    with home.space(call) as space:
+        found = _told(
+            home,
+            space,
+            files.named_agent_file(space, call, ask.path) if ask.path is not None else None,
+        )
+        rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
+        known = [one.node.id for one in found if one.node is not None]
+        whose = space.db.read(authority.of_nodes, known)
+        return {"statements": [_as_json(space, one, rows) | _whose(one, whose) for one in found]}
+
+
+def files_share(home: Home, call: Call, ask: FilesShare) -> dict[str, object]:
+    """Send what an agent file states to the other agents: all of it, or chosen memories.
+
+    What would mean something else elsewhere stays; the answer (Shared) says why.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no such agent file, or it does not state one of `ids`;
+            BAD_REQUEST when neither is given. Nothing was changed.
+    """
+    if ask.path is None and not ask.ids:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "Which rules do you mean? Name a file, or memories; nothing was shared.",
+            hint="yaadwatch files share CLAUDE.md",
+        )
+    with home.space(call) as space:
+        tree.sync_space(home, space)
+        known = _told(
+            home,
+            space,
+            files.named_agent_file(space, call, ask.path) if ask.path is not None else None,
+        )
+        meant = _chosen(known, ask.ids)
+        # What only is no rule as it reads is sent where a person chose it.
+        kept = [
+            one for one in meant if one.bars and not (ask.undo or (ask.ids and one.bars in NO_RULE))
+        ]
+        if not ask.undo:
+            kept += [one for one in meant if one.flagged and one not in kept]
+        able = [one.node for one in meant if one.node is not None and one not in kept]
+        changed = space.db.write(_shared(home, call, undo=ask.undo), [node.id for node in able])
+        named = [one.node.id for one in known if one.node is not None]
+        whose = space.db.read(authority.of_nodes, named)
+    answer = files.files_sync(home, call, FilesSync())
+    stays = [
+        {
+            "path": one.path,
+            "line": one.statement.line,
+            "text": _text(one),
+            "reason": one.bars or one.flagged,
+        }
+        | _whose(one, whose)
+        for one in kept
+    ]
+    back = " ".join(short_id(node.id) for node in changed)
+    back_to = "" if ask.undo else " --undo"
+    return answer | {
+        "shared": [
+            {"id": node.id, "text": node.text, **views.by_row(whose.get(node.id))}
+            for node in changed
+        ],
+        "stays": stays,
+        "undo": f"yaadwatch files share{back_to} {back}" if back else None,
+    }
+
+
+def _whose(told: SharedStatement, whose: Mapping[str, Authority]) -> dict[str, object]:
+    """Return whose word a statement is; nothing before it is read."""
+    return views.by_row(whose.get(told.node.id)) if told.node is not None else {}
+
+
+def _shared(
+    home: Home, call: Call, *, undo: bool
+) -> Callable[[Connection, Sequence[str]], list[Node]]:
+    """Return the transaction that makes memories rules for every agent, or takes that back."""
+
+    def commit(conn: Connection, ids: Sequence[str]) -> list[Node]:
+        now = home.clock.now()
+        changed = []
+        for node in nodes.many(conn, ids).values():
+            if node.archived_at is not None or (node.tier == HOT) != undo:
+                continue
+            if undo and not _was_shared(conn, node.id):
+                continue
+            tier = WARM if undo else HOT
+            done = replace(node, tier=tier, updated_at=now, version=node.version + 1)
+            word = TAKEN_BACK if undo else SHARED
+            changes.save(conn, done, word, actor=call.origin)
+            changed.append(done)
+        if not undo:
+            projects.offer_rules(conn, ids)
+        return changed
+
+    return commit
+
+
+def _was_shared(conn: Connection, node_id: str) -> bool:
+    """Return whether a memory is a rule for every agent because somebody shared it."""
+    changes = [one.change for one in history.versions_of_node(conn, node_id)]
+    return next((one for one in reversed(changes) if one in (SHARED, TAKEN_BACK)), "") == SHARED
+
+
+def _chosen(known: Sequence[SharedStatement], ids: Sequence[str]) -> list[SharedStatement]:
+    """Return the statements of chosen memories; all where none is chosen.
+
+    Raises:
+        YaadError: NOT_FOUND when no statement is one of them.
+    """
+    if not ids:
+        return list(known)
+    found = []
+    for given in ids:
+        meant = given.lower().strip()
+        of_it = [
+            one
+            for one in known
+            if one.node is not None and meant in (one.node.id, short_id(one.node.id))
+        ]
+        if not of_it:
+            raise YaadError(
+                Code.NOT_FOUND,
+                f"No agent file here states a memory {given}; nothing was shared.",
+                hint="What they state: yaadwatch files --statements",
+            )
+        found += of_it
+    return found
+
+
+def _told(home: Home, space: Space, path: str | None) -> list[SharedStatement]:
+    """Return what the agent files of a work tree state outside our blocks, file by file.
+
+    Raises:
+        YaadError: NOT_FOUND when there is no agent file at `path`.
+    """
+    fleet = agent_files.fleet(home, space)
+    if path is not None and path not in fleet.files:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{path} is no agent file of {space.root}; nothing was changed.",
+            hint="What there is: yaadwatch files list",
+        )
+    personal = agent_files.personal(space.repository, fleet)
+    found: list[SharedStatement] = []
+    for name, file in fleet.files.items():
+        if path in (None, name) and not file.reason:
+            found += _of_file(space, file, personal)
+    return found
+
+
+def _of_file(space: Space, file: FoundFile, personal: Collection[str]) -> list[SharedStatement]:
+    seen = system_files.observe(space.root, file.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+    if seen.data is None:
+        return []
+    document = agent_files.parsed(file.bridge, seen.data)
+    by_words, rules, doubts = space.db.read(_memories, space.worktree.id, file.path)
+    own_only = space.db.read(authority.only_in, personal)
+    elsewhere = ""
+    unshared = ""
+    if file.path in personal:
+        unshared = agent_files.unshared_reason(space.repository, file)
+    elif not file.here:
+        elsewhere = f"it holds for {file.path.rpartition('/')[0]}/ only"
+    elif not document.travels:
+        elsewhere = "its file holds for some files or tasks only"
+    found = []
+    for statement in document.statements:
+        node = by_words.get(text_hash(as_stored(statement.text)))
+        is_unshared = node is None or node.id in own_only
+        bars = (unshared if is_unshared else "") or elsewhere or statement.stays
+        flagged = ""
+        if node is not None and node.id in doubts and node.id not in rules:
+            flagged = (
+                f"it may be out of date: {doubts[node.id]}; if it is right:"
+                f" yaadwatch confirm {short_id(node.id)}, then share it"
+            )
+        reason = bars or flagged or _why_not(node, rules)
+        found.append(
+            SharedStatement(
+                path=file.path,
+                statement=statement,
+                node=node,
+                bars=bars,
+                reason=reason,
+                flagged=flagged,
+            )
+        )
+    return found
+
+
+def _memories(
+    conn: Connection, worktree: int, path: str
+) -> tuple[dict[str, Node], set[str], dict[str, str]]:
+    """Return the memories that a file states, by the hash of their words; which memories are rules;
+    and why the flagged ones may be out of date.
+    """
+    rows = [row for row in history.provenance_on_path(conn, worktree, path) if row.line is not None]
+    found = nodes.many(conn, [row.node for row in rows])
+    by_words = {
+        text_hash(text): found[node]
+        for node, said in fulltext.hot_texts(conn, found).items()
+        for text in reversed(said)
+    }
+    doubts = {
+        node: as_line(flag.reason)
+        for node, flag in anchors.flags_of_nodes(conn, worktree, found).items()
+        if flag.level == "warn"
+    }
+    return by_words, {node.id for node in fulltext.hot_rules(conn, agents=False)}, doubts
+
+
+def _why_not(node: Node | None, rules: set[str]) -> str:
+    """Return why a statement that could travel does not; '' where it does."""
+    if node is None:
+        return "it is not read yet"
+    if node.id in rules:
+        return ""
+    if node.archived_at is not None:
+        return "its memory is archived"
+    share = f"; to send it: yaadwatch files share {short_id(node.id)}"
+    if node.tier == HOT:
+        return "another memory supersedes it"
+    if node.kind in ("convention", "decision", "preference", "command"):
+        return f"it was there before yaadwatch, or came with git{share}"
+    return f"it is a {node.kind}, and only rules travel{share}"
+
+
+def _as_json(
+    space: Space, told: SharedStatement, rows: Mapping[str, AgentFileRow]
+) -> dict[str, object]:
+    to = [] if told.reason or told.node is None else _targets(space, told, rows)
+    reason = told.reason
+    if told.node is not None and told.bars in NO_RULE:
+        reason += f"; to send it: yaadwatch files share {short_id(told.node.id)}"
+    if not reason and not to:
+        reason = "no other agent file here takes part, or has room"
+    return {
+        "path": told.path,
+        "line": told.statement.line,
+        "text": _text(told),
+        "id": told.node.id if told.node is not None else None,
+        "travels": bool(to),
+        "to": to,
+        "reason": reason or None,
+    }
+
+
+def _targets(space: Space, told: SharedStatement, rows: Mapping[str, AgentFileRow]) -> list[str]:
+    """Return the other files that tell agents a rule: blocks in which it stands, files of ours."""
+    node = told.node.id if told.node is not None else ""
+    standing = set(space.db.read(projects.agreed_files, node))
+    blocks = [
+        path
+        for path, row in rows.items()
+        if path in standing and row.mode == INLINE and not is_refused(row)
+    ]
+    own = [
+        path
+        for path in sorted(CARRIERS & rows.keys())
+        if rows[path].mode == PRIVATE and rows[path].state == SYNCED and rows[path].block
+    ]
+    return [path for path in (*blocks, *own) if path != told.path]
+
+
+def _text(told: SharedStatement) -> str:
+    return as_stored(told.statement.text)
+
+
+_TOLD: Final = {
+    events.AGENT_FILE_EDITED: "read",
+    events.AGENT_FILE_SYNCED: "written",
+    events.AGENT_FILE_PAUSED: "paused",
+}
+_CHANGES: Final = {
+    "created": "learned",
+    "edited": "changed",
+    "demoted": "taken out",
+    "moved": "moved",
+    "confirmed": "said again",
+    "shared": "sent to other agents",
+}
+
+
+def files_history(home: Home, call: Call, ask: FilesHistory) -> dict[str, object]:
+    """Return what happened to an agent file in this work tree, newest first.
+
+    The answer is FileHistory.
+
+    Raises:
+        YaadError: NOT_FOUND when no watched project is here.
+    """
+    with home.space(call) as space:
+        path = named_agent_file(space, call, ask.path)
+        return {"path": path, "entries": space.db.read(_entries, space, path, ask.entries_max)}
+
+
+def _entries(
+    conn: Connection, space: Space, path: str, entries_max: int
+) -> list[dict[str, object]]:
+    worktree = space.worktree.id
+    found = [
+        *(
+            _of_event(event)
+            for event in history.about(conn, path, tuple(_TOLD), worktree, entries_max)
+        ),
+        *(_of_copy(copy) for copy in history.snapshots_of_path(conn, worktree, path)),
+        *(_of_version(one) for one in history.versions_by_actor(conn, f"file:{path}", entries_max)),
+    ]
+    # Of one instant: the copy, then what was read, then the memories of it.
+    found.sort(key=lambda entry: str(entry["at"]), reverse=True)
+    return found[:entries_max]
+
+
+def _of_event(event: Event) -> dict[str, object]:
+    return _entry(_TOLD[event.kind], event.at, _in_words(event.kind, event.body))
+
+
+def _in_words(kind: str, body: Mapping[str, object]) -> str:
+    if kind == events.AGENT_FILE_PAUSED:
+        return str(body.get("reason", ""))
+    if kind == events.AGENT_FILE_SYNCED:
+        rules = body.get("rules", 0)
+        return f"{rules} rule{'' if rules == 1 else 's'} in its block"
+    by = "git" if body.get("from_git") else "a person"
+    counts = {
+        "new outside the block": body.get("said", 0),
+        "gone": body.get("gone", 0),
+        "changed in the block": body.get("inside", 0),
+    }
+    told = ", ".join(f"{number} {words}" for words, number in counts.items() if number)
+    return f"by {by}: {told}" if told else f"by {by}"
+
+
+def _of_copy(copy: Snapshot) -> dict[str, object]:
+    words = f"{copy.size} bytes, as it was before a write of ours"
+    return _entry("copied", copy.at, words) | {"snapshot": copy.id}
+
+
+def _of_version(version: Version) -> dict[str, object]:
+    what = _CHANGES.get(version.change, version.change)
+    words = f"{version.text} ({version.reason})" if version.reason else version.text
+    return _entry(what, version.at, words) | {"id": version.node}
+
+
+def _entry(what: str, at: object, words: str) -> dict[str, object]:
+    return {"at": at, "what": what, "text": words}

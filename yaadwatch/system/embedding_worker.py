@@ -1,0 +1,245 @@
+"""The process that embeds: `python -m yaadwatch.system.embedding_worker SOURCE IDLE_S`.
+
+It alone imports the libraries that run models. It reads frames with texts from its standard input
+and writes frames with vectors to its standard output; what the libraries print goes to its standard
+error. Questions come before texts that can wait. It holds the vectors of stores, too, so that what
+is near a question costs one product. It ends when nobody asked for a while, and at once
+when the one who started it is gone, whatever it is at: the other end of its input closes then.
+
+The provider `onnx`: a sentence model in ONNX with its tokenizer.json, run by onnxruntime.
+
+The provider `sentence-transformers`: a folder in that library's form, run by PyTorch.
+"""
+
+import gzip
+import hashlib
+import itertools
+import json
+import os
+import queue
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from yaadwatch.system import embedding_process
+from yaadwatch.system.embedding_sources import Source, Stocks
+
+MEMORY_BYTES_MAX: Final = 3 * 1024 * 1024 * 1024
+"""What it may allocate, where the system can say so; PyTorch needs about 1 GB."""
+URGENT, CAN_WAIT = 0, 1
+_BROKEN: Final = 3
+"""Its exit status when what it reads makes no sense."""
+
+Request = tuple[int, int, embedding_process.Head, bytes]
+"""Sorted by how soon it is wanted, then by when it came."""
+
+
+class Provider(Protocol):
+    """What runs a model; `weights` is the file that makes it the model that it is."""
+
+    weights: Path
+
+    def embed(self, text: str) -> Any:
+        """Return the vector of a text, an array of floats."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Embed until nobody asks any more; return the exit status."""
+    source, idle_s = Source(**json.loads(arguments[0])), float(arguments[1])
+    out = os.dup(1)
+    os.dup2(2, 1)
+    _be_modest()
+    asked: queue.PriorityQueue[Request] = queue.PriorityQueue()
+    threading.Thread(target=_listen, args=(asked,), daemon=True).start()
+    provider = load(source)
+    dimensions = len(quantised(provider.embed("hello")))
+    space = source.space or _space(source, provider.weights)
+    _write(out, {"ready": True, "space": space, "dimensions": dimensions})
+    stocks = Stocks()
+    while True:
+        try:
+            request = asked.get(timeout=idle_s)
+        except queue.Empty:
+            return 0
+        _answer(request, asked, out, provider=provider, dimensions=dimensions, stocks=stocks)
+
+
+def load(source: Source) -> Provider:
+    """Return what runs the model of `source`."""
+    if source.provider == "onnx":
+        return Onnx(source)
+
+    return SentenceTransformers(source)
+
+
+def quantised(vector: Any) -> bytes:
+    """Return a vector as signed bytes, the largest of them 127 or -127; its direction is kept.
+
+    What has no direction, or is not made of numbers, becomes zeros.
+    """
+    import numpy as np
+
+    values = np.asarray(vector, dtype=np.float64).reshape(-1)
+    largest = float(np.abs(values).max(initial=0.0))
+    if not np.isfinite(values).all() or largest == 0.0:
+        return bytes(len(values))
+    return bytes(np.rint(values * (127.0 / largest)).astype(np.int8).tobytes())
+
+
+def _be_modest() -> None:
+    """Take less of the machine than others, and no more memory than agreed."""
+    os.nice(5)
+    if sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
+
+
+def _listen(asked: "queue.PriorityQueue[Request]") -> None:
+    """Take in requests; end the process when there is nobody any more who could make one."""
+    numbers = itertools.count()
+    try:
+        while (
+            frame := embedding_process.read(lambda length: os.read(0, min(length, 65_536)))
+        ) is not None:
+            head, body = frame
+            asked.put((URGENT if head.get("urgent") else CAN_WAIT, next(numbers), head, body))
+    except embedding_process.BadFrame as error:
+        os.write(2, f"A frame makes no sense: {error}\n".encode())
+        os._exit(_BROKEN)
+    os._exit(0)
+
+
+def _answer(
+    request: Request,
+    asked: "queue.PriorityQueue[Request]",
+    out: int,
+    *,
+    provider: Provider,
+    dimensions: int,
+    stocks: Stocks,
+) -> None:
+    """Answer one request, and between its texts those that are wanted sooner.
+
+    The vectors of a store are taken in without an answer. What is near the first text, or near the
+    vector that came instead of one, stands after the vectors.
+    """
+    priority, _, head, body = request
+    key, stamp = str(head.get("stock")), int(str(head.get("stamp", 0)))
+    if "last" in head:
+        stocks.take(key, stamp, body, dimensions, last=bool(head["last"]))
+        return
+    texts = head.get("texts")
+    vectors = []
+    for text in texts if isinstance(texts, list) else []:
+        while priority != URGENT and (sooner := _urgent(asked)) is not None:
+            _answer(sooner, asked, out, provider=provider, dimensions=dimensions, stocks=stocks)
+        vector = quantised(provider.embed(str(text)))
+        vectors.append(vector if len(vector) == dimensions else bytes(dimensions))
+    told: embedding_process.Head = {"id": head.get("id"), "vectors": len(vectors)}
+    if "stock" in head:
+        near = stocks.nearest(key, stamp, b"".join(vectors) or body, int(str(head["limit"])))
+        count, found = near or (-1, b"")
+        told["found"] = count
+        vectors.append(found)
+    _write(out, told, b"".join(vectors))
+
+
+def _urgent(asked: "queue.PriorityQueue[Request]") -> Request | None:
+    """Return a request that is wanted at once, if there is one."""
+    try:
+        request = asked.get_nowait()
+    except queue.Empty:
+        return None
+    if request[0] == URGENT:
+        return request
+    asked.put(request)
+    return None
+
+
+def _write(out: int, head: embedding_process.Head, body: bytes = b"") -> None:
+    left = embedding_process.encode(head, body)
+    while left:
+        left = left[os.write(out, left) :]
+
+
+def _space(source: Source, weights: Path) -> str:
+    """Return the name of the space of a model in a folder: that of the folder, and its weights'."""
+    with weights.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return f"{Path(source.name).name[:64]}-{digest[:12]}"
+
+
+TOKENS_MAX = 256
+"""Of a text; what comes after does not count. What all-MiniLM-L6-v2 was trained to read."""
+
+
+class Onnx:
+    """Embeds one text at a time, which costs least: nothing is padded."""
+
+    def __init__(self, source: Source) -> None:
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.enable_cpu_mem_arena = False
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.log_severity_level = 3
+        self._session = onnxruntime.InferenceSession(
+            source.model, options, providers=["CPUExecutionProvider"]
+        )
+        self._inputs = {one.name for one in self._session.get_inputs()}
+        said = Path(source.tokenizer).read_bytes()
+        if source.tokenizer.endswith(".gz"):
+            said = gzip.decompress(said)
+        self._tokenizer = Tokenizer.from_buffer(said)
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(TOKENS_MAX)
+        self.weights = Path(source.model)
+
+    def embed(self, text: str) -> Any:
+        """Return the vector of `text`: what the model says of its tokens, on average."""
+        import numpy as np
+
+        found = self._tokenizer.encode(text)
+        ids = np.array([found.ids], dtype=np.int64)
+        given = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        }
+        told = self._session.run(
+            None, {name: value for name, value in given.items() if name in self._inputs}
+        )[0]
+        return np.asarray(told[0]).mean(axis=0) if told.ndim == 3 else np.asarray(told[0])
+
+
+_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+
+
+class SentenceTransformers:
+    """Embeds one text at a time."""
+
+    def __init__(self, source: Source) -> None:
+        import torch
+        from sentence_transformers import SentenceTransformer
+
+        torch.set_num_threads(1)
+        self._model = SentenceTransformer(
+            source.model, device="cpu", local_files_only=True, trust_remote_code=False
+        )
+        folder = Path(source.model)
+        found = (path for name in _WEIGHTS for path in (folder / name, *folder.glob(f"*/{name}")))
+        self.weights = next(path for path in found if path.is_file())
+
+    def embed(self, text: str) -> Any:
+        """Return the vector of `text`."""
+        return self._model.encode(text, show_progress_bar=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

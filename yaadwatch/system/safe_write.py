@@ -1,0 +1,566 @@
+"""Write a person's file without ever losing a byte: all of the new text, or all of the old.
+
+The new text is put beside the file, with its mode, owner and extended attributes, and made durable.
+Then the two change places in one step of the kernel, and what came out is compared with what was
+expected: if somebody wrote in between, they change places back and nothing has happened. Where the
+kernel cannot exchange two names, the comparison comes right before the rename.
+
+A process that is killed between the exchange and the comparison leaves what came out beside the
+file; `recover` undoes such a write. Whoever had the file open before the exchange may still write
+to what came out; a `Former` keeps it for a while, so that nothing of that is lost either.
+
+What files were before they were replaced, kept open for those who still write to them.
+
+Who opened a file before its name was given to another one writes on to what it was. It is looked at
+for a while, so that nothing of that is lost.
+
+Renames that the kernel does in one step: two names change places, or a name must not be taken.
+
+renameat2(2) on Linux, renameatx_np(2) on macOS; some file systems have neither.
+"""
+
+import contextlib
+import ctypes
+import errno
+import hashlib
+import os
+import re
+import stat
+import sys
+import threading
+from collections.abc import Callable, Container, Hashable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NoReturn
+
+from yaadwatch.model.errors import Code, YaadError
+
+_FORGOTTEN_S: Final = 60.0
+"""What a file was is not kept longer, also when nobody has looked at it since."""
+
+
+class StaleHandle:
+    """What a file was before it was replaced, kept open for those who still write to it.
+
+    Args:
+        descriptor: of the former file, open for reading; closed by `close`.
+        held: what it held when it was replaced.
+    """
+
+    def __init__(self, descriptor: int, held: bytes) -> None:
+        self._descriptor = descriptor
+        self.held = held
+
+    def written(self, bytes_max: int) -> bytes | None:
+        """Return what it holds now, at most `bytes_max`; None when nobody wrote since."""
+        size = os.fstat(self._descriptor).st_size
+        now = os.pread(self._descriptor, min(size, bytes_max), 0)
+        return None if now == self.held else now
+
+    @property
+    def is_written(self) -> bool:
+        """Whether it holds something else now."""
+        return self.written(len(self.held) + 1) is not None
+
+    def close(self) -> None:
+        """Let it go."""
+        os.close(self._descriptor)
+
+
+class StaleHandles:
+    """The former selves of files that were replaced lately. Any thread may use it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[Hashable, list[tuple[StaleHandle, float]]] = {}
+
+    def add(self, place: Hashable, former: StaleHandle, *, until_s: float) -> None:
+        """Keep what the file at `place` was until a time of the monotonic clock.
+
+        Those that nobody has looked at for long, as of a project that was removed, go.
+        """
+        with self._lock:
+            for other, found in list(self._open.items()):
+                if found[-1][1] < until_s - _FORGOTTEN_S:
+                    for old, _ in self._open.pop(other):
+                        old.close()
+            self._open.setdefault(place, []).append((former, until_s))
+
+    @contextlib.contextmanager
+    def look(self, place: Hashable, *, now_s: float) -> Iterator[list[StaleHandle]]:
+        """Lend what the file at `place` was; those whose time is over go afterwards.
+
+        When looking fails, they are kept for the next time.
+        """
+        with self._lock:
+            found = self._open.pop(place, [])
+        left = found
+        try:
+            yield [former for former, _ in found]
+            left = [(former, until_s) for former, until_s in found if until_s > now_s]
+            for former, until_s in found:
+                if until_s <= now_s:
+                    former.close()
+        finally:
+            if left:
+                with self._lock:
+                    self._open.setdefault(place, []).extend(left)
+
+    def forget(self, says: Callable[[bytes], bool]) -> None:
+        """Let those go that held what `says` looks for, unless somebody has written to them since.
+
+        What was written to one is a person's, and kept until it is in the file that is there now.
+        """
+        with self._lock:
+            for place, found in list(self._open.items()):
+                gone = [one for one, _ in found if says(one.held) and not one.is_written]
+                left = [(one, until_s) for one, until_s in found if one not in gone]
+                for one in gone:
+                    one.close()
+                if left:
+                    self._open[place] = left
+                else:
+                    del self._open[place]
+
+    def waits(self, places: Container[Hashable]) -> bool:
+        """Tell whether any of these has a former self that may still be written to."""
+        with self._lock:
+            return any(place in places for place in self._open)
+
+    def close(self) -> None:
+        """Let all of them go."""
+        with self._lock:
+            for found in self._open.values():
+                for former, _ in found:
+                    former.close()
+            self._open.clear()
+
+
+_LINUX: Final = sys.platform == "linux"
+_EXCHANGE: Final = 2  # RENAME_EXCHANGE of renameat2(2), RENAME_SWAP of renameatx_np(2)
+_ONLY_NEW: Final = 1 if _LINUX else 4  # RENAME_NOREPLACE, RENAME_EXCL
+_AT_FDCWD: Final = -100 if _LINUX else -2
+UNSUPPORTED: Final = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+"""What a system says that does not know a call."""
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Have two names change places in one step; False when this system cannot.
+
+    Raises:
+        OSError: one of them is not there, or the folder cannot be written.
+    """
+    return _rename(one, other, _EXCHANGE)
+
+
+def to_new_name(temporary: Path, path: Path) -> None:
+    """Give a file a name that is not taken.
+
+    Raises:
+        FileExistsError: it is taken.
+    """
+    if _rename(temporary, path, _ONLY_NEW):
+        return
+    try:
+        os.link(temporary, path)
+    except OSError as error:
+        if error.errno not in (*UNSUPPORTED, errno.EPERM):
+            raise
+        # Neither is to be had here; what is left is the time between these two lines.
+        if os.path.lexists(path):
+            raise FileExistsError(str(path)) from None
+        temporary.replace(path)
+
+
+def _rename(one: Path, other: Path, flag: int) -> bool:
+    """Rename in one step of the kernel, as `flag` says; False when this system cannot."""
+    library = ctypes.CDLL(None, use_errno=True)
+    call = getattr(library, "renameat2" if _LINUX else "renameatx_np", None)
+    if call is None:
+        return False
+    call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    if call(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), flag) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
+_PLAIN_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+_BESIDE: Final = re.compile(
+    r"(?P<stem>\..+)\.(?P<number>\d+)(?:-(?P<digest>[0-9a-f]{16}))?\.yaad", re.DOTALL
+)
+"""A name beside a file: it tells our new file, by its number and bytes, from what came out."""
+_NAME_BYTES_MAX: Final = 200
+"""A longer name leaves no room for what is added to it; most systems take 255 bytes."""
+
+Step = Callable[[str], None]
+"""Told the name of each step when it is done; tests end the process in it."""
+
+
+class ChangedUnderneathError(Exception):
+    """The file no longer holds what was expected; it holds what somebody else wrote.
+
+    Args:
+        path: the file.
+        dropped: what somebody wrote, and another one may have replaced without having seen it;
+            None nearly always.
+    """
+
+    def __init__(self, path: str, dropped: bytes | None = None) -> None:
+        super().__init__(path)
+        self.dropped = dropped
+
+
+def replace_expected(
+    path: Path,
+    expected: bytes,
+    new: bytes,
+    *,
+    step: Step = lambda _: None,
+    former: Callable[[StaleHandle], None] | None = None,
+) -> None:
+    """Make the file hold `new`, provided that it holds `expected` until the very moment.
+
+    Args:
+        path: a regular file of ours; links are not followed.
+        expected: what it holds now.
+        new: what it shall hold.
+        step: told `checked`, `written`, `compared`, `exchanged`, `settled`, `synced`.
+        former: given what the file was, to be closed by whoever takes it.
+
+    Raises:
+        ChangedUnderneathError: somebody else wrote it meanwhile; it holds what they wrote.
+        YaadError: REFUSED when it is no regular file, has other names, or must not be written;
+            UNAVAILABLE when it cannot be written (disk full, read-only). It holds what it held.
+    """
+    try:
+        found = require_own(path)
+    except FileNotFoundError:
+        raise ChangedUnderneathError(str(path)) from None
+    step("checked")
+    with _told(path), contextlib.ExitStack() as opened, contextlib.ExitStack() as undo:
+        named = _put_beside(path, found, new, undo)
+        step("written")
+        before = _open_plain(path, opened)
+        ours = _open_plain(named, opened)
+        if before is None or ours is None or not _holds(before, expected):
+            raise ChangedUnderneathError(str(path))
+        step("compared")
+        try:
+            exchanged = exchange(named, path)
+        except FileNotFoundError:
+            raise ChangedUnderneathError(str(path)) from None
+        if not exchanged:
+            named.replace(path)
+        # From here on the file beside holds what the person's file held; it goes only when that is
+        # what was expected.
+        undo.pop_all()
+        step("exchanged")
+        if exchanged and not _is_still(named, before, expected):
+            _put_back(path, named, _Ours(ours, new), expected, former)
+        if exchanged:
+            named.unlink()
+        step("settled")
+        if former is not None:
+            former(StaleHandle(os.dup(before), expected))
+        try:
+            _sync_folder(path.parent)
+        except OSError as error:
+            raise YaadError(
+                Code.UNAVAILABLE,
+                f"{path} was written, but the disk did not say that it keeps it"
+                f" ({error.strerror}).",
+                hint="Look at the disk; it is tried again later.",
+            ) from error
+        step("synced")
+
+
+def recover(path: Path, keep: Callable[[bytes], None]) -> bool:
+    """Undo a write of `path` whose process was killed before it was done; tell if there was one.
+
+    Args:
+        path: the person's file.
+        keep: given what the file held then, when it was written since and holds other words now.
+
+    Raises:
+        YaadError: UNAVAILABLE when the folder cannot be written.
+    """
+    found = [
+        (beside, named)
+        for beside in sorted(path.parent.glob(f"{_escaped(_stem(path))}.*.yaad"))
+        if (named := _BESIDE.fullmatch(beside.name)) and named["stem"] == _stem(path)
+        if stat.S_ISREG(beside.lstat().st_mode)
+    ]
+    with _told(path):
+        for beside, named in found:
+            if named["digest"] is not None and not _is_named(beside, named["number"]):
+                _undo(path, beside, named, keep)
+            beside.unlink()  # ours, or kept
+    return bool(found)
+
+
+def create_new(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Make a file that is not there yet, whole or not at all.
+
+    Raises:
+        ChangedUnderneathError: something is there.
+        YaadError: UNAVAILABLE when it cannot be written.
+    """
+    with _told(path):
+        temporary = _beside(path)
+        try:
+            _write(temporary, data, mode)
+            to_new_name(temporary, path)
+        except FileExistsError:
+            raise ChangedUnderneathError(str(path)) from None
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+
+
+def require_own(path: Path) -> os.stat_result:
+    """Return what stands at `path`: a plain file of ours that may be written.
+
+    Raises:
+        YaadError: REFUSED when it is no regular file, has other names, belongs to somebody else,
+            or is read-only; UNAVAILABLE when that cannot be found out.
+        FileNotFoundError: nothing is there.
+    """
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _unavailable(path, error) from error
+    if not stat.S_ISREG(found.st_mode):
+        raise _refused(path, "is not a regular file")
+    if found.st_nlink > 1:
+        raise _refused(path, f"has {found.st_nlink} names (hard links)")
+    if found.st_uid != os.geteuid():
+        raise _refused(path, "belongs to another user")
+    if not found.st_mode & stat.S_IWUSR:
+        raise _refused(path, "is read-only")
+    return found
+
+
+def _put_beside(path: Path, found: os.stat_result, new: bytes, undo: contextlib.ExitStack) -> Path:
+    """Write the new file beside `path` and return its name; `undo` takes it away again."""
+    temporary = _beside(path)
+    undo.callback(temporary.unlink, missing_ok=True)
+    inode = _write(temporary, new, stat.S_IMODE(found.st_mode), like=(path, found))
+    named = path.with_name(f"{_stem(path)}.{inode}-{_digest(new)}.yaad")
+    temporary.replace(named)
+    undo.callback(named.unlink, missing_ok=True)
+    return named
+
+
+def _write(
+    temporary: Path, data: bytes, mode: int, like: tuple[Path, os.stat_result] | None = None
+) -> int:
+    """Write a file, with the group and the extended attributes of another; return its number."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(temporary, flags, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        if like is not None:
+            path, found = like
+            if os.fstat(descriptor).st_gid != found.st_gid:
+                os.fchown(descriptor, -1, found.st_gid)
+            _copy_attributes(path, descriptor)
+        os.fchmod(descriptor, mode)
+        os.fsync(descriptor)
+        return os.fstat(descriptor).st_ino
+
+
+def _copy_attributes(path: Path, descriptor: int) -> None:
+    """Give a file exactly the extended attributes of another; ACLs are among them.
+
+    A folder may have given a new file an ACL that the former one did not have.
+    """
+    if not hasattr(os, "listxattr"):
+        return
+    try:
+        wanted = {
+            name: os.getxattr(path, name, follow_symlinks=False)
+            for name in os.listxattr(path, follow_symlinks=False)
+        }
+        there = {name: os.getxattr(descriptor, name) for name in os.listxattr(descriptor)}
+    except OSError as error:
+        if error.errno in UNSUPPORTED:
+            return
+        raise
+    for name in there.keys() - wanted.keys():
+        os.removexattr(descriptor, name)
+    for name, value in wanted.items():
+        if there.get(name) != value:
+            os.setxattr(descriptor, name, value)
+
+
+def _stem(path: Path) -> str:
+    """Return how the names beside a file begin."""
+    name = os.fsencode(path.name)
+    return f".{path.name}" if len(name) <= _NAME_BYTES_MAX else f".{_digest(name)}"
+
+
+def _beside(path: Path) -> Path:
+    temporary = path.with_name(f"{_stem(path)}.{os.getpid()}.yaad")
+    temporary.unlink(missing_ok=True)
+    return temporary
+
+
+def _open_plain(path: Path, opened: contextlib.ExitStack) -> int | None:
+    """Open a regular file, until `opened` is over; None when something else stands there."""
+    try:
+        descriptor = os.open(path, _PLAIN_FLAGS)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
+            return None
+        raise
+    opened.callback(os.close, descriptor)
+    return descriptor if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+
+
+def _holds(descriptor: int, data: bytes) -> bool:
+    """Tell whether a file holds just these bytes."""
+    at = 0
+    while chunk := os.pread(descriptor, len(data) + 1 - at, at):
+        at += len(chunk)
+        if data[at - len(chunk) : at] != chunk:
+            return False
+    return at == len(data)
+
+
+def _is_still(beside: Path, descriptor: int, data: bytes) -> bool:
+    """Tell whether a name stands for the file that we opened, and that holds just these bytes."""
+    try:
+        return os.path.samestat(beside.lstat(), os.fstat(descriptor)) and _holds(descriptor, data)
+    except OSError:  # so it is nothing that may be dropped
+        return False
+
+
+def _held(path: Path) -> bytes | None:
+    """Return what a regular file holds; None when something else stands there."""
+    with contextlib.ExitStack() as opened:
+        descriptor = _open_plain(path, opened)
+        if descriptor is None:
+            return None
+        with os.fdopen(os.dup(descriptor), "rb") as stream:
+            return stream.read()
+
+
+def _is_named(path: Path, number: str, digest: str | None = None) -> bool:
+    """Tell whether a file of ours is what was put there, by its number and what it holds."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISREG(found.st_mode) or int(number) != found.st_ino:
+        return False
+    return digest is None or _digest(_held(path) or b"") == digest
+
+
+def _undo(path: Path, beside: Path, named: re.Match[str], keep: Callable[[bytes], None]) -> None:
+    """Put back what came out, if nobody has written the file since; else have it kept."""
+    number, digest = named["number"], named["digest"]
+    if _is_named(path, number, digest) and exchange(beside, path):
+        if _is_named(beside, number, digest):
+            return
+        exchange(beside, path)  # somebody wrote in between
+    keep(beside.read_bytes())
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ours:
+    """Our new file: a descriptor of it, and what we wrote into it."""
+
+    descriptor: int
+    held: bytes
+
+
+def _put_back(
+    path: Path,
+    named: Path,
+    ours: _Ours,
+    expected: bytes,
+    former: Callable[[StaleHandle], None] | None,
+) -> NoReturn:
+    """Give the file back to whoever wrote it since we looked.
+
+    What two wrote at once goes to `former` too: what the first of them only added to `expected` can
+    be added to what the second left.
+
+    Raises:
+        ChangedUnderneathError: always.
+    """
+    dropped = _held(named)
+    try:
+        exchange(named, path)
+        if not _is_still(named, ours.descriptor, ours.held):
+            # A second writer, since the first exchange: theirs is the newest, and goes back too.
+            # What comes out now is what they replaced, without having seen it perhaps.
+            exchange(named, path)
+            dropped = _handed_over(named, expected, former)
+        elif former is not None:  # whoever opened ours meanwhile still writes to it
+            former(StaleHandle(os.dup(ours.descriptor), ours.held))
+    except FileNotFoundError:  # whoever deleted ours did not see what came out
+        dropped = _held(named)
+    named.unlink()
+    raise ChangedUnderneathError(str(path), dropped)
+
+
+def _handed_over(
+    named: Path, expected: bytes, former: Callable[[StaleHandle], None] | None
+) -> bytes | None:
+    """Return what a regular file holds, and give it to `former`, as having held `expected`."""
+    with contextlib.ExitStack() as opened:
+        descriptor = _open_plain(named, opened)
+        if descriptor is not None and former is not None:
+            former(StaleHandle(os.dup(descriptor), expected))
+    return _held(named)
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _unavailable(path, error) from error
+
+
+def _unavailable(path: Path, error: OSError) -> YaadError:
+    return YaadError(
+        Code.UNAVAILABLE,
+        f"{path} could not be written ({error.strerror}); it holds what it held before.",
+        hint="Look at the space and the permissions there; it is tried again later.",
+    )
+
+
+def _refused(path: Path, what: str) -> YaadError:
+    return YaadError(
+        Code.REFUSED,
+        f"{path} {what}; it was not written.",
+        hint="Make it a plain file of your own, or release it: yaadwatch files release",
+    )
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:  # some network file systems have no such thing for folders
+        if error.errno not in UNSUPPORTED:
+            raise
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,375 @@
+"""Is there a secret in this text? Find it and put `[masked:KIND]` in its place.
+
+Three tables decide: credentials that their providers made recognisable (`secret_shapes`), places
+where secrets stand (`secret_places`), and what a value could be instead of a secret
+(`secret_values`). Looking harmless is the harder half: a memory that loses its words is of no use.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import islice, pairwise
+from typing import Final, NamedTuple, overload
+
+from yaadwatch.text.secret_places import NAMED, PLACES, names, secret_kind_of_member, token_judge
+from yaadwatch.text.secret_shapes import SHORTEST, SHORTEST_OF_ALL, TOKENS, Judge
+
+
+class Reading(NamedTuple):
+    """A text as it is read, and where each of its characters stands in the text as it is."""
+
+    text: str
+    at: Sequence[int]
+
+
+_ASCII: Final = frozenset(map(chr, range(128)))
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
+_ESCAPE: Final = "\x1b"
+_INVISIBLE: Final = (
+    r"(?:\x1b\[|\x9b)[0-?]{0,32}[ -/]{0,4}[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]{0,2000}(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]{1,4}[0-~]|\x1b[<-?]"
+)
+"""What makes a terminal write in colour, name a link or a window, or take other characters.
+
+What has a letter or a digit right behind its escape is not among them: that may be a secret's own.
+"""
+# What is drawn as nothing and is not of the categories Cc and Cf: marks, letters, and places that
+# are set aside for more such characters.
+_DRAWN_AS_NOTHING: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\U000e0000-\U000e0fff]"
+)
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_-]+")
+_HYPHENS: Final = "\u2010\u2011"
+
+
+def readings(text: str, beginnings: tuple[str, ...] = ()) -> Iterator[Reading]:
+    """Yield the text as it stands and, where it differs, as it is read: the clean text.
+
+    What was not seen may have parted two words. Where one of the second begins with one of
+    `beginnings` (lower case), there is one more reading, in which they are two.
+    """
+    yield Reading(text, range(len(text)))
+    if text.isascii() and not _CONTROL.search(text):
+        return
+    odd = {char: plain for char in set(text) - _ASCII if (plain := _plain(char)) != char}
+    odd |= dict.fromkeys(_CONTROL.findall(text), "")
+    if not odd:
+        return
+    read: list[str] = []
+    at: list[int] = []
+    joints: list[int] = []
+    end = 0
+    for found in re.finditer(f"{_INVISIBLE}|[{re.escape(''.join(odd))}]", text):
+        start = found.start()
+        read += text[end:start]
+        at += range(end, start)
+        plain = odd.get(found[0], "")
+        read += plain
+        at += [start] * len(plain)
+        end = found.end()
+        if not plain:
+            joints.append(len(read))
+        if found[0] == _ESCAPE:  # what is right behind it may belong to it
+            joints.append(len(read) + 1)
+    read += text[end:]
+    at += range(end, len(text))
+    clean = "".join(read)
+    yield Reading(clean, at)
+    lowered = in_lower_case(clean)
+    parted = [
+        joint
+        for joint in sorted(set(joints))
+        if 0 < joint < len(clean)
+        if clean[joint - 1].isalnum() and lowered.startswith(beginnings, joint)
+    ]
+    if parted:
+        ends = [0, *parted, len(read)]
+        spans = list(pairwise(ends))
+        places = (place for start, end in spans for place in (*at[start:end], at[end - 1]))
+        yield Reading(" ".join(clean[start:end] for start, end in spans), [*places][:-1])
+
+
+def cleaned(text: str) -> str:
+    """Return a text as it is read."""
+    return next(islice(readings(text), 1, None), Reading(text, ())).text
+
+
+def in_lower_case(text: str) -> str:
+    """Return a text in lower case, as long as it is: a few letters are longer in lower case."""
+    lowered = text.lower()
+    if len(lowered) != len(text):
+        lowered = "".join(low if len(low := char.lower()) == 1 else char for char in text)
+    return lowered
+
+
+@lru_cache(4096)
+def _plain(char: str) -> str:
+    """Return what a character beyond ASCII is read as: nothing, plain letters, or itself."""
+    if unicodedata.category(char) in ("Cf", "Cc") or _DRAWN_AS_NOTHING.match(char):
+        return "" if not char.isspace() else char
+    if char in _HYPHENS:
+        return "-"
+    # Marks stay: a full-width colon is one of its language, and what follows is in it.
+    plain = unicodedata.normalize("NFKC", char)
+    return plain if _PLAIN.fullmatch(plain) else char
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Masked:
+    """A text without its secrets, and the kinds of secret that were in it: each once, in order."""
+
+    text: str
+    kinds: tuple[str, ...] = ()
+
+
+def mask(text: str) -> Masked:
+    """Return `text` with every secret replaced by `[masked:KIND]`; the words around it stay.
+
+    Masking twice is masking once. A text without a secret comes back as the same object.
+    """
+    kinds: dict[str, None] = {}
+    # Again until nothing is found, for a mask may uncover a neighbour. This ends: every round puts
+    # at least one character behind a mask that was not behind one before.
+    while spans := _spans(text):
+        pieces = []
+        end = 0
+        for span in spans:
+            pieces += [text[end : span.start], f"[masked:{span.kind}]"]
+            end = span.end
+            kinds[span.kind] = None
+        text = "".join(pieces) + text[end:]
+    return Masked(text=text, kinds=tuple(kinds))
+
+
+def kept(text: str) -> Masked:
+    """Return a text as memories say it: masked, and without characters that steer what shows it.
+
+    They are told in letters (`\\x1b`), as they would be in code. Doing it twice changes nothing.
+    """
+    masked = mask(text)
+    told = _STEERING.sub(_told, masked.text)
+    if told == masked.text:
+        return masked
+    again = mask(told)
+    return Masked(text=again.text, kinds=tuple(dict.fromkeys((*masked.kinds, *again.kinds))))
+
+
+def _told(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def may_hold(texts: Iterable[str]) -> bool:
+    """Return whether one of these may have a secret in it: where not, none need be masked.
+
+    All of them are looked at as one, for the words and marks without which there is no secret.
+    """
+    for joined, _ in readings("\n".join(texts), _BEGINNINGS):
+        lowered = in_lower_case(joined)
+        if _worth_trying(joined, lowered) or any(True for _ in names(joined, lowered)):
+            return True
+    return False
+
+
+@overload
+def mask_tree(value: str) -> str: ...
+@overload
+def mask_tree(value: dict[str, object]) -> dict[str, object]: ...
+@overload
+def mask_tree(value: object) -> object: ...
+def mask_tree(value: object) -> object:
+    """Return a JSON value (dict, list, str, number, None), its strings as memories say them: see
+    `kept`.
+
+    Keys are masked too. A string under a key such as `password` is judged as if `password=` stood
+    before it.
+    """
+    return _masked_tree(value, {})
+
+
+def tree_kinds(value: object) -> tuple[str, ...]:
+    """Return the kinds of secret that `mask_tree` takes out of a value: each once, in order."""
+    kinds: dict[str, None] = {}
+    _masked_tree(value, kinds)
+    return tuple(kinds)
+
+
+def _masked_tree(value: object, kinds: dict[str, None]) -> object:
+    match value:
+        case str():
+            masked = kept(value)
+            kinds |= dict.fromkeys(masked.kinds)
+            return masked.text
+        case dict():
+            return {
+                _masked_tree(key, kinds): _masked_member(key, item, kinds)
+                for key, item in value.items()
+            }
+        case list() | tuple():
+            return [_masked_tree(item, kinds) for item in value]
+        case _:
+            return value
+
+
+def _masked_member(key: str, value: object, kinds: dict[str, None]) -> object:
+    if isinstance(value, str) and not _MASK.fullmatch(value):
+        kind = secret_kind_of_member(cleaned(key), cleaned(value))
+        if kind is not None:
+            kinds[kind] = None
+            return f"[masked:{kind}]"
+    return _masked_tree(value, kinds)
+
+
+class _Span(NamedTuple):
+    """Where a secret stands. Of two that overlap, the one with the lower rank names both."""
+
+    start: int
+    end: int
+    rank: int
+    kind: str
+
+
+# White space is none of them: tabs and line ends are kept.
+_STEERING = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
+_MASK = re.compile(r"\[masked:[a-z0-9-]{1,30}\]")
+
+
+def _spans(text: str) -> list[_Span]:
+    """Return where the secrets are: in order, none overlapping another."""
+    found: list[_Span] = []
+    for reading in readings(text, _BEGINNINGS):
+        found += _spans_of(reading)
+    merged: list[_Span] = []
+    for span in sorted(found):
+        if merged and span.start < merged[-1].end:
+            last = merged.pop()
+            named = min(last, span, key=lambda each: each.rank)
+            merged.append(_Span(last.start, max(last.end, span.end), named.rank, named.kind))
+        else:
+            merged.append(span)
+    return merged
+
+
+def _spans_of(reading: Reading) -> Iterator[_Span]:
+    """Yield where the secrets of a reading are in the text that it is of."""
+    text, at = reading
+    lowered = in_lower_case(text)
+    found = list(_candidates(text, lowered, sorted(_worth_trying(text, lowered))))
+    if not found:
+        return
+    masks = [mask.span() for mask in _MASK.finditer(text)]
+    for span in _unmasked(found, text, masks):
+        yield span._replace(start=at[span.start], end=at[span.end - 1] + 1)
+
+
+def _worth_trying(text: str, lowered: str) -> set[int]:
+    """Return the shapes that may be in a text; of most texts, none."""
+    ranks = {rank for trigger, rows in _PLACE_TRIGGERS if trigger in lowered for rank in rows}
+    longest = max(map(len, text.split()), default=0)
+    for mark, triggers in _TOKEN_TRIGGERS:
+        if mark not in lowered:
+            continue
+        for shortest, trigger, rows in triggers:
+            if shortest > longest:  # and so are all that come after it
+                break
+            if trigger in lowered:
+                ranks.update(rows)
+    return ranks
+
+
+def _candidates(text: str, lowered: str, ranks: Iterable[int]) -> Iterator[tuple[int, _Span]]:
+    """Yield what is secret by its shape or place, masked or not, and where the match began."""
+    for rank in ranks:
+        pattern, judge = _shape(rank)
+        at = 0
+        while found := pattern.search(text, at):
+            judgement = judge(found)
+            at = max(found.start() + 1, found.start("secret"))
+            if judgement is not None:
+                kind, start, end = judgement
+                at = max(at, end)
+                yield found.start(), _Span(start, end, rank, kind)
+    covered = 0
+    for name in names(text, lowered):
+        if name < covered:
+            continue  # a name inside a value; were values looked at again, time would be quadratic
+        for rank, (pattern, judge) in enumerate(NAMED, len(TOKENS) + len(PLACES)):
+            named = pattern.match(text, name)
+            judgement = judge(named) if named else None
+            if judgement is not None:
+                kind, start, end = judgement
+                covered = max(covered, end)
+                yield name, _Span(start, end, rank, kind)
+
+
+def _unmasked(
+    found: Iterable[tuple[int, _Span]], text: str, masks: Sequence[tuple[int, int]]
+) -> Iterator[_Span]:
+    """Yield the spans that are not masked already; a mask is replaced whole or not at all."""
+    for began, span in found:
+        if _mask_at(began, masks):
+            continue
+        first, last = _mask_at(span.start, masks), _mask_at(span.end - 1, masks)
+        start = first[0] if first else span.start
+        end = last[1] if last else span.end
+        if _MASK.sub("", text[start:end]):
+            yield span._replace(start=start, end=end)
+
+
+def _mask_at(position: int, masks: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return the start and end of the mask that covers `position`."""
+    index = bisect_right(masks, position, key=lambda span: span[0]) - 1
+    return masks[index] if index >= 0 and position < masks[index][1] else None
+
+
+def _token_pattern(pattern: str) -> re.Pattern[str]:
+    """Return the pattern of a row of `TOKENS` with its left border and its group.
+
+    The letter of an escape such as `\\n` or `%3D` is no letter of the text.
+    """
+    whole = pattern if "(?P<secret>" in pattern else f"(?P<secret>{pattern})"
+    return re.compile(rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{{2}})){whole}")
+
+
+@cache
+def _shape(rank: int) -> tuple[re.Pattern[str], Judge]:
+    """Return the pattern and the judge of a token or place.
+
+    Made when a text first has its trigger: to make all of them took a third of this import.
+    """
+    if rank < len(TOKENS):
+        kind, _, pattern = TOKENS[rank]
+        return _token_pattern(pattern), token_judge(kind)
+    judge, _, pattern = PLACES[rank - len(TOKENS)]
+    return re.compile(pattern, re.IGNORECASE | re.VERBOSE), judge
+
+
+def _by_trigger(rows: Iterable[str], first: int) -> dict[str, list[int]]:
+    """Return which shapes are worth trying when a text contains a trigger; `first`: their rank."""
+    ranks: dict[str, list[int]] = {}
+    for rank, triggers in enumerate(rows, first):
+        for trigger in triggers.split():
+            ranks.setdefault(trigger, []).append(rank)
+    return ranks
+
+
+def _by_mark() -> tuple[tuple[str, tuple[tuple[int, str, list[int]], ...]], ...]:
+    """Return the triggers of tokens by a character that each has, and those that come first first.
+
+    Of each: how many characters without white space a token of it has at least, and its shapes.
+    """
+    found: dict[str, list[tuple[int, str, list[int]]]] = {mark: [] for mark in ("_", "-", ".", "")}
+    for trigger, ranks in _by_trigger((row[1] for row in TOKENS), 0).items():
+        mark = next(mark for mark in found if mark in trigger)
+        found[mark].append((SHORTEST.get(trigger, SHORTEST_OF_ALL), trigger, ranks))
+    return tuple((mark, tuple(sorted(rows))) for mark, rows in found.items())
+
+
+_BEGINNINGS: Final = tuple({trigger for row in TOKENS for trigger in row[1].split()} - {*".-/:"})
+_TOKEN_TRIGGERS: Final = _by_mark()
+_PLACE_TRIGGERS: Final = tuple(_by_trigger((row[1] for row in PLACES), len(TOKENS)).items())

@@ -1,0 +1,511 @@
+"""Where do secrets stand? After a name (`PASSWORD=`), in a header, a URI, an argument, in armour.
+
+A place is a pattern and a judge. The pattern has a group `secret`; the judge looks at what stands
+there and answers with the kind and the span of the secret, or None. Patterns take time linear in
+the text: repeats are bounded, or run over characters in which no other match starts.
+
+Where do programs take secrets? Arguments, lines of their files, statements given to them.
+
+A row is a judge, triggers and a pattern, as in `secret_places`. What stands there is hardly ever
+anything but a secret; but sentences name options too (`redis-cli -a is kept in the history`), so
+that a word without a digit counts only where a command goes on, or ends.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from yaadwatch.text.secret_shapes import (
+    DIGIT,
+    Judge,
+    SecretKind,
+    is_common,
+    is_filler,
+    is_lone_password,
+    is_name,
+    is_placeholder,
+    is_reference,
+    is_secret,
+    trimmed,
+)
+
+_LONE_CHARS_MIN: Final = 6
+_PROGRAMS_WITH_USERS: Final = re.compile(
+    r"\b(?:git|docker|podman|nerdctl|kubectl|chown|date|sort|systemd-run|useradd|usermod)\b[^\n|;&]*\Z"
+)
+"""These have an option `-u` after which no password stands."""
+_COMMAND_GOES_ON: Final = re.compile(
+    r"[\"'`@]|[ \t]*(?:\n|\Z|[;|&)`]|\\\n)|[ \t]+(?:--?[A-Za-z]|https?://|[\w.-]+@|[/<>])"
+)
+_SAID_OF_OPTIONS: Final = frozenset(
+    (
+        *("option", "options", "argument", "arguments", "parameter", "parameters", "switch"),
+        *("prompt", "prompts", "string", "command", "setting", "settings", "instead", "always"),
+        *("before", "without", "please", "twice", "ignored", "deprecated", "removed", "omitted"),
+        *("interactive", "interactively"),
+    )
+)
+_LONG_OPTIONS: Final = frozenset(("rotocol", "assword", "lugin-dir", "refix", "ort", "ager"))
+_OTHER_USE: Final = re.compile(r"\d+(?::\d+)?|[\w.-]*:\d+(?::\d+)?")
+"""A port, a user's number, what is forwarded where."""
+
+
+def is_lone_argument(value: str, text: str, end: int) -> bool:
+    """Decide whether letters alone, behind an option and up to `end`, are a password."""
+    if is_common(value):
+        return True
+    if value.lower() in _SAID_OF_OPTIONS:
+        return False
+    lone = is_lone_password(value, chars_min=_LONE_CHARS_MIN)
+    return lone and bool(_COMMAND_GOES_ON.match(text, end))
+
+
+def argument(found: re.Match[str]) -> SecretKind | None:
+    """Judge what a program takes as a password on its command line."""
+    secret = trimmed(found["secret"])
+    start, end = found.start("secret"), found.start("secret") + len(secret)
+    if _OTHER_USE.fullmatch(secret):
+        return None
+    lone = is_lone_argument(secret, found.string, end)
+    return ("password", start, end) if lone or is_secret(secret, strong=True) else None
+
+
+def _attached(found: re.Match[str]) -> SecretKind | None:
+    """Judge `-pX`: nothing but a password is given so, though other options may be named there."""
+    secret = trimmed(found["secret"])
+    start = found.start("secret")
+    if secret.partition("=")[0].lower() in _LONG_OPTIONS:
+        return None
+    if is_lone_password(secret, chars_min=_LONE_CHARS_MIN):
+        return "password", start, start + len(secret)
+    return argument(found)
+
+
+def _users_argument(found: re.Match[str]) -> SecretKind | None:
+    """Judge `-u user:X`, which means something else to some programs."""
+    before = found.string[max(0, found.start() - 80) : found.start()]
+    if _PROGRAMS_WITH_USERS.search(before):
+        return None
+    return argument(found)
+
+
+def _with_digit(found: re.Match[str]) -> SecretKind | None:
+    """Judge where words stand as often: only what has a digit or is known everywhere."""
+    secret = trimmed(found["secret"])
+    return argument(found) if DIGIT.search(secret) or is_common(secret) else None
+
+
+def _hash(found: re.Match[str]) -> SecretKind | None:
+    return "password-hash", *found.span("secret")
+
+
+def _code(found: re.Match[str]) -> SecretKind | None:
+    """Judge a list of codes that are good once each: one has a digit."""
+    if not DIGIT.search(found["secret"]):
+        return None
+    return "credential", *found.span("secret")
+
+
+_IT = r"""["']?(?P<secret>[^\s"'`]{4,200})"""
+_OPTIONS = r"[ ](?:[^\n|;`]{0,80}?[ ])?"
+# Of a program whose name is a word of sentences, too: one word at most, then options, so that
+# `the login tests run with x -p y` speaks of x.
+_WORD = r"""(?:"[^"\n]{0,80}"|'[^'\n]{0,80}'|[^\s|;`"'-][^\s|;`]{0,79})[ ]{1,3}"""
+_OWN_OPTIONS = (
+    rf"[ ]{{1,3}}(?:{_WORD})??(?:-[^\s|;`]{{1,80}}[ ]{{1,3}}(?:{_WORD}){{0,2}}?){{0,12}}?"
+)
+
+# fmt: off
+ARGUMENTS: Final[tuple[tuple[Judge, str, str], ...]] = (
+    (argument, "sshpass", rf"sshpass\s{{1,3}}-p\s{{0,3}}{_IT}"),
+    (argument, "redis-cli requirepass masterauth", rf"""
+        (?:redis-cli[ ][^\n|;]{{0,80}}?-a|requirepass|masterauth)[ ]{{1,3}}{_IT}"""),
+    (argument, "storepass keypass",
+     rf"-(?:src|dest|new)?(?:store|key)pass(?:wd)?[ ]{{1,3}}{_IT}"),
+    (argument, "pass:", rf"""-pass(?:in|out)?[ ]{{1,3}}["']?pass:{_IT}"""),
+    (argument, "openssl", rf"\bopenssl[ ]enc{_OPTIONS}(?-i:-[kK])[ ]{_IT}"),
+    (argument, "zip 7z", rf"""
+        \b(?:7|un)?zip[ ][^\n|;]{{0,80}}?(?-i:-P)[ ]{{0,3}}{_IT}"""),
+    (argument, "chpasswd", r"""
+        ["']?[\w.-]{1,40}["']?:["']?(?P<secret>[^\s"'|]{4,200})["']?
+        [ ]{0,3}\|[ ]{0,3}(?:sudo[ ])?chpasswd"""),
+    (argument, "sudo --password-stdin passwd", r"""\becho[ ]{1,3}(?:-n[ ])?["']?
+        (?P<secret>[^\s"'|]{4,200})["']?[ ]{0,3}\|[ ]{0,3}
+        (?:sudo[ ]{1,3}(?:-\w{1,8}[ ]{1,3}){0,4}?(?-i:-k?S)\b
+        |[^\n|;]{0,80}?(?:--password-|passwd[ ]--)stdin\b)"""),
+    (_with_digit, "--stdin", r"""\becho[ ]{1,3}(?:-n[ ])?["']?
+        (?P<secret>[^\s"'|]{4,200})["']?[ ]{0,3}\|[ ]{0,3}[^\n|;]{0,80}?--stdin\b"""),
+    (argument, "jdbc:oracle", r"jdbc:oracle:\w{1,10}:[^\s/:@]{1,60}/(?P<secret>[^\s@]{4,200})@"),
+    (_attached, "mysql mariadb",
+     rf"\b(?:mysql|mariadb)(?:-?dump|-?admin|sh)?{_OWN_OPTIONS}(?-i:-p){_IT}"),
+    (argument, "login", rf"\blogin{_OWN_OPTIONS}(?-i:-p)[ ]{{1,3}}{_IT}"),
+    (argument, "mongo",
+     rf"\bmongo(?:sh|dump|restore|export|import)?{_OWN_OPTIONS}(?-i:-p)[ ]{{1,3}}{_IT}"),
+    (argument, "ldap", rf"\bldap[a-z]{{3,8}}{_OPTIONS}(?-i:-w)[ ]{{1,3}}{_IT}"),
+    (argument, "sqlcmd bcp mosquitto_",
+     rf"\b(?:sqlcmd|bcp|mosquitto_[ps]ub){_OPTIONS}(?-i:-P)[ ]{{0,3}}{_IT}"),
+    (argument, "sqlplus",
+     r"\bsqlplus[ ](?:-\w{1,8}[ ]){0,4}[\w.-]{1,60}/(?P<secret>[^\s/@\"'`]{4,200})@"),
+    (argument, "pscp plink psftp", rf"\b(?:pscp|plink|psftp){_OPTIONS}-pw[ ]{{1,3}}{_IT}"),
+    (argument, "htpasswd", rf"""\bhtpasswd[ ](?:-\w{{1,8}}[ ]){{0,4}}(?-i:-\w{{0,6}}b\w{{0,6}})[ ]
+        (?:-\w{{1,8}}[ ]){{0,4}}(?:[\w./~-]{{1,80}}[ ])?[\w.@-]{{1,40}}[ ]{_IT}"""),
+    (argument, "smbclient", rf"""\bsmbclient{_OPTIONS}-U[ ]?["']?[^\s%"']{{1,60}}%{_IT}"""),
+    (argument, "lftp", rf"\blftp{_OPTIONS}-u[ ]{{1,3}}[^\s,]{{1,60}},{_IT}"),
+    (argument, "xfreerdp mstsc", rf"\b(?:xfreerdp|mstsc){_OPTIONS}/p:{_IT}"),
+    (argument, "wpa_passphrase", rf"\bwpa_passphrase[ ](?:\"[^\"\n]{{1,40}}\"|\S{{1,40}})[ ]{_IT}"),
+    (argument, "\\\\", rf"\bnet[ ]use[ ](?:[A-Z]:[ ])?\\\\\S{{1,120}}[ ](?!/){_IT}"),
+    (_with_digit, "/add", rf"\bnet[ ]user[ ][\w.-]{{1,40}}[ ](?!/){_IT}[ ]/add"),
+    (_with_digit, "config", rf"""\bconfig(?:ure)?[ ]set[ ](?:--\w{{1,20}}[ ])?
+        \S{{0,120}}?(?:password|token|secret|_auth|access_key)[ =]{_IT}"""),
+    (_with_digit, "authtoken", rf"\bngrok[ ](?:config[ ])?(?:add-)?authtoken[ ]{_IT}"),
+    (_with_digit, "ssh-keygen", rf"\bssh-keygen{_OPTIONS}(?-i:-[NP])[ ]{_IT}"),
+    (_users_argument, "-u --user --auth",
+     r"""(?<!\S)(?:-u|--user|--auth)[ =]{0,2}["']?[^\s:"'$]{1,60}:(?P<secret>[^\s"']{4,200})"""),
+    # Files that programs read.
+    (argument, "password", rf"""
+        (?:machine[ ][\w-]{{1,60}}(?:\.[\w-]{{1,60}})+|(?<!\S)default)\s{{1,8}}
+        login\s{{1,8}}\S{{1,60}}\s{{1,8}}password\s{{1,8}}{_IT}"""),
+    (_with_digit, "password", r"login\s{1,8}\S{1,60}\s{1,8}password\s{1,8}(?P<secret>\S{4,200})"),
+    (_with_digit, "password", rf"""\buser(?:name)?[ ][\w.@-]{{1,60}},?[ ](?:(?:with|and)[ ])?
+        (?:the[ ])?password[ ]{_IT}"""),
+    (argument, ":*: :5432: :5433: :5434: :6432: :6543: pgpass", r"""
+        (?<![^\s"'`])[\w.*-]{1,80}:(?:\d{4,5}|\*):(?!\d{1,9}:)[\w.*-]{1,60}:
+        [\w.@+-]{1,60}:(?P<secret>[^\s:"'`]{4,200})(?=["'`.,;]{0,2}(?:\s|\Z))"""),
+    (_hash, "htpasswd", r"""(?<![^\s"'`])[\w.@-]{1,40}:(?=[./\w]{0,12}\d)(?=[./\w]{0,12}[A-Z])
+        (?P<secret>[./A-Za-z0-9]{13})(?![^\s"'`])"""),
+    # Statements.
+    (argument, "identified", rf"""
+        (?:(?-i:IDENTIFIED)
+        |\b(?:create|alter)[ ]user[ ](?:if[ ](?:not[ ])?exists[ ])?\S{{1,80}}[ ]identified
+        |\bgrant[ ][^\n;]{{1,120}}?[ ]to[ ]\S{{1,80}}[ ]identified)
+        [ ](?:with[ ]\w{{1,40}}[ ])?by[ ]{{1,3}}{_IT}"""),
+    (argument, "password", rf"""\bset[ ]password[ ](?:for[ ]\S{{1,80}}[ ])?(?:=|to)[ ]{{0,2}}
+        (?:password\()?["']{_IT}"""),
+    # Codes that stand for a second factor.
+    (_code, "code", r"""
+        \b(?:backup|recovery|scratch|rescue|2fa)[ ]codes?["'*`]{0,3}[ ]?(?:[:=]|are|is)\s{1,3}
+        (?P<secret>[a-z0-9]{4,10}-[a-z0-9]{4,10}(?:[\s,;]{1,3}[a-z0-9]{4,10}-[a-z0-9]{4,10}){0,30})\b"""),
+    (_code, "otp 2fa mfa", r"""
+        \b(?:t?otp|2fa|mfa)[ ](?:secret|seed|key)["'*`]{0,3}[ ]?(?:[:=]|is)?[ ]{0,2}
+        ["'`]?(?P<secret>(?-i:[A-Z2-7]{16,128}))(?![A-Za-z0-9])"""),
+    (_code, "sessid sessionid connect.sid", r"""
+        (?:phpsessid|jsessionid|asp\.net_sessionid|connect\.sid)
+        ["']?[=:][ ]?["']?(?P<secret>[\w.%:+/-]{16,300})"""),
+)
+"""Judge, triggers (one of them, lower case, is in the text), pattern (verbose, any case)."""
+# fmt: on
+
+
+_SEED_WORDS_MIN: Final = 8
+"""A phrase that was drawn by lot for a wallet has at least so many words, and most have twelve."""
+_VALUE_CHARS: Final = 200
+"""So much of a value is looked at before it is known to be secret; then all of it is masked."""
+
+# Names are found by these words (lower case); `_NAME` and `_SPOKEN` are tried where one stands.
+_CORE = re.compile(
+    "pass|pwd?|pin|psk|kennwort|contrase|senha|пароль|密码|密碼|secret|token|credential|key"
+)
+_KEY_OF_WHAT = re.compile(
+    r"(?:api|access|account|admin|app|auth|client|consumer|deploy|encryption|hmac|jwt|license"
+    r"|master|private|secret|service|session|shared|signing|storage|subscription|webhook|wi-?fi|wlan|wep"
+    r"|wpa\d?)[_ -]?\Z",
+    re.IGNORECASE,
+)
+# What stands before a name that is given something harmless, or that is part of an address.
+_HARMLESS = re.compile(
+    r"(?:next|page|paging|starting|continuation|change|cancellation|stop|pad|special|public"
+    r"|publishable|public[_-]?key)[_-]?\Z|:\d{12}:\Z|\$\{\w*\Z",
+    re.IGNORECASE,
+)
+_IN_URI = re.compile(r"://[^\s/]{0,40}\Z")
+_PASSWORD = re.compile(r"pass|pwd?|pin|psk|kennwort|contrase|senha|пароль|密[码碼]", re.IGNORECASE)
+
+_NAME = r"""(?P<key>passw(?:or)?d|passphrase|passcode|passwd|passwort|pwd|(?<![A-Za-z])(?:psk|pw)
+    |kennwort|contraseña|senha|(?<=mot[ ]de[ ])passe|пароль|密[码碼]
+    |(?<![A-Za-z])pass|(?-i:(?<=[a-z])Pass)|secret|token|credential|key)
+    (?:[_-]?(?:base(?:64)?|b64|hex|value|prod(?:uction)?|dev|staging|test|live|v?\d{1,2}))?"""
+_SPOKEN = r"""(?P<key>pass(?:word|phrase|code|wd|wort|e)|kennwort|contraseña|senha|pin(?:[ ]code)?
+    |psk|pwd?|secret|token|key)\b"""
+# Between name and value: closing quotes, then `=`, `:`, `=>`, `: str =`, ` value=`, `|` in a table.
+_GIVEN = r"""[\\"'`\])*]{0,4}[ \t]{0,8}
+    (?P<sep>:[ \t]{0,4}[A-Za-z_][\w.]{0,30}(?:\[[\w., ]{0,30}\])?(?:[ ]?\|[ ]?\w{1,20}){0,2}
+        [ \t]{1,4}=
+    |[?|+]{0,2}:?={1,3}>?|:(?!:)|：|是|value=|\||→)[ \t*]{0,8}"""
+_IS = r"""(?P<link>[^.\n:=]{0,60}?[ ](?:is|was|are|ist|es|est|to)
+    (?:[ ](?:now|currently|still|(?:set|changed|reset|rotated|updated)[ ]to))?:?[ ]
+    |[ ](?:for|of|on|in|at|\()[^.\n:=]{0,50}:[ ]{1,2}|(?-i:(?<=PIN))[:=][ ]?)"""
+# A value without quotes ends at a space, at the next argument, and at an escaped end of line.
+_PLAIN = r"""[^\s"'`,;&<\\]"""  # so many of these are the beginning of a run that is read faster
+_RUN = rf"""(?:{_PLAIN}|\\(?![nrt"'`])|<(?!/)|&(?![\w.-]{{1,30}}=)
+    |[,;](?![\s,;]|\Z|[\w.-]{{1,30}}[ ]?[=:]))"""
+_VALUE = rf"""(?:[bruf@]{{1,2}}(?=["']))?
+    (?:\\?(?P<quote>["'`])(?=(?:(?!(?P=quote))[^\n]){{1,300}}(?P=quote)))?["'`]?
+    (?P<secret>(?(quote)(?:(?!\\?(?P=quote))[^\n]){{1,300}}
+        |(?:{_PLAIN}{{{_VALUE_CHARS}}}|{_RUN}{{1,{_VALUE_CHARS}}}+)))"""
+
+_REST = re.compile(_RUN + "*", re.VERBOSE)
+_SIZE_DIGITS_MAX: Final = 5
+_SHORT_NAMES = frozenset(("pw", "pwd", "psk"))
+_LINKS_OF_SHORT_NAMES = [
+    [word] for word in ("is", "was", "are", "to", "for", "of", "on", "in", "at")
+]
+_WHAT_PASSES = re.compile(r"(?:tests?|checks?|cases|specs|suites?|all|\d)[ ]\Z", re.IGNORECASE)
+_VARIABLE = re.compile(r"\$\{?\w*\Z")
+_LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
+# `pw` is short for much else; of the others it is not known what is said besides passwords.
+_WITH_DIGIT = re.compile(r"pw|passe|пароль|密[码碼]", re.IGNORECASE)
+_LETTER_AND_DIGIT = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])")
+_FOLDER = re.compile(r"src|libs?|apps?|tests?|docs?|pkg|packages|cmd|internal|config|modules")
+_TYPE = re.compile(r"(?:[A-Z][a-z]+\d{0,2}|V\d{1,2}|\.){2,12}")
+"""Humps of a name in code: `Page2View`, `Models2.User`."""
+_STRANGE = re.compile(r"(?=\S*\d)(?=\S*[A-Z!#$%^&*?])(?=\S*[a-z])")
+# No space need stand between a value and the words after it: `密码是6到20位`.
+_CHINESE = re.compile("[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]")
+_PORT = re.compile(r"\d{1,5}[?#,]")
+_INNER_CAPITAL = re.compile(r"[a-z][A-Z]")
+_KEY_BODY = re.compile(r"(?=[A-Za-z+/]{0,200}\d)[A-Za-z0-9+/]{24}")
+_KEY_LINES = re.compile(
+    r"(?:(?:\s|\\[nr]){0,4}(?:[A-Za-z][A-Za-z-]{2,20}: [^\n]{0,100}|[A-Za-z0-9+/=]{24,}))*"
+    r"(?:(?:\s|\\[nr]){1,4}[A-Za-z0-9+/]{0,63}={1,2})?"
+)
+
+
+def names(text: str, lowered: str) -> Iterator[int]:
+    """Yield where a name begins that secrets are given to; `lowered` is as long as `text`."""
+    for core in _CORE.finditer(lowered):
+        start = core.start()
+        if core[0] != "key" or _KEY_OF_WHAT.search(text, max(0, start - 16), start):
+            yield start
+
+
+def secret_kind_of_member(name: str, value: str) -> str | None:
+    """Return the kind of secret that `value` is under this name, or None."""
+    for start in names(name, name.lower()):
+        found = _WHOLE_NAME.match(name, start)
+        if found and not _HARMLESS.search(name, 0, start):
+            password = _is_password_name(found["key"])
+            lone = password and is_lone_password(value, chars_min=8)
+            return _kind(found["key"]) if lone or is_secret(value, strong=password) else None
+    return None
+
+
+def token_judge(kind: str) -> Judge:
+    """Return a judge that takes everything but a placeholder for a secret of this kind."""
+
+    def judge(found: re.Match[str]) -> SecretKind | None:
+        return None if is_filler(found["secret"]) else (kind, *found.span("secret"))
+
+    return judge
+
+
+def _is_password_name(name: str) -> bool:
+    return bool(_PASSWORD.search(name))
+
+
+def _kind(name: str) -> str:
+    return "password" if _is_password_name(name) else "credential"
+
+
+def _armour(found: re.Match[str]) -> SecretKind | None:
+    """Judge what stands between armour lines: a sentence that only names them holds no key."""
+    if not _KEY_BODY.search(found["secret"]):
+        return None
+    if found["end"]:
+        return "private-key", *found.span()
+    lines = _KEY_LINES.match(found.string, found.start("secret"))
+    return ("private-key", found.start(), lines.end()) if lines and lines[0] else None
+
+
+def _web_token(found: re.Match[str]) -> SecretKind | None:
+    """Judge a run that begins like a JSON web token: one has a head and a body at least."""
+    return ("jwt", *found.span()) if "." in found["secret"] else None
+
+
+def _user_and_password(found: re.Match[str]) -> SecretKind | None:
+    """Judge `scheme://user:password@host`: a password equal to the user's name is a default."""
+    secret = found["secret"]
+    if secret == found["user"] or is_placeholder(secret) or is_reference(secret):
+        return None
+    return None if _PORT.match(secret) else ("uri-password", *found.span("secret"))
+
+
+def _member(found: re.Match[str]) -> SecretKind | None:
+    """Judge the value of a variable whose name stands in a line of its own."""
+    kind = secret_kind_of_member(found["key"], found["secret"])
+    return None if kind is None else (kind, *found.span("secret"))
+
+
+def _pair(found: re.Match[str]) -> SecretKind | None:
+    """Judge `admin / X`: what stands there is a path as often, so X must look like a password."""
+    secret = trimmed(found["secret"])
+    start = found.start("secret")
+    if secret.startswith("/") or not is_secret(secret, strong=True):
+        return None
+    path = found["between"] == "/"
+    if path and (_FOLDER.fullmatch(found["user"]) or _TYPE.fullmatch(secret)):
+        return None
+    looks = _STRANGE if path else _LETTER_AND_DIGIT
+    return ("password", start, start + len(secret)) if looks.match(secret) else None
+
+
+def _header(found: re.Match[str]) -> SecretKind | None:
+    """Judge `Bearer X`: without `Authorization:` before it, and if it is a word, X is no secret."""
+    secret = found["secret"].rstrip(".")
+    start = found.start("secret")
+    if is_placeholder(secret) or is_reference(secret):
+        return None
+    wordy = is_name(secret.rstrip("=")) and len(_INNER_CAPITAL.findall(secret)) < 2
+    if found["header"]:
+        harmless = wordy and not secret.endswith("=")
+    else:
+        harmless = wordy or len(secret) < 16 or not DIGIT.search(secret)
+    return None if harmless else ("authorization", start, start + len(secret))
+
+
+def _assignment(found: re.Match[str]) -> SecretKind | None:
+    """Judge a value by its name and by how it is given: `PASSWORD=x` says more than `token: x`."""
+    name, separator = found["key"], found["sep"]
+    start, end = found.span("secret")
+    quoted = found["quote"] is not None or separator == ">"
+    secret = found["secret"] if quoted else trimmed(found["secret"])
+    if not quoted and _CHINESE.search(f"{name}{separator}"):
+        words = _CHINESE.search(found["secret"])
+        if words is not None:
+            end = start + words.start()
+            secret = trimmed(found.string[start:end])
+    before = found.string[max(0, found.start() - 48) : found.start()]
+    if secret.isdecimal() and _is_count(name, secret, before, found.string[end : end + 40]):
+        return None
+    if separator == "|" and _VARIABLE.search(before):
+        return None  # `echo $PASS | program`
+    password = _is_password_name(name)
+    exported = name.isupper() and separator.endswith("=")
+    if not is_secret(secret, strong=password or exported):
+        ends_line = bool(_LINE_END.match(found.string, start + len(secret))) and secret.islower()
+        chars_min = _lone_chars_min(password, exported=exported, quoted=quoted, ends_line=ends_line)
+        if _WITH_DIGIT.fullmatch(name):
+            chars_min = None
+        lone = chars_min is not None and is_lone_password(secret, chars_min=chars_min)
+        if password and before.endswith("-"):
+            lone = lone or is_lone_argument(secret, found.string, start + len(secret))
+        if not lone and not (password and is_common(secret)):
+            return None
+    if _HARMLESS.search(before) or _IN_URI.search(before):
+        return None
+    if not quoted and end - start == _VALUE_CHARS:
+        rest = _REST.match(found.string, end)
+        secret = trimmed(found.string[start : rest.end() if rest else end])
+    return _kind(name), start, start + len(secret)
+
+
+def _is_count(name: str, number: str, before: str, after: str) -> bool:
+    """Tell how many tests did, and a width or a port, from digits that are a password."""
+    if name.lower() == "pw":
+        return len(number) <= _SIZE_DIGITS_MAX
+    return name == "pass" and (not _LINE_END.match(after) or bool(_WHAT_PASSES.search(before)))
+
+
+def _lone_chars_min(password: bool, *, exported: bool, quoted: bool, ends_line: bool) -> int | None:
+    """Return how long letters alone must be to count as a secret; None: they never do."""
+    if password:
+        return 6 if exported else 8 if quoted or ends_line else None
+    return 10 if exported else 16 if quoted else None
+
+
+def _phrase(found: re.Match[str]) -> SecretKind | None:
+    """Judge words to the end of the line: a sentence has words of grammar, a phrase has none."""
+    if not is_lone_password(found["secret"], chars_min=12):
+        return None
+    if not found["own"] and found["secret"].count(" ") < _SEED_WORDS_MIN - 1:
+        return None
+    return "password", *found.span("secret")
+
+
+def _prose(found: re.Match[str]) -> SecretKind | None:
+    """Judge `the password for staging is X`: X must look like one, or stand in quotes."""
+    name, start = found["key"], found.start("secret")
+    quoted = found["quote"] is not None
+    secret = found["secret"] if quoted else trimmed(found["secret"])
+    password = _is_password_name(name)
+    if name.lower() in _SHORT_NAMES and found["link"].split()[:1] not in _LINKS_OF_SHORT_NAMES:
+        good = False  # a column, a file, an argument of that name
+    elif name.lower() == "pw" and secret.isdecimal():
+        good = len(secret) > _SIZE_DIGITS_MAX
+    elif name.lower().startswith("pin"):
+        good = 4 <= len(secret) <= 8 and secret.isdecimal()
+    elif found["link"].isspace():
+        strange = bool(DIGIT.search(secret)) and not secret.islower() and not secret.isdecimal()
+        good = (quoted or strange) and is_secret(secret, strong=True)
+        good = password and (good or (quoted and is_common(secret)))
+    else:
+        lone = quoted and password and is_lone_password(secret, chars_min=6)
+        told = not secret.isdecimal() or found["link"].strip() in ("is", "is:")
+        lone = lone or (password and is_common(secret))
+        good = lone or (told and is_secret(secret, strong=password))
+    return (_kind(name), start, start + len(secret)) if good else None
+
+
+def _named(judge: Judge, pattern: str) -> tuple[re.Pattern[str], Judge]:
+    return re.compile(pattern, re.IGNORECASE | re.VERBOSE), judge
+
+
+_WHOLE_NAME = re.compile(_NAME + r"\Z", re.IGNORECASE | re.VERBOSE)
+
+# fmt: off
+NAMED: Final = (
+    # `name = value`, `--name value`, `<name>value</name>`.
+    _named(_assignment, _NAME + _GIVEN + _VALUE),
+    _named(_assignment, rf"(?<=-){_NAME}(?P<sep>[ ]){{1,3}}{_VALUE}"),
+    _named(_assignment, _NAME + r"(?P<sep>>)(?P<quote>(?!))?(?P<secret>[^<>\s]{4,200})</"),
+    # Sentences: `the password is X`, `password for Y: X`, `with password X`.
+    _named(_prose, r"(?<![\w.-])" + _SPOKEN + _IS + _VALUE),
+    _named(_prose, r"(?<![\w.-])" + _SPOKEN + r"(?P<link>[ ])" + _VALUE),
+)
+"""Pattern and judge; the pattern is tried where a name begins (see `names`)."""
+
+PLACES: Final[tuple[tuple[Judge, str, str], ...]] = (
+    # Keys in armour, from the first line to the last.
+    (_armour, "private", r"""-{4,5}[ ]?BEGIN[ ][A-Z0-9 ]{0,30}PRIVATE[ ]KEY(?:[ ]BLOCK)?[ ]?-{4,5}
+        (?P<secret>(?:[^-]|-(?!---))*+)(?P<end>-{4,5}[ ]?END[ ][A-Z0-9 ]{0,40}-{4,5})?"""),
+    (token_judge("private-key"), "private-lines:",
+     r"private-lines:\s{0,4}\d{1,4}\s{1,4}(?P<secret>(?:[A-Za-z0-9+/=]{1,64}\s{1,2})+)"),
+    # What is sent along with requests.
+    (_web_token, "eyj",
+     r"(?:(?<![\w-])|(?<=[^\w-]_)|(?<=\\[nrt]))(?-i:eyJ)(?P<secret>[\w-]{8,}(?:\.[\w-]+){0,4})"),
+    (_user_and_password, "://",
+     r"""://(?P<user>[^\s:/@"'`<>]{0,100}):(?P<secret>[^\s/"'`<>]{2,300})@(?=[\w\[.-])"""),
+    (_header, "authorization bearer basic",
+     r"""(?:(?P<header>authorization["'`]?\s{0,3}[:=]\s{0,3}["'`]?)
+        (?:(?:bearer|basic|token|apikey|api-key|bot)[ ]{1,3})?|(?<![\w-])(?:bearer|basic)[ ]{1,3})
+        (?P<secret>[A-Za-z0-9._~+/=-]{8,})"""),
+    (token_judge("authorization"), "_auth",
+     r"""_auth[ ]{0,2}=[ ]{0,2}["']?(?P<secret>[A-Za-z0-9+/]{12,}={0,2})"""),
+    (token_judge("authorization"), '"auth"',
+     r"""\"auth\"[ ]{0,2}:[ ]{0,2}\"(?P<secret>[A-Za-z0-9+/]{12,}={0,2})\""""),
+    (token_judge("cookie"), "cookie",
+     r"""cookie["']?:[ ]{0,2}["']?[\w.-]{1,60}=(?P<secret>[^\s;"'<${]{12,400}
+        (?:;[ ]?[\w.-]{1,60}=[^\s;"']{1,400}){0,20})"""),
+    # The name of a variable, and its value in the next line.
+    (_member, "value",
+     r"""\bname["']?:[ ]{0,3}["']?(?P<key>[\w.-]{3,80})["']?[ ]{0,3},?\s{1,60}
+        ["']?value["']?:[ ]{0,3}["']?(?P<secret>[^\s"'{}]{4,200})"""),
+    (_member, "variable",
+     r"""\bvariable[ ]{1,3}"(?P<key>[\w.-]{3,80})"[ ]{0,3}\{[^{}"]{0,200}
+        \bdefault[ ]{0,20}=[ ]{0,3}"(?P<secret>[^\s"]{4,200})\""""),
+    (_pair, "credentials creds login user/pass username/pass",
+     r"""\b(?:cred(?:ential)?s|log[ ]?in|user(?:name)?/pass(?:word)?)
+        (?:[ ]{0,2}[:=][ ]{0,2}|[ ](?:as|with|are)[ ])["'`]?(?P<user>[\w.@-]{2,40})["'`]?
+        (?P<between>[ ]?[/:][ ]?)["'`]?
+        (?P<secret>[^\s"'`]{6,100})"""),
+    (token_judge("aws-key"), "akia asia",
+     r"""(?-i:A(?:KIA|SIA)[A-Z0-9]{16})["'\s,:;/|]{1,8}
+        (?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"""),
+    # Words that were drawn by lot.
+    (_phrase, "phrase mnemonic",
+     r"""(?:(?P<own>pass[ ]?phrase)|(?:seed|recovery|backup|secret)[ ]phrase|mnemonic)["'*]{0,3}[ ]?
+        (?:[:=]|is:?)[ *"'`]{1,4}(?P<secret>[a-z]{3,12}(?:[ ][a-z]{3,12}){3,23})
+        (?=[*"'`.]{0,3}[ ]?(?:\n|\Z))"""),
+    *ARGUMENTS,
+)
+"""Judge, triggers (one of them, lower case, is in the text), pattern (verbose, any case)."""
+# fmt: on

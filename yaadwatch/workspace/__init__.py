@@ -1,0 +1,1 @@
+"""Which project a caller means: identity, open stores, work tree, agent files."""

@@ -1,0 +1,449 @@
+"""Which project does a repository belong to? It says so itself: by an id in git's configuration."""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from yaadwatch import places
+from yaadwatch.db import checks, history, migrations, nodes, projects
+from yaadwatch.db.database import Database
+from yaadwatch.db.files import Connection, drop_logs, replacing
+from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.projects import Project
+from yaadwatch.repo import layout as repo_layout
+from yaadwatch.repo.command import GitFailed
+from yaadwatch.repo.layout import Layout
+from yaadwatch.system import files
+from yaadwatch.workspace.stores import is_of, is_there
+from yaadwatch.workspace.workspace import Home
+
+SNAPSHOTS = "snapshots"
+"""The folder beside a store with the copies of people's files."""
+"""The folder beside a store with files as they came in an import."""
+DAMAGED = "damaged"
+"""The folder beside a store into which `doctor` has a damaged one put, whole or in part; further
+ones go into folders in it.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """The project of a repository, registered for the place it is at now.
+
+    Attributes:
+        project: it.
+        again: it was watched before.
+        adopted: its memories are from before: it had been removed, or was gone.
+        former_root: the main work tree that its store was made or last used for, if known.
+        copy_of: where the project is registered, when this repository is a copy of that one.
+    """
+
+    project: Project
+    again: bool = False
+    adopted: bool = False
+    former_root: Path | None = None
+    copy_of: Path | None = None
+
+
+def identify(
+    home: Home, layout: Layout, *, adopt: bool = False, separate: bool = False
+) -> Identity:
+    """Return the project of this repository; a new one is registered and gets a store.
+
+    The identity table of docs/contracts.md, row by row.
+
+    Args:
+        home: what may be reached.
+        layout: the repository.
+        adopt: take over the memories of a project that was removed, or is gone.
+        separate: begin a project of its own, whatever is known.
+
+    Raises:
+        YaadError: CONFLICT (memories from before are known, and neither `adopt` nor `separate`
+            says what to do), NOT_FOUND (there is nothing to adopt), REFUSED (nothing to be
+            separated from), UNAVAILABLE (a store cannot be made).
+    """
+    known = home.registered(layout) or home.follow(layout)
+    if known is not None and not separate:
+        return _again(home, known, layout)
+    if known is not None and known.common_dir == layout.common_dir:
+        raise YaadError(
+            Code.REFUSED,
+            f"{known.root} is watched, and no copy of another repository; nothing was changed.",
+            hint="To begin with no memories: yaadwatch remove, then yaadwatch add --separate",
+        )
+    former = None if separate else former_project(home, layout)
+    if former is not None and adopt:
+        return _adopt(home, former, layout)
+    if adopt:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"There are no earlier memories of {layout.root or layout.common_dir}; nothing was"
+            " added.",
+            hint="To start without: yaadwatch add",
+        )
+    if former is not None and _holds_memories(home, former):
+        raise _asked(home, former)
+    if known is not None:
+        _leave(home, known, layout)
+    return Identity(project=_register(home, layout))
+
+
+def former_project(home: Home, layout: Layout) -> Project | None:
+    """Return the project that this repository had before: one that was removed, or that is gone.
+
+    It is the same repository when `origin` is the same; without one, when the first commit is; and
+    before there is one, when its place is.
+    """
+    remote, root_commit = repo_layout.remote(layout.common_dir), _root_commit(home, layout)
+    named = repo_layout.project_id(layout.common_dir)
+    if named and home.user.read(projects.get, named) is None and home.stores.path(named).exists():
+        return _of(home, layout, named)  # the registry was lost
+
+    def is_same(project: Project) -> bool:
+        if project.id == named and _is_believed(project, remote, root_commit):
+            return True
+        if remote or project.remote:
+            return remote == project.remote
+        if root_commit or project.root_commit:
+            return root_commit == project.root_commit
+        return project.common_dir == layout.common_dir
+
+    for project in home.user.read(projects.known):
+        left = project.removed_at is not None or not may_be_there(project)
+        if left and is_same(project) and os.path.lexists(home.stores.path(project.id)):
+            return project
+    return None
+
+
+def is_believed(home: Home, project: Project, layout: Layout) -> bool:
+    """Return whether a repository at another place that bears a project's id may be the project's.
+
+    An archive from elsewhere may bring any id along: one whose `origin` and history are others is
+    not believed.
+    """
+    remote = repo_layout.remote(layout.common_dir)
+    if remote and remote == project.remote:
+        return True
+    if not project.root_commit:
+        is_here = layout.common_dir == project.common_dir
+        return not project.remote and (is_here or not is_there(project))
+    return home.repository(layout).commit_named(project.root_commit) is not None
+
+
+def register_trees(home: Home, identity: Identity, layout: Layout) -> None:
+    """Know every work tree there is, and none that is gone or another repository's.
+
+    When the main work tree was elsewhere before, what the store knows of it is kept.
+    """
+    project = identity.project
+    current = [tree.root for tree in repo_layout.worktrees(layout) if tree.root is not None]
+    main = repo_layout.main_root(layout)
+    # Those that git is yet to find again, as after a move, and those on a disk that is not there.
+    named = repo_layout.registered(layout)
+    with home.stores.use(project) as db:
+        before = db.read(projects.all_worktrees)
+        kept = {*current, *named, *(row.path for row in before if _is_tree_of(project, row.path))}
+
+        def commit(conn: Connection) -> None:
+            rows = projects.all_worktrees(conn)
+            lost = [row for row in rows if row.path not in kept]
+            if main is not None and all(row.path != main for row in rows):
+                # Of a store that came from elsewhere, the first work tree is the main one.
+                former = identity.former_root or next((row.path for row in lost), None)
+                for row in lost:
+                    if row.path == former:
+                        projects.move_worktree(conn, row.id, main)
+            for row in projects.all_worktrees(conn):
+                if row.path not in kept:
+                    projects.drop_worktree(conn, row.id)
+            for root in current:
+                projects.add_worktree(conn, root)
+
+        db.write(commit)
+
+
+def located(project: Project, layout: Layout) -> Project:
+    """Return the project as it is registered for the place of `layout`."""
+    return replace(
+        project,
+        root=repo_layout.main_root(layout) or layout.common_dir,
+        common_dir=layout.common_dir,
+        gone_at=None,
+    )
+
+
+def restore(home: Home, layout: Layout) -> Identity:
+    """Return the project of this repository with the memories of its newest backup.
+
+    Raises:
+        YaadError: NOT_FOUND (no backup), CONFLICT (there are memories that the backup would
+            replace), UNAVAILABLE (it cannot be read or written).
+    """
+    where = repo_layout.main_root(layout) or layout.common_dir
+    project = home.registered(layout) or home.follow(layout) or _lost(home, layout)
+    backup = newest_backup(project) if project is not None else None
+    if project is None or backup is None:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"There is no backup of {where}; nothing was restored.",
+            hint="Start afresh: yaadwatch add",
+        )
+    path = home.stores.path(project.id)
+    if os.path.lexists(path) and _holds_memories(home, project):
+        raise YaadError(
+            Code.CONFLICT,
+            f"{path} holds memories of its own; it was not replaced by {backup}.",
+            hint="To have the backup instead, move that file away, then try again.",
+        )
+    home.stores.close_one(project.id)
+    outcome = "nothing was restored"
+    files.private_folder(path.parent.parent)
+    files.private_folder(path.parent)
+    with replacing(path, outcome) as temporary:
+        try:
+            shutil.copyfile(backup, temporary)
+        except OSError as error:
+            raise YaadError(
+                Code.UNAVAILABLE,
+                f"{backup} could not be copied to {path} ({error.strerror}); {outcome}.",
+                hint="Look at the space and the permissions there, then try again.",
+            ) from error
+        drop_logs(path)
+    former_root = project.root
+    back = replace(located(project, layout), removed_at=None)
+    home.user.write(projects.put, _marked(home, back))
+    with home.stores.use(back) as db:
+        _forget_lost(db)
+    return Identity(project=back, adopted=True, former_root=former_root)
+
+
+def newest_backup(project: Project) -> Path | None:
+    """Return the last copy that was made of a project's store and is whole."""
+    return migrations.newest_sound_copy(places.backups(project.id), role="project")
+
+
+def repositories(home: Home, project: Project) -> list[Path]:
+    """Return the git folders that bear a project's id: its own, and those of copies."""
+    found = [project.common_dir]
+    with contextlib.suppress(YaadError), home.stores.use(project) as db:
+        for row in db.read(projects.all_worktrees):
+            layout = repo_layout.find(row.path)
+            if layout is not None and is_of(project, layout) and layout.common_dir not in found:
+                found.append(layout.common_dir)
+    return found
+
+
+def excludes(path: Path, line: str) -> bool:
+    """Return whether a line is in an exclude file.
+
+    Raises:
+        YaadError: UNAVAILABLE when the file cannot be read: a pipe, or larger than 1 MiB, too.
+    """
+    try:
+        lines = files.read_lines(path)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{path} cannot be read ({error.strerror}); {line} was not written to it.",
+            hint="yaadwatch lists its own files there, so that git ignores them. Look at the"
+            " permissions, then try again.",
+        ) from error
+    return line.encode() in lines
+
+
+def unmark(home: Home, project: Project, common_dirs: Iterable[Path]) -> None:
+    """Take the id of a project out of git's configuration of its repositories, where it can be."""
+    for common_dir in common_dirs:
+        if repo_layout.project_id(common_dir) == project.id:
+            _configure(home, common_dir, None)
+
+
+def delete_store(home: Home, project: str) -> None:
+    """Delete everything that is kept of a project: its store, copies and backups.
+
+    Raises:
+        YaadError: UNAVAILABLE when something could not be deleted.
+    """
+    home.stores.close_one(project)
+    for folder in (home.stores.path(project).parent, places.backups(project)):
+        try:
+            if os.path.lexists(folder):
+                shutil.rmtree(folder)
+        except OSError as error:
+            raise YaadError(
+                Code.UNAVAILABLE,
+                f"{error.filename or folder} cannot be deleted ({error.strerror}).",
+                hint="Look at its permissions, then try again.",
+            ) from error
+
+
+def _again(home: Home, known: Project, layout: Layout) -> Identity:
+    if not os.path.lexists(home.stores.path(known.id)):
+        home.stores.create(known.id)
+    if known.common_dir != layout.common_dir:
+        return Identity(project=known, again=True, copy_of=known.root)
+    remote = repo_layout.remote(layout.common_dir)
+    current = replace(known, root=repo_layout.main_root(layout) or layout.common_dir, remote=remote)
+    if known.by_path:  # perhaps it can be written by now
+        current = _marked(home, current)
+    if current != known:
+        home.user.write(projects.put, current)
+    return Identity(project=current, again=True, former_root=known.root)
+
+
+def _adopt(home: Home, former: Project, layout: Layout) -> Identity:
+    back = replace(
+        located(former, layout),
+        remote=repo_layout.remote(layout.common_dir),
+        root_commit=_root_commit(home, layout),
+        removed_at=None,
+    )
+    home.stores.close_one(former.id)
+    home.user.write(projects.put, _marked(home, back))
+    return Identity(project=back, adopted=True, former_root=former.root)
+
+
+def _register(home: Home, layout: Layout) -> Project:
+    """Register a new project, make its store, then have git's configuration bear its id.
+
+    An id that is there and is nobody's here is kept: another data folder, on the host of a
+    container say, knows the repository by it.
+    """
+    named = repo_layout.project_id(layout.common_dir)
+    taken = named and (home.user.read(projects.get, named) or home.stores.path(named).exists())
+    new = _of(home, layout, home.new_id() if taken or not named else named)
+    home.user.write(projects.put, new)
+    try:
+        home.stores.create(new.id)
+        project = _marked(home, new)
+        if project != new:
+            home.user.write(projects.put, project)
+    except BaseException:
+        home.user.write(projects.drop, new.id)
+        delete_store(home, new.id)
+        raise
+    return project
+
+
+def _of(home: Home, layout: Layout, project: str) -> Project:
+    """Return a project as it is registered when it is added."""
+    return Project(
+        id=project,
+        root=repo_layout.main_root(layout) or layout.common_dir,
+        common_dir=layout.common_dir,
+        remote=repo_layout.remote(layout.common_dir),
+        root_commit=_root_commit(home, layout),
+        added_at=home.clock.now(),
+    )
+
+
+def _marked(home: Home, project: Project) -> Project:
+    """Return the project after git's configuration bears its id, or was found not to take it."""
+    bears = repo_layout.project_id(project.common_dir) == project.id
+    bears = bears or _configure(home, project.common_dir, project.id)
+    return replace(project, by_path=not bears)
+
+
+def _configure(home: Home, common_dir: Path, value: str | None) -> bool:
+    """Write, or take out (None), the id in git's configuration; return whether that was done."""
+    config = common_dir / "config"
+    try:
+        found = config.lstat()
+    except OSError:
+        return False
+    if config.is_symlink() or found.st_uid != os.geteuid() or not os.access(config, os.W_OK):
+        return False
+    change = ["--unset-all", "yaad.project"] if value is None else ["yaad.project", value]
+    # Run where no repository is, so that git reads nothing of that one but this file.
+    arguments = ["config", "--file", str(config), *change]
+    try:
+        home.git.run(arguments, cwd=places.data_folder(), isolated=True, allowed=(0, 5))
+    except (GitFailed, YaadError):
+        return False
+    return repo_layout.project_id(common_dir) == (value or "")
+
+
+def _leave(home: Home, project: Project, layout: Layout) -> None:
+    """Make a copy, which is a work tree of a project so far, none of it any more."""
+    roots = [tree.root for tree in repo_layout.worktrees(layout)]
+
+    def commit(conn: Connection) -> None:
+        for row in projects.all_worktrees(conn):
+            if row.path in roots:
+                projects.drop_worktree(conn, row.id)
+
+    with home.stores.use(project) as db:
+        db.write(commit)
+    home.copies.discard((project.id, layout.common_dir))
+
+
+def _asked(home: Home, former: Project) -> YaadError:
+    with home.stores.use(former) as db:
+        memories = db.read(nodes.count)
+    when = former.removed_at or former.gone_at
+    since = f" until {when.astimezone():%Y-%m-%d}" if when is not None else ""
+    are, what = ("is", "1 memory") if memories == 1 else ("are", f"{memories} memories")
+    return YaadError(
+        Code.CONFLICT,
+        f"There {are} {what} of this repository from earlier (watched at {former.root}{since});"
+        " nothing was added.",
+        hint="To use them: yaadwatch add --adopt. To start without: yaadwatch add --separate",
+    )
+
+
+def _holds_memories(home: Home, project: Project) -> bool:
+    """Return whether a store holds more than reading the agent files again would make."""
+    with home.stores.use(project) as db:
+        return db.read(nodes.has_own_memories)
+
+
+def _lost(home: Home, layout: Layout) -> Project | None:
+    """Return the project whose backups may be those of this repository, its store lost or not."""
+    former = former_project(home, layout)
+    if former is not None:
+        return former
+    remote = repo_layout.remote(layout.common_dir)
+    for project in home.user.read(projects.known):
+        is_same = remote == project.remote if remote or project.remote else False
+        if is_same or project.common_dir == layout.common_dir:
+            return project
+    return None
+
+
+def _is_believed(project: Project, remote: str, root_commit: str) -> bool:
+    return remote == project.remote or root_commit == project.root_commit
+
+
+def may_be_there(project: Project) -> bool:
+    """Return whether a repository is at its place; one on a network disk is not asked."""
+    return not files.near([project.common_dir]) or is_there(project)
+
+
+def _is_tree_of(project: Project, root: Path) -> bool:
+    found = repo_layout.find(root)
+    return found is not None and found.root == root and is_of(project, found)
+
+
+def _root_commit(home: Home, layout: Layout) -> str:
+    return home.repository(layout).root_commit()
+
+
+def _forget_lost(db: Database) -> None:
+    """Forget the copies of files that a store names and that are not beside it.
+
+    A backup is the database alone, so one that was brought back names copies that were dropped
+    after it was made.
+    """
+    lost = [
+        file
+        for _, folder, file, _ in db.read(checks.copies)
+        if not (db.path.parent / folder / file).is_file()
+    ]
+    if lost:
+        db.write(history.drop_snapshots, lost)
