@@ -1,1 +1,1 @@
-"""Find memories, and compose the brief."""
+"""Search memories, and compose the brief."""

@@ -1,11 +1,10 @@
-"""The brief an agent gets before it starts: doubts with their evidence, contradictions, rules,
-open tasks, unverified notes, what the last session left, questions that found no answer.
+"""Compose the brief of an agent that starts, within a budget of tokens and characters.
 
-In this order, within a budget of tokens and characters, and nothing is cut in half: what does not
-fit is counted. Only what a person said or approved stands under Rules without quotes. Words of
-files, commits, agents and imports stand in quotes, as one line, with who said them and when.
-
-What fits into the reader's budget? Whole texts while there is room, less of them after that.
+The order: flags with their evidence, contradictions, rules, open tasks, unverified notes, what the
+last session left, unanswered questions. No text is cut in half; what does not fit is counted. Whole
+texts come first, shorter forms when the room runs out. Only what a person said or approved stands
+under Rules without quotes; words of files, commits, agents and imports are quoted on one line, with
+their source and time.
 """
 
 import re

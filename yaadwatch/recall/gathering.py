@@ -1,14 +1,11 @@
-"""What one store answers to a question: found by words, by meaning, by name; each stage once.
+"""Gather what one store answers to a question: by words, by meaning, by name.
 
-Nothing here reads all memories. The index says which two hundred may answer, by their numbers;
-texts are read of the fifty best, and everything else only of those that can still become one of
-the answers.
+No stage reads all memories. The index returns the ids of two hundred candidates; texts are read for
+the fifty best, and everything else only for those that can still become an answer.
 
-Which words of software mean the same, near enough to look for the one when asked for the other?
-
-A small table of our own. A word stands in the group of what people interchange in notes about
-code; words with several meanings in there (`call`, `key`, `run`) are left out. What the index
-stems to the same (`deploy`, `deployed`) needs no row.
+The table of synonyms is our own: a group holds words that notes about code interchange. Words with
+several meanings there (`call`, `key`, `run`) are left out, and forms with one stem (`deploy`,
+`deployed`) need no row.
 """
 
 import re

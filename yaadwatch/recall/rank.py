@@ -1,24 +1,16 @@
-"""Which of the memories that were found answers best? Relevance first, everything else mildly.
+"""Rank the memories that were found: relevance first, everything else mildly.
 
 Confidence, recency, tier and pin together move a memory by a tenth at most: they decide between
-near equals and bury nothing. What the question names is above all else.
+near equals. What the question names is above all else.
 
-How well do the words of a text answer? Its BM25, its length, and words that stand together.
+Words score by BM25, length and adjacency, measured on questions about commits and chats (decision
+0014): BM25 alone prefers long texts, which mention everything, a little too much.
 
-Measured on questions about commits and chats (decision 0014): BM25 alone prefers long texts, which
-mention everything, a little too much; and of two texts with the same words, the one answers that
-has them side by side as the question does.
+Fusion of words and meaning returns 0.0 to 1.0, the best with 1.0. A memory at least as good in both
+lists is at least as good in the result, and neither list counts for more by its larger numbers.
 
-What do two lists of findings make together: what the words found, and what the meaning found?
-
-Both come as scores, by id, more is better; one comes back, from 0.0 to 1.0, the best with 1.0.
-Whatever the formula: who is at least as good in both lists is at least as good in the result, and
-neither list counts for more because its scores are larger numbers.
-
-What do the relations add to what was found? A tenth at most, and nothing that was not found.
-
-Measured before: a list of neighbours as an equal partner of the other lists ruins the ranking,
-because neighbours of a good answer are many; a bounded boost of what was found anyway helps.
+Relations add a tenth at most, and only to what was found: neighbours as a list of their own ruined
+the ranking when measured, because a good answer has many of them.
 """
 
 import math

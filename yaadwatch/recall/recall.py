@@ -1,4 +1,4 @@
-"""The verb: a question to the project's store and the user's own, answered within a budget."""
+"""Recall: search the project's store and the user's own store, within a budget."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

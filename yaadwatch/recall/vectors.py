@@ -1,14 +1,11 @@
-"""Which model makes vectors: enable one, see how far it is, go back to the one before, do without.
+"""Manage the models of vectors, fill in missing vectors, and search by meaning.
 
-Enabling loads the model once, to know that it runs; the vectors are made in the background. It
-answers questions when it has one of every memory; until then the one before does, or words do.
+Enabling loads the model once to prove that it runs; the vectors are made in the background. A model
+answers questions once every memory has its vector; until then the previous model does, or words do.
+A search asks only a warm worker and never waits for it.
 
-Which memories mean what a question means? Asked of a warm worker only, and never waited for.
-
-Vectors for what is remembered: made a batch at a time, from what is missing, not from a plan.
-
-What is missing is computed from the store, so a fill that was cut off goes on where it stopped,
-and one that is done twice makes nothing twice.
+Missing vectors are computed from the store, so an interrupted fill continues where it stopped and a
+repeated fill makes nothing twice.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
-"""Walks along the edges: what is around a memory or a question; and counts of the whole graph.
+"""Walk the edges around a memory or a question, and count the whole graph.
 
-What is archived, and what only another branch's files say, is neither told nor walked through.
+Skips archived memories and those that only another branch's files state.
 """
 
 from collections.abc import Sequence

@@ -1,15 +1,13 @@
-"""What kind of memory is this text, how hot is it, and why do we think so?
+"""Classify a text: its kind, its tier with the reason, and the entities it names.
 
-No model, only cues in order: the first that fits decides. Plain cues come first, then the heading
-that the text stands under, then fainter cues. A text without any is a statement of fact: kind
-`spec`, which is warm. Hot kinds are shown to every agent at every start; that is earned by words
-such as `always`, `use X instead of Y`, `we decided`, not by default.
+No model: the first matching cue decides. Plain cues come first, then the heading above the text,
+then fainter cues. A text without any cue is a statement of fact: kind `spec`, which is warm. Hot
+kinds are shown to every agent at every start, so a text must earn them by words such as `always`,
+`use X instead of Y`, `we decided`.
 
-Which packages, addresses and ports does a text name? A plain capitalised word is none of them.
-
-Files and definitions are found in the tree, by the anchors. What counts here is written as such: an
-address, `port 8080`, what an install command installs, what is called a package ("the npm package
-lodash"), or a package that the project itself uses.
+Entities are packages, addresses and ports that are written as such: an address, `port 8080`, the
+arguments of an install command, "the npm package lodash", or a package that the project uses. A
+capitalised word alone is none of them. Files and definitions are found by the anchors.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""One memory at a time: show it, forget it, bring it back, confirm it, pin it.
+"""Show, forget, restore, confirm, pin and delete single memories.
 
-Delete a memory for good, with everything that hangs on it; to be able to go back, forget it.
+Forgetting can be undone. Deleting removes a memory for good, with everything that depends on it.
 """
 
 import shlex

@@ -1,13 +1,8 @@
-"""A statement on its way in: as it came, as it is to be stored, and what became of it.
+"""Model a statement between the request and the store: as given, as to be stored, and its outcome.
 
-The files that a caller names: where they are in the work tree that the call is about.
-
-Find what a text names that is not there, with the nearest name: most of it is a typing error.
-
-Decide in which package of a repository a memory holds, and whether it is told in another one.
-
-A rule that is stated in `packages/web` holds there. It is told at the top of the repository, with
-its package, and in `packages/web`, but not in `packages/api`.
+Also resolves the files that a caller names, finds misspelled references with their nearest name,
+and decides the package in which a memory holds: a rule that is stated in `packages/web` is shown
+there and at the top of the repository, but not in `packages/api`.
 """
 
 import difflib

@@ -1,7 +1,7 @@
-"""Make a memory true again: give it new words, or accept what a doubt proposes.
+"""Make a memory true again: give it new words, or accept what a flag proposes.
 
-It stays the same memory, with its id, its links and its age in versions; what it said before is one
-of them. What a person's own file says is mended in that file, and nowhere else.
+The memory keeps its id and links; its former text becomes a version. A statement of a person's own
+file is corrected in that file, and nowhere else.
 """
 
 import shlex

@@ -1,9 +1,7 @@
-"""What became of a memory, change by change; and an older version of it brought back.
+"""Return the history of a memory, restore an older version, and find what a file change would flag.
 
-What would be in doubt if this file changed? The memories that rest on it, and on those in turn.
-
-The same edges and the same rule as for doubts that are there already, see `core.truth.impact`; only
-that here every memory of the file is taken for doubted in full.
+The impact of a file follows the same edges and rule as existing flags do, see `memory.impact`;
+every memory of the file counts as flagged in full.
 """
 
 import os

@@ -1,9 +1,7 @@
-"""Take in many memories and relations at once: all of them or none, and twice is once.
+"""Write many memories and relations in one batch: all or none, and idempotent.
 
-A memory keeps the id it comes with, so nothing is taken for another one that reads alike. What a
-person forgot or ended here is left so, and told; so are edges whose ends are not there.
-
-The relations of a batch: what each makes of those that are there, and what is left out.
+A memory keeps the id that the caller gives it, so it is never merged with another memory of similar
+words. The batch skips and reports what a person forgot or ended here, and edges without both ends.
 """
 
 from collections import Counter

@@ -1,12 +1,11 @@
-"""Compare statements: the same but for emphasis, or nearly the same words.
+"""Compare statements: equal but for emphasis, or nearly the same words.
 
-`folded` decides whether two statements are the same. Capitals are dropped where they can only be
-emphasis, or the beginning of a sentence. What is written as code or in quotation marks, a word with
-a capital, a digit or a mark inside it, and a word that is called a name beside it (`the PATH
-variable`) keep every letter: `Foo` and `foo` are two things. In doubt the capitals stay, and two
-texts are kept.
+`folded` decides whether two statements are the same. It drops capitals where they can only be
+emphasis or the beginning of a sentence. Code, quotations, a word with an inner capital, digit or
+mark, and a word that the text calls a name (`the PATH variable`) keep every letter: `Foo` and `foo`
+are two things. Where it is not certain the capitals stay, and both texts are kept.
 
-Find the living memory that a statement means: that of its key, or one that says the same.
+Also finds the living memory that a statement repeats, by its key or by its words.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Relate one memory to another, and take that back. Doubt goes along what is linked.
+"""Link memories and remove links; flags propagate along them.
 
-A relation that ended stays, with the time in which it held; deleting one is for what never held.
+An edge that ended stays with its time of validity. Deleting is for an edge that never held.
 """
 
 import json

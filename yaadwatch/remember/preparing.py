@@ -1,4 +1,4 @@
-"""What can be decided of statements before the store is written: masked, classified, anchored."""
+"""Prepare statements before the write transaction: mask, classify, anchor."""
 
 import contextlib
 from collections.abc import Mapping, Sequence

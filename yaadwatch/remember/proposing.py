@@ -1,4 +1,4 @@
-"""Proposals: new words of an agent for a memory of a person, which the person decides about."""
+"""Propose new words of an agent for a person's memory; the person decides."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta

@@ -1,6 +1,6 @@
-"""The one door for writes: raw text in, a masked, classified, anchored memory out.
+"""Remember raw texts: the one entry for writes, which masks, classifies and anchors them.
 
-Nothing else may use the ingest policies, so nothing enters a store unmasked.
+No other module may use the ingest policies, so no text enters a store unmasked.
 """
 
 import contextlib

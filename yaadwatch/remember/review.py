@@ -1,4 +1,4 @@
-"""The review: what agents and imports stated, and a person's verdict on each of it."""
+"""Review what agents and imports stated: list it, and record a person's decision."""
 
 from dataclasses import replace
 from datetime import datetime

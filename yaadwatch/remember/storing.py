@@ -1,4 +1,4 @@
-"""Statements written down, inside a transaction: a new memory, one said again, or new words."""
+"""Store prepared statements in a transaction: as a new memory, a repetition, or new words."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace

@@ -1,7 +1,7 @@
-"""Write memories with what they rest on and name: one writer for one memory and for ten thousand.
+"""Insert memories with their anchors and entities, for one memory as for ten thousand.
 
-A batch looks up each thing that its memories share once, and inserts the rows of each table at
-once. What the words name is marked `named`, so that it is told from what the memory rests on.
+A batch looks up each shared row once, and inserts the rows of each table together. Entities of the
+words are marked `named`, which separates them from what the memory rests on.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

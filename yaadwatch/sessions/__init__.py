@@ -1,1 +1,1 @@
-"""Who worked here, what was shown and learned, tasks, skills, handoff."""
+"""Record sessions, tasks and skills, and compose what agents are shown: brief, news, handoff."""

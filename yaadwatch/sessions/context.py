@@ -1,13 +1,10 @@
-"""The brief of an agent that starts: doubts first, then rules, tasks, unverified notes, and what
-the last session left.
+"""Build the brief of a work tree, and prepare it for hooks that cannot wait for the daemon.
 
-What the agent reads in the checked-out agent files anyway, in our block or in a file of our own, is
-not told again. A doubt about such a statement is told, because the file cannot tell it.
+A rule that the agent reads in the checked-out agent files anyway is left out; a flag on such a rule
+is shown, because the file cannot show it.
 
-Prepare the brief of a work tree for hooks that cannot wait for the daemon.
-
-After each check the brief is written to a file of its own, which a hook reads when the daemon is
-late or not running. Its time of change is the time of the check.
+After each check the brief is written to a file, which a hook reads when the daemon is late or not
+running. The file's modification time is the time of the check.
 """
 
 import contextlib

@@ -1,9 +1,8 @@
-"""The end of a session: what it is remembered by, found out once, from facts.
+"""End a session: compute its facts once, and store its summary.
 
-A memory as a page of markdown, and back: a header of fields, its words, its relations.
-
-The header is YAML whose values are JSON, so that nothing in them is taken for something else; what
-people write by hand is read as `bridges.frontmatter` reads it.
+Also renders a memory as a page of markdown and parses it back: a header of fields, the text, the
+relations. The header is YAML whose values are JSON, so no value is misread; pages written by
+people are parsed as `bridges.frontmatter` does.
 """
 
 import contextlib

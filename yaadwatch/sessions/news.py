@@ -1,10 +1,7 @@
-"""What a session should hear in its middle: what is new to it, and what rests on a file.
+"""Compose what a session is shown later on: news, file context, and the handoff prompt.
 
-What is worth a word in the middle of a session? New doubts, new rules; what rests on a file.
-
-What is the next agent told, to go on where this one stopped? A prompt, within a budget.
-
-Handoff: a prompt for whoever goes on, so that nothing has to be found out twice.
+News is what the session has not seen: flags, rules, and memories that rest on a touched file. The
+handoff is a prompt, within a budget, for the agent that continues the work.
 """
 
 from collections.abc import Iterable, Sequence

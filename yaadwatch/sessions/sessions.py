@@ -1,4 +1,4 @@
-"""The verbs of sessions: start one, note something in it, end it, list them, find one again."""
+"""Start, note in, end, list and find sessions."""
 
 import threading
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,7 @@
-"""The verbs of tasks: what is to be done, how far it is, what comes first.
+"""Manage tasks and skills.
 
-The verbs of skills: ways of working, each with a name, a line on when to use it, and a body.
+A task has a state and an order. A skill is a way of working: a name, a line on when to use it, and
+a body.
 """
 
 from collections.abc import Sequence

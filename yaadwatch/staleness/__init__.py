@@ -1,1 +1,1 @@
-"""Compare what a memory rests on then and now: verdicts, evidence, proposals."""
+"""Compare what memories rest on with the tree: state of anchors, verdicts, evidence, proposals."""

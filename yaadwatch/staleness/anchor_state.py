@@ -1,8 +1,7 @@
-"""What a view shows of any anchor: files, folders, patterns, definitions, words, targets, values.
+"""Observe one anchor of any kind in a view: a work tree or a commit.
 
-What is gone is looked for elsewhere, and so is what took its place.
-
-What a view shows of an anchored pattern: does a file match, and where are those that did?
+A missing file, folder or definition is searched for elsewhere, and so is its replacement. What
+cannot be read is unknown, never fresh. A pattern is fresh while a file matches it.
 """
 
 import re

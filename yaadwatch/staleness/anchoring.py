@@ -1,9 +1,7 @@
-"""What does a text rest on? Its references, found in a view of the files; the view may be any.
+"""Find the anchors of a text: its references, resolved in one view of the files.
 
-A candidate becomes an anchor only when it is found: a file, a folder, a definition, a word of the
-code, what a command runs, a value. A word that stands everywhere anchors nothing.
-
-Make anchors of what a text names, as one view of the files shows it.
+A candidate becomes an anchor only when the view has it: a file, a folder, a definition, a word of
+the code, the target of a command, a value. A word that stands in too many files anchors nothing.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What became of a memory: each anchor is looked at and judged, then all of them together."""
+"""Assess a memory: observe and judge each of its anchors, then combine the verdicts."""
 
 import posixpath
 import re

@@ -1,4 +1,4 @@
-"""Why is a memory in doubt? The commits between the anchor's and HEAD, and what no commit has."""
+"""Find the evidence for a flag: the commits since the anchor's, and uncommitted changes."""
 
 import logging
 from collections import Counter

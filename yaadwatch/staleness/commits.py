@@ -1,8 +1,7 @@
-"""What happened to the files between two commits, and to the words in them; one comparison a job.
+"""Read two commits: the files of one, and the files and words that changed between both.
 
-Whatever is asked costs what changed between the two, not what the tree holds.
-
-The files as a commit has them, each looked up at most once for a job.
+`Window` costs what differs between its commits, not what the tree holds. `AtHead` looks up each
+file at most once per job.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

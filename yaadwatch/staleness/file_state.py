@@ -1,4 +1,4 @@
-"""What a view shows of an anchored file, and of a definition in it."""
+"""Observe an anchored file, or a definition in it, in a view of the files."""
 
 import hashlib
 import re

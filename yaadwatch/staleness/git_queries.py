@@ -1,4 +1,4 @@
-"""Asks a repository during one job: no question twice, and none after it took too long once."""
+"""Cache the git queries of one job; a kind of query that timed out is not run again."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast

@@ -1,11 +1,11 @@
-"""Find the numbers inside a definition, and the one that was put in place of another.
+"""Find the numbers inside a definition, and the number that replaced another.
 
-The lines of a definition are split into tokens that every language shares; comments say nothing,
-and a text in quotes is one token. Where a number stands is its *place*: the name that it is given
-to or compared with (`tries=`, `i<`), the call and argument (`range(0`), or what is called on it
+The lines of a definition are split into tokens that every language shares; comments are dropped,
+and a quoted string is one token. Where a number stands is its *place*: the name that it is given
+to or compared with (`tries=`, `i<`), the call and argument (`range(0`), or the method called on it
 (`.times`). The same number in another place is another number.
 
-Which value does a file give a name? Read from its definition, wherever there is one.
+Also reads the value that a file gives a name, from its definition in any supported format.
 """
 
 import difflib

@@ -1,11 +1,8 @@
-"""What would make a memory true again? Its text, put as the code is now, where that is sure.
+"""Propose the text that makes a memory true again, where the replacement is certain.
 
-What was judged of each anchor is in `verdict`; here it becomes one proposal for the whole text.
-
-Does a file that moved still say what it said, apart from what its place makes it say?
-
-A file that goes to another folder is given other relative paths and imports. What else differs may
-be what a memory is about.
+`verdict` says what became of each anchor; this module makes one proposal for the whole text. A
+moved file counts as unchanged when it differs only in what its place dictates: relative paths and
+imports. Any other difference may be what the memory is about.
 """
 
 import re

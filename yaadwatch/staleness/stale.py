@@ -1,12 +1,10 @@
-"""Is what we remember still true? Checks a work tree against its anchors; flags follow the state.
+"""Check the memories of a work tree against its files, and update their flags.
 
-A check is a function of the store and the tree: running it twice, late, or after any loss of
-events gives the same flags. What happened in between only decides when it runs and where it looks
-first.
+A check is a function of the store and the tree: running it twice, late, or after a loss of events
+gives the same flags. Events only decide when it runs and which memories it checks first.
 
-Which work trees are watched, and which files matter in each? What the daemon asks at its start.
-
-Apart from the checks, so that nothing that judges is loaded before all is watched.
+Also lists the work trees and files that the daemon watches; the daemon asks for them before
+anything that judges is loaded.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

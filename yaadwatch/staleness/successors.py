@@ -1,11 +1,8 @@
-"""What took the place of a file or folder that is gone: a renamed, new, or newly named one?
+"""Find what replaced a file or folder that is gone, and what a function returns or inherits.
 
-What does a function return? Read from its syntax tree, where it is one literal and no other.
-
-A function of which that cannot be said for certain has no answer: one that returns in several
-places or only under a condition, that yields, or whose value is worked out.
-
-Is a name still provided by a file that no longer defines it? By an export, or by inheritance.
+A return value counts only when it is one literal: not with several or conditional returns, not for
+generators, not when it is computed. A name that a file no longer defines may still be provided by
+an export or by inheritance.
 """
 
 import posixpath

@@ -1,8 +1,8 @@
-"""Find which anchors rest on uncommitted work, and the commit that comes to hold it.
+"""Find which anchors rest on uncommitted work, and the commit that later holds it.
 
 A memory is *provisional* while no commit holds what it rests on. It is bound to the checkouts (work
-tree and branch) that have that work. It is learned in the first commit that holds it, whichever way
-the work went there: committed, amended, squashed, rebased, or through a stash.
+tree and branch) that have that work. It is learned in the first commit that holds it, whether the
+work was committed, amended, squashed, rebased, or went through a stash.
 """
 
 from collections.abc import Collection, Iterator, Sequence

@@ -1,9 +1,8 @@
-"""Where did a word come to stand, and where does it stand no more, between two trees?
+"""Find where a word came into use and went out of use between two trees.
 
-A thing that is still there but that nobody uses any more has been replaced: the lines that named it
-are gone, or name another thing in its place.
-
-Is what is still there a shell by now: does it call itself deprecated, is its list elsewhere?
+A definition that is still there but that no file uses any more has been replaced: the lines that
+named it are gone, or name its replacement. Also detects shells: definitions that call themselves
+deprecated, or whose list of members is elsewhere.
 """
 
 import re

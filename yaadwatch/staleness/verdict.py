@@ -1,15 +1,9 @@
-"""Is it still true? A verdict is a function of an anchor and of what the tree is now.
+"""Judge one anchor from its observed state, and score a memory from its anchors' verdicts.
 
-First each anchor is judged by what was seen of it, then the anchors of one node are combined. What
-to propose for a memory is in `doubt.proposals`. Nothing here knows of events: the same sight gives
-the same verdict, whatever happened in between.
-
-What speaks for and against a memory, as numbers: from what became of each of its anchors.
-
-Only the gravest thing that was lost counts, and what uses tell is asked only of what is still
-there: a sentence that names two things that are gone is no more wrong than one that names one.
-
-How much each feature speaks for a memory being stale: a fitted logistic model, as one table.
+Events play no part: the same observed state gives the same verdict. The score is a logistic model,
+fitted offline; its weights are one table below. Only the gravest loss counts, because a text
+that names two missing things is no more wrong than a text that names one, and uses count only for
+what is still there.
 """
 
 import math

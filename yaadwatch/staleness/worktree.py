@@ -1,6 +1,6 @@
-"""The files of a work tree as they are now, committed or not.
+"""Read the files of a work tree as they are now, committed or not.
 
-Only files that memories rest on, or that a text names, are opened, each at most once for a job.
+Opens only files that memories rest on or texts name, each at most once per job.
 """
 
 import os
