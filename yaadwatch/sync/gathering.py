@@ -396,11 +396,11 @@ def gather(
         base=base.block if base is not None and commits is not None else "",
         logged=logged,
     )
+    came_back = bool(row.head) and not moved and logged != row.logged
     counts = (
-        moved
-        and branch.block is not None
+        branch.block is not None
         and not frozen
-        and rules.has_changed(row.head, head.commit)
+        and (came_back or (moved and rules.has_changed(row.head, head.commit)))
     )
     return _resolved(seen, rules) if counts else seen
 

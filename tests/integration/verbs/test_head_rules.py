@@ -265,3 +265,21 @@ def test_rule_discarded_from_one_file_before_its_first_commit_stays(tree):
 
     assert NEW in tree.read(A)
     assert NEW in tree.memories()
+
+
+def test_lines_typed_after_a_reset_are_rules_of_their_own(tree):
+    tree.git("config", "user.email", "ada@example.org")
+    tree.commit("as synced")
+    for path, library in ((C, "jose"), (A, "attrs"), (C, "click")):
+        if library == "attrs":
+            tree.sync()
+            tree.commit("rules")
+            tree.git("reset", "-q", "--hard", "HEAD~1")
+        line = f"- Always use {library} and ruff for tests\n"
+        tree.write(path, tree.read(path).replace("<!-- yaad:end", f"{line}<!-- yaad:end"))
+
+    tree.sync()
+
+    for path in (A, C):
+        assert "Always use attrs" in tree.read(path)
+        assert "Always use click" in tree.read(path)
