@@ -183,6 +183,8 @@ class Team:
             self.count += 1
             lines[number] = f"{changed(lines[number].rstrip(), self.count)}\n"
         person.tree.write(path, "".join(lines))
+        if delete and any(part_of(line) == part for line in lines if PART.search(line)):
+            return  # it had two wordings, which are two rules; the other one stays
         self.did(person, part, "delete" if delete else "edit")
 
     def may_change(self, person, part):
