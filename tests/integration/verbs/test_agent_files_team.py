@@ -4,6 +4,7 @@ import os
 import random
 import re
 import subprocess
+from datetime import timedelta
 
 import pytest
 from engine_world import GIT_ENVIRONMENT, World
@@ -344,13 +345,16 @@ class UnseenTeam(Team):
                     self.did(person, part, "edit")
 
     def revived(self, person, part):
-        """Note that git brought a rule back; it may go where the other one still has to share that
-        it was deleted: rebased on the revert, that looks like a deletion after it.
+        """Note that git brought a rule back; it may go where the other one deleted it meanwhile.
+
+        Also where the other one has not shared yet that it was deleted: rebased on the revert, that
+        looks like a deletion after it.
         """
-        shown = self.people[OTHER[person.name]].git("diff", "origin/main", "--", *FILES)
+        other = OTHER[person.name]
+        shown = self.people[other].git("diff", "origin/main", "--", *FILES)
         lines = [line for line in shown.splitlines() if PART.search(line)]
         gone, came = ({part_of(line) for line in lines if line[0] == sign} for sign in "-+")
-        if part not in gone - came:
+        if self.unseen[other].get(part) != "delete" and part not in gone - came:
             self.deleted.discard(part)
 
     def type(self, person):
@@ -451,6 +455,7 @@ class UnseenTeam(Team):
         rules = [sorted(person.rules(path)) for path in FILES]
         is_clean = person.status() == "" and not self.curated[person.name]
         before = {path: person.tree.read(path) for path in FILES}
+        person.world.clock.advance(timedelta(minutes=1))  # as far apart as people look
         if self.chance.random() < 0.2:
             person.at_home().world.reopen()
         person.sync()
