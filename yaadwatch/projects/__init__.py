@@ -1,1 +1,1 @@
-"""A project as a whole: add, status, verify, back up, export, import, erase, upkeep."""
+"""Whole projects: add, status, verify, back up, export, import, erase, upkeep."""

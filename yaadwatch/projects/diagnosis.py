@@ -1,7 +1,7 @@
-"""What is wrong on a machine, and what mends it: judged by facts that somebody else gathered.
+"""Derive findings and the commands that mend them from facts about a machine.
 
-A row of CHECKS looks at one part of the facts and yields what it finds. A new part is a field of
-`Facts`, a gatherer in `yaadwatch.doctor`, and a row.
+Pure: `cli/doctor.py` gathers the facts. Each row of CHECKS looks at one part of them. A new part
+is a field of `Facts`, a function in `cli/doctor.py` that gathers it, and a row.
 """
 
 import itertools

@@ -1,8 +1,8 @@
-"""Erase what must not exist, a leaked secret or somebody's data: no byte of ours says it any more.
+"""Erase a leaked secret or personal data, so that no byte of our files holds it any more.
 
-Copies first, the store last: whoever is cut off finds the memory still there, and erases it again.
-What only has to be forgotten is better forgotten: this cannot be undone, and copies of a person's
-files that say it go too.
+Copies go first, the store last: a run that is cut off finds the memory still there, and erases it
+again. Erasing cannot be undone and deletes copies of a person's files as well, so that `forget` is
+better for everything else.
 """
 
 import contextlib

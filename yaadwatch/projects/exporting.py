@@ -1,20 +1,12 @@
-"""What goes out of a store: lines, pages, or a single file.
+"""Export a store as JSON Lines or markdown pages, back it up and compact it.
 
-It is written down whole first, as the store is at one moment, then handed out a piece at a time;
-who asked for it writes the files, with their own rights.
+A store is read in one snapshot, and no response on the socket can hold all of it. So an export is
+first written to a spool folder of its own (0700, removed when it is done or after a day) and then
+handed out in pieces; the client writes the files, with its own rights. An import is gathered the
+same way.
 
-A store as JSON Lines, whole, and back: what comes in again makes an equal store.
-
-The first line says what the others are; each of these is a row of a table. Nothing is held in
-memory but ids that became others.
-
-What is on its way in or out: files of ours that are filled, and read, a piece at a time.
-
-A store is read in one snapshot and changed in one transaction, and no line on the socket holds all
-of it. So what goes out is written down whole first and handed out in pieces; and what comes in is
-gathered first. Each has a folder of its own, 0700, which goes when it is done, or after a day.
-
-Copies of a store to go back to, a store without slack, and a log that does not grow for ever.
+In JSON Lines the first line describes the others, each of which is a row of a table. Only ids that
+were replaced are held in memory.
 """
 
 import base64

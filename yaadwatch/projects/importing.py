@@ -1,4 +1,4 @@
-"""What comes into a store: gathered a piece at a time, then taken in one transaction, or tried."""
+"""Import into a store: gather the pieces, then apply them in one transaction, or as a dry run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,10 +1,10 @@
-"""The memories of a store as pages of markdown: one for each, an index, and their earlier versions.
+"""Render memories as markdown pages, and turn imported pages and files into drafts.
 
-Living memories come back from their pages; earlier versions and archived memories are only shown.
+There is a page for each memory, an index, and the earlier versions. Living memories can be imported
+from their pages; earlier versions and archived memories are only shown.
 
-What comes from elsewhere (pages, an agent file, another Yaad), as memories and relations.
-
-Nothing of it is believed: texts are masked, kinds and ids made to fit, times to come are now.
+Imported content is not trusted: texts are masked, kinds and ids made valid, and times in the future
+become now.
 """
 
 import base64

@@ -1,7 +1,4 @@
-"""Which repositories are watched: add one, take one away, list them.
-
-What a person asks first: is it running, what does it watch, what is in doubt, what is wrong?
-"""
+"""Add, remove and list watched repositories, and report the status of the daemon and projects."""
 
 import os
 import shlex

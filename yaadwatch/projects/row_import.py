@@ -1,9 +1,7 @@
-"""Rows that come into a store as JSON Lines: each is taken, is there already, or is told of.
+"""Import JSON Lines into a store: each row is taken, is there already, or is reported.
 
-What only has to be there at the end (words, events, files to look at again) is gathered, and
-written down for many memories at once.
-
-Which store is meant: that of the project of a call, or the user's own; and all there are.
+Words, events and files to check again only matter at the end; they are collected and written for
+many memories at once. `named_store` resolves which store a call means: a project's or the user's.
 """
 
 import json

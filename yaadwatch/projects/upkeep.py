@@ -1,7 +1,7 @@
-"""Decay and collection: archive what has faded, erase what was archived long ago, tidy the rest.
+"""Archive faded memories, erase what was archived long ago, and tidy the rest of a store.
 
-Everything is computed from what is stored and from the time, so two runs equal one, and a run that
-was cut off goes on where it stopped.
+Everything follows from what is stored and the time, so two runs equal one, and a run that was cut
+off goes on where it stopped.
 """
 
 import contextlib

@@ -1,9 +1,8 @@
-"""Is a store whole? What is not, and the command that mends it; nothing is written unless asked.
+"""Verify a store and name the commands that mend it; open the user store, or what replaces it.
 
-The user store at a start: itself, its newest copy where it is gone, or what stands in for it.
-
-Without the list of projects nothing is watched. So a file that cannot be used keeps nobody from
-going on: it is left as it is, and a copy of it is read in its place, to which nothing is written.
+Without the list of projects nothing is watched. So at a start a user store that is gone is restored
+from its newest copy, and one that cannot be used is left as it is: a copy of it is read in its
+place, to which nothing is written.
 """
 
 import logging

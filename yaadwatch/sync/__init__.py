@@ -1,1 +1,1 @@
-"""Keep agent files and memories the same, both ways."""
+"""Keep agent files and memories in step, in both directions."""

@@ -1,7 +1,7 @@
-"""Resolve the committed blocks of all files into one set of rules, by the commits alone.
+"""Resolve the committed blocks of all agent files into one set of rules, by the commits alone.
 
 Git merges each file by itself, so the blocks of one commit may differ. Every clone has to resolve
-them alike. The history is replayed, oldest commit first:
+them alike. `resolve` replays the history, oldest commit first:
 
 - a rule that every block has counts;
 - a commit with one parent: a rule that a block gained counts, one that a block lost does not;
@@ -11,10 +11,8 @@ them alike. The history is replayed, oldest commit first:
 Where the commits cannot tell, a rule stays: a rule that comes back is an annoyance, a lost rule is
 a breach. The exceptions are in docs/decisions/0008-merge.md.
 
-Resolve the blocks of all files into one set of rules, so that each file gets the same ones.
-
-The history is that of the checked-out commit. Files that a person edited since git wrote them count
-as one more commit on top of it.
+`HeadRules` reads that history for the checked-out commit. Files that a person edited since git
+wrote them count as one more commit on top of it.
 """
 
 import heapq

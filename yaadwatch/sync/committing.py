@@ -1,6 +1,7 @@
-"""What a person wrote, written down: every change that one file brings, in one transaction.
+"""Write to the store what a sync found in an agent file.
 
-What is agreed now, written down: the last beat of a sync, and why a file is left alone.
+`commit` stores every change that one file brings, in one transaction. `Recorder` stores the new
+agreement, which is the last step of a sync, or the reason why a file is left alone.
 """
 
 from collections.abc import Mapping, Sequence

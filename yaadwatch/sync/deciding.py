@@ -1,4 +1,4 @@
-"""What has to be done about one agent file: the graph as it is, put to the pure merge."""
+"""Collect what the store knows about an agent file, and let the pure merge decide about it."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What a person can ask about agent files: list, diff, sync, adopt, release, restore."""
+"""Answer the requests about agent files: list, diff, sync, adopt, release, restore."""
 
 import difflib
 import os

@@ -1,10 +1,7 @@
-"""What does an agent file hold right now, who wrote it, and may it be touched?
+"""Gather the facts about one agent file: its content, its author and whether it may be written.
 
-The first of the five beats. Nothing is changed here, and nothing that is only half written is read.
-
-What the checked-out branch says of an agent file: its commits, and whether they have our block.
-
-The committed block is the switch: a tracked file is written only where its branch has one.
+The first step of a sync. It changes nothing, and reads no half-written file. The committed block is
+the switch: a tracked file is written only where the checked-out branch has a block in it.
 """
 
 import shlex

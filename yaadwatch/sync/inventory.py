@@ -1,12 +1,11 @@
-"""What does a person's own file say now that it did not say, and what does it say no more?
+"""Compare a file's statements with the last read, pause on likely accidents, fit rules in a block.
 
 Everything outside the block is the person's. Statements are compared by their words, so a statement
 that moved is the same one; one that was changed is gone, and another one is new. Where only the
 headings or labels in front changed, the memory of the words is kept.
 
-Does this look like an accident? Then nothing is deleted, and the file waits for a person.
-
-Decide which rules fit into a block: the best ranks; a rule of a person's hand always stays.
+Where a change looks like an accident, no memory is deleted and the file waits for a person. A block
+holds the rules of the best rank; a rule that a person typed always stays.
 """
 
 import re

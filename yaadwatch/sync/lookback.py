@@ -1,15 +1,9 @@
-"""Compare statements of agent files with the code of the day they were written.
+"""Read the agent files of a new project, and compare each statement with the code of its day.
 
-A rule may be older than the day on which it was read, and false since. `add` and the sync note the
-memories; the daemon compares them afterwards, up to 256 at a time. What is left stands in the
-store, so a killed daemon loses nothing. What git cannot compare waits for the next `add`.
-
-Since when does an agent file say what it says? What it rests on is looked up as it was then.
-
-A rule that was written long ago may have been false for long: the code that it tells of is that of
-the commit that gave it its words, not that of the day on which we came.
-
-What a person's own agent files say: taken in as memories, each with its places.
+A rule may be older than the day on which it was read, and false since then. So it rests on the code
+of the commit that gave it its words, not on today's. `add` and the sync note the memories; the
+daemon compares them afterwards, up to 256 at a time. The rest stays in the store, so a killed
+daemon loses nothing. What git cannot compare waits for the next `add`.
 """
 
 import logging

@@ -1,13 +1,8 @@
-"""How does each agent file take part: by a block in it, by a file of our own, or by being read?
+"""Choose how each agent file takes part: with a block, through a rules file, or only read.
 
-Report what agent files wait for: a lock or an unfinished operation of git, and since when.
-
-What does an agent read in the person's own files anyway, so that we need not say it again?
-
-Find out what an agent loads at the start of a session: limits and settings included.
-
-A rule in a file that its agent cuts off, or does not load at all, is told by nobody. Whoever asks
-whether a file tells a rule asks here.
+Also answers what an agent loads at the start of a session (its limits and settings included): a
+rule in a file that its agent cuts off or does not load does not reach the agent. And reports what
+agent files wait for: a lock or an unfinished operation of git.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""What has to change in the graph and in a file's block, so that both say the same again?
+"""Plan what has to change in the graph and in a file's block so that both agree again.
 
-`plan` is a function of the last agreement, the graph and the file; what it returns is carried out
-by others, the agreement last. Whoever loses the record of an agreement, or is killed before writing
-it, asks again and gets the rest.
+`plan` is a pure function of the last agreement, the graph and the file. Its callers carry the plan
+out and record the agreement last: a process that is killed before that plans again and gets the
+rest.
 """
 
 from collections.abc import Sequence

@@ -1,15 +1,10 @@
-"""Three-way merge of one rule: what was agreed, what the graph says, what the file says.
+"""Merge one rule three ways: the last agreement, the graph and the file.
 
-The whole policy is `decide`. Everything else aligns lines and carries out what was decided.
-
-What the two sides of a sync say: the graph, and one file.
-
-Which line of a block is which rule of the last agreement?
-
-Surest first: the same line, the same words, and only then words so alike, in the place of the rule
-they replaced, that a person would call it an edit. In doubt a line is a new one, and both are kept.
-
-Find what is left of a rule whose beginning was deleted: alone it may say the opposite.
+The whole policy is `decide`. `align` finds which line of a block is which rule of the agreement,
+surest first: the same line, the same words, and only then words so alike, in the place of the rule
+they replaced, that a person would call it an edit. Where that is not certain, the line is a new
+rule and both are kept. `why_incomplete` finds the rest of a rule whose beginning was deleted: by
+itself it may mean the opposite.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Take what we put into a repository out again: blocks, carriers, the lines that exclude them."""
+"""Remove our traces from a repository: blocks, rules files and the lines that exclude them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

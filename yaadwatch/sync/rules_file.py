@@ -1,10 +1,7 @@
-"""Private carriers: files of our own with the hot rules, and what is in doubt about them.
+"""Write agent files safely, maintain our private rules files, and count what each agent loads.
 
-It is kept out of git by a line in the exclude file, and never by touching what a person wrote.
-
-Write an agent file, after a copy of what a person had in it was kept.
-
-What does each agent of this person take in here, and what does it cost it?
+A rules file holds the rules with the flags on them. A line in the exclude file keeps it out of git;
+no file of a person is changed for that. Before a person's file is written, a copy of it is kept.
 """
 
 import contextlib

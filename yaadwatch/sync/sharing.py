@@ -1,7 +1,4 @@
-"""Which statements of agent files travel to other agents, why the others do not, and send them.
-
-What happened to an agent file: what came from it, what went into it, which copies are kept.
-"""
+"""Share statements of agent files with other agents, say why others stay, list a file's history."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

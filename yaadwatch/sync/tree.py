@@ -1,11 +1,7 @@
-"""Agent files and the graph, both ways: one work tree is brought to where nothing is left to do.
+"""Sync the agent files of one work tree with the graph until nothing is left to do.
 
-Five beats for each file: gather, decide, commit, act, record; the agreement comes last, so whoever
-is killed anywhere begins again and gets the rest. Each beat has its module.
-
-Carry out at once what a command means for the agent files, and return what was written.
-
-Without that, the daemon would write them a moment later, and the command could not say so.
+Five steps for each file: gather, decide, commit, write, record. The agreement comes last, so a sync
+that is killed anywhere begins again and does the rest.
 """
 
 import os
