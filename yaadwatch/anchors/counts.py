@@ -1,6 +1,6 @@
-"""Which numbers does a text state in words or digits ("tried three times", "waits 30 s")?
+"""Read counts and amounts from a text ("tried three times", "waits 30 s"), and weigh its words.
 
-Which words of a text may stand for one thing in the code, and which stand everywhere?
+A word that stands in many places of the code identifies nothing; a rare one may name one thing.
 """
 
 import re

@@ -1,16 +1,12 @@
-"""Where is a definition, and what does it say apart from its formatting? In every known language.
+"""Find definitions in any known language, fingerprint them, and tell whether a change touches one.
 
-`define` looks for one name, `names` lists them all. The fingerprint is taken from what the syntax
-tree means, see `meaning` (Python), `tokens` (other languages) and `settings_keys` (files of
-settings), so that a formatter changes nothing.
+A fingerprint comes from the syntax tree (`meaning` for Python, `tokens` for other languages,
+`settings` for settings files), so formatting does not change it.
 
-Does a change touch a definition?
-
-For files whose language has no parser here, git's hunks decide. A line belongs to the definitions
-that it is inside of, as its indentation tells: those above the hunk, which are the hunk's header,
-and those that begin in the hunk. What was taken away is compared with what was put in, so that
-white space, comments on lines of their own, and moving a definition about in its file are no
-change. A type is changed by its own lines, not by what its functions do.
+Files without a parser are judged by git's hunks. A changed line belongs to the definitions that
+enclose it by indentation: those in the hunk header and those that begin in the hunk. White space,
+whole-line comments and moving a definition within its file are no change. A type changes by its own
+lines, not by the bodies of its functions.
 """
 
 import hashlib

@@ -1,7 +1,4 @@
-"""What has to be known of a language to find its definitions: the shape of a row of the table.
-
-Rows of the table of languages: Go, Rust, C, C++, Swift, Ruby, shell.
-"""
+"""Define what a language needs, and the rows of Go, Rust, C, C++, Swift, Ruby and shell."""
 
 import functools
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,4 @@
-"""Which language a file is written in, as its name tells.
-
-Rows of the table of languages: JavaScript, TypeScript, Java, Kotlin, C#, PHP.
-"""
+"""Map file names to languages; the rows of JavaScript, TypeScript, Java, Kotlin, C# and PHP."""
 
 import functools
 from dataclasses import replace

@@ -1,11 +1,8 @@
-"""What does a Python definition say, apart from how it is written?
+"""Fingerprint Python definitions by their syntax tree, and evaluate Python literals.
 
-Comments, documentation strings, brackets that only group, trailing commas, quotes, escapes, the
-notation of numbers, `pass` and line breaks leave no trace. What is left are the tokens of its
-syntax tree, with the shape of the tree between them. Of a class it is the outline (decorators,
-bases, fields, names of its members), not the bodies of its methods.
-
-What value does a Python literal stand for, however it is written?
+Comments, docstrings, redundant brackets, trailing commas, quotes, escapes, number notation, `pass`
+and line breaks do not count. A class is fingerprinted by its outline (decorators, bases, fields,
+member names), not by the bodies of its methods.
 """
 
 import re

@@ -1,14 +1,10 @@
-"""Which files, names, commands and values does a text speak of?
+"""Extract the files, names, commands and values that a text mentions, and the ones it rules out.
 
-Candidates come from the words; files are matched with a tree. Taking too much here is harmless: a
-candidate counts only when it is found in the tree. What is taken for a name without backticks must
-look like code (RetryPolicy, retry_limit, retry.limit(), retry()).
+Extracting too much is harmless: a candidate counts only if the repository has it. Without backticks
+a name must look like code (RetryPolicy, retry_limit, retry.limit(), retry()).
 
-Which names does a text mention only to say that they are not used, or not there for long?
-
-"Use `fetch()` instead of `requests.get`" stays true when nothing calls `requests.get` any more, and
-so does "`client.on()` does not exist": nothing rests on such a name. Nor on what a text says is
-about to go: "`make old` is replaced by `make new`" announces that `make old` goes.
+Nothing is anchored to a name that the text declares unused, missing or about to go: "use `fetch()`
+instead of `requests.get`", "`client.on()` does not exist", "`make old` is replaced by `make new`".
 """
 
 import re

@@ -1,15 +1,10 @@
-"""How each language says what a definition is called.
+"""Read the names of a definition from its syntax node, and test cheaply if a file defines a name.
 
-Each function returns the names that a node gives, each as its parts: `a::B` is ('a', 'B'). A node
-may give several (`const a = 1, b = 2`) or none.
+A name is a tuple of its parts: `a::B` is ('a', 'B'). A node may define several names
+(`const a = 1, b = 2`) or none.
 
-What a search for definitions gives, whichever language they are written in.
-
-May a Python file define a name at all? A look at the lines that have it, before it is parsed.
-
-To parse a file takes a hundred times as long as to look for a word in it, and of the files that
-have a name most only import or call it. What is told here to define nothing does not; the rest is
-for the parser to tell.
+Parsing takes a hundred times as long as searching for a word, and most files that contain a name
+only import or call it. The cheap test may say "maybe" wrongly, but never "no".
 """
 
 import re

@@ -1,11 +1,7 @@
-"""Helpers for rules that give equivalent spellings of a node one normal form.
+"""Bring equivalent spellings of a syntax node to one normal form: shared rules, strings and shell.
 
-A rule takes a node and the source. It returns the parts that the node is compared by, or None where
-it does not apply and the node is compared as it stands. No rule returns its own node.
-
-Normal forms of strings: the kind of quotes leaves no trace where it changes nothing.
-
-Normal forms of shell: what shfmt writes in another way.
+A rule takes a node and the source, and returns the parts to compare, or None where it does not
+apply and the node is compared as written. A rule never returns its own node.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Normal forms of JavaScript and TypeScript: what Prettier and its like write in another way.
+"""Normal forms of JavaScript, TypeScript and JSX: undo what Prettier and similar formatters change.
 
-Normal forms of JSX: text is compared as it is shown, attributes without their quotes.
+JSX text is compared as it is rendered, and attributes without their quotes.
 """
 
 import re

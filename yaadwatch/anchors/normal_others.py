@@ -1,7 +1,4 @@
-"""Normal forms of languages other than JavaScript: what their formatters write differently.
-
-Normal forms of Kotlin: what ktlint and its like write in another way.
-"""
+"""Normal forms of the languages other than JavaScript: undo what their formatters change."""
 
 import re
 from typing import TYPE_CHECKING

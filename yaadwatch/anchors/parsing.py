@@ -1,9 +1,7 @@
-"""Grammars, loaded one by one at their first file, and parsing that always comes to an end.
+"""Load grammars on first use, parse with a limit, and list the definitions of a file.
 
-Which definitions a file holds: one query of its syntax tree, read from the top down.
-
-Scopes are told by what encloses what, never by asking a node for its parent: that question takes
-as long as the file is large.
+One query of the syntax tree from the top down finds all definitions. Scopes follow from which range
+encloses which: asking a node for its parent takes time in proportion to the file.
 """
 
 import functools

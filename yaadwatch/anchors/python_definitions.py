@@ -1,8 +1,4 @@
-"""Where is a Python definition, and what does it say apart from its formatting?
-
-The fingerprint is taken from what the syntax tree means, see `meaning`, so that a formatter changes
-nothing.
-"""
+"""Find Python definitions and their fingerprints, which formatting does not change."""
 
 import hashlib
 import re

@@ -1,10 +1,8 @@
-"""The keys of files of settings (JSON, TOML, YAML), by their whole path: `tool.ruff.line-length`.
+"""Find keys of settings files (JSON, TOML, YAML) by their whole path: `tool.ruff.line-length`.
 
-What a key means is its value, however it is written: `[a]` with `b = 1` below, `a.b = 1` and
-`a = { b = 1 }` are the same, and the order of keys does not count. A key that holds other keys is
-known by its outline: its own plain values, and the names of those keys in it that hold more.
-
-What the values of settings say, apart from how they are laid out and quoted.
+A key is fingerprinted by its value, not its spelling: `[a]` with `b = 1` below, `a.b = 1` and
+`a = { b = 1 }` are equal, and the order of keys does not count. A key that holds other keys is
+fingerprinted by its outline: its plain values, and the names of its nested tables.
 """
 
 import re

@@ -1,13 +1,8 @@
-"""Does a build file define what a command runs: a rule, a script, a session, a package?
+"""Find the commands a text gives, the targets they run, and the files of a moved pattern.
 
-Where did the files of a pattern go? The pattern that means them there, read off one of them.
-
-A part of the pattern that is written out may be another one now; what its stars stood for stays.
-
-Which commands does a text give, and which target of which tool do they run?
-
-A target is a name that a file of the project defines: a rule of a Makefile, a script of
-package.json. Where that file is, and whether it defines the name, is asked elsewhere.
+A target is a name that a project file defines: a rule of a Makefile, a script of package.json, a
+session, a package. For a pattern whose files moved, the literal parts may change; what its stars
+matched must stay.
 """
 
 import itertools

@@ -1,10 +1,9 @@
-"""What does a definition say, apart from how it is laid out? For every language but Python.
+"""Fingerprint definitions in every language but Python, independent of layout.
 
-White space, comments, commas at the end of a list, and tokens that a line end replaces leave no
-trace. What is left are the tokens of the syntax tree, with the shape of the tree between them where
-line ends have a meaning; the contents of strings count to the byte. Of a type it is the outline:
-its own lines, its fields, its declarations, and the names of the members that have bodies, but not
-those bodies.
+White space, comments, trailing commas and tokens that a line end replaces do not count. What counts
+are the tokens of the syntax tree, the tree's shape where line ends have a meaning, and the bytes of
+strings. A type is fingerprinted by its outline: its own lines, fields and declarations, and the
+names of the members that have bodies, without the bodies.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""The files of a repository, looked up by path, by end of path, by folder and by pattern.
+"""Look up a repository's files by path, path suffix, folder and pattern, and its declared packages.
 
-Which packages does a project say that it uses: npm, Python, Go and Cargo.
+Packages are those of npm, Python, Go and Cargo.
 """
 
 import json

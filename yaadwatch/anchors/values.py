@@ -1,4 +1,4 @@
-"""Which values does a text state, and does a file still have them: its length, a version in it?"""
+"""Check the values that a text states against a file: its length, and versions in it."""
 
 import json
 import re

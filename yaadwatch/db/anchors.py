@@ -1,12 +1,8 @@
-"""What the memories rest on, as it was when they were last confirmed.
+"""Store anchors, file fingerprints, flags and pending lookbacks of each work tree.
 
-How anchored paths looked when they were last read; spares reading them again.
-
-Which memories are in doubt now, in which work tree, and on what evidence.
-
-Statements of agent files still to be compared with the code of the day they were written.
-
-They stand in the row of their work tree, as JSON.
+A fingerprint (`sightings`) spares reading an unchanged file again. A flag is stored per work tree,
+because a branch may have code that another branch lacks. The lookback is one JSON column of its
+work tree: agent file statements still to be compared with the code of the day they were written.
 """
 
 import json

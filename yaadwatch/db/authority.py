@@ -1,15 +1,11 @@
-"""Whose word each memory is, and which memories wait until a person approves them.
+"""Store who vouches for each memory, proposed new texts, and dismissed texts.
 
-A person's word is what a person typed, or what a person has approved, confirmed, pinned or edited
-since an agent last changed its words. What an agent does to a memory (confirming it, pinning it)
-never makes it a person's, and neither does bringing a dismissed one back.
+A person vouches for a text by typing it, or by approving, confirming, pinning or editing the memory
+after an agent last changed its text. An agent that confirms or pins a memory, or brings a dismissed
+one back, does not make it a person's.
 
-New words that agents and imports propose for memories of a person, one proposal a memory.
-
-The last proposal replaces the one before it. A decided one stays, so that the decision can be
-undone. A proposal waits only while the memory has the words that it was made for.
-
-Words that a person dismissed or forgot: an agent does not bring them back.
+A memory has at most one proposal; a new one replaces it. A decided proposal stays, so that the
+decision can be undone. A proposal waits only while the memory has the text it was made for.
 """
 
 from collections.abc import Collection, Iterable

@@ -1,9 +1,7 @@
-"""Is a store what it must be? Each function returns the rows that are not; none writes.
+"""Check a store for damage and inconsistent rows, and record its size per day.
 
-Is this file a store that can be used? Looked at without opening it as one, and never changed.
-
-For whoever has to say what is wrong where nothing works: a store that is damaged, of a later
-version, or locked is an answer here, and no error.
+Every check returns the faulty rows and writes nothing. `inspect_store` looks at a file without
+opening it as a store: a damaged, newer or locked store is a result there, not an error.
 """
 
 import re

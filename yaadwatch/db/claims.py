@@ -1,12 +1,9 @@
-"""What memories claim: values of things, from when until when, and where each is from.
+"""Store claims, the contradictions between them, and gaps.
 
-Which questions were answered poorly, how often: hashes, until somebody approves the words.
-
-Which current claims contradict something now; and what was decided about those that did.
-
-Only claims that hold now are looked at, of living memories that are not hidden and in whose place
-no other stands. Words are never compared: without an equal subject and attribute there is no
-contradiction.
+A claim is a value of a subject's attribute with an interval. A contradiction needs an equal subject
+and attribute; texts are never compared. Only current claims of visible living memories that are not
+superseded count. A gap is a question without a good answer: its hash and a count, and its text only
+after a person or agent approves it.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""How values of the model look in SQL: instants as Unix milliseconds, lists and maps as JSON."""
+"""Convert model values to SQL and back: instants as Unix milliseconds, lists and maps as JSON."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping

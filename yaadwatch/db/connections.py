@@ -1,11 +1,9 @@
-"""Connections to a store: what is set on each, and proof that SQLite took it.
+"""Open and pool SQLite connections, and commit concurrent changes together.
 
-The connections to one file: a writer, a few warm readers, and the descriptor they all need.
-
-Group commit: changes that wait while one is being committed share the next transaction.
-
-Each runs behind a savepoint of its own, so that one that fails takes nothing from the others; and
-nobody gets an answer before the commit.
+Each connection checks that SQLite accepted its settings. A pool holds one writer, a few warm
+readers and the descriptor of the file. Changes that wait during a commit share the next
+transaction, each behind its own savepoint, so a failing change undoes only itself. No caller gets
+an answer before the commit.
 """
 
 import logging

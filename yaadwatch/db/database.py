@@ -1,7 +1,4 @@
-"""One store: runs functions on it, and hides threads, snapshots and transactions.
-
-What kind of store this is: one value a key.
-"""
+"""Open a store and run reads and changes on it; hides threads, snapshots and transactions."""
 
 import os
 import stat

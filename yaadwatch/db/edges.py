@@ -1,11 +1,9 @@
-"""How nodes relate: edges, and who has them.
+"""Store edges between nodes, and find which memories supersede others.
 
-Which memories stand in the place of others: open `supersedes` edges, and chains of them.
-
-A memory gives way as long as something living stands at the end of such a chain. What is archived
-in between hands on, and so does what is erased: whoever tidies up the second of three versions does
-not bring back the first. What a person said gives way only to what a person said, confirmed, pinned
-or typed: an agent can put its words beside a person's, never in their place.
+A memory is superseded while a living memory stands at the end of a chain of open `supersedes`
+edges. Archived and erased memories in between keep the chain intact, so deleting the second of
+three versions does not bring back the first. An agent's memory cannot supersede what a person said,
+confirmed, pinned or typed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

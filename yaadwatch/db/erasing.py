@@ -1,9 +1,7 @@
-"""What must not exist: rows that hold some words, in a store and in copies of it, are made to hold
-them no more.
+"""Erase texts from a store and from copies of it.
 
-Deleting a row leaves its bytes behind: in free pages, in the parts of the full-text index that a
-later merge would drop, in the write-ahead log. `compact_indexes` and `Database.scrub` take those
-away.
+Deleting a row leaves its bytes in free pages, in segments of the full-text index and in the
+write-ahead log. `compact_indexes` and `Database.scrub` remove those.
 """
 
 import json

@@ -1,8 +1,6 @@
-"""The file of a store: opened without following a link, and whether it still is where it was.
+"""Hold the file of a store safely, and turn SQLite and system errors into error messages.
 
-What SQLite says of its file, in words for people and with what to do next.
-
-What a function that looks at a store, or changes it, is given: one connection of the driver.
+The file is opened without following a link, and checked to be in place before each write.
 """
 
 import os

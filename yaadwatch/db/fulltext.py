@@ -1,10 +1,7 @@
-"""Which memories hold these words: the FTS5 index over the nodes.
+"""Search memories by words (FTS5), filter them, and select the rules for agent files.
 
-Which memories a question is about: the filter of a question, in SQL.
-
-What is known of memories that may answer a question, without reading all of them.
-
-Which memories are rules for every agent; and what the words of a file once stood for.
+Filters run in SQL, and `Sketch` has the few columns that ranking needs, so that a search never
+reads whole memories it does not return.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""One step of a walk through the graph, and the edges between what a walk came to.
+"""Walk the graph one step at a time, refuse circles and overlaps, and count nodes and edges.
 
-Where a memory was learned is no way to go unless it is asked for: by way of a long session
-everything would be two steps from everything.
+A walk follows `learned_in` only on request: through a long session every memory would be two steps
+from every other.
 """
 
 from collections.abc import Iterable, Sequence

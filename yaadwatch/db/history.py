@@ -1,11 +1,4 @@
-"""The log of events of a store, and how far each follower has read it.
-
-Which places in people's own files say a node.
-
-Which copies of a person's files are kept, and under which name.
-
-How memories read after each of their changes.
-"""
+"""Store the event log with its followers, provenance, file snapshots and versions of nodes."""
 
 import json
 from collections.abc import Collection, Iterable, Sequence

@@ -1,6 +1,6 @@
-"""The numbered files of the schema, and how a store gets those that it has not seen.
+"""Apply the numbered schema files to a store, and check copies of a store.
 
-Is a copy of a store whole? Looked at without a trace: no lock, and no file beside it.
+A copy is checked without a lock and without creating a file beside it.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What is remembered: memories, and the files and symbols that memories touch."""
+"""Store nodes: memories, and the files and symbols that memories touch."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

@@ -1,12 +1,7 @@
-"""The registry: which repositories are watched, and which once were.
+"""Store the registry of projects, work trees, job runs, agent files and block agreements.
 
-The work trees of a project, and which HEAD each was last checked for.
-
-When a job last ran, so that one that is late after sleep runs once.
-
-How each agent file of a work tree takes part, and what it held when both sides last agreed.
-
-What the graph and each block last agreed on, and which words a person took out of a block.
+A block agreement is what the store and one block of an agent file last had in common. It is the
+base that tells a rule a person deleted from the block from a rule that is new to it.
 """
 
 import json

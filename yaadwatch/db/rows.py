@@ -1,11 +1,8 @@
-"""Every row of a store, as JSON and back: what a table is made of is asked of the store itself.
+"""Read and write every row of a store as JSON, and read the database of another Yaad.
 
-So a table that comes with a later version of the schema goes out and comes in without a line here;
-what stays is named in STAYS, with the reason, and a test holds both together.
-
-Read the memories in the database of another Yaad: hostile input.
-
-Only tables are read, never a view, a trigger or a function of that file.
+Columns come from the schema, so a new table is exported without code here; tables that stay behind
+are listed in `STAYS` with the reason, and a test compares both. The other database is hostile
+input: only its tables are read, never its views, triggers or functions.
 """
 
 import base64

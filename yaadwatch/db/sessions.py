@@ -1,11 +1,7 @@
-"""Sessions: who worked here and when, and how it is told; and the words to find one by.
+"""Store sessions, what happened in them, tasks and skills.
 
-What happened in a session: nodes that were shown, used and learned, notes, files touched.
-
-Tasks and skills: nodes of kind 'task' and 'skill', with what their kind says of them.
-
-State and priority are attributes, which callers and imports may write: what is none counts as none,
-so that no task is out of sight.
+A task's state and priority are attributes that callers and imports may write. An unknown value
+counts as the default, so that every task stays listed.
 """
 
 import json

@@ -1,10 +1,7 @@
-"""Vectors of memories: which are there, which are missing, which are near.
+"""Store embedding vectors and models, and search for the nearest vectors.
 
-How alike is a vector to all others of its space? One exact pass, in SQLite or beside it.
-
-Vectors are bytes: the cosine does not care for a scale, and dot products of up to 1,024 signed
-bytes are whole numbers that even single precision holds exactly. So sqlite-vec, numpy and plain
-Python give the same scores to the last bit.
+Vectors are signed bytes. Dot products of up to 1,024 of them are exact even in single precision, so
+sqlite-vec, numpy and plain Python return identical scores.
 """
 
 import hashlib

@@ -1,11 +1,7 @@
-"""Hide the memories that a work tree does not show: one query, into a temporary table.
+"""Hide the memories that a work tree does not show, and store where memories were learned.
 
-Each connection has the table `hidden`, empty but for the time of `seen_from`. SQL asks it with
-`id NOT IN (SELECT id FROM hidden)`, so no caller passes ids on.
-
-At which commits memories were learned.
-
-Which memories rest on uncommitted files, and in which checkouts those files are.
+One query fills the temporary table `hidden` of the connection for the duration of `seen_from`. SQL
+filters with `id NOT IN (SELECT id FROM hidden)`, so callers pass no ids on.
 """
 
 from collections.abc import Callable, Collection, Iterable

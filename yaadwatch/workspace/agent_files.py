@@ -1,9 +1,7 @@
-"""Which agent files does a work tree have, under which names, and in which format is each?
+"""Find the agent files of a work tree, their names, formats and includes.
 
-Each real file comes once, whatever its names. Nothing is read here but what is needed to know which
-files there are: folders, links, and who includes whom.
-
-The agent files of a work tree: which are there, what they say, and why one is left alone.
+Each real file is listed once, whatever links and includes lead to it. Files are read only as far as
+that needs.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Which project does a repository belong to? It says so itself: by an id in git's configuration."""
+"""Find the project a repository belongs to, by the id in its git configuration."""
 
 import contextlib
 import os

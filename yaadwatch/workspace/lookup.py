@@ -1,12 +1,8 @@
-"""Where memories are: the store of the current folder's project first, then the user's own.
+"""Build the workspace from the settings, find memories and moved projects, and watch store limits.
 
-Where did a project go? A repository that was moved is followed by the id that it bears.
-
-How large may a store get, when will it be, and what then: nothing is added to it any more.
-
-Is the daemon well? Told from memory: it costs nothing to ask, and no disk keeps it waiting.
-
-Compose what verbs work with from the settings: for the daemon, and for readers without one.
+A memory is searched in the store of the current project first, then in the user store. A moved
+repository is recognised by the id in its git configuration. Health comes from memory alone, so a
+hung disk cannot delay it.
 """
 
 import contextlib

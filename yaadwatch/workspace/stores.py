@@ -1,4 +1,4 @@
-"""The stores of projects that are open: lent to whoever asks, closed when nobody does."""
+"""Keep the stores of projects open while callers use them, and close them when idle."""
 
 import contextlib
 import os

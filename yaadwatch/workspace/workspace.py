@@ -1,4 +1,4 @@
-"""What a verb is given: the home, the stores, the clock, and the project that a call is about."""
+"""Define what every operation works with: data folder, stores, clock and the caller's project."""
 
 import contextlib
 import hashlib
