@@ -1,12 +1,11 @@
-"""Where lock, socket, stores and logs are. Standard library only: client and daemon share it.
+"""Paths of lock, socket, stores, logs and prepared briefs. Standard library only.
 
-A client starts with every hook and every command, so what it needs on its way are strings; pathlib,
-which takes longer to import than the daemon takes to answer, is imported when a path is asked for.
+Client and daemon share this module. A client imports it with every hook and command, so its own
+paths are strings; pathlib, which takes longer to import than the daemon to answer, is imported only
+when a `Path` is returned.
 
-Where the prepared brief of a work tree is: the daemon writes it, a hook reads it.
-
-One file for each work tree, HEAD and agent, so that a brief of another branch is never found.
-Standard library only, and little of it, because hooks import it.
+The daemon writes one brief for each work tree, HEAD and agent, so that a hook never finds the brief
+of another branch.
 """
 
 import os

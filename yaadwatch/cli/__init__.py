@@ -1,1 +1,1 @@
-"""Parse, ask the daemon, print."""
+"""The command line: parse, ask the daemon, print."""

@@ -1,7 +1,4 @@
-"""Commands for agents: connect, disconnect, hook, mcp.
-
-Commands about settings and shells: config, completion.
-"""
+"""The commands connect, disconnect, hook and mcp, and the commands config and completion."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Commands about truth beyond files: claims, contradictions, resolve, gaps, feedback."""
+"""The commands claims, contradictions, resolve, gaps and feedback."""
 
 from argparse import Namespace
 

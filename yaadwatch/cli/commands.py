@@ -1,4 +1,4 @@
-"""How a command is declared: its texts, the request it takes, and what only it takes.
+"""Declare a command: its texts, the request it sends, and the options that only it has.
 
 Options of a request are declared with its fields, see `yaadwatch.api.message.Field`.
 """

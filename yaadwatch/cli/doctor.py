@@ -1,9 +1,7 @@
-"""The command `doctor`: what is wrong here, and the command that mends it.
+"""The command `doctor`: find what is wrong, and name the command that repairs it.
 
-The verb of `doctor`, and the facts that it judges.
-
-Each part is gathered by itself, whatever state the others are in. Nothing here
-needs a daemon or a store that can be opened, and nothing is written.
+Each fact is gathered on its own, whatever state the others are in. Nothing here needs a daemon or a
+store that opens, and nothing is written.
 """
 
 import contextlib

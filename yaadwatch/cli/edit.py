@@ -1,7 +1,4 @@
-"""Commands that make a memory true again: edit, reanchor.
-
-Commands about memories that are named: confirm, forget, restore, pin, unpin, tag.
-"""
+"""The commands edit and reanchor, and confirm, forget, restore, pin, unpin and tag."""
 
 import os
 from argparse import Namespace

@@ -1,8 +1,7 @@
-"""The command `logs`: what the daemon wrote about what it did.
+"""The command `logs`, and `status --watch`, which refreshes until Ctrl-C.
 
-`status --watch`: in place on a terminal, one after the other where there is none, until Ctrl-C.
-
-On a terminal it takes the other screen, as a pager does, and gives everything back however it ends.
+`status --watch` redraws in place on a terminal, on its alternate screen as a pager does, and
+restores the terminal however it ends. Elsewhere it prints one state after the other.
 """
 
 import errno

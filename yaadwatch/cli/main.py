@@ -1,9 +1,7 @@
-"""The command line: parse, call, print, and one way of saying what went wrong.
+"""The command line: parse, call the command, print the result or the error.
 
-GROUPS: every command and the module that has it; and how a command line is read.
-
-Only the parser of the command that is asked for is built, because agents run these often; help and
-completion build all of them, from the same functions.
+`GROUPS` maps every command to its module. Only the parser of the requested command is built,
+because agents run commands often; help and completion build all of them, from the same functions.
 """
 
 import contextlib

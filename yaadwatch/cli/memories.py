@@ -1,8 +1,6 @@
-"""Commands that keep a memory or show one: remember, show, history.
+"""The commands remember, show, history, recall and context, and the client they use.
 
-Commands that ask: recall, context.
-
-The client of commands: starts a daemon, and reads by itself when none can be had.
+The client starts a daemon, and reads the stores by itself when none can be started.
 """
 
 from argparse import Namespace

@@ -1,10 +1,8 @@
-"""What can be answered without a daemon and without a store: does a change make a rule false?
+"""Answer without a daemon: `check` from a checkout alone, and reads from the stores in place.
 
-A composition root of its own, for CI and for hooks before a commit. It reads the agent files of a
-checkout, anchors what they say in the files of an older commit, and judges it by the files of now,
-with the functions by which the daemon remembers and checks.
-
-Answer what only reads without a daemon: this process reads the stores in place, read-only.
+The check is for CI and pre-commit hooks, and needs no store: it reads the agent files of a
+checkout, anchors their statements in the files of an older commit, and compares with the files of
+today, by the functions that the daemon uses. Reads open the stores read-only.
 """
 
 import json

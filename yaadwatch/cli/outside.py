@@ -1,4 +1,7 @@
-"""Files and folders of a person: read for an import, written by an export. No link is followed."""
+"""Read files for an import and write them for an export, with the user's rights.
+
+No link is followed.
+"""
 
 import base64
 import hashlib

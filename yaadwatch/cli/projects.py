@@ -1,7 +1,4 @@
-"""Commands about repositories: add, remove, list.
-
-The command about agent files: list, diff, sync, history, share, adopt, release, restore.
-"""
+"""The commands add, remove and list, and the command `files` with its actions."""
 
 import os
 import shlex

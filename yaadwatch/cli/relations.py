@@ -1,7 +1,4 @@
-"""Commands about relations: impact, link, unlink, subgraph, traverse.
-
-Commands about the graph as a whole: graph, inject.
-"""
+"""The commands impact, link, unlink, subgraph, traverse, graph and inject."""
 
 from argparse import Namespace
 

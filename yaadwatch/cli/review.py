@@ -1,4 +1,4 @@
-"""The command review: approve, edit or dismiss what agents and imports stated."""
+"""The command `review`: approve, edit or dismiss what agents and imports stated."""
 
 import os
 import shlex

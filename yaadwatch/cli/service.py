@@ -1,8 +1,7 @@
-"""Commands about the daemon: daemon, start, stop, restart, install, uninstall.
+"""The commands daemon, start, stop, restart, install and uninstall, and the trial run `up`.
 
-The command `up`: the daemon in this terminal, telling what it finds. The trial run.
-
-Here one process is the daemon and its own client: a helper thread asks over the socket.
+`up` runs the daemon in this terminal and prints what it finds. The process is the daemon and its
+own client: a helper thread sends requests over the socket.
 """
 
 import os

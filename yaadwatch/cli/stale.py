@@ -1,7 +1,4 @@
-"""The command `stale`: what may no longer be true, why, and what to do about it.
-
-The command `check`: does this change make a rule of the agent files false? For CI and hooks.
-"""
+"""The command `stale`, and the command `check` for CI and hooks."""
 
 import os
 from argparse import Namespace

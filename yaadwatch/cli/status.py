@@ -1,4 +1,4 @@
-"""The command `status`: what a person asks first, in one screen."""
+"""The command `status`: the state of the daemon and its projects, in one screen."""
 
 from argparse import Namespace
 

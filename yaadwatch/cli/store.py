@@ -1,7 +1,7 @@
-"""Commands that look after a store: upkeep, verify, compact, backup, embed.
+"""The commands upkeep, verify, compact, backup and embed, and export and import.
 
-The commands that move memories: export and import. They read and write the person's files, with
-the person's rights; the daemon sees only what is in them.
+Export and import read and write the files of the user, with the user's rights; the daemon sees only
+their contents.
 """
 
 import os

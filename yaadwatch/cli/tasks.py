@@ -1,7 +1,4 @@
-"""Commands about work: tasks, task, skill.
-
-Commands about past work: sessions, handoff.
-"""
+"""The commands tasks, task, skill, sessions and handoff."""
 
 import os
 from argparse import Namespace

@@ -1,6 +1,6 @@
-"""Where a command prints: lines that fit, columns that line up, colours where they are welcome.
+"""Format output for a terminal: lines that fit, columns, colours, short ids, ages and sizes.
 
-How things read on a terminal: short ids, times ago, sizes, text that cannot do harm.
+Control characters are removed from all printed text.
 """
 
 import json

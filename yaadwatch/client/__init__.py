@@ -1,1 +1,1 @@
-"""What agents and people start: connection, hook, MCP shim. Standard library only."""
+"""What agents and people start: connection, hook and MCP shim. Standard library only."""

@@ -1,7 +1,8 @@
-"""Start the daemon: by its service manager, else in the background, so that it outlives us.
+"""Start the daemon: by its service manager, else as a detached background process.
 
-It gets a session, a folder and an environment of its own: an agent's sandbox, terminal or variables
-are not its business. Two clients may do this at once; the lock decides which daemon stays.
+A detached daemon gets its own session, working folder and clean environment, so that the caller's
+sandbox, terminal and variables do not reach it. Two clients may start one at the same time; the
+lock decides which daemon stays.
 """
 
 import contextlib

@@ -1,8 +1,7 @@
-"""Ask the daemon: find its socket, say who asks, turn its answers into dicts and exceptions.
+"""Connect to the daemon, send requests, and return answers as dicts or exceptions.
 
-Synchronous and small, because every hook and every command starts with it.
-
-Tells whether a coding agent runs this command, by the variables that agents set in shells.
+Synchronous and small, because every hook and every command imports it. `agent_of` detects the
+coding agent that runs a command by the variables that agents set in their shells.
 """
 
 import os

@@ -1,13 +1,12 @@
-"""Answers the hooks of agents: what `yaadwatch hook` is.
+"""Answer the hooks of coding agents: the command `yaadwatch hook`.
 
-When a session or a sub-agent starts, it returns the brief; with a prompt, what is new since; when a
-file was changed, what rests on it. The daemon answers; how each agent wants the answer is in
-`hooks/agents.py`.
+At the start of a session or sub-agent the answer is the brief; with a prompt, what is new since;
+after a changed file, the memories that rest on it. The forms of each agent are in `hook_agents`.
 
-The agent waits for it, so it takes 150 ms at most, and 2 s when a session starts. A brief that the
-daemon does not give in time is read from the file that it prepared (`hooks/prepared.py`); any other
-answer is left out. The hook always ends with status 0; what is wrong is a line on standard error
-and in the log. Like the shim it can be run as a file with `python -I -S`.
+The agent waits, so a hook takes 150 ms at most, and 2 s at the start of a session. When the daemon
+is late, the brief is read from the file that the daemon prepared; any other answer is left out. The
+status is always 0; errors are one line on standard error and in the log. Like the shim, it can be
+run as a file with `python -I -S`.
 """
 
 import json

@@ -1,13 +1,12 @@
-"""AGENTS: what each agent's hooks say, and how they are answered. A row each; nothing is read.
+"""`AGENTS`: the payloads and answers of each agent's hooks, one row per agent.
 
-The forms are those of payloads recorded from the real agents (tests/integration/hook_payloads), but
-for Cursor, of which there are its documents only. What is wrong with a payload is told without its
-words: nothing here knows which of them are secret. Standard library only, and little of it: this is
-imported with every hook.
+The forms come from payloads recorded from the real agents (tests/integration/hook_payloads), but
+for Cursor, for which there is only its documentation. Errors about a payload never quote it:
+nothing here knows which of its words are secret. Every hook imports this module, so it imports
+little.
 
-Counts what hooks wrote into their log: which sent the agent nothing, and why.
-
-Reads the brief that the daemon prepared, for a hook that got no answer in time.
+The module also reads the brief that the daemon prepared, and counts the answers that the hook log
+says were not sent.
 """
 
 import json

@@ -1,13 +1,10 @@
-"""Whether there is a daemon, and whether it is any use to wait for it.
+"""Check whether a daemon runs, whether it can still answer, and whether it is a service.
 
-The lock that it holds says the first, because its pid may belong to another process by now; its
-process says the second. Only Linux shows what another process does; elsewhere waiting ends when its
-time is over.
+The lock shows that a daemon runs, because its pid may belong to another process by now. Only Linux
+shows what another process does; elsewhere waiting ends at its time limit.
 
-Is the daemon a service on this machine? Then its manager is asked to start it.
-
-What `yaadwatch install` wrote stands on the receipt; a manager that cannot be reached, as in a
-container that shares the home folder, is as good as none.
+The receipt shows what `yaadwatch install` wrote. A service manager that cannot be reached, as in a
+container that shares the home folder, counts as none.
 """
 
 import fcntl

@@ -1,10 +1,10 @@
-"""Relays lines between an agent and the daemon: what `yaadwatch mcp` is.
+"""Relay lines between an agent and the daemon: the command `yaadwatch mcp`.
 
-An agent starts it with every session and keeps it until it ends; the daemon may come and go. So it
-knows which requests are not answered yet: after a restart it shakes hands again and asks them anew,
-where that does no harm (docs/contracts.md); of others it says that they may be done. Only when no
-daemon can be had it answers by itself. Run as a file, `python -I -S .../yaadwatch/client/shim.py`,
-it needs nothing but the standard library and the folder it lies in.
+The agent keeps the shim for a whole session; the daemon may restart meanwhile. So the shim keeps
+the unanswered requests: after a restart it repeats the handshake and sends again those that are
+safe to repeat (docs/contracts.md), and answers the others with an error that says they may be done.
+It answers by itself only when no daemon can be started. Run as a file, `python -I -S
+.../yaadwatch/client/shim.py`, it needs only the standard library and its own folder.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""What the shim knows of the lines it relays: requests that wait, batches, answers of its own.
+"""The lines that the shim relays: open requests, batches, and answers of its own.
 
-Standard library only, and little of it, as in `shim`.
+Standard library only, and little of it, because every session starts the shim.
 """
 
 import json

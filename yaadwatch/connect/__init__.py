@@ -1,1 +1,1 @@
-"""What is written into the settings of agents, and taken out again."""
+"""Add yaadwatch to the settings of coding agents, and remove it again."""

@@ -1,7 +1,7 @@
-"""Connect agents and disconnect them: draw up a plan for all files of an agent, then write.
+"""Connect agents and disconnect them: plan the changes of all files, then write.
 
-A composition root beside the daemon: no daemon is needed to edit a file of settings. Of an agent
-whose files are not all understood, none is written.
+A composition root beside the daemon: editing a settings file needs no daemon. An agent with a file
+that is not understood is not changed at all.
 """
 
 import os

@@ -1,16 +1,12 @@
-"""A spot is a place in a file of settings and what of ours stands there: found, put in, taken out.
+"""Find, add and remove our entries in the text of a settings file. Touches no file.
 
-Nothing here touches a file. What is ours is told by what it starts, so that it is found again also
-when nothing is known of how it came there.
+A `Spot` is a place in a settings file and our entry there. Our entries are recognised by the
+program they start, so they are found even when no receipt knows of them.
 
-Has a person trusted our hooks in Codex? Read from where it notes that; never written.
-
-Codex runs a hook once a person has approved it in `/hooks`. It keeps the answer in its
-`config.toml` under the hook's file, event and place, with a hash of what was approved: a hook that
-says something else now is asked about again. The hash is of the hook as JSON with sorted keys, with
-what it leaves out filled in (seen with Codex 0.169.0, whose `hooks/list` tells it).
-
-What agents are told to start: this very program, by its full path.
+Codex runs a hook once a person has approved it in `/hooks`. Its `config.toml` keeps the answer
+under the hook's file, event and place, with a hash of what was approved: JSON with sorted keys and
+defaults filled in (seen with Codex 0.169.0, in the answer of `hooks/list`). A changed hook must be
+approved again. We only read that state, and never write it.
 """
 
 import hashlib

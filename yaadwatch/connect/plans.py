@@ -1,11 +1,8 @@
-"""What becomes of each file of an agent when it is connected, or disconnected: nothing is written.
+"""Plan the changes of an agent's files, and keep the receipt of what was written.
 
-All its files are looked at before one is written, so a plan is there for each of them, or for none.
-
-The receipt: what was written into other programs' files, so that just that can be taken back.
-
-It is one JSON file in our home. Connections are under `connections`; what else stands in it is
-somebody else's, and stays.
+All files of an agent are read before the first is written, so there is a plan for each file, or for
+none. The receipt is one JSON file in our data folder, for removing exactly what was written.
+Connections are under the key `connections`; other keys belong to other modules and are kept.
 """
 
 import difflib

@@ -1,8 +1,7 @@
-"""CONNECTIONS: which files connect each agent, what is written there, and what is left to do.
+"""`CONNECTIONS`: the files that connect each agent, their entries, and the steps left to a person.
 
-Where these files are, and what they take, is told in docs/agents.md with its sources.
-
-Files that are ours from the first byte: OpenCode's plugin, hooks for Cline, our skill.
+docs/agents.md describes these files, with sources. The files that are wholly ours are here as well:
+OpenCode's plugin, hooks for Cline, and our skill.
 """
 
 import json

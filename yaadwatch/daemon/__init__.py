@@ -1,1 +1,1 @@
-"""The process: socket, dispatch, MCP, watching, scheduler, supervision."""
+"""The daemon process: socket, dispatch, MCP, watching, scheduler and supervision."""

@@ -1,14 +1,12 @@
-"""Which folders are watched for which work tree, and what does a name in one of them mean?
+"""Choose the folders to watch for each work tree, and group change hints into bursts.
 
-Never the whole tree: git's few folders (they tell that HEAD moved), and the folders on the way
-from the root to each anchored file. There is a budget of folders; over it, the work trees that were
-quiet for longest keep only git's folders, and polling looks after their files.
+A work tree is never watched as a whole: only git's few folders, which show that HEAD moved, and the
+folders from the root to each anchored file. The number of folders is limited; above the limit the
+work trees that were quiet for longest keep only git's folders, and polling covers their files.
 
-Is a burst of changes over, and what changed in it? A state machine that is told the time.
-
-A hint opens a burst in its work tree. The burst is over after some quiet, or when it has lasted
-too long; while git is at work on the index it is held back. Then it becomes one batch: the paths
-to look at, or everything. Instants are seconds of a clock that never goes back.
+A hint opens a burst in its work tree. The burst ends after a quiet time or at its maximum length,
+and is held back while git holds the index lock. It then becomes one batch: a set of paths, or
+everything. Times are seconds of a monotonic clock, passed in by the caller.
 """
 
 import os

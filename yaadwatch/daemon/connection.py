@@ -1,7 +1,7 @@
-"""One client's connection: a first line, then requests that may overlap, or a stream of events.
+"""Serve one client connection: a hello line, then overlapping requests or a stream of events.
 
-Memory is bounded by not reading on: a line is read once fewer than `in_flight_max` requests of the
-connection are under way, and an answer counts as under way until the client has room for it.
+Back-pressure bounds the memory: the next line is read only while fewer than `in_flight_max`
+requests are in flight, and an answer stays in flight until the client's buffer has room for it.
 """
 
 import asyncio

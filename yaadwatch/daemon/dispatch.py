@@ -1,12 +1,10 @@
-"""VERBS: which function answers each operation; and how a request becomes a result or an error.
+"""Dispatch requests to the functions of `VERBS`, on threads that belong to each folder.
 
-The only place on the wires that catches everything: whatever a verb raises, the one who asked gets
-an answer, and a fault of ours gets a line in the log.
-
-Threads for blocking work, a few at a time for each folder, and which disk keeps them.
+This is the only place on the wire that catches every exception: the caller always gets an answer,
+and a fault of ours is logged.
 
 A network file system whose server is gone blocks every thread that touches it until it is
-unmounted, and such a thread cannot be ended. So each folder has its own few threads to lose.
+unmounted, and a blocked thread cannot be ended. So each folder has a few threads of its own.
 """
 
 import asyncio

@@ -1,15 +1,10 @@
-"""Does what the logs ask for: reads each project's events from a cursor and runs REACTIONS.
+"""Follow the event logs of the stores: run `REACTIONS`, and stream events to subscribers.
 
-At least once and in order: the cursor moves after the handler is done, so doing it again must
-change nothing. A handler that keeps failing on an event is given up after five tries; the event is
-parked, health says so, and the rest goes on.
+Reactions run at least once and in order: the cursor moves after the handler, so handlers must be
+idempotent. After five failures an event is parked, `health` reports it, and the log goes on.
 
-What happened since? The events of all stores as one stream, for those who subscribe.
-
-Its cursor says how far each store was told; to a client it is opaque. Nothing is missed from one
-connection to the next, and nothing is told twice to a client that keeps the cursor of each event.
-
-What the parts of the daemon read and write in the stores: the plain functions they ask for.
+A subscriber's cursor holds the position in each store and is opaque to clients. A client that keeps
+the cursor of each event misses none over reconnects and gets none twice.
 """
 
 import asyncio

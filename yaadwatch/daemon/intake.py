@@ -1,12 +1,9 @@
-"""From hints to checks: what may have changed is looked at soon, once, and never forgotten.
+"""Turn hints of changed paths into checks of work trees.
 
-Hints come from the watcher's thread into a bounded set; the loop turns them into bursts, and each
-burst that is over into one check of its work tree, in a thread. Losing hints only delays: an
-overflow, a failed check and the hourly sweep all end in "look at everything".
-
-The checks of work trees: some at a time, in threads; one that went wrong is tried again.
-
-A check that a disk keeps from ending keeps only its own project waiting.
+Hints arrive from the watcher's thread in a bounded set; the loop groups them into bursts, and each
+finished burst becomes one check in a thread. A lost hint only delays: an overflow, a failed check
+and the hourly sweep all check everything. A failed check is retried, and a hung disk blocks only
+its own project.
 """
 
 import asyncio

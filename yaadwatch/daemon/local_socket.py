@@ -1,8 +1,7 @@
-"""The daemon's Unix socket: who may connect, how many, how long, and how it ends.
+"""The daemon's Unix socket: permissions, connection limits, time limits and shutdown.
 
-One client's connection is `servers/connection.py`. The caller of `start` holds the daemon's lock: a
-socket file on which no daemon answers is therefore left over from a daemon that is gone, and is
-removed.
+The caller of `start` holds the daemon's lock, so a socket file on which no daemon answers is left
+over from a dead daemon and is removed.
 """
 
 import asyncio

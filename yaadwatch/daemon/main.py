@@ -1,4 +1,4 @@
-"""The process: how the daemon starts, in which order, and how it ends within two seconds."""
+"""The daemon process: start in a fixed order, serve, and end within two seconds."""
 
 import os
 import signal

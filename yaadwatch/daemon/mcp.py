@@ -1,13 +1,11 @@
-"""The Model Context Protocol on one connection: what a line asks for, and the line that answers it.
+"""Serve the Model Context Protocol on one connection.
 
-Both eras at once, told apart request by request: with the handshake (2024-11-05 to 2025-11-25), and
-without (2026-07-28), where each request brings its own envelope. What a tool does is an operation;
-this module is imported with the first client that speaks the protocol.
+Both eras are served, request by request: with the handshake (2024-11-05 to 2025-11-25) and
+stateless (2026-07-28), where each request has its own envelope. Each tool is an operation. The
+module is imported with the first client that speaks the protocol.
 
-Which folder a client works on, when its server was not started in a repository.
-
-An editor starts the servers of its user settings in the home folder. Such a client is asked for the
-roots of its workspace, once something is asked that needs a project.
+Editors start the servers of their user settings in the user's home folder. Such a client is asked
+for the roots of its workspace with the first request that needs a project.
 """
 
 import asyncio

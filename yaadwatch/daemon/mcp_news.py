@@ -1,18 +1,12 @@
-"""Which resources of one client have changed, told as it asked: a resource at a time, or a stream.
+"""MCP messages, prompts and resources, and notifications of changed resources.
 
-With the handshake a client subscribes to a resource; without, it opens a stream for several, whose
-lines bear the id of the request that opened it. Either way it hears that a resource changed, not
-what: it reads it again when it likes. So many changes at once are one line.
+With the handshake a client subscribes to single resources; a stateless client opens a stream for
+several, whose lines carry the id of the request that opened it. A notification says that a resource
+changed, not how, so many changes at once are one line.
 
-PROMPTS and RESOURCES: what an agent, or the person before it, can have put into the context.
-
-Like the tools they are made from operations. What was not done is said in words, because neither
-has another way to tell it.
-
-Lines of the Model Context Protocol: what one must be, which era it is of, and what is written.
-
-A request with the envelope of 2026-07-28 is stateless; any other belongs to the handshake. Which
-requests there are, and what they do, is in `mcp`.
+A request with the envelope of 2026-07-28 is stateless; any other belongs to the handshake.
+`PROMPTS` and `RESOURCES` are made from operations and report failures as text, because MCP gives
+them no other way.
 """
 
 import asyncio

@@ -1,17 +1,12 @@
-"""TOOLS: what an agent can call, made from the operations that are on the wire "mcp".
+"""The MCP tools, made from the operations that are on the wire "mcp".
 
-Every agent reads all of this at the start of each session, whether it calls anything or not: names,
-descriptions and schemas are short on purpose, and a test counts their tokens. Types and defaults
-come from the fields of its request that have a text for tools; the others work all the same.
+Every agent reads all names, descriptions and schemas at the start of each session, so they are
+short, and a test counts their tokens. Types and defaults come from the request fields that have a
+text for tools; the other fields work as well. `WIDE` tools hold many operations each and are listed
+only with the setting `mcp.wide`.
 
-Accept arguments as clients write them, where only one meaning is possible.
-
-Some clients send a list as the text of its JSON, a number or a truth value as text, or a single
-text for a list. Anything else is left as it is: the operation then says what is wrong with it.
-
-WIDE: tools that hold many operations each, listed only where the setting `mcp.wide` asks.
-
-Most agents never need them, and every agent would read them at the start of each session.
+Arguments are accepted as clients write them where only one meaning is possible: a list as JSON
+text, a number or boolean as text, a single text for a list. The operation rejects anything else.
 """
 
 import json

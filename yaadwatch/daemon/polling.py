@@ -1,13 +1,11 @@
-"""Which files look different from the last look? The way that works on every file system.
+"""Poll files for changes, and queue hints between the watcher's thread and the loop.
 
-Only `stat`, about two microseconds a file or folder, and what it saw is kept in memory: a project
-at rest is polled without opening its store. A difference is a hint like any other; the first look
-gives none, so look before the first check.
+Polling works on every file system. It uses only `stat` (about two microseconds a file) and keeps
+the last state in memory, so polling an idle project never opens its store. The first look only
+records the state: look before the first check.
 
-What did the watcher tell since the loop last looked? A bounded set between two threads.
-
-A storm of hints must not wake the loop for each of them: it is woken when it waits for nothing
-else, and looks again by itself while it has something under way.
+The queue is a bounded set. A storm of hints does not wake the loop for each: the loop is woken only
+when it waits for nothing else, and otherwise looks by itself.
 """
 
 import asyncio

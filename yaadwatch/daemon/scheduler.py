@@ -1,14 +1,12 @@
-"""JOBS: what happens on a timer. Who is late runs once, who was cut off runs again.
+"""Run `JOBS` on a timer, and decide when the process must be replaced.
 
-APScheduler keeps the time, in memory; when a job last ran is in the user store, so that nothing is
-forgotten over a restart and a week of sleep is one run. The clock is watched: after a suspend, or
-when somebody sets it, what is due runs at once.
+APScheduler keeps the time in memory; the user store keeps when each job last ran, so no job is
+forgotten over a restart, and a week of sleep is one run. The clock is watched: after a suspend or a
+changed clock, due jobs run at once.
 
-Should this process make room for another one? After an upgrade, above its own memory limit, when
-the user store is not the one any more that it began with, and when another daemon took its place.
-
-It ends with status 75, which means "start me again"; whoever supervises it does, and clients wait
-in the queue of the socket meanwhile. What is being answered is answered first.
+The process is replaced after an upgrade, above its memory limit, when the user store was replaced,
+and when another daemon took its place. It finishes open answers and ends with status 75, "start me
+again", for its supervisor; clients wait in the queue of the socket.
 """
 
 import asyncio

@@ -1,11 +1,8 @@
-"""What happens when a part of the daemon crashes? It is restarted; the others live on.
+"""Restart crashed parts of the daemon, track what is degraded, and write the log.
 
-Three kinds of error: any exception means "restart me", `Hopeless` means "do not", `Fatal` ends the
-process. Here everything may be caught, so that nobody else needs to.
-
-What is degraded right now, and which command mends it; `status` shows it.
-
-The daemon's log: one JSON object a line, an event name and its fields, masked and rotated.
+An exception restarts the part, `Unrecoverable` leaves it stopped, and `Fatal` ends the process.
+Everything may be caught here, so that no other module needs to. `Health` keeps what is degraded and
+the command that repairs it. The log has one masked JSON object per line and is rotated.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""Which work trees are there, and what looks different in them? They are watched, and polled.
+"""Keep the list of work trees, and watch and poll each of them.
 
-What differs becomes a hint; whoever is told by nobody is looked at more often. A work tree that is
-not found is kept for as long as its project is registered: its disk may come back.
+Differences become hints. File systems without notifications are polled more often. A missing work
+tree is kept as long as its project is registered, because its disk may come back.
 """
 
 import asyncio

@@ -1,9 +1,7 @@
-"""Keeps the vectors up with the memories: a batch at a time, in the background.
+"""Compute missing vectors in the background, a batch at a time, and compare older statements.
 
-What is missing stands in the stores; here is only which of them to look at. So nothing is lost with
-the process: at the start, and whenever other models are wanted, every store is looked through once.
-
-Runs the comparison of older statements, one project after the other.
+The stores know which vectors are missing; this module only keeps which stores to look at. Nothing
+is lost with the process: every store is looked through at the start and when the models change.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""The composition root: every part of the daemon is made here, and given what it needs.
-
-Nothing else in the program knows more than its neighbours.
-"""
+"""The daemon's composition root: builds every part and passes in what it needs."""
 
 import asyncio
 import threading

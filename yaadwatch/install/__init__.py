@@ -1,1 +1,1 @@
-"""The service: units, install, upgrade, uninstall."""
+"""The service: units, install, upgrade and uninstall; the settings file."""

@@ -1,4 +1,4 @@
-"""Install the service and remove it, start it, stop it. A composition root beside the daemon."""
+"""Install, remove, start and stop the service. A composition root beside the daemon."""
 
 import contextlib
 import os

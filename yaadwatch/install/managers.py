@@ -1,6 +1,6 @@
-"""The managers that can run the daemon as a service: systemd's user manager, and launchd.
+"""The service managers: systemd's user manager, and launchd.
 
-Each knows where its files go and which commands make it follow them; it writes nothing itself.
+Each knows the places of its files and its commands. Neither writes a file.
 """
 
 import os

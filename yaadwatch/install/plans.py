@@ -1,13 +1,7 @@
-"""What becomes of the files of the service: look first, decide, then write; then take away.
+"""Plan, write and remove the files of the service, and report the state of the service.
 
-What will be written stands on the receipt before it is, so that an installation that was cut off
-can be taken back, too.
-
-What `install` wrote, so that `uninstall` can take away just that.
-
-It is a part of the receipt in our home; what else stands there is of others, and stays.
-
-How does the service stand? What `doctor` has to know of it; nothing is changed.
+The receipt lists a file before it is written, so that an interrupted installation can be removed
+too. It is a part of the receipt in our data folder; other parts are kept.
 """
 
 import contextlib

@@ -1,9 +1,7 @@
-"""What the service is, in the words of systemd and of launchd.
+"""The units of the service for systemd and launchd, and the user's settings file.
 
-`service-units/` holds the same texts for a program in its usual place, with the reason of each
-line; a test keeps them equal.
-
-The person's file of settings: what it says without a daemon, and how one value in it is set.
+`service-units/` holds the same texts for a program in its usual place, with the reason for each
+line; a test keeps them equal. The settings are read and changed without a daemon.
 """
 
 import os
