@@ -4,7 +4,7 @@
     python -m tests.bench.stale fit --features FEATURES [--against PREDICTIONS]
     python -m tests.bench.stale replay REPOSITORY...
 
-`features` runs the engine once over all cases; `fit` prints the table of `core.truth.doubt.weights`
+`features` judges all cases once; `fit` prints the table `WEIGHTS` of `staleness.verdict`
 and its figures: `cv` leaves one repository out at a time and uses the threshold of that table,
 `nested` chooses the threshold anew without that repository, `fit` is the table on what it was
 fitted on. The tier `unfixed` (what is named is gone, and people left the text) is fitted to by

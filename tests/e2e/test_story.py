@@ -363,7 +363,7 @@ def test_the_main_job_runs_on_this_checkout(machine):
         (anchor["path"], anchor.get("symbol")) for anchor in answer["anchors"]
     }
 
-    (clone / "yaadwatch" / "core" / "text.py").unlink()
+    (clone / "yaadwatch" / "text" / "words.py").unlink()
 
     wait_until(
         lambda: (

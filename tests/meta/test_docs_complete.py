@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 CONTRACTS = (ROOT / "docs" / "contracts.md").read_text(encoding="utf-8")
 SCHEMA = "".join(
     path.read_text(encoding="utf-8")
-    for path in sorted((ROOT / "yaadwatch" / "store" / "sqlite" / "schema").glob("*.sql"))
+    for path in sorted((ROOT / "yaadwatch" / "db" / "schema").glob("*.sql"))
 )
 
 
@@ -46,6 +46,21 @@ def test_every_error_code_is_in_the_contract(code):
 def test_every_table_is_in_the_contract_and_says_what_a_row_means(table):
     assert f"`{table}`" in CONTRACTS
     assert re.search(rf"--[^\n]+\nCREATE (VIRTUAL )?TABLE {table}\b", SCHEMA)
+
+
+def test_the_schema_was_found():
+    assert "CREATE TABLE nodes" in SCHEMA
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md", "docs/memory.md"])
+def test_modules_named_in_a_page_exist(page):
+    """A path is relative to the top, to yaadwatch/ or to tests/."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|txt|sql))`", text))
+    folders = (ROOT, ROOT / "yaadwatch", ROOT / "tests")
+    assert [
+        path for path in sorted(named) if not any((top / path).exists() for top in folders)
+    ] == []
 
 
 def test_every_setting_is_in_the_contract_with_its_default():

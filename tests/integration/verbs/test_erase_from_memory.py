@@ -157,7 +157,7 @@ def test_words_that_were_searched_in_commits_are_forgotten(repo):
 
 
 def test_every_function_that_keeps_texts_is_one_that_can_forget():
-    """`core.text_cache` is the one way; other ways are for what holds no words of memories."""
+    """Texts are cached by `text.words` alone; every other cache holds no words of memories."""
     top = Path(yaadwatch.__file__).parent
     found = {
         path.relative_to(top).as_posix()

@@ -1,4 +1,4 @@
-"""store.visibility: what a work tree hides, why, and that nothing stays hidden afterwards."""
+"""db.visibility: what a work tree hides, why, and that nothing stays hidden afterwards."""
 
 import pytest
 from store_samples import NOW, empty_store, node
