@@ -267,7 +267,7 @@ def config(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 
 def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
-    """Return what holds for the daemon that runs, else for the next one."""
+    """Return the settings of the running daemon, else of the next one."""
     from pathlib import Path
 
     from yaadwatch.install import units
@@ -337,7 +337,7 @@ def _change(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 
 def _holds(client: "Client", key: str) -> object:
-    """Return what the daemon that runs has for `key`; None without one."""
+    """Return the running daemon's value for `key`; None without a daemon."""
     try:
         rows = client.call("config")["settings"]
     except DaemonNotRunning:
@@ -363,7 +363,7 @@ SHELLS = ("bash", "zsh", "fish", "tcsh")
 
 
 def _offering(parser: Parser) -> Parser:
-    """Return the parser with the words that the commands themselves know, and take care of."""
+    """Return the parser with completions for words that the commands check themselves."""
     from yaadwatch.connect.table import CONNECTIONS
     from yaadwatch.install.units import keys
 

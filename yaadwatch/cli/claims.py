@@ -303,7 +303,7 @@ def _list_gaps(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 
 def _claim(one: "dict[str, Any]") -> tuple[str, ...]:
-    """Return a row for a claim: number, what it says, from which memory, when it held."""
+    """Return a row for a claim: number, text, its memory, and when it held."""
     where = f" in {one['place']}/" if one.get("place") else ""
     given = {"unverified": one["source"] not in ("text", "cli")}
     ended = f" until {str(one['until'])[:10]}" if one.get("until") else ""

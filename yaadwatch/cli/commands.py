@@ -165,7 +165,6 @@ def _is_object(one: "Field") -> bool:
 
 
 def _of_field(one: "Field") -> Option:
-    """Return the option that a field declares."""
     given = one.option or ""
     name, _, metavar = given.partition(" ")
     how: dict[str, Any] = {"help": one.help.replace("{default}", str(one.default))}
@@ -267,7 +266,7 @@ def _fraction(text: str) -> float:
 
 
 def _attribute(given: str) -> "tuple[str, str | None]":
-    """Return the name and the value of NAME=VALUE; None for no value."""
+    """Return the name and value of NAME=VALUE; the value is None when empty."""
     name, equals, value = utf8_text(given).partition("=")
     if not equals or not name.strip():
         raise ArgumentTypeError(f"must be NAME=VALUE, or NAME= to remove it, got {given!r}")

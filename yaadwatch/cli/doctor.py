@@ -113,7 +113,7 @@ def _print_report(answer: "dict[str, Any]", terminal: Terminal) -> None:
 
 
 def _remedy(one: "dict[str, Any]", terminal: Terminal) -> None:
-    """Print the command, which can be copied as it is, and below it what is to be said of it."""
+    """Print the command on its own line, ready to copy, and the remarks below it."""
     if one["mend"]:
         label = "fix: " if one["level"] == "problem" else ""
         terminal.command(label, str(one["mend"]), indent=4)
@@ -307,7 +307,7 @@ def _last_words() -> str:
 
 
 def _git() -> tuple[str, str]:
-    """Return what git says of itself, and where it is when it says nothing in time."""
+    """Return git's version, and its path when it does not answer in time."""
     try:
         done = subprocess.run(
             ["git", "--version"], capture_output=True, text=True, timeout=5.0, check=False
@@ -367,7 +367,7 @@ def _odd_logs() -> tuple[str, ...]:
 
 
 def _taken(paths: Iterable[str | Path], stores: Iterable[StoreFacts]) -> frozenset[str]:
-    """Return what stands beside `paths` and begins like one, and what was put aside of stores."""
+    """Return files beside `paths` with the same prefix, and stores that were put aside."""
     found: set[str] = set()
     for path in map(Path, paths):
         with contextlib.suppress(OSError):
@@ -384,7 +384,7 @@ def _taken(paths: Iterable[str | Path], stores: Iterable[StoreFacts]) -> frozens
 
 
 def _is_plain(log: Path) -> bool:
-    """Return whether a log is there, and nothing that leads to what is none, or never ends."""
+    """Return whether a log is a plain file: a link or pipe may never end."""
     try:
         return stat.S_ISREG(log.lstat().st_mode)
     except OSError:

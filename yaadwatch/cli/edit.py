@@ -133,7 +133,7 @@ def _edit_in_editor(args: Namespace, client: "Client", terminal: Terminal) -> in
 
 
 def _written_down(text: str) -> str:
-    """Return the path of a new file, readable by its owner only, that holds `text`."""
+    """Write `text` to a new file that only its owner can read; return its path."""
     from tempfile import mkstemp
 
     handle, path = mkstemp(prefix="yaadwatch-", suffix=".md")
@@ -391,7 +391,7 @@ def _each(args: Namespace, act: "Callable[[str], None]") -> int:
 
 
 def _erased(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> None:
-    """Print what was erased, without its words, and what is left to do."""
+    """Print what was erased, without its text, and what is left to do."""
     if args.json:
         terminal.json(answer)
         return
@@ -452,7 +452,7 @@ def tag(args: Namespace, client: "Client", terminal: Terminal) -> int:
 def _told(
     answer: "dict[str, Any]", done: str, args: Namespace, terminal: Terminal, *, already: str = ""
 ) -> None:
-    """Tell what was done; `already`: what to say where it was so, and there is nothing to undo."""
+    """Print what was done; `already` is the text when nothing changed."""
     if args.json:
         terminal.json(answer)
         return

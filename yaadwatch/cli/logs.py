@@ -134,7 +134,7 @@ def _lines(path: "Path", count: int, least: int) -> "tuple[list[Line], list[Yaad
 
 
 def _following(path: "Path") -> Iterator[str]:
-    """Yield lines as they are written, also when the log begins anew, however often."""
+    """Yield lines as they are written, also across log rotations."""
     stream = _open(path)
     if stream is not None:
         stream.seek(0, 2)
@@ -163,7 +163,7 @@ def _following(path: "Path") -> Iterator[str]:
 
 
 def _next(path: "Path", stream: "BinaryIO | None") -> "BinaryIO | None":
-    """Return the log that was begun after `stream`, or the present one; None when there is none."""
+    """Return the log that follows `stream`, or the current one; None when there is none."""
     if stream is not None:
         newer = path
         for one in _files(path):
@@ -175,7 +175,7 @@ def _next(path: "Path", stream: "BinaryIO | None") -> "BinaryIO | None":
 
 
 def _files(path: "Path") -> "list[Path]":
-    """Return where the logs are, the present one first."""
+    """Return the paths of the logs, the current one first."""
     return [path, *(path.with_name(f"{path.name}.{number}") for number in range(1, 10))]
 
 
@@ -218,7 +218,7 @@ def _is_open(path: "Path", descriptor: int) -> bool:
 
 
 def _texts(lines: Iterable[bytes]) -> Iterator[str]:
-    """Return lines as text. They end where a line feed is, and at nothing else that ends a line."""
+    """Return lines as text, split at line feeds only."""
     return (line.decode("utf-8", "replace") for line in lines)
 
 
@@ -262,7 +262,7 @@ def _print_entry(line: str, entry: "dict[str, Any]", terminal: Terminal, *, as_j
 
 
 def _print_start(path: "Path", terminal: Terminal) -> None:
-    """Show what a start complained of after the log ended: it did not come so far as to log it."""
+    """Print errors of a start that failed before the log was open."""
     complaints = start_log()
     try:
         if path.exists() and complaints.stat().st_mtime < path.stat().st_mtime:
@@ -396,7 +396,7 @@ def _print(states: _States, tell: Tell, terminal: Terminal, *, as_json: bool) ->
 
 
 def _is_left(terminal: Terminal) -> bool:
-    """Tell whether nobody reads what we print any more; writing would tell only with a change."""
+    """Return whether the reader of our output is gone; a write would show it only at a change."""
     if terminal.out is not sys.stdout:
         return False
     looked = select.poll()
@@ -405,12 +405,12 @@ def _is_left(terminal: Terminal) -> bool:
 
 
 def _of_interest(state: Answer) -> Answer:
-    """Return a state without what changes all the time and is no news."""
+    """Return a state without the values that always change."""
     return {**state, "daemon": {**state["daemon"], "rss_bytes": None}}
 
 
 def _draw(states: _States, tell: Tell, terminal: Terminal) -> NoReturn:
-    """Show the state in place, and anew when it, the time or the size of the window changed."""
+    """Redraw in place when the state, the time or the window size changed."""
     drawn: Answer | None = None
     drawn_size, drawn_s = (0, 0), 0.0
     state = states.last
@@ -424,7 +424,7 @@ def _draw(states: _States, tell: Tell, terminal: Terminal) -> NoReturn:
 
 
 def _frame(state: Answer, tell: Tell, terminal: Terminal, size: tuple[int, int]) -> str:
-    """Return what fills the window: as much of the state as fits, and a last line that says so."""
+    """Return the lines that fit the window, and a last line when some are left out."""
     width, height = size
     lines = _drawn_lines(lambda paper: _print_state(state, tell, paper), terminal, width)
     room = max(height - 1, 1)
@@ -463,7 +463,7 @@ def _clock() -> str:
 
 @contextmanager
 def _other_screen(terminal: Terminal) -> Iterator[None]:
-    """Take the other screen of the terminal; give back the first one, also when we are ended."""
+    """Switch to the alternate screen; restore the terminal, also on a signal."""
 
     def enter() -> None:
         terminal.out.write(_ENTER)

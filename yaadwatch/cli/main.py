@@ -107,7 +107,7 @@ def run(
 
 
 def _announce(paths: "list[str]", terminal: "Terminal") -> None:
-    """Print which agent files of the person a command wrote, and how to undo that."""
+    """Print which of the person's agent files a command wrote, and how to undo that."""
     import shlex
 
     named = shlex.quote(paths[0]) if len(paths) == 1 else "FILE"
@@ -115,7 +115,7 @@ def _announce(paths: "list[str]", terminal: "Terminal") -> None:
 
 
 def _about_git_dir(error: YaadError) -> YaadError:
-    """Return the error of a folder without `.git`, with what GIT_DIR has to do with it."""
+    """Return the error of a folder without `.git`, with a hint about GIT_DIR."""
     named = os.environ.get("GIT_DIR")
     if not named or error.code is not Code.NOT_FOUND or _NO_REPOSITORY not in error.message:
         return error
@@ -124,7 +124,7 @@ def _about_git_dir(error: YaadError) -> YaadError:
 
 
 def _status(code: Code, args: "Namespace | None") -> int:
-    """Return the exit status for an error; a command may have one of its own for all but usage."""
+    """Return the exit status for an error; a command may define its own, except for usage."""
     own: int | None = getattr(args, "exit_on_error", None)
     if own is not None and code is not Code.BAD_REQUEST:
         return own
@@ -132,7 +132,7 @@ def _status(code: Code, args: "Namespace | None") -> int:
 
 
 def _for_agents(command: str, argv: "Sequence[str]") -> int:
-    """Run what agents start by themselves, and wait for, without the rest of the command line."""
+    """Run the commands that agents start and wait for, without building the parser."""
     if command == "mcp":
         from yaadwatch.client import shim
 
@@ -165,7 +165,7 @@ def _client(args: "Namespace", terminal: "Terminal") -> "Client":
 
 
 def _print_from_store(terminal: "Terminal", why: YaadError) -> None:
-    """Say, beside the answer, that no daemon gave it."""
+    """Print, beside the answer, that it came from the store without a daemon."""
     from yaadwatch.client.connection import DaemonUnresponsive
 
     terminal.end_progress()
@@ -217,7 +217,7 @@ def _print_error(error: YaadError, terminal: "Terminal", *, as_json: bool, trace
 
 
 def _told_program(error: YaadError, terminal: "Terminal") -> bool:
-    """Tell an error as JSON; return whether standard output took it."""
+    """Print an error as JSON; return whether standard output took it."""
     from yaadwatch.api.frames import error_object
     from yaadwatch.cli.terminal import Unwritten
 
@@ -230,7 +230,7 @@ def _told_program(error: YaadError, terminal: "Terminal") -> bool:
 
 
 def _leave_unwritten() -> None:
-    """Give up what could not be written, or the interpreter would complain of it when it ends."""
+    """Drop unwritten output, or the interpreter would complain at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -351,7 +351,7 @@ class Parser(ArgumentParser):
         self.register("type", None, utf8_text)
 
     def _print_message(self, message: str, file: "Any" = None) -> None:
-        """Print help or the version; argparse would take an error for nothing."""
+        """Print help or the version; argparse ignores a failed write."""
         with report_unwritten():
             (file or sys.stdout).write(message)
 
@@ -420,7 +420,7 @@ def full_parser() -> Parser:
 
 
 def _command(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
-    """Return the command and its arguments; no command when the whole parser has to answer."""
+    """Return the command and its arguments; no command when the whole parser is needed."""
     at = _options_before(argv)
     if at == len(argv):
         return "status", argv
@@ -444,7 +444,7 @@ def _command(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
 
 
 def _options_before(argv: Sequence[str]) -> int:
-    """Return how many arguments before the command are options that every command takes."""
+    """Return the number of global options before the command."""
     at = 0
     while at < len(argv) and (argv[at] == "--json" or argv[at].startswith("--project")):
         at += 2 if argv[at] == "--project" else 1

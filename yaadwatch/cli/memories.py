@@ -152,7 +152,7 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 
 def _print_missing(answer: "dict[str, Any]", terminal: Terminal) -> None:
-    """Print which files and definitions of the text are not there, each with the nearest name."""
+    """Print the files and definitions of the text that do not exist, with the nearest name."""
     for one in answer.get("missing") or ():
         what = "There is no file" if one["kind"] == "file" else "There is no definition"
         instead = f"; did you mean {one['nearest']}?" if one["nearest"] else "."
@@ -176,7 +176,7 @@ def _print_flagged(answer: "dict[str, Any]", terminal: Terminal) -> None:
 
 
 def _undo(before: "dict[str, Any]") -> str:
-    """Return the command that gives a memory its earlier words back."""
+    """Return the command that restores a memory's earlier text."""
     import shlex
 
     words = str(before["text"])
@@ -281,7 +281,7 @@ def _sections(
 
 
 def _is_repeated(anchor: "dict[str, Any]", anchors: "list[dict[str, Any]]") -> bool:
-    """Return whether this is a value of a definition that has a row of its own."""
+    """Return whether this is a value of a definition that has its own row."""
     if not anchor.get("symbol") or anchor.get("line") or anchor.get("verdict"):
         return False
     same = [one for one in anchors if place(one | {"line": None}) == place(anchor)]
@@ -294,7 +294,7 @@ def _as_of(anchor: "dict[str, Any]") -> str:
 
 
 def _edge(edge: "dict[str, Any]", identity: str) -> tuple[str, str, str]:
-    """Return a row for an edge: `depends_on X`, or `<- depends_on X` when it comes from there."""
+    """Return a row for an edge: `depends_on X`, or `<- depends_on X` for an incoming one."""
     said = memory_words(edge) + ("  (archived)" if edge.get("archived") else "")
     if edge["from"] == identity:
         return str(edge["kind"]), short(edge["to"]), said

@@ -181,7 +181,7 @@ def _check(
 
 
 def _note(repository: Repository, base: str | None, start: str) -> str:
-    """Return that a shallow clone lacks the commit at which a named one and HEAD parted."""
+    """Return a note that a shallow clone lacks the merge base of HEAD and a named commit."""
     here = repository.head().commit
     is_cut = base is not None and here and layout.cut_at(repository.layout)
     if not is_cut or repository.merge_base(start, here):
@@ -245,7 +245,7 @@ def _base(repository: Repository, given: str | None) -> str:
 
 
 def _rules(view: View) -> tuple[list[Rule], tuple[tuple[str, str], ...]]:
-    """Return what the agent files of a view say, and which files were not read, and why."""
+    """Return the rules of a view's agent files, and which files were not read, and why."""
     rules: list[Rule] = []
     unread: list[tuple[str, str]] = []
     files = _agent_files(view)
@@ -273,7 +273,7 @@ def _why_unread(view: View, path: str, found: FileInView) -> str:
 
 
 def _is_another_name(view: View, path: str, files: Collection[str]) -> bool:
-    """Return whether a file of a work tree is a link to another agent file, which is read."""
+    """Return whether a file is a link to another agent file, which is read."""
     if not isinstance(view, WorkTree):
         return False
     link = view.space.root / path
@@ -305,7 +305,7 @@ def _agent_files(view: View) -> dict[str, Bridge]:
 
 
 def _take_in(view: View, path: str, found: dict[str, Bridge], seen: set[str], deep: int) -> None:
-    """Add the files that one takes in, and those that they take in; see `finding`."""
+    """Add the files that a file includes, and those they include."""
     data = _bytes(view, path) if deep else None
     for named in agent_files.imported(data) if data is not None and b"@" in data else ():
         place = agent_files.place_of(path, named)
@@ -319,7 +319,7 @@ def _take_in(view: View, path: str, found: dict[str, Bridge], seen: set[str], de
 
 
 def _bytes(view: View, path: str) -> bytes | None:
-    """Return the bytes of an agent file; None when it is not there, or is too large to be one."""
+    """Return the bytes of an agent file; None when it is missing or too large."""
     data = view.read(path)
     return data if data is not None and len(data) <= AGENT_FILE_BYTES_MAX else None
 
@@ -361,7 +361,7 @@ def _blob(view: AtHead, path: str) -> str:
 
 
 def _resting(rules: Sequence[Rule], then: AtHead) -> list[list[Anchor]]:
-    """Return what each rule rested on in an older commit."""
+    """Return the anchors of each rule in an older commit."""
     sources = [
         Source(text=privacy.kept(rule.statement.text).text, folder=rule.path.rpartition("/")[0])
         for rule in rules
@@ -370,7 +370,7 @@ def _resting(rules: Sequence[Rule], then: AtHead) -> list[list[Anchor]]:
 
 
 def _judged(rule: Rule, own: Sequence[Anchor], view: View, head: AtHead) -> Finding | None:
-    """Return what became of a rule; None when it is as true as it was."""
+    """Return the finding of a rule; None when it is as true as it was."""
     found = assessing.assess(rule.statement.text, own, view, head, pages=(rule.path,))
     worst = found.worst
     if not found.level and worst.verdict is not Verdict.UNKNOWN:
@@ -390,7 +390,7 @@ def _judged(rule: Rule, own: Sequence[Anchor], view: View, head: AtHead) -> Find
 
 
 def _unnamed(finding: Finding, commit: str) -> Finding:
-    """Return a finding whose evidence does not name the commit that was made to look at."""
+    """Return a finding whose evidence does not name the temporary commit."""
     evidence = tuple(
         replace(one, commit=None) if one.commit is not None and one.commit.id == commit else one
         for one in finding.evidence

@@ -189,7 +189,7 @@ def files(pieces: "Iterable[bytes]") -> "Iterator[tuple[str, bytes]]":
 
 
 def _sent_files(path: str, unread: "list[str]") -> "Iterator[tuple[str, str]]":
-    """Yield files as lines of name and content, many of them in a piece."""
+    """Yield files as lines of name and content, many in one piece."""
     found = _pages(path, unread) if os.path.isdir(path) else [(os.path.basename(path), 0)]
     above = path if os.path.isdir(path) else os.path.dirname(path)
     batch = b""
@@ -242,7 +242,7 @@ def _read(path: str) -> "Iterator[str]":
 
 
 def _signature(path: str) -> "list[tuple[int, int, int]]":
-    """Return by what it is told whether a database and its log were written to."""
+    """Return a signature that changes when a database or its log is written to."""
     found = []
     for place in (path, f"{path}-wal"):
         try:
@@ -280,7 +280,7 @@ def _inside(folder: str, name: str) -> str:
 
 
 def _digest(path: str) -> "str | None":
-    """Return the hash of a file; None when there is none, '' for what is no file."""
+    """Return the hash of a file; None when it is missing, '' for anything but a file."""
     try:
         if not os.path.isfile(path):
             return "" if os.path.lexists(path) else None
@@ -325,7 +325,7 @@ def _make_folders(folder: str, name: str) -> None:
 
 
 def _replace(path: str, pieces: "Iterable[bytes]") -> int:
-    """Put a new file, 0600, in the place of `path`; return its size."""
+    """Replace `path` with a new file of mode 0600; return its size."""
     temporary = f"{path}.{os.getpid()}.new"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, 0o600)

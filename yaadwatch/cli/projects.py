@@ -125,7 +125,7 @@ def list_projects(args: Namespace, client: "Client", terminal: Terminal) -> int:
 def _added(
     args: Namespace, client: "Client", terminal: Terminal, mode: str | None
 ) -> "dict[str, Any]":
-    """Return what `add` answers, after a person decided about memories that are known already."""
+    """Call `add`; ask a person whether to adopt known memories. Return the answer."""
     fields = {"restore": args.restore, "mode": mode, **_folder(args)}
     adopt, separate = args.adopt, args.separate
     try:
@@ -141,7 +141,7 @@ def _added(
 
 
 def _ask_adopt(terminal: Terminal) -> bool:
-    """Return whether a person wants the earlier memories."""
+    """Ask whether to adopt the earlier memories."""
     for _ in range(_ANSWERS_MAX):
         given = terminal.ask("Use these memories? [Y/n] ").lower()
         if given in {"", "y", "yes"}:
@@ -216,7 +216,7 @@ def print_added(answer: "dict[str, Any]", terminal: Terminal) -> None:
 
 
 def _guarded(answer: "dict[str, Any]") -> str:
-    """Return what a change of the code can flag, in words."""
+    """Return which changes of the code can flag a memory, as text."""
     guards = answer["guards"]
     noun = "rule" if answer["files"] else "memory"
     if not guards["memories"]:
@@ -229,7 +229,7 @@ def _guarded(answer: "dict[str, Any]") -> str:
 
 
 def _is_new(args: Namespace, client: "Client") -> bool:
-    """Tell whether this is a repository whose files nobody has decided about yet."""
+    """Return whether nothing is decided yet about this repository's files."""
     if args.restore or args.adopt or top_of(args.folder or args.project or os.getcwd()) is None:
         return False
     try:
@@ -240,7 +240,7 @@ def _is_new(args: Namespace, client: "Client") -> bool:
 
 
 def _ask_mode(terminal: Terminal) -> str | None:
-    """Return the mode that a person chooses; None for what suits each file."""
+    """Ask for the mode; None means what suits each file."""
     terminal.line("May yaadwatch write rules into your agent files?")
     terminal.line(
         "inline: yes, one block in each. In a tracked file, commit the block: as long as it is not"
@@ -298,7 +298,7 @@ def _require_utf8(folder: str) -> None:
 
 
 def _folder(args: Namespace) -> dict[str, str]:
-    """Return the folder that was named, as a field of the request."""
+    """Return the named folder as a field of the request."""
     return {"project": os.path.abspath(args.folder)} if args.folder else {}
 
 
@@ -477,7 +477,7 @@ def _agent_file_row(found: "dict[str, Any]") -> tuple[str, ...]:
 
 
 def _agent(found: "dict[str, Any]") -> tuple[str, ...]:
-    """Tell what an agent takes in when it starts, and what that costs it."""
+    """Return a row for the files that an agent reads when it starts, and their size."""
     if not found["reads"]:
         return (found["title"], "reads nothing here", "", "")
     twice = f"our rules are in {found['blocks']} of them" if found["blocks"] > 1 else ""

@@ -151,7 +151,7 @@ def _print_dependents(found: "dict[str, Any]", terminal: Terminal) -> None:
 
 
 def _way(found: "dict[str, Any]") -> str:
-    """Return the way from the memory that rests on the file: "5c01f2e4 <-depends_on- this"."""
+    """Return the path from the memory that rests on the file: "5c01f2e4 <-depends_on- this"."""
     way = ""
     nodes = [*found["via"], found["id"]]
     for edge, start in zip(found["along"], nodes, strict=False):

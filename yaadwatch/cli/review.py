@@ -133,7 +133,7 @@ def review(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 
 def _named(given: str) -> "Note":
-    """Return the note that an ID, or ID@VERSION or ID@PROPOSAL as `_show` prints it, names."""
+    """Return the note for an ID, ID@VERSION or ID@PROPOSAL as `_show` prints it."""
     name, _, seen = given.partition("@")
     if not seen:
         return {"id": name}
@@ -143,7 +143,7 @@ def _named(given: str) -> "Note":
 
 
 def _seen_as(note: "Note") -> str:
-    """Return the ID of a note, with which words it has where they are not the first ones."""
+    """Return the ID of a note, with its version when that is not the first."""
     seen = note.get("proposal") or (note["version"] if note["version"] > 1 else "")
     return f"{short(note['id'])}@{seen}" if seen else short(note["id"])
 
@@ -267,7 +267,7 @@ def _decide(
 
 
 def _ask_each(notes: "list[Note]", client: "Client", terminal: Terminal) -> int:
-    """Ask a person about each note; what failed is said, and asked no further."""
+    """Ask a person about each note; a failed one is printed and not asked again."""
     rest = list(notes)
     while rest:
         note = rest.pop(0)
@@ -305,7 +305,7 @@ def _ask_each(notes: "list[Note]", client: "Client", terminal: Terminal) -> int:
 
 
 def _show(note: "Note", terminal: Terminal) -> None:
-    """Print a note: what it says, who said it when, what it rests on, what it would change."""
+    """Print a note: its text, author, time, anchors, and what it would change."""
     from yaadwatch.text.quoting import quoted
 
     terminal.line(

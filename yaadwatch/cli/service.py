@@ -488,7 +488,7 @@ class ProgressPrinter:
         return found
 
     def _folder(self, project: str) -> str | None:
-        """Return a folder of a project, by its id; None when it was removed meanwhile."""
+        """Return the folder of a project id; None when it was removed meanwhile."""
         if project not in self._folders:
             for row in self._client.call("projects")["projects"]:
                 self._folders.setdefault(row["id"], row["path"])

@@ -152,7 +152,7 @@ def print_flag(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
 
 
 def _by_commit(doubts: "list[dict[str, Any]]") -> "list[list[dict[str, Any]]]":
-    """Return the doubts, those of the same commits together where the first of them stands."""
+    """Return the flags grouped by commit, each group at the place of its first."""
     found: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for doubt in doubts:
         commits = [(one.get("commit") or {}).get("id", "") for one in doubt["evidence"]]
@@ -163,7 +163,7 @@ def _by_commit(doubts: "list[dict[str, Any]]") -> "list[list[dict[str, Any]]]":
 
 
 def _print_commit(doubts: "list[dict[str, Any]]", terminal: Terminal, now: "datetime") -> None:
-    """Print the doubts that the same commits are behind, these first, what settles them last."""
+    """Print the flags with the same commits: commits first, remedies last."""
     for commit in {one["commit"]["id"]: one["commit"] for one in doubts[0]["evidence"]}.values():
         terminal.line(*_commit(commit))
     proposed = False
@@ -228,7 +228,7 @@ def now_at(suggestion: "dict[str, Any]") -> str:
 
 
 def _where(places: "list[dict[str, Any]]") -> str:
-    """Return where a person's own files say something, three places at most; '' for nowhere."""
+    """Return up to three places in the person's own files; '' for none."""
     named = [f"in {place['path']}, line {place['line']}" for place in places[:PLACES_MAX]]
     more = [f"in {len(places) - PLACES_MAX} more"] if len(places) > PLACES_MAX else []
     return " and ".join([*named, *more])
@@ -403,7 +403,7 @@ def _check_summary(answer: "dict[str, Any]") -> str:
 
 
 def _annotate(answer: "dict[str, Any]", terminal: Terminal) -> None:
-    """Print what GitHub shows beside the lines of a change."""
+    """Print annotations that GitHub shows beside the lines of a change."""
     for found in _false(answer):
         suggestion = found.get("suggestion") or {}
         write = f"\nWrite: {suggestion['text']}" if suggestion.get("text") else ""

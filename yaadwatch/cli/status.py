@@ -82,7 +82,7 @@ def _ask(client: "Client") -> "dict[str, Any]":
 
 
 def _without_daemon() -> "dict[str, Any]":
-    """Return what can be said without a daemon, in the same shape."""
+    """Return the part of the status that needs no daemon, in the same shape."""
     from yaadwatch.client.presence import daemon_holds_lock, holder, is_suspended
     from yaadwatch.places import announced_pid
 
@@ -114,7 +114,7 @@ def _without_daemon() -> "dict[str, Any]":
 
 
 def _print_status(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
-    """Print what is wrong last: there it stands right above the prompt."""
+    """Print the status with problems last, right above the prompt."""
     _print_state(answer, client, terminal)
     _print_problems(answer, terminal)
 
@@ -139,7 +139,7 @@ def _print_unwatched(answer: "dict[str, Any]", named: str | None, terminal: Term
 
 
 def _print_live(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
-    """Print what is wrong first: the end may not fit into the window."""
+    """Print the status with problems first: the end may not fit the window."""
     _print_problems(answer, terminal)
     if answer["problems"]:
         terminal.gap()
@@ -224,7 +224,7 @@ def _print_projects(projects: "list[dict[str, Any]]", terminal: Terminal, now: "
 
 
 def _first(rows: "list[T]", is_notable: "Callable[[T], bool]") -> "tuple[list[T], list[T]]":
-    """Return what there is room for, in its order, and the rest: what is notable comes first."""
+    """Return the rows that fit, in their order with notable rows preferred, and the rest."""
     if len(rows) <= ROWS_MAX:
         return rows, []
     chosen = sorted(range(len(rows)), key=lambda at: not is_notable(rows[at]))[:ROWS_MAX]
@@ -233,7 +233,7 @@ def _first(rows: "list[T]", is_notable: "Callable[[T], bool]") -> "tuple[list[T]
 
 
 def _is_notable(project: "dict[str, Any]") -> bool:
-    """Tell whether a person would look at a project first: of what is usual they know."""
+    """Return whether a project needs attention."""
     return (
         bool(project["stale"] or project.get("pause") or project.get("comparing"))
         or project["state"] != "ok"
@@ -267,13 +267,13 @@ def _watched(project: "dict[str, Any]", how: str) -> str:
 
 
 def _comparing(project: "dict[str, Any]") -> str:
-    """Return how far the comparison of rules with the code of their day is; '' when it is done."""
+    """Return how far the comparison of older rules is; '' when it is done."""
     found = project.get("comparing")
     return styled(f", comparing {found['done']} of {found['total']}", "yellow") if found else ""
 
 
 def _size(found: "dict[str, Any] | None") -> str:
-    """Return how large the store is, and how it grows."""
+    """Return the size of the store, and how it grows."""
     if not found:
         return ""
     a_day = found["bytes_a_day"]
@@ -290,7 +290,7 @@ def _state(found: "dict[str, Any]") -> str:
 
 
 def _print_flags(projects: "list[dict[str, Any]]", client: "Client", terminal: Terminal) -> None:
-    """Print the gravest doubts in a line each, as they were found last."""
+    """Print the gravest flags of the last check, one line each."""
     shown = 0
     total = sum(project["stale"] for project in projects)
     doubted = [project for project in projects if project["stale"]]
@@ -321,7 +321,6 @@ def _print_flags(projects: "list[dict[str, Any]]", client: "Client", terminal: T
 
 
 def _quoted(path: object) -> str:
-    """Return a folder as a shell takes it."""
     import shlex
 
     return shlex.quote(str(path))

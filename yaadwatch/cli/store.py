@@ -251,7 +251,7 @@ def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
 
 
 def _model(given: str | None) -> str | None:
-    """Return a folder as the daemon finds it, and everything else as it was typed."""
+    """Return a folder as an absolute path, and any other name unchanged."""
     if given is None:
         return None
     place = os.path.expanduser(given)
@@ -259,7 +259,7 @@ def _model(given: str | None) -> str | None:
 
 
 def _wait(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> "dict[str, Any]":
-    """Ask again until no model is being filled, or its worker broke."""
+    """Poll until no model is being filled, or its worker failed."""
     while True:
         filling = [model for model in answer["models"] if model["state"] == "filling"]
         broken = [model for model in filling if (model["worker"] or {}).get("state") == "broken"]
@@ -421,7 +421,7 @@ def _print_folder(answer: "dict[str, Any]", terminal: Terminal) -> None:
 def _pieces(
     args: Namespace, client: "Client", terminal: Terminal, counts: "dict[str, int]"
 ) -> "Iterator[bytes]":
-    """Yield what the daemon hands out."""
+    """Yield the pieces of an export from the daemon."""
     import base64
 
     fields = given_fields(args, Export)
@@ -537,6 +537,5 @@ def _print_moved(answer: "dict[str, Any]", terminal: Terminal) -> None:
 
 
 def _print_more(number: int, what: str, terminal: Terminal) -> None:
-    """Say how many more there are than were told."""
     if number > _TOLD:
         terminal.line(styled(f"… and {number - _TOLD} more {what}: --json", "yellow"))

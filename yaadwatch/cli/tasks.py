@@ -222,7 +222,7 @@ def skill(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 
 def _install(args: Namespace, terminal: Terminal) -> int:
-    """Put the skill that teaches agents when to remember, recall, confirm and correct."""
+    """Install the skill that teaches agents when to remember, recall, confirm and correct."""
     from yaadwatch.cli.agents import print_written
     from yaadwatch.connect import connect, table
 
@@ -511,7 +511,7 @@ def _print_receipt(one: "dict[str, Any]", terminal: Terminal, now: "datetime") -
 
 
 def _since(row: "dict[str, Any]") -> str:
-    """Return what became of a memory since: "changed" for one in doubt, "contradicted (ID)"."""
+    """Return what became of a memory since: "changed" for a flagged one, "contradicted (ID)"."""
     if row["archived"]:
         return "archived"
     became = [str(row["stale"]["verdict"])] if row["stale"] else []

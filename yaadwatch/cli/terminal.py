@@ -402,7 +402,7 @@ class Terminal:
             self._telling = False
 
     def _wrapped(self, text: str, margin: int) -> Iterator[tuple[int, int]]:
-        """Yield begin and end of each line of `text`; a word that is too long keeps its length."""
+        """Yield start and end of each line of `text`; a long word is not broken."""
         text = text.rstrip(" ")  # or a line of its own would be made for what nobody sees
         begin, room = 0, self.width
         while cells(text[begin:]) > room:

@@ -118,7 +118,7 @@ def _spawn(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
 
 
 def _begin_log(log: Path) -> int:
-    """Make the folder of `log`; return where in it the lines of this start will begin."""
+    """Create the folder of `log`; return the offset at which the lines of this start begin."""
     _refuse_anothers(places.data_folder())
     try:
         for folder in (places.data_folder(), log.parent):

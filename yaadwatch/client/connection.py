@@ -299,7 +299,7 @@ class Client:
     def _next(
         self, connected: socket.socket, operation: str, time_s: float | None
     ) -> dict[str, object]:
-        """Return the next frame; wait for it at most `time_s`, or for ever when that is None."""
+        """Return the next frame within `time_s`; None waits forever."""
         connected.settimeout(None if time_s is None else _TICK_S)
         searched, waited_s, patience = 0, 0.0, None
         while (end := self._read.find(b"\n", searched)) < 0:
@@ -423,7 +423,7 @@ def _reach(path: str, tries: int) -> socket.socket | None:
 
 
 def _wait_in_queue(connecting: socket.socket, path: str, tries: int) -> None:
-    """Connect; while the queue of the listener is full, the kernel says "again" at once."""
+    """Connect; retry while the listener's queue is full, where the kernel fails at once."""
     connecting.setblocking(False)
     for left in reversed(range(tries)):
         try:
@@ -452,7 +452,7 @@ def _send(connected: socket.socket, frame: dict[str, object]) -> None:
 
 
 def _is_over(connected: socket.socket) -> bool:
-    """Say whether the daemon has ended this connection while we did not look."""
+    """Return whether the daemon has closed this connection meanwhile."""
     connected.setblocking(False)
     try:
         return connected.recv(1, socket.MSG_PEEK) == b""
@@ -512,6 +512,6 @@ def agent_of(environ: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def _plain(given: str) -> str:
-    """Return a name in the form that an agent's name has."""
+    """Return a name in the form of an agent's name."""
     name = "".join(one if one.isascii() and one.isalnum() else "-" for one in given).strip("-")
     return name[:_NAME_CHARS_MAX].strip("-") or "agent"

@@ -202,7 +202,7 @@ def main(argv: "Sequence[str]") -> "NoReturn":
 
 
 def _end_with(call: Call, why: str, kind: str, *, may_use_prepared: bool = True) -> "NoReturn":
-    """End without an answer of the daemon: with the prepared brief, if one is due and there."""
+    """End without the daemon's answer: with the prepared brief if one is due and exists."""
     text, told = "", ""
     try:
         if may_use_prepared and call.wants_brief:
@@ -220,7 +220,7 @@ def _end_with(call: Call, why: str, kind: str, *, may_use_prepared: bool = True)
 
 
 def _prepared(call: Call) -> tuple[str, str]:
-    """Return the prepared brief with a line about its age, and that age in words; or nothing."""
+    """Return the prepared brief with a line about its age, and the age as text; or nothing."""
     from yaadwatch.client import hook_agents
 
     is_short = call.event == "subagent-start"
@@ -240,7 +240,7 @@ def _body_of(brief: str) -> str:
 
 
 def _named(error: BaseException) -> str:
-    """Return what happened and where in our code, without words that a payload may have brought."""
+    """Return the error's type and place in our code, without words from the payload."""
     where = error.__traceback__
     while where is not None and where.tb_next is not None:
         where = where.tb_next
@@ -301,7 +301,7 @@ def _answer(call: Call, end_s: float) -> tuple[str, bool]:
 def _requests(
     call: Call, payload: "dict[str, Any]", end_s: float
 ) -> "list[tuple[str, dict[str, Any], str]]":
-    """Return what to ask the daemon: the operation, its fields, and where its words are."""
+    """Return the requests for the daemon: operation, fields, and the key of the text."""
     agent, event = call.agent, call.event
     named = {"name": call.session}
     wait_ms = max(0, int((end_s - time.monotonic()) * _CHECK_SHARE * 1000))
@@ -323,7 +323,7 @@ def _requests(
 
 
 def _asked(argv: "Sequence[str]") -> tuple[str, str]:
-    """Return the event and the agent that the command line names."""
+    """Return the event and the agent from the command line."""
     words = [part for word in argv if word != "--json" for part in word.split("=", 1)]
     agent = ""
     if "--agent" in words:
@@ -343,12 +343,12 @@ def _asked(argv: "Sequence[str]") -> tuple[str, str]:
 
 
 def _shown(words: str) -> str:
-    """Return words of the command line, unless they may be what must not be logged."""
+    """Return words of the command line, masked where they may be secret."""
     return words if len(words) <= WORDS_SHOWN_MAX and set(words) <= _PLAIN else "[not shown]"
 
 
 def _read_out() -> None:
-    """Read what is left on standard input: to an agent that still writes, our end is an error."""
+    """Drain standard input: an agent that still writes takes our exit for an error."""
     try:
         while os.read(0, 65536):
             pass
@@ -359,7 +359,7 @@ def _read_out() -> None:
 def _ask(
     folder: str, agent: str, requests: "list[tuple[str, dict[str, Any], str]]"
 ) -> "list[dict[str, Any]]":
-    """Ask the daemon; where nobody watches the folder, the answers are empty."""
+    """Ask the daemon; in an unwatched folder the answers are empty."""
     daemon = reach_daemon()
     if daemon is None:
         raise NoAnswerError("no daemon is running; start it: yaadwatch start")
@@ -401,12 +401,12 @@ def _result(frame: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def _end_quietly() -> None:
-    """Let the end of the time be the end without a word: we are about to leave anyway."""
+    """Let the time limit end the process without an error: it is ending anyway."""
     signal.signal(signal.SIGALRM, lambda number, frame: os._exit(0))  # noqa: ARG005
 
 
 def _print_line(told: bytes) -> bool:
-    """Write the answer; return whether the agent took it."""
+    """Write the answer; return whether the agent read it."""
     try:
         os.write(1, told)
     except OSError as error:
@@ -459,7 +459,7 @@ def _make_folder(path: str) -> None:
 
 
 def _forget_old(folder: str) -> None:
-    """Take away the notes that are too old, and the oldest of too many."""
+    """Delete notes that are too old, and the oldest above the limit."""
     with os.scandir(folder) as found:
         notes = sorted((entry.stat().st_mtime, entry.path) for entry in found)
     for place, (noted, path) in enumerate(reversed(notes)):
@@ -484,13 +484,13 @@ def _is_undelivered(name: str, session: str) -> bool:
 
 
 def _note(name: str, session: str) -> str:
-    """Return the file that stands for a session: what an agent calls it is written nowhere."""
+    """Return the note file of a session; its file name is a hash of the session's."""
     number = crc32(session.encode("utf-8", "surrogatepass"))
     return os.path.join(places.hook_untold(), f"{name}-{number:08x}")  # noqa: PTH118
 
 
 def _age_s() -> float:
-    """Return how long this process has existed: on a busy machine Python alone takes its time."""
+    """Return the age of this process: on a busy machine Python's start takes much of the time."""
     try:
         with open("/proc/self/stat", "rb") as stream:  # noqa: PTH123
             ticks = int(stream.read().rpartition(b")")[2].split()[19])

@@ -211,7 +211,7 @@ def _cline_files(payload: "Payload") -> list[str]:
 
 
 def _named(*names: str) -> "dict[str, str]":
-    """Return an agent's names for our events; those of the last ones may be missing."""
+    """Return an agent's names for our events; the last ones are optional."""
     return dict(zip(EVENTS, names, strict=False))
 
 
@@ -392,7 +392,7 @@ def with_age(brief: str, age: str) -> str:
 
 
 def _read(path: str) -> tuple[dict[str, object], float]:
-    """Return what a file of our own user says, and its age in seconds."""
+    """Return the text of a file that our user owns, and its age in seconds."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         descriptor = os.open(path, flags)

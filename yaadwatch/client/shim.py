@@ -114,7 +114,7 @@ class Shim:
         self._drop_daemon()
 
     def _times(self) -> "list[tuple[float, Callable[[], None]]]":
-        """Return what is to be done when, by the monotonic clock, if nothing comes before."""
+        """Return due times on the monotonic clock, with what to do then."""
         times: list[tuple[float, Callable[[], None]]] = []
         if self._ends_s is not None:
             times.append((self._ends_s, self._drop_daemon))
@@ -130,11 +130,11 @@ class Shim:
 
     @property
     def _waits_for_daemon(self) -> bool:
-        """Whether the agent is to hear of something as soon as there is a daemon."""
+        """Return whether the agent expects a message once a daemon runs."""
         return bool(self._subscribed) or self._opened_alone
 
     def _wait(self, until_s: float | None) -> None:
-        """Sleep until something can be read or written, or a time is over; then deal with it."""
+        """Wait for input, output or a time limit, and handle it."""
         reads: dict[int, Callable[[], None]] = {}
         if self._ends_s is None and len(self._unsent) < UNSENT_BYTES_MAX:
             reads[_IN] = self._read_agent
@@ -261,7 +261,7 @@ class Shim:
             self._tell_agent(frame)
 
     def _reply(self, asked: PendingRequest, line: bytes) -> None:
-        """Answer a request that waits, or leave it unanswered (b""); then ask what was held."""
+        """Answer an open request, or drop it (b""); then send the held requests."""
         identity, batch = asked.frame["id"], asked.batch
         del self._pending[identity]
         if batch is None:
@@ -309,7 +309,7 @@ class Shim:
         self._look_at_s = time.monotonic() + (_BUSY_S if self._pending else LOOK_S)
 
     def _to_daemon(self, line: bytes) -> None:
-        """Send `line`; without a daemon it is lost, unless it is a request that waits."""
+        """Send `line`; without a daemon it is dropped, unless it is an open request."""
         if self._daemon is not None:
             self._unsent += line
             self._flush()
@@ -366,7 +366,7 @@ class Shim:
                 self._subscribed[asked.frame["id"]] = asked
 
     def _subscribed_again(self, identity: int | str, frame: "dict[str, Any]") -> None:
-        """Take the answer that the agent has had from another daemon; what is of it may differ."""
+        """Take the answer to a repeated subscription; it may differ from the first."""
         uri = self._subscribed[identity].params.get("uri")
         if uri is None or "error" in frame:
             del self._subscribed[identity]
@@ -400,7 +400,7 @@ class Shim:
             self._tell_agent({"method": "notifications/resources/updated", "params": params})
 
     def _daemon_ended(self) -> None:
-        """Ask again what it did not answer, unless that may be what ends it, or be done twice."""
+        """Send open requests again, unless they may have ended the daemon or be done twice."""
         self._drop_daemon()
         if not self._greeted:
             # On its way out: it has read nothing of ours.
@@ -426,7 +426,7 @@ class Shim:
         self._unsent.clear()
 
     def _start_daemon(self) -> None:
-        """Have a daemon started by a process that ends then, so that it is no child of ours."""
+        """Start the daemon through a process that then exits, so that it is not our child."""
         from subprocess import DEVNULL, PIPE, STDOUT, Popen
 
         starter = os.path.join(os.path.dirname(os.path.abspath(__file__)), "autostart.py")  # noqa: PTH100, PTH118, PTH120
@@ -443,7 +443,7 @@ class Shim:
             self._give_up(f"The daemon could not be started: {error.strerror}.")
 
     def _starter_ended(self) -> None:
-        """Hear what the starter says; at its end there is a daemon, or a reason."""
+        """Read the starter's output; at its end there is a daemon, or a reason."""
         if self._starter is None:
             return
         said, _ = self._starter.communicate()
@@ -456,7 +456,7 @@ class Shim:
     # Without a daemon.
 
     def _give_up(self, reason: str) -> None:
-        """Answer by ourselves what waits, and what comes within the next seconds."""
+        """Answer open requests, and those of the next seconds, without a daemon."""
         if reason != self._reason:
             sys.stderr.write(f"yaadwatch: {reason}\n")
         self._reason = reason
@@ -465,7 +465,7 @@ class Shim:
             self._answer_alone(asked, reason)
 
     def _answer_alone(self, asked: PendingRequest, reason: str, told: str = "") -> None:
-        """Say that there is no daemon, or what is `told`, in the way in which the agent asked."""
+        """Answer that there is no daemon, or with `told`, in the form that the request needs."""
         if asked is self._opening:
             self._opened_alone = True
         told = told or f"yaadwatch cannot be asked now: {reason} Work on without it."

@@ -133,7 +133,7 @@ def _unread(row: Connection, plans: Sequence[Plan]) -> list[str]:
 
 
 def _left(world: World, row: Connection, plans: Sequence[Plan]) -> str:
-    """Return what a person still has to do for an agent that is connected, as far as it is seen."""
+    """Return the steps left to a person for a connected agent, as far as they can be seen."""
     if row.agent != "codex" or world.project:
         return row.todo_project if world.project else row.todo
     texts = {plan.found.path.name: (plan.before or "", plan.found.path) for plan in plans}
@@ -274,7 +274,7 @@ def _write(world: World, plan: Plan, told: dict[str, Any]) -> None:
 
 
 def _note(world: World, row: Connection, entries: Sequence[Entry]) -> None:
-    """Put on the receipt what connects an agent: before it is written, or after it is gone."""
+    """Update the receipt of an agent: before its files are written, or after ours are gone."""
     path = places.receipt()
     receipt = connect_plans.load(path)
     noted = receipt.with_entries(row.agent, world.project, list(entries))
@@ -283,7 +283,6 @@ def _note(world: World, row: Connection, entries: Sequence[Entry]) -> None:
 
 
 def _top(folder: str) -> Path:
-    """Return the top of the work tree that a folder is in."""
     for one in (Path(folder), *Path(folder).parents):
         if (one / ".git").exists():
             return one

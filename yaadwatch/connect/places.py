@@ -165,7 +165,7 @@ def _put(text: str, spot: Spot) -> tuple[str, Added, Change]:
 
 
 def _ours(text: str, spot: Spot) -> Iterator[tuple[Path_of_toml, Any]]:
-    """Yield where ours stands, and what."""
+    """Yield the place and value of each entry of ours."""
     said = toml.read(text) if spot.how == "table" else jsonc.read(text)
     try:
         there = find(said, spot.at)
@@ -193,13 +193,13 @@ def _ours(text: str, spot: Spot) -> Iterator[tuple[Path_of_toml, Any]]:
 
 
 def _value_at(spot: Spot, at: Path_of_toml) -> Any:
-    """Return what shall stand at `at`: a group of hooks, or our hook in somebody else's group."""
+    """Return the value for `at`: a group of hooks, or our hook in a group of others."""
     is_inner = spot.how == "element" and len(at) > len(spot.at) + 1
     return spot.value[_INNER][0] if is_inner else spot.value
 
 
 def _merged(there: Any, ours: Any) -> Any:
-    """Return ours with whatever somebody else added to it, and the switches as they set them."""
+    """Return our value with what others added to it, and the switches as they set them."""
     if isinstance(there, dict) and isinstance(ours, Mapping):
         kept = {
             key: {name: one for name, one in value.items() if not name.startswith(_OUR_NAMES)}
@@ -218,7 +218,7 @@ def _merged(there: Any, ours: Any) -> Any:
 
 
 def _with_table(text: str, spot: Spot, added: Added, value: Any) -> tuple[str, Added]:
-    """Say `value` in a table: in its place where only what is ours has to change."""
+    """Set `value` in a table, in place when only our keys have to change."""
     try:
         after, moved = toml.replace(text, added, spot.value)
         if find(toml.read(after), spot.at) == value:
@@ -232,7 +232,7 @@ def _with_table(text: str, spot: Spot, added: Added, value: Any) -> tuple[str, A
 
 
 def _moved(known: Added | None, at: Path_of_toml) -> Added:
-    """Return what is known of a value of ours, which stands at `at` by now."""
+    """Return what is known of our value, which is at `at` by now."""
     if known is None:
         return Added(at=at, made=at)
     made = at if known.made == known.at else known.made
@@ -240,7 +240,7 @@ def _moved(known: Added | None, at: Path_of_toml) -> Added:
 
 
 def _without_default(text: str, spot: Spot, known: Added | None) -> str:
-    """Take out a member that the agent asks for, if we put it in and nothing else is there."""
+    """Remove a member that the agent requires, if we added it and nothing else is there."""
     said = jsonc.read(text)
     if known is None or said != {spot.at[0]: spot.value}:
         return text
@@ -293,7 +293,7 @@ def _trust(note: Mapping[str, Any] | None, now: str) -> Trust:
 
 
 def _notes(settings: Any, path: str) -> dict[str, Mapping[str, Any]]:
-    """Return what Codex noted of the hooks in a file, by event and place."""
+    """Return Codex's notes on the hooks of a file, by event and place."""
     hooks = settings.get("hooks") if isinstance(settings, dict) else None
     state = hooks.get("state") if isinstance(hooks, dict) else None
     meant = os.path.realpath(path)
@@ -306,7 +306,7 @@ def _notes(settings: Any, path: str) -> dict[str, Mapping[str, Any]]:
 
 
 def _our_hooks(said: Any) -> Iterator[tuple[str, str, Mapping[str, Any], Mapping[str, Any]]]:
-    """Yield the event, the place, the group and the words of each hook of ours."""
+    """Yield event, place, group and definition of each hook of ours."""
     hooks = said.get("hooks") if isinstance(said, dict) else None
     for event in _LABELS:
         groups = hooks.get(event) if isinstance(hooks, dict) else None

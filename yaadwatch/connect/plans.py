@@ -282,7 +282,7 @@ def _with(
     known: Mapping[str, Entry],
     found: SettingsFile,
 ) -> Plan:
-    """Return a file with all that is ours in it."""
+    """Plan a file with all our entries."""
     before = next((known[spot.key] for spot in spots if spot.key in known), None)
     created = found.data is None or (before is not None and before.created)
     folders: Sequence[str] = before.folders if before else ()
@@ -326,7 +326,7 @@ def _was_edited(text: str, written: Entry) -> bool:
 
 
 def _without(spots: Sequence[Spot], known: Mapping[str, Entry], found: SettingsFile) -> Plan:
-    """Return a file without anything of ours; none when nothing else is in one that we made."""
+    """Plan a file without our entries; delete it when we created it and nothing else is in it."""
     if found.data is None:
         return Plan(found=found, after=None)
     text = _text(found)
@@ -358,7 +358,7 @@ def _text(found: SettingsFile) -> str:
 
 
 def _spot(entry: Entry) -> Spot:
-    """Return a spot that was written to, and would not be today."""
+    """Return the spot of an entry that today's table no longer has."""
     return Spot(
         path=entry.path,
         how=entry.how,

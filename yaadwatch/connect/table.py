@@ -308,7 +308,7 @@ def _groups(
     *,
     unit: int = 1,
 ) -> list[Spot]:
-    """Return hooks as Claude Code has them, and those who took its form: groups with a matcher."""
+    """Return hooks in the form of Claude Code, which others took over: groups with a matcher."""
     spots = []
     for event, (name, matcher) in events.items():
         time_s = END_TIME_S if event == _END else TIME_S

@@ -412,7 +412,7 @@ class Arms:
         return sum(armed.demoted for armed in tuple(self._armed.values()))
 
     def _silent_of(self, tree: WatchedTree) -> frozenset[Path]:
-        """Return the places of a tree, its git folders included, from which on nobody tells."""
+        """Return the places of a tree, git folders included, without change notifications."""
         found = set(self._silent(tree.root))
         for git_dir in {tree.git_dir, tree.common_dir}:
             if not git_dir.is_relative_to(tree.root):
@@ -420,7 +420,7 @@ class Arms:
         return frozenset(found)
 
     def _fits(self, key: Tree, wanted: Mapping[Path, Names]) -> bool:
-        """Return whether `wanted` and what other trees need are within the budget."""
+        """Return whether `wanted` and the other trees' folders are within the budget."""
         armed = self._armed.get(key)
         own = armed.folders if armed is not None else frozenset()
         shared = sum(folder in self._interest for folder in wanted)
@@ -430,7 +430,7 @@ class Arms:
         return len(self._interest) - shared - dropped + len(wanted) <= self._budget
 
     def _demote_one(self, but: Tree, now: float) -> bool:
-        """Stop watching the files of the tree that was quiet for longest; return if one was."""
+        """Stop watching the files of the quietest tree; return whether there was one."""
         older = [
             (armed.used_at, key)
             for key, armed in self._armed.items()
@@ -513,7 +513,7 @@ def _audible(
 
 
 def _is_none(folder: Path) -> bool:
-    """Return whether it is sure that there is no folder at a path, a link not being one."""
+    """Return whether there is certainly no folder (and no link) at a path."""
     try:
         return not stat.S_ISDIR(os.lstat(folder).st_mode)
     except (FileNotFoundError, NotADirectoryError):

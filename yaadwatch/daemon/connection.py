@@ -137,7 +137,7 @@ class Connection:
         self._writer.transport.abort()
 
     async def _serve(self) -> None:
-        """Take line after line, until the client ends its side or the connection is left."""
+        """Read lines until the client closes its side or the connection ends."""
         greeted = codec.hello(_decoded(await self._line(is_first=True)))
         self._greet(greeted)
         while not self._is_left:
@@ -155,7 +155,6 @@ class Connection:
             await asyncio.sleep(0)  # many lines at once: let the other clients have their turn
 
     async def _one_is_answered(self) -> None:
-        """Wait until a request is answered, or the connection is lost."""
         await asyncio.wait([*self._tasks, self._lost], return_when=asyncio.FIRST_COMPLETED)
 
     async def _line(self, *, is_first: bool = False) -> bytes:
@@ -212,7 +211,7 @@ class Connection:
             )
 
     async def _ask(self, hello: Hello, frame: dict[str, object]) -> None:
-        """Begin to answer a request of our own protocol, or say what is wrong with it."""
+        """Start answering a request of our own protocol, or send its error."""
         try:
             if self._ending:
                 raise frames.Stopping
@@ -286,7 +285,7 @@ class Connection:
                 await asyncio.sleep(0)  # many events at once: let the other clients have their turn
 
     async def _send(self, line: bytes) -> None:
-        """Send `line`, and wait while the client has much left to read; a slow one is dropped."""
+        """Send `line` and wait for room in the client's buffer; drop a slow client."""
         writer = self._writer
         if writer.is_closing():
             return
@@ -310,7 +309,7 @@ class Connection:
         return task
 
     def _leave(self) -> None:
-        """Begin nothing more of what was asked, and deliver no more answers."""
+        """Accept no more requests, and deliver no more answers."""
         self._is_left = True
         for task in self._tasks:
             task.cancel()
@@ -322,7 +321,7 @@ class Connection:
                 self._service.dispatcher.left(self._hello, session.agent, session.name)
 
     async def _reject(self, error: YaadError) -> None:
-        """Say why the connection ends, and read on for a moment: else the reason may be lost."""
+        """Send why the connection ends, and read on for a moment: else the reason may be lost."""
         if self._writer.is_closing():
             return
         discarded = 0
@@ -334,7 +333,7 @@ class Connection:
                     discarded += len(data)
 
     async def _close(self) -> None:
-        """End the connection once the client has taken what was sent, or its time is over."""
+        """Close the connection once the client has read everything, or after a time limit."""
         self._writer.close()
         await asyncio.wait([self._lost], timeout=self._limits.write_time.total_seconds())
         if not self._lost.done():

@@ -189,7 +189,7 @@ class Disks:
         return question.place if question.is_overdue else ""
 
     def _ask(self, folder: str, question: _Question, loop: asyncio.AbstractEventLoop) -> None:
-        """Wait for every disk in question; in a thread of its own."""
+        """Wait for every disk in question, in a separate thread."""
         with contextlib.suppress(OSError):
             for place in self._in_question(Path(folder), question):
                 question.place = str(place)
@@ -207,7 +207,7 @@ class Disks:
 
 
 def _later(around: Callable[[Path], Iterable[Path]], folder: Path) -> Iterator[Path]:
-    """Yield what is around a folder; nothing is looked up before the first is asked for."""
+    """Yield the paths around a folder, looked up only when the first is requested."""
     yield from around(folder)
 
 
@@ -347,7 +347,7 @@ def as_rpc(identity: int | str, found: "Answer | YaadError") -> bytes:
 
 
 def _reads_what_is_known(request: Request) -> bool:
-    """Return whether a request reads the stores, and looks at no file."""
+    """Return whether a request only reads the stores."""
     name = request.operation.name
     return name in {"status", "projects"} or (
         isinstance(request.message, Stale) and not request.message.check
@@ -546,7 +546,7 @@ class Dispatcher:
 
 
 def _announcing(do: Verb, home: Home, call: Call, *ask: Message) -> Answer:
-    """Return what a verb answers, and which agent files it changed."""
+    """Return a verb's answer with the agent files it changed."""
     # Loads what syncs agent files, which most daemons that are just asked something never need.
     from yaadwatch.sync.tree import announced
 
@@ -555,7 +555,7 @@ def _announcing(do: Verb, home: Home, call: Call, *ask: Message) -> Answer:
 
 
 def _told_of(home: Home, call: Call, ask: Message) -> Answer:  # noqa: ARG001
-    """Return the stores whose events are about the folder of a call."""
+    """Return the stores with events about the folder of a call."""
     project, _ = home.project_at(call.folder)
     return {"stores": [project.id, USER_STORE]}
 

@@ -433,7 +433,7 @@ def _end(conn: Connection, job: str, at: datetime, error: str | None) -> None:
 
 
 def _in_store(home: Home, project: str, work: Callable[[Database], T], without: T) -> T:
-    """Do `work` in a project's store; return `without` when the project is watched no longer."""
+    """Run `work` on a project's store; return `without` if the project is no longer watched."""
     found = _watched(home, project)
     if found is None:
         return without
@@ -447,7 +447,7 @@ def _watched(home: Home, project: str) -> Project | None:
 
 
 def _if_readable(work: Callable[[], T], otherwise: T) -> T:
-    """Return what `work` returns; a store that cannot be had tells nothing, `status` names it."""
+    """Run `work`; return `otherwise` for an unreadable store, which `status` reports."""
     try:
         return work()
     except YaadError:

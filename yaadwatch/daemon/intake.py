@@ -153,7 +153,7 @@ class Checks:
             await self._trees.refresh(project)  # the places that doubts point to are watched too
 
     def _wait_for_git(self, key: Tree, *, waiting: bool) -> None:
-        """Look at the agent files again later, while git or a person is at work."""
+        """Check the agent files again later, while git or a person is writing them."""
         planned = self._next_looks.pop(key, None)
         if planned is not None:
             planned.cancel()  # else each change meanwhile would add a look of its own, for ever
@@ -407,7 +407,7 @@ class Intake:
         self._changed_projects.add(project)
 
     async def _pause(self) -> None:
-        """Wait until something is due, or is heard."""
+        """Wait until a burst is due or a hint arrives."""
         if not self.bursts:
             await self.hearing.pause(None)
             return
@@ -419,7 +419,7 @@ class Intake:
         await self.hearing.pause(min(wait_s, self._look_s))
 
     def _interpret(self) -> None:
-        """Turn what was heard into bursts."""
+        """Turn the queued hints into bursts."""
         heard = self.hearing.take()
         for (folder, name), at in heard.hints.items():
             for key, meaning in self.trees.arms.meanings(folder, name):
@@ -454,7 +454,7 @@ class Intake:
             await self.trees.refresh(project)
 
     def _lock(self, key: Tree) -> Hashable | None:
-        """Return which index lock is there; never asks a network file system, which may hang."""
+        """Return the index lock of a tree; never asks a network file system, which may hang."""
         tree = self.trees.known.get(key)
         if tree is None or not self.trees.arms.is_told(key):
             return None

@@ -132,7 +132,7 @@ class LocalSocket:
         return len(self._served)
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve the client that has connected, or say why not."""
+        """Serve a client that has connected, or send why not."""
         connection = Connection(reader, writer, self._service, self._limits)
         refusal = self._refusal(writer)
         if refusal is None:
@@ -177,7 +177,7 @@ async def _stop_listening(server: asyncio.Server) -> None:
 
 
 def _listen(path: Path, backlog: int) -> socket.socket:
-    """Return a socket that listens on `path`, with mode 0600 from its first moment."""
+    """Return a socket that listens on `path`, created with mode 0600."""
     with _umask(0o077):
         _own_folder(path.parent)
     _remove_left_over(path)
@@ -202,7 +202,7 @@ def _umask(mask: int) -> Iterator[None]:
 
 
 def _own_folder(folder: Path) -> None:
-    """Make `folder`, or see that it is a folder of ours that nobody else can enter."""
+    """Create `folder`, or check that it is ours and closed to other users."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
@@ -216,7 +216,7 @@ def _own_folder(folder: Path) -> None:
 
 
 def _remove_left_over(path: Path) -> None:
-    """Remove the socket file of a daemon that is gone; refuse when anything else is there."""
+    """Remove the socket file of a dead daemon; refuse anything else."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -233,7 +233,7 @@ def _remove_left_over(path: Path) -> None:
 
 
 def _is_reached(path: Path) -> bool:
-    """Say whether somebody listens on `path`."""
+    """Return whether a process listens on `path`."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
         try:
@@ -246,7 +246,7 @@ def _is_reached(path: Path) -> bool:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells this file from another one made later under the same name."""
+    """Return an identity that differs for a later file of the same name."""
     try:
         found = path.lstat()
     except OSError:

@@ -90,7 +90,7 @@ def run(
 
 
 def _did_not_start(error: Exception, manager: "Manager") -> int:
-    """Say why, to everybody who waits for us; return the exit status."""
+    """Send the reason to every waiting client; return the exit status."""
     if not isinstance(error, YaadError):
         error = YaadError(Code.UNAVAILABLE, f"The daemon did not start: {error}.")
     _print_line(error)
@@ -217,7 +217,7 @@ def _on_a_loop(main: Callable[[Ending], Coroutine[None, None, int]], ending: End
 
 
 def _threads_left() -> list[threading.Thread]:
-    """Return the threads that Python waits for, besides the one that asks."""
+    """Return the threads that Python waits for, besides the current one."""
     return [
         thread
         for thread in threading.enumerate()
@@ -309,7 +309,7 @@ async def _live(
     on_ready: Callable[[], None] | None,
     ending: Ending,
 ) -> int:
-    """Serve until told to stop, also while still starting; return the exit status."""
+    """Serve until stopped, also while still starting; return the exit status."""
     import asyncio
     import logging
 
@@ -363,7 +363,7 @@ async def _live(
 
 
 async def _beat(manager: "Manager") -> None:
-    """Tell the service manager that the loop goes round, as long as it wants to know."""
+    """Notify the service manager's watchdog while the loop runs."""
     import asyncio
 
     while manager.watchdog_s is not None:
@@ -418,7 +418,7 @@ async def _stop(parts: "Parts", *, served: bool) -> None:
 
 
 async def _finish(work: Callable[[], object], limit_s: float, effect: str) -> None:
-    """Do what is left to be done, in a thread, for so long at most; tell the `effect` if not."""
+    """Run remaining work in a thread, within a limit; log the `effect` when it takes longer."""
     import asyncio
 
     from yaadwatch.daemon.supervisor import attempt, log_crash
@@ -433,7 +433,6 @@ def _settings_file() -> "Path":
 
 
 def _print_line(error: YaadError) -> None:
-    """Say on stderr why the daemon did not start."""
     sys.stderr.write(f"yaadwatch: {error.message}\n")
     if error.hint:
         sys.stderr.write(f"  {error.hint}\n")

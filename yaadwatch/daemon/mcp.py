@@ -125,7 +125,7 @@ class Roots:
         return roots[0] if roots else self._start
 
     async def _ask(self) -> list[str]:
-        """Return the folders that the client names; none when it does not answer in time."""
+        """Return the roots that the client names; none when it does not answer in time."""
         self._asked += 1
         self._answer = asyncio.get_running_loop().create_future()
         asked: dict[str, object] = {
@@ -321,7 +321,7 @@ class Session:
         return answered(identity, self._dressed(answer, _LISTS_KEEP_MS) if stateless else answer)
 
     def _list(self, method: str) -> Answer | None:
-        """Return what a method lists, if it does."""
+        """Return the answer of a listing method, or None for another method."""
         match method:
             case "tools/list":
                 return {"tools": [tool.listed() for tool in self._tools.values()]}
@@ -363,7 +363,7 @@ class Session:
     async def _with_instructions(
         self, identity: int | str, params: Params, answer: Answer
     ) -> bytes:
-        """Return the line with `answer` and, as instructions, what an agent should know here."""
+        """Return the line with `answer` and the instructions for an agent in this folder."""
 
         def told(identity: int | str, found: "Answer | YaadError") -> bytes:
             said = _instructions(found, offers_roots=self._roots.offers)
@@ -444,7 +444,7 @@ class Session:
         return await self._asked(identity, params, resource.operation, resource.fields, told)
 
     async def _subscribe(self, identity: int | str, params: Params, *, stateless: bool) -> bytes:  # noqa: ARG002
-        """Tell from now on when a resource has changed, as the handshake era has it."""
+        """Notify the client of changes to a resource, in the handshake era's form."""
         uri = _uri(params)
         await self._news.subscribe(uri, await self._stores())
         return answered(identity, {})
@@ -497,7 +497,7 @@ class Session:
         fields: "Mapping[str, object]",
         told: Line,
     ) -> bytes:
-        """Ask for an operation with fields that a client gave; what is wrong is told, too."""
+        """Call an operation with fields from a client; errors become its answer."""
         try:
             request = codec.request(_asking(identity, operation, fields))
         except YaadError as error:
@@ -511,7 +511,7 @@ class Session:
             return await self._dispatcher.answer(hello, request, told, session=self.name)
 
     def _agent(self, params: Params) -> str:
-        """Return who asks: as the connection says, else the request, else the handshake."""
+        """Return the agent's name: from the connection, else the request, else the handshake."""
         if self._hello.agent is not None:
             return self._hello.agent
         return agent_name(client_of(params) or self._client)
@@ -533,12 +533,11 @@ def _uri(params: Params) -> str:
 
 
 def _asking(identity: int | str, operation: str, fields: Mapping[str, object]) -> Params:
-    """Return the request of our own protocol for an operation."""
     return {"jsonrpc": "2.0", "id": identity, "method": operation, "params": dict(fields)}
 
 
 def _instructions(found: "Answer | YaadError", *, offers_roots: bool) -> str:
-    """Return what a client tells its model at the start: warnings first, then how to use us."""
+    """Return the instructions of the handshake: warnings first, then how to use yaadwatch."""
     if not isinstance(found, YaadError):
         told = str(found["brief"])
     elif found.code is Code.NOT_FOUND and offers_roots:

@@ -154,7 +154,7 @@ BY_URI: Final = {resource.uri: resource for resource in RESOURCES}
 
 
 def _memories(found: FoundTexts) -> str:
-    """Return the answers of `recall` as a text to put before a question."""
+    """Return the answer of `recall` as text."""
     results = cast("list[Mapping[str, object]]", found["results"])
     work = cast("list[Mapping[str, int]]", found.get("uncommitted") or [])
     places = {
@@ -274,7 +274,7 @@ class News:
                 task.cancel()
 
     async def _hear(self, stores: Collection[str]) -> None:
-        """Begin to hear what happens; return when nothing is missed any more."""
+        """Follow the events of `stores`; return once none can be missed."""
         self._stores = stores
         if self._hearing is None or self._begun is None or self._hearing.done():
             self._begun = asyncio.get_running_loop().create_future()
@@ -283,7 +283,7 @@ class News:
         await asyncio.wait([self._begun, self._hearing], return_when=asyncio.FIRST_COMPLETED)
 
     async def _follow(self, begun: "asyncio.Future[None]") -> None:
-        """Hear what happens; after an error begin again, and tell that all may have changed."""
+        """Follow events; after an error, subscribe again and report that all may have changed."""
         while True:
             try:
                 await self._follow_once(begun)
@@ -311,7 +311,7 @@ class News:
                 await stream.aclose()
 
     def _note(self, kind: str) -> None:
-        """Take note of an event; '' is one that nobody heard, and may have been any."""
+        """Record an event of `kind`; '' stands for missed events of any kind."""
         self._changed |= {one.uri for one in RESOURCES if not kind or kind.startswith(one.changes)}
         if self._changed and (self._telling is None or self._telling.done()):
             self._telling = asyncio.create_task(self._tell())
@@ -337,7 +337,7 @@ def _notice(method: str, identity: int | str | None, params: dict[str, object]) 
 
 
 def _log_end(task: "asyncio.Task[None]") -> None:
-    """Note that changes are not heard of any more; the next subscription begins anew."""
+    """Log that the stream of changes ended; the next subscription starts it again."""
     error = None if task.cancelled() else task.exception()
     if error is not None:
         _log.error("mcp.news_ended", extra={"error": f"{type(error).__name__}: {error}"})

@@ -274,7 +274,7 @@ def _truth(value: str) -> object:
 
 
 def _texts(value: str) -> object:
-    """Return a list of texts; a name like `[id].tsx` is no JSON, and one text."""
+    """Return a list of texts; a name like `[id].tsx` is not JSON, and one text."""
     found = _json(value, "[")
     if found is not None:
         return found
@@ -287,7 +287,7 @@ def _parsed_list(value: str) -> object:
 
 
 def _json(value: str, start: str) -> object:
-    """Return what a text of JSON says; None when it is none, or does not begin so."""
+    """Return the parsed JSON; None when it is invalid or does not begin with `start`."""
     if not value.lstrip().startswith(start):
         return None
     try:

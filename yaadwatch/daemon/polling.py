@@ -102,7 +102,7 @@ class Folders:
         return frozenset(found.difference(known))
 
     def _scan(self, folder: str, found: set[str]) -> list[str]:
-        """Add the agent files of a folder to `found`; return the folders in it that are new."""
+        """Add the agent files of a folder to `found`; return its new subfolders."""
         inner: list[str] = []
         try:
             with os.scandir(f"{self.root}/{folder}") as entries:
@@ -119,7 +119,7 @@ class Folders:
         return sorted(inner)
 
     def _is_new(self, path: str, name: str) -> bool:
-        """Tell whether a folder is to be looked into from now on: not another repository."""
+        """Return whether to scan a folder from now on: not another repository."""
         return (
             path not in self._changed_ns
             and len(self._changed_ns) < FOLDERS_MAX
@@ -129,7 +129,7 @@ class Folders:
 
 
 def _changed_ns(folder: str) -> int | None:
-    """Return when something came or went in a folder; None when it is none."""
+    """Return the modification time of a folder; None when it is none."""
     try:
         return os.lstat(folder).st_mtime_ns
     except OSError:
@@ -197,11 +197,11 @@ class Poller:
         self._folders.pop(key, None)
 
     def _empty(self, files: Mapping[str, int]) -> dict[str, int]:
-        """Return the places of agent files at which there was nothing."""
+        """Return the places of agent files that do not exist."""
         return {path: 0 for path, seen in files.items() if not seen and self._is_place(path)}
 
     def _came_up(self, tree: WatchedTree, *, first: bool) -> frozenset[str]:
-        """Return the agent files that came up further down, where nobody tells of them."""
+        """Return new agent files in subfolders, which no notification covers."""
         root = str(tree.root)
         folders = self._folders.get(key_of(tree))
         if folders is None or folders.root != root:
@@ -245,7 +245,7 @@ def _identity(path: str) -> int:
 
 
 def _named(tree: WatchedTree, last: _Named) -> _Named:
-    """Return what HEAD says; it is read where it looks different from `last`."""
+    """Return the content of HEAD, read only when it looks different from `last`."""
     path = f"{tree.git_dir}/HEAD"
     looks = _signature(path)
     if looks and looks == last.looked:

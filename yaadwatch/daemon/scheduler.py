@@ -217,7 +217,7 @@ class Scheduler:
                 await self._on_jump()
 
     def _realign(self, now: datetime) -> None:
-        """Run what is due by the clock of now, and let nobody wait longer than its period."""
+        """Run what is due by the new clock; no job waits longer than its period."""
         if self._scheduler is None:
             return
         for job in self._jobs:
@@ -353,7 +353,7 @@ class Renewal:
         )
 
     async def _quiet(self) -> None:
-        """Wait for a moment in which nothing is being answered, but not for ever."""
+        """Wait, for a limited time, until no request is being answered."""
         for _ in range(int(BUSY_S)):
             if not self._busy():
                 return

@@ -270,7 +270,7 @@ class _Private(RotatingFileHandler):
 
 
 def _is_gone(stream: TextIOWrapper, path: str) -> bool:
-    """Tell whether what `stream` writes to is no longer at `path`, and can be made there again."""
+    """Return whether the file of `stream` is no longer at `path` and can be created there."""
     try:
         return not os.path.samestat(os.fstat(stream.fileno()), os.lstat(path))
     except FileNotFoundError:
@@ -326,7 +326,7 @@ class Words(logging.Formatter):
 
 
 def _fields(record: logging.LogRecord) -> Fields:
-    """Return what was given as `extra`, and the traceback if there is one."""
+    """Return the `extra` fields of a record, and its traceback if there is one."""
     fields = {name: _plain(value) for name, value in vars(record).items() if name not in _PLAIN}
     if record.exc_info:
         fields["traceback"] = logging.Formatter().formatException(record.exc_info)

@@ -273,11 +273,11 @@ class Trees:
         return any(not self.arms.is_told(key) for key in hanging)
 
     async def _look(self, work: Callable[P, R], *args: P.args, **kw: P.kwargs) -> R:
-        """Return what `work` returns, in the one thread that looks at what is on this machine."""
+        """Run `work` in the one thread that reads local disks."""
         return await self._workers.run(HERE, partial(work, *args, **kw))
 
     async def _registered(self) -> Mapping[str, Path]:
-        """Return where each project is; what was wrong with any other one is told no more."""
+        """Return the folder of each project; clears the problems of other projects."""
         registered = await self._look(self._engine.projects)
         self._health.keep_only(registered)
         return registered
@@ -289,19 +289,19 @@ class Trees:
         report(self._health, self.watcher, self.arms, self._settings)
 
     def _is_elsewhere(self, tree: WatchedTree) -> bool:
-        """Say whether the project of `tree` is registered for another place: it keeps its id."""
+        """Return whether the project of `tree` is registered at another place: it keeps its id."""
         place = self._places.get(tree.project)
         return place is not None and place != tree.registered
 
     async def _look_for_mounts(self) -> None:
-        """Arm all anew when a network file system came or went: it is looked at in another way."""
+        """Arm all trees again when a network file system was mounted or unmounted."""
         silent = frozenset(await self._look(self._silent, Path("/")))
         if silent != self._silent_places:
             self._silent_places = silent
             await self._arm_and_look(list(self._known.values()), self._monotonic_s())
 
     async def _look_for_the_away(self) -> None:
-        """Learn of those, and check them, whose folder is there again, whatever was told of it."""
+        """Register and check missing trees whose folder is back."""
         roots = {key: self._known[key].root for key in self._away | self._unlearnt}
         for key in await self._look(_standing, roots):
             if key in self._unlearnt:
@@ -314,7 +314,7 @@ class Trees:
             await self.refresh(project)  # it may be beside its place by now
 
     def _take_turns(self) -> Set[Tree]:
-        """Return the work trees of which less is to be looked at now."""
+        """Return the fully watched work trees that this round does not poll."""
         told = [key for key in self._known if self.arms.mode(key) == "full"]
         self._polls += 1
         their_turn = sorted(told, key=lambda key: self._polled.get(key, 0))[:TOLD_POLLED_MAX]
@@ -322,7 +322,7 @@ class Trees:
         return set(told).difference(their_turn)
 
     async def _arm_and_look(self, trees: Sequence[WatchedTree], now: float) -> None:
-        """Watch what each of `trees` needs, and take in how its files differ."""
+        """Watch the folders that `trees` need, and take in how their files differ."""
         for begin in range(0, len(trees), LOOKED_AT_ONCE):
             some = trees[begin : begin + LOOKED_AT_ONCE]
             for key, seen in (await self._look(self._armed, some, now)).items():
@@ -330,7 +330,7 @@ class Trees:
         await self._look_afar(trees)
 
     def _armed(self, trees: Iterable[WatchedTree], now: float) -> dict[Tree, Differences]:
-        """Watch what each of `trees` needs, and look then at its files, unless they are afar."""
+        """Watch the folders that `trees` need, then poll their files, unless on a network disk."""
         found = {}
         for tree in trees:
             self.arms.arm(tree, now)
@@ -345,7 +345,7 @@ class Trees:
         }
 
     async def _look_afar(self, trees: Iterable[WatchedTree]) -> None:
-        """Look at trees on network disks; at one that still does not answer, not again."""
+        """Poll trees on network disks, except those still waiting for an earlier poll."""
         asked = []
         for tree in trees:
             if self.arms.is_silent(key_of(tree)) and key_of(tree) not in self._afar:
@@ -386,5 +386,5 @@ class Trees:
 
 
 def _standing(roots: Mapping[Tree, Path]) -> list[Tree]:
-    """Return the work trees whose folder is there."""
+    """Return the work trees whose folder exists."""
     return [key for key, root in roots.items() if root.is_dir()]

@@ -122,7 +122,7 @@ class Filler:
         self._full_of = _names(wanted)
 
     async def _everything(self, wanted: Sequence[Model]) -> bool:
-        """Look through every store; return whether the same models were wanted all the time."""
+        """Fill every store; return whether the wanted models stayed the same."""
         for store in await asyncio.to_thread(self._verbs.stores):
             try:
                 await asyncio.to_thread(self._verbs.tidy, store)
@@ -140,7 +140,7 @@ class Filler:
         return True
 
     async def _store(self, store: str, model: Model) -> None:
-        """Make the vectors that are missing in one store."""
+        """Compute the missing vectors of one store."""
         after = 0
         while True:
             key = (store, model.space, after)
@@ -173,7 +173,7 @@ class Filler:
         return True
 
     async def _go_wrong(self, error: YaadError) -> None:
-        """Tell what went wrong, and wait until it may go well again, or something is new."""
+        """Report an error, and wait until a retry may work or there is new work."""
         _log.warning("embedding.not_filled", extra={"error": error.message})
         self._health.degraded(
             _PART, f"Vectors are not made: {error.message}", mend="yaadwatch embed status"

@@ -86,7 +86,7 @@ class WriteSignal:
 
 
 def _nobody(store: str) -> None:
-    """Hear nothing: the parts are still being made."""
+    """Ignore a signal while the parts are still being built."""
 
 
 class DaemonState:
@@ -430,7 +430,7 @@ def release_idle(home: Home) -> None:
 
 
 def _keeping() -> ModuleType:
-    """Return what backs up and trims; a daemon that has nothing of that to do goes without it."""
+    """Import the module for backups and trimming, which most daemons never need."""
     return import_module("yaadwatch.projects.exporting")
 
 

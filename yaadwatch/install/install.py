@@ -334,7 +334,7 @@ def _service(world: World, manager: Manager) -> Service:
 
 
 def _end_other(world: World, manager: Manager) -> int | None:
-    """End a daemon that runs by itself and holds the lock; return its pid."""
+    """End a daemon that runs without the service and holds the lock; return its pid."""
     if manager.is_running() or not presence.daemon_holds_lock():
         return None
     pid = places.announced_pid()
@@ -359,7 +359,7 @@ def _run(world: World, manager: Manager, changed: Sequence[plans.Change]) -> Ans
 
 
 def _answering(world: World, *, other_than: int | None = None) -> Answer:
-    """Return what the daemon says of itself, once one answers that is not process `other_than`."""
+    """Return the daemon's status once one answers that is not process `other_than`."""
     until = time.monotonic() + START_TIME_S
     while True:
         told: Answer = {}
@@ -378,7 +378,7 @@ def _answering(world: World, *, other_than: int | None = None) -> Answer:
 
 
 def _on_demand(world: World, why: str, *, dry_run: bool, linger: bool) -> Answer:
-    """Say that there is nothing to install into, and start the daemon as commands do."""
+    """Report that there is no service manager, and start the daemon as commands do."""
     if linger:
         raise YaadError(
             Code.REFUSED,

@@ -331,13 +331,13 @@ def here(
 
 
 def _home_in(said: str) -> Path | None:
-    """Return HOME from what systemd tells of its environment; None: quoted, or missing."""
+    """Return HOME from systemd's environment listing; None when quoted or missing."""
     found = re.search(r"^HOME=([^$\n]+)$", said, flags=re.MULTILINE)
     return None if found is None else Path(found[1])
 
 
 def _is_among(folder: str, said: str) -> bool:
-    """Say whether `folder` is one of those that systemd names, which may go there by links."""
+    """Return whether `folder` is one of those that systemd names, links resolved."""
     if any(letter.isspace() for letter in folder):
         return folder in said
     return os.path.realpath(folder) in {os.path.realpath(one) for one in said.split()}

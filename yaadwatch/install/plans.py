@@ -194,7 +194,7 @@ def require_this_data_folder(path: Path) -> None:
 
 
 def _require_this_socket(path: Path, data: bytes) -> None:
-    """Likewise for a socket whose service is gone: where it listens tells which home it is for."""
+    """Refuse a socket unit that listens for another data folder."""
     said = units.listens_in(data)
     if said is None or path.with_suffix(".service").exists():
         return

@@ -210,7 +210,7 @@ def _command(words: tuple[str, ...]) -> str:
 
 
 def _said(text: str) -> str:
-    """Return `text` as one value of a unit, in quotes where it needs them."""
+    """Return `text` as one value of a unit, quoted where needed."""
     text = _percent(text)
     if re.fullmatch(r"[\w@%+=:,./$-]+", text, flags=re.ASCII):
         return text
@@ -219,7 +219,7 @@ def _said(text: str) -> str:
 
 
 def _percent(text: str) -> str:
-    """Return `text` with its percent signs doubled, but for the places that systemd fills in."""
+    """Return `text` with percent signs doubled, except for systemd's own specifiers."""
     begins = next((place for place in ("%h/", "%t/") if text.startswith(place)), "")
     return begins + text[len(begins) :].replace("%", "%%")
 
@@ -268,7 +268,7 @@ def list_settings(environ: Mapping[str, str], folder: Path | None = None) -> dic
 
 
 def _beside(folder: Path) -> Path | None:
-    """Return the folder of a repository that may hold settings of its project, where one is."""
+    """Return the repository folder that may hold settings of its project, if there is one."""
     found = layout.find(folder) if files.near([folder]) else None
     if found is None or not layout.project_id(found.common_dir):
         return None
