@@ -4,7 +4,7 @@ A name is a tuple of its parts: `a::B` is ('a', 'B'). A node may define several 
 (`const a = 1, b = 2`) or none.
 
 Parsing takes a hundred times as long as searching for a word, and most files that contain a name
-only import or call it. The cheap test may say "maybe" wrongly, but never "no".
+only import or call it. In valid source the cheap test never says no wrongly; it may say yes.
 """
 
 import re

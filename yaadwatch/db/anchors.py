@@ -22,7 +22,7 @@ _OWN: Final = Record(Anchor, {"commit": "commit_id"}, but=["node"])
 
 
 def insert(conn: apsw.Connection, anchors: Iterable[Anchor]) -> None:
-    """Add anchors; one that its node has on the same path and symbol is replaced.
+    """Add anchors; an anchor of the same node, path and symbol is replaced.
 
     Raises:
         apsw.ConstraintError: a node is not there.
@@ -31,7 +31,7 @@ def insert(conn: apsw.Connection, anchors: Iterable[Anchor]) -> None:
 
 
 def insert_of(conn: apsw.Connection, anchors: Iterable[tuple[str, Anchor]]) -> None:
-    """Add anchors as `insert` does, each with the node that it is of, whichever it names.
+    """Add anchors as `insert` does, each paired with the node it belongs to.
 
     Raises:
         apsw.ConstraintError: a node is not there.
@@ -50,9 +50,9 @@ def insert_of(conn: apsw.Connection, anchors: Iterable[tuple[str, Anchor]]) -> N
 
 
 def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[Anchor]]:
-    """Return the anchors of these nodes, living or archived, in the order of their making.
+    """Return the anchors of these nodes, living or archived, in insertion order.
 
-    Every given id is a key; the list of a node without anchors is empty.
+    Every given id is a key; a node without anchors has an empty list.
     """
     wanted = sorted(set(ids))
     rows = conn.execute(
@@ -103,7 +103,7 @@ def nodes_on(conn: apsw.Connection, path: str, symbol: str, limit: int) -> list[
 
 
 def nodes_resting_on(conn: apsw.Connection, paths: Iterable[str]) -> list[tuple[str, str]]:
-    """Return path and node of each living node that rests on any of `paths`, in that order."""
+    """Return path and node of each living node anchored to any of `paths`, in that order."""
     rows = conn.execute(
         """
         SELECT DISTINCT path, node
@@ -118,9 +118,9 @@ def nodes_resting_on(conn: apsw.Connection, paths: Iterable[str]) -> list[tuple[
 
 
 def unchanged(conn: apsw.Connection, known: Mapping[str, Sequence[Anchor]]) -> set[str]:
-    """Return those of some nodes that live, and whose anchors are these, as `of_nodes` has them.
+    """Return those of `known` that are living and still have exactly these anchors.
 
-    They are compared as they stand in the table: to make an anchor of each takes twice as long.
+    Compares table rows, because building an anchor of each takes twice as long.
     """
     rows = conn.execute(
         f"""
@@ -154,7 +154,9 @@ def everything(conn: apsw.Connection) -> list[Anchor]:
 
 
 def census(conn: apsw.Connection) -> dict[str, int]:
-    """Return how many living memories rest on something, and on how many definitions and files."""
+    """Return how many living memories have an anchor, and how many definitions and files they
+    cover.
+    """
     memories, definitions, files = conn.execute(
         """
         SELECT count(DISTINCT node),
@@ -172,7 +174,9 @@ def census(conn: apsw.Connection) -> dict[str, int]:
 
 
 def named_elsewhere(conn: apsw.Connection) -> list[Anchor]:
-    """Return the anchors of living nodes on what other files may name, by path, then node."""
+    """Return the anchors of living nodes other than globs, targets and values, by path, then
+    node.
+    """
     rows = conn.execute(
         f"""
         SELECT {_ROW.columns}
@@ -186,7 +190,7 @@ def named_elsewhere(conn: apsw.Connection) -> list[Anchor]:
 
 
 def paths(conn: apsw.Connection) -> list[str]:
-    """Return the paths that living nodes rest on, sorted."""
+    """Return the paths that living nodes are anchored to, sorted."""
     rows = conn.execute(
         """
         SELECT DISTINCT path
@@ -199,10 +203,7 @@ def paths(conn: apsw.Connection) -> list[str]:
 
 
 def folders(conn: apsw.Connection) -> list[Anchor]:
-    """Return the anchors of living nodes on paths that only folders and patterns are anchored at.
-
-    By path, then node.
-    """
+    """Return the anchors of living nodes to folders and patterns, by path, then node."""
     rows = conn.execute(
         f"""
         SELECT {_ROW.columns}
@@ -218,7 +219,7 @@ def folders(conn: apsw.Connection) -> list[Anchor]:
 
 
 def above(conn: apsw.Connection, changed: Iterable[str]) -> list[str]:
-    """Return the folders that living nodes rest on, and that one of `changed` is in, sorted."""
+    """Return the anchored folders of living nodes that contain one of `changed`, sorted."""
     inside: set[str] = set()
     for path in changed:
         while path := path.rpartition("/")[0]:
@@ -240,12 +241,12 @@ def above(conn: apsw.Connection, changed: Iterable[str]) -> list[str]:
 
 
 def drop(conn: apsw.Connection, node: str) -> None:
-    """Take every anchor of a node away."""
+    """Delete every anchor of a node."""
     conn.execute("DELETE FROM file_watch WHERE node = ?", (node,))
 
 
 def sightings_of_worktree(conn: apsw.Connection, worktree: int) -> dict[str, Sighting]:
-    """Return what was seen in a work tree, by path."""
+    """Return the file fingerprints of a work tree, by path."""
     rows = conn.execute(
         "SELECT path, signature, blob FROM sightings WHERE worktree = ? ORDER BY path", (worktree,)
     )
@@ -255,7 +256,7 @@ def sightings_of_worktree(conn: apsw.Connection, worktree: int) -> dict[str, Sig
 
 
 def put_sightings(conn: apsw.Connection, worktree: int, sightings: Iterable[Sighting]) -> None:
-    """Note what was seen in a work tree; what was known of those paths is replaced."""
+    """Store file fingerprints of a work tree; earlier ones of those paths are replaced."""
     conn.executemany(
         """
         INSERT INTO sightings (worktree, path, signature, blob)
@@ -268,7 +269,7 @@ def put_sightings(conn: apsw.Connection, worktree: int, sightings: Iterable[Sigh
 
 
 def drop_sightings_everywhere(conn: apsw.Connection, paths: Iterable[str]) -> None:
-    """Forget what was seen at `paths`, in every work tree."""
+    """Delete the fingerprints of `paths` in every work tree."""
     conn.execute(
         """
         DELETE FROM sightings
@@ -280,7 +281,7 @@ def drop_sightings_everywhere(conn: apsw.Connection, paths: Iterable[str]) -> No
 
 
 def drop_sightings(conn: apsw.Connection, worktree: int, paths: Iterable[str]) -> None:
-    """Forget what was seen at `paths`."""
+    """Delete the fingerprints of `paths` in one work tree."""
     conn.execute(
         """
         DELETE FROM sightings
@@ -321,7 +322,7 @@ def warned_nodes(conn: apsw.Connection, worktree: int) -> set[str]:
 
 
 def flagged_places(conn: apsw.Connection, worktree: int) -> set[str]:
-    """Return the files that the evidence of the flags of a work tree is about."""
+    """Return the files named in the evidence of a work tree's flags."""
     rows = conn.execute(
         """
         SELECT DISTINCT value ->> 'path'
@@ -335,11 +336,11 @@ def flagged_places(conn: apsw.Connection, worktree: int) -> set[str]:
 
 
 def put_flags(conn: apsw.Connection, flag: Flag) -> None:
-    """Raise a flag; the one that the node had in that work tree is replaced.
+    """Store a flag; an earlier one of the same node and work tree is replaced.
 
     Raises:
-        apsw.ConstraintError: the verdict is none that puts a node in doubt, or node or work tree
-            are not there.
+        apsw.ConstraintError: the verdict raises no flag, or the node or work tree does not
+            exist.
     """
     conn.execute(
         f"INSERT OR REPLACE INTO stale_flags ({_FLAG.columns}) VALUES ({_FLAG.marks})",  # noqa: S608
@@ -348,7 +349,7 @@ def put_flags(conn: apsw.Connection, flag: Flag) -> None:
 
 
 def drop_flags(conn: apsw.Connection, worktree: int, nodes: Iterable[str]) -> None:
-    """Take the flags of these nodes in one work tree down."""
+    """Delete the flags of these nodes in one work tree."""
     conn.execute(
         """
         DELETE FROM stale_flags
@@ -359,12 +360,12 @@ def drop_flags(conn: apsw.Connection, worktree: int, nodes: Iterable[str]) -> No
 
 
 def drop_flags_of_node(conn: apsw.Connection, node: str) -> None:
-    """Take the flags of a node in every work tree down."""
+    """Delete the flags of a node in every work tree."""
     drop_flags_of_nodes(conn, [node])
 
 
 def drop_flags_of_nodes(conn: apsw.Connection, nodes: Iterable[str]) -> None:
-    """Take the flags of these nodes in every work tree down."""
+    """Delete the flags of these nodes in every work tree."""
     conn.execute(
         "DELETE FROM stale_flags WHERE node IN (SELECT value FROM json_each(?))",
         (json_list(nodes),),
@@ -417,13 +418,13 @@ _FLAG: Final = Record(
 
 @dataclass(slots=True, kw_only=True)
 class Lookback:
-    """What is left to compare in one work tree.
+    """The statements of a work tree still to be compared with the code of their day.
 
     Args:
-        pending: ids of memories, by the commit in which their statements were read.
-        failed: ids that git could not compare, until `add` runs again; `why`: in words.
-        cut: ids that were compared as far as a shallow history goes.
-        total: how many were pending since nothing was.
+        pending: memory ids, by the commit in which their statements were read.
+        failed: ids that git could not compare, until the next `add`; `why`: the reason in words.
+        cut: ids compared only as far as a shallow history goes.
+        total: number of ids added since nothing was pending.
     """
 
     pending: dict[str, list[str]] = field(default_factory=dict)
@@ -434,17 +435,17 @@ class Lookback:
 
     @property
     def left(self) -> int:
-        """Return how many memories are pending."""
+        """Return the number of pending memories."""
         return sum(map(len, self.pending.values()))
 
     def add(self, ids: Iterable[str], read_at: str) -> None:
-        """Make memories pending whose statements were read in a commit; '' before the first one."""
+        """Add memories whose statements were read in a commit; '' before the first commit."""
         if read_at and (new := list(ids)):
             self.pending.setdefault(read_at, []).extend(new)
             self.total += len(new)
 
     def settle(self, ids: set[str], *, failed: Iterable[str], cut: Iterable[str]) -> None:
-        """Take memories that were compared, or could not be, off the pending ones."""
+        """Remove memories from the pending ones, after a comparison or its failure."""
         left = {at: [one for one in some if one not in ids] for at, some in self.pending.items()}
         self.pending = {at: some for at, some in left.items() if some}
         self.failed += failed
@@ -453,7 +454,7 @@ class Lookback:
 
 
 def lookback_of(conn: apsw.Connection, worktree: int) -> Lookback:
-    """Return what is left to compare in a work tree; nothing where it is not as we write it."""
+    """Return the lookback of a work tree; an empty one when the stored JSON is not valid."""
     said = conn.execute("SELECT lookback FROM worktrees WHERE id = ?", (worktree,)).get
     try:
         found = Lookback(**json.loads(said or "{}"))
@@ -466,7 +467,7 @@ def lookback_of(conn: apsw.Connection, worktree: int) -> Lookback:
 
 
 def put_lookback(conn: apsw.Connection, worktree: int, lookback: Lookback) -> None:
-    """Store what is left to compare in a work tree."""
+    """Store the lookback of a work tree."""
     said = "" if lookback == Lookback() else json.dumps(asdict(lookback), separators=(",", ":"))
     conn.execute("UPDATE worktrees SET lookback = ? WHERE id = ?", (said, worktree))
 
@@ -480,12 +481,12 @@ def add_lookback(conn: apsw.Connection, worktree: int, ids: Iterable[str], read_
 
 
 def waiting_lookbacks(conn: apsw.Connection) -> list[int]:
-    """Return the work trees in which memories are pending."""
+    """Return the work trees with pending memories."""
     rows = conn.execute("SELECT id FROM worktrees WHERE lookback <> '' ORDER BY id")
     return [tree for (tree,) in rows if lookback_of(conn, tree).pending]
 
 
 def untouched(conn: apsw.Connection, ids: Iterable[str]) -> list[Node]:
-    """Return those of some memories that live and are as they were read."""
+    """Return those of some memories that are living and unchanged since they were read."""
     known = nodes.many(conn, ids).values()
     return [node for node in known if node.archived_at is None and node.version == 1]

@@ -25,7 +25,7 @@ _ROW: Final = Record(Proposal)
 
 
 def put_proposal(conn: apsw.Connection, proposal: Proposal) -> None:
-    """Store a proposal, in place of any other for the same memory."""
+    """Store a proposal; an earlier one for the same memory is replaced."""
     conn.execute(
         f"INSERT OR REPLACE INTO proposals ({_ROW.columns}) VALUES ({_ROW.marks})",  # noqa: S608
         _ROW.values(proposal),
@@ -33,7 +33,7 @@ def put_proposal(conn: apsw.Connection, proposal: Proposal) -> None:
 
 
 def get_proposal(conn: apsw.Connection, node: str) -> Proposal | None:
-    """Return the proposal for a memory, waiting or decided; None without one."""
+    """Return the proposal for a memory, waiting or decided, or None."""
     rows = conn.execute(f"SELECT {_ROW.columns} FROM proposals WHERE node = ?", (node,))  # noqa: S608
     return next(map(_ROW.read, rows), None)
 
@@ -41,9 +41,9 @@ def get_proposal(conn: apsw.Connection, node: str) -> Proposal | None:
 def waiting_proposals(
     conn: apsw.Connection, ids: Iterable[str] | None = None
 ) -> dict[str, Proposal]:
-    """Return the proposals that wait, by memory, newest first.
+    """Return the waiting proposals by memory, newest first.
 
-    No proposal waits for a memory that is archived or superseded, or whose words changed since.
+    A proposal does not wait when its memory is archived, superseded, or has a changed text.
 
     Args:
         conn: a snapshot.
@@ -69,7 +69,7 @@ def waiting_proposals(
 
 
 def drop_proposals_holding(conn: apsw.Connection, words: Iterable[str]) -> None:
-    """Delete the proposals that contain one of some words."""
+    """Delete the proposals that contain any of these texts."""
     conn.execute(
         """
         DELETE FROM proposals
@@ -95,7 +95,7 @@ _BY_PERSON: Final = "(actor = 'cli' OR actor LIKE 'file:%')"
 
 
 def approvals(node: str) -> str:
-    """Return a query in SQL for when a person vouched for the words that a memory has now.
+    """Return SQL for the time at which a person vouched for the current text of a memory.
 
     Args:
         node: the row of `nodes`, by its name in the query.
@@ -120,7 +120,7 @@ def approvals(node: str) -> str:
 
 
 def persons_word(node: str) -> str:
-    """Return a condition in SQL: a memory is a person's word, or a person approved it.
+    """Return an SQL condition: a person said or approved the memory.
 
     Args:
         node: the row of `nodes`, by its name in the query.
@@ -137,7 +137,7 @@ def persons_word(node: str) -> str:
 
 
 def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Authority]:
-    """Return whose word each of some memories is, with the new words that wait for it."""
+    """Return the authority of each memory, with its waiting proposal."""
     wanted = list(ids)
     proposed = waiting_proposals(conn, wanted)
     unshared = projects.personal_files(conn)
@@ -192,10 +192,10 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Authority]:
 def only_in(
     conn: apsw.Connection, paths: Iterable[str], among: Collection[str] | None = None
 ) -> set[str]:
-    """Return the memories that a person has said in some files only.
+    """Return the memories that a person stated only in these files.
 
-    What agents and imports say of them, before or later, is no other place. A line in the block of
-    another file is one.
+    Statements of agents and imports do not count as another place; a line in the block of another
+    file does.
 
     Args:
         conn: a snapshot.
@@ -238,7 +238,7 @@ def only_in(
 
 
 def author_of(version: Version) -> str:
-    """Return who made a version, as `Authority.by` says it, or `upkeep`."""
+    """Return the author of a version, as in `Authority.by`, or `upkeep`."""
     if version.actor == UPKEEP:
         return UPKEEP
     from_git = version.reason.endswith(FROM_GIT)
@@ -246,26 +246,26 @@ def author_of(version: Version) -> str:
 
 
 def approved(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
-    """Return those of `ids` that are a person's word, or that a person approved."""
+    """Return those of `ids` that a person said or approved."""
     return {node for node, whose in of_nodes(conn, ids).items() if whose.is_persons}
 
 
 def waiting(conn: apsw.Connection, limit: int) -> list[str]:
-    """Return the living memories that would instruct agents and wait for a person, newest first.
+    """Return the living memories that would instruct agents and await approval, newest first.
 
-    Those are the rules, skills and notes for all projects of an agent or an import.
+    These are rules, skills and notes for all projects by an agent or an import.
     """
     rows = conn.execute(f"{_WAITING} ORDER BY updated_ms DESC, id LIMIT ?", (limit,))
     return [node for (node,) in rows]
 
 
 def is_waiting(conn: apsw.Connection, id: str) -> bool:
-    """Return whether a memory waits for a person."""
+    """Return whether a memory awaits a person's approval."""
     return bool(conn.execute(f"{_WAITING} AND id = ?", (id,)).get)
 
 
 def count_waiting(conn: apsw.Connection) -> int:
-    """Return how many notes and proposals wait for a person."""
+    """Return the number of notes and proposals that await a person."""
     notes = int(conn.execute(f"SELECT count(*) FROM ({_WAITING})").get)  # noqa: S608
     return notes + len(waiting_proposals(conn))
 
@@ -282,7 +282,7 @@ _WAITING: Final = f"""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dismissal:
-    """What a person did with some words, and when; `node` is the memory that said them."""
+    """A person's dismissal of a text, and when; `node` is the memory that had the text."""
 
     text_hash: str
     node: str
@@ -291,7 +291,7 @@ class Dismissal:
 
 
 def put_dismissal(conn: apsw.Connection, dismissal: Dismissal) -> None:
-    """Note that a person does not want some words; what was noted of them before is replaced."""
+    """Store a dismissal; an earlier one of the same text is replaced."""
     conn.execute(
         "INSERT OR REPLACE INTO dismissals (text_hash, node, how, at_ms) VALUES (?, ?, ?, ?)",
         (dismissal.text_hash, dismissal.node, dismissal.how, to_ms(dismissal.at)),
@@ -299,12 +299,12 @@ def put_dismissal(conn: apsw.Connection, dismissal: Dismissal) -> None:
 
 
 def has_dismissal(conn: apsw.Connection) -> bool:
-    """Return whether a person dismissed or forgot any words at all."""
+    """Return whether the store has any dismissal."""
     return conn.execute("SELECT 1 FROM dismissals LIMIT 1").fetchone() is not None
 
 
 def dismissals_of_hashes(conn: apsw.Connection, hashes: Iterable[str]) -> dict[str, Dismissal]:
-    """Return by hash those of some words that a person does not want."""
+    """Return the dismissals of these texts, by hash."""
     rows = conn.execute(
         """
         SELECT text_hash, node, how, at_ms
@@ -321,7 +321,7 @@ def dismissals_of_hashes(conn: apsw.Connection, hashes: Iterable[str]) -> dict[s
 
 
 def dismissal_of_node(conn: apsw.Connection, node: str) -> Dismissal | None:
-    """Return that a person dismissed or forgot a memory, or None."""
+    """Return the dismissal of a memory, or None."""
     row = conn.execute(
         "SELECT text_hash, how, at_ms FROM dismissals WHERE node = ? ORDER BY at_ms DESC", (node,)
     ).fetchone()
@@ -331,7 +331,7 @@ def dismissal_of_node(conn: apsw.Connection, node: str) -> Dismissal | None:
 
 
 def lift_dismissal(conn: apsw.Connection, hashes: Iterable[str]) -> None:
-    """Forget that a person did not want some words: a person says them again."""
+    """Delete the dismissals of texts that a person states again."""
     conn.execute(
         "DELETE FROM dismissals WHERE text_hash IN (SELECT value FROM json_each(?))",
         (json_list(hashes),),
@@ -339,7 +339,7 @@ def lift_dismissal(conn: apsw.Connection, hashes: Iterable[str]) -> None:
 
 
 def drop_dismissals(conn: apsw.Connection, ids: Iterable[str]) -> None:
-    """Forget what was noted of memories that are erased: a hash can be guessed back."""
+    """Delete the dismissals of erased memories: a text can be guessed from its hash."""
     conn.execute(
         "DELETE FROM dismissals WHERE node IN (SELECT value FROM json_each(?))", (json_list(ids),)
     )

@@ -22,7 +22,7 @@ from yaadwatch.model.projects import Project
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """What a store held at the end of a day; `day` counts from 1970-01-01, UTC."""
+    """The size of a store at the end of a day; `day` counts from 1970-01-01, UTC."""
 
     day: int
     bytes: int
@@ -30,14 +30,14 @@ class Size:
 
 
 def bytes_used(conn: apsw.Connection) -> int:
-    """Return the bytes that the database takes, those of deleted rows left out."""
+    """Return the bytes the database uses, without those of deleted rows."""
     return int(conn.pragma("page_size")) * (
         int(conn.pragma("page_count")) - int(conn.pragma("freelist_count"))
     )
 
 
 def note_size(conn: apsw.Connection, size: Size, *, keep_days: int) -> None:
-    """Keep how large the store is on a day; what is older than `keep_days` is forgotten."""
+    """Store the size of a day, and delete sizes older than `keep_days`."""
     conn.execute(
         "INSERT OR REPLACE INTO sizes (day, bytes, memories) VALUES (?, ?, ?)",
         (size.day, size.bytes, size.memories),
@@ -46,7 +46,7 @@ def note_size(conn: apsw.Connection, size: Size, *, keep_days: int) -> None:
 
 
 def sizes_since(conn: apsw.Connection, day: int) -> list[Size]:
-    """Return how large the store was on `day` and later, in their order."""
+    """Return the stored sizes of `day` and later, oldest first."""
     rows = conn.execute(
         "SELECT day, bytes, memories FROM sizes WHERE day >= ? ORDER BY day", (day,)
     )
@@ -61,13 +61,15 @@ _ODD_PATH: Final = re.compile(r"\A/|(?:\A|/)\.{1,2}(?:/|\Z)|//|\0")
 
 
 def integrity(conn: apsw.Connection) -> list[str]:
-    """Return what SQLite finds wrong with the file and its indexes, the full-text one included."""
+    """Return what SQLite's integrity checks report on the file and its indexes, full-text
+    included.
+    """
     found = conn.execute(f"PRAGMA integrity_check({SHOWN_MAX})").fetchall()
     return [str(row[0]) for row in found if row[0] != "ok"]
 
 
 def dangling(conn: apsw.Connection) -> list[tuple[str, str, int]]:
-    """Return the tables with rows that refer to rows which are not there, to which, how many."""
+    """Return table, referenced table and count of rows whose foreign key has no target."""
     rows = conn.execute(
         """
         SELECT "table", parent, count(*)
@@ -80,7 +82,7 @@ def dangling(conn: apsw.Connection) -> list[tuple[str, str, int]]:
 
 
 def circles(conn: apsw.Connection) -> list[tuple[str, list[str]]]:
-    """Return, for each acyclic kind whose open edges run in a circle, such a circle."""
+    """Return one circle of open edges for each acyclic kind that has any."""
     found = []
     for kind in sorted(ACYCLIC):
         rows = conn.execute(
@@ -99,7 +101,7 @@ def circles(conn: apsw.Connection) -> list[tuple[str, list[str]]]:
 
 
 def overlaps(conn: apsw.Connection) -> list[tuple[int, int]]:
-    """Return pairs of edges that are equal and hold at the same time, by their numbers."""
+    """Return pairs of equal edges whose intervals overlap, by number."""
     rows = conn.execute(
         """
         SELECT before, id
@@ -121,7 +123,7 @@ def overlaps(conn: apsw.Connection) -> list[tuple[int, int]]:
 
 
 def odd_anchors(conn: apsw.Connection) -> list[tuple[str, str, str]]:
-    """Return anchors that rest on nothing that could be: node, path, and what is odd."""
+    """Return anchors that cannot be valid: node, path, and the reason."""
     rows = conn.execute(
         "SELECT node, path, commit_id, blob, method, fingerprint, line FROM file_watch ORDER BY id"
     )
@@ -139,7 +141,7 @@ def odd_anchors(conn: apsw.Connection) -> list[tuple[str, str, str]]:
 
 
 def odd_versions(conn: apsw.Connection) -> list[str]:
-    """Return the nodes of memories whose version is not the last one of their history."""
+    """Return the memories whose version is not the last one of their history."""
     rows = conn.execute(
         """
         SELECT id
@@ -155,7 +157,7 @@ def odd_versions(conn: apsw.Connection) -> list[str]:
 
 
 def unindexed(conn: apsw.Connection) -> list[str]:
-    """Return the living memories whose words are not in the full-text index."""
+    """Return the living memories missing from the full-text index."""
     rows = conn.execute(
         """
         SELECT id
@@ -169,7 +171,7 @@ def unindexed(conn: apsw.Connection) -> list[str]:
 
 
 def left_in_index(conn: apsw.Connection) -> list[int]:
-    """Return the numbers in the full-text index that are of no living memory."""
+    """Return the numbers in the full-text index that belong to no living memory."""
     rows = conn.execute(
         """
         SELECT rowid
@@ -184,7 +186,7 @@ def left_in_index(conn: apsw.Connection) -> list[int]:
 
 
 def words(conn: apsw.Connection) -> dict[str, int]:
-    """Return every word of the full-text index, with how often it stands there."""
+    """Return every word of the full-text index with its number of occurrences."""
     conn.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, nodes_fts, col)")
     rows = conn.execute("SELECT term, col, cnt FROM temp.words")
     found = {f"{col}\0{term}": count for term, col, count in rows}
@@ -193,7 +195,7 @@ def words(conn: apsw.Connection) -> dict[str, int]:
 
 
 def cursors(conn: apsw.Connection) -> list[tuple[str, int, int]]:
-    """Return the followers that have read further than anything happened, and both numbers."""
+    """Return the followers whose cursor is beyond the last event, and both numbers."""
     rows = conn.execute(
         """
         SELECT name, cursors.seq, last
@@ -206,7 +208,7 @@ def cursors(conn: apsw.Connection) -> list[tuple[str, int, int]]:
 
 
 def copies(conn: apsw.Connection) -> list[tuple[str, str, str, int]]:
-    """Return the files beside the store that it tells of: of what, folder, name, size in bytes."""
+    """Return the files that the store has records of: kind, folder, name, size in bytes."""
     rows = conn.execute(
         """
         SELECT path, 'snapshots', name, size FROM file_snapshots ORDER BY name
@@ -223,7 +225,7 @@ EXAMPLES_MAX: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreState:
-    """How a store is; `said`: what SQLite, or the system, says of it."""
+    """The state of a store; `said` is the message of SQLite or the system."""
 
     path: Path
     state: State
@@ -231,11 +233,11 @@ class StoreState:
 
 
 def inspect_store(path: Path, role: Literal["user", "project"]) -> StoreState:
-    """Return how the store at `path` is. Its links are not followed.
+    """Return the state of the store at `path`. Links in the path are not followed.
 
     Args:
-        path: of the file.
-        role: what it must be.
+        path: the file.
+        role: the expected role, 'user' or 'project'.
     """
     try:
         if not path.exists() and not path.is_symlink():
@@ -264,7 +266,7 @@ def inspect_store(path: Path, role: Literal["user", "project"]) -> StoreState:
 
 
 def projects(path: Path) -> list[Project]:
-    """Return the projects that are watched, by the user store at `path`.
+    """Return the watched projects of the user store at `path`.
 
     Raises:
         YaadError: UNAVAILABLE when it cannot be read.
@@ -278,7 +280,7 @@ def projects(path: Path) -> list[Project]:
 
 
 def _faults(path: Path, role: str | None) -> list[str]:
-    """Return what is wrong in the file; `role`: what it must be, if that is known by its version.
+    """Return the faults of the file. `role` is only checked when the schema version is known.
 
     Raises:
         YaadError: UNAVAILABLE when it is a store of another role.
@@ -298,7 +300,6 @@ def _faults(path: Path, role: str | None) -> list[str]:
 
 
 def _lacking(conn: apsw.Connection) -> list[str]:
-    """Return the tables of the newest version that are not there."""
     ours = apsw.Connection(":memory:")
     try:
         migrations.run(ours, migrations.chain())
@@ -308,7 +309,7 @@ def _lacking(conn: apsw.Connection) -> list[str]:
 
 
 def _tables(conn: apsw.Connection) -> set[str]:
-    """Return the plain tables; the index is virtual, and is made anew where it is missing."""
+    """Return the plain tables. The full-text index is virtual, and is rebuilt when missing."""
     rows = conn.execute(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' "
         "AND name NOT LIKE 'sqlite_%'"

@@ -25,20 +25,20 @@ _COLUMNS: Final = _ROW.of("claims")
 
 
 def insert(conn: apsw.Connection, claim: Claimed) -> int:
-    """Add a claim, whatever its `id` is; return the number it got.
+    """Add a claim, ignoring its `id`; return its new number.
 
     Raises:
-        apsw.ConstraintError: its memory or relation is not there, or it ends before it begins.
+        apsw.ConstraintError: its memory or relation does not exist, or it ends before it begins.
     """
     insert_all(conn, [claim])
     return conn.last_insert_rowid()
 
 
 def insert_all(conn: apsw.Connection, new: Iterable[Claimed]) -> None:
-    """Add claims, in their order, whatever their `id` is.
+    """Add claims in their order, ignoring their `id`.
 
     Raises:
-        apsw.ConstraintError: as for `insert`, of any of them.
+        apsw.ConstraintError: as for `insert`, for any claim.
     """
     conn.executemany(
         f"INSERT INTO claims ({_NEW.columns}) VALUES ({_NEW.marks})",  # noqa: S608
@@ -47,7 +47,9 @@ def insert_all(conn: apsw.Connection, new: Iterable[Claimed]) -> None:
 
 
 def many(conn: apsw.Connection, ids: Iterable[int]) -> dict[int, Claimed]:
-    """Return those of the claims with these numbers that exist, in the order of the numbers."""
+    """Return the claims with these numbers, in the order of the numbers; unknown ones are left
+    out.
+    """
     rows = conn.execute(
         f"SELECT {_COLUMNS} FROM claims WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",  # noqa: S608
         (f"[{','.join(str(one) for one in sorted(set(ids)))}]",),
@@ -56,7 +58,7 @@ def many(conn: apsw.Connection, ids: Iterable[int]) -> dict[int, Claimed]:
 
 
 def of_node(conn: apsw.Connection, node: str) -> list[Claimed]:
-    """Return what a memory claims, ended claims too, in the order they were made."""
+    """Return the claims of a memory, ended claims too, in insertion order."""
     rows = conn.execute(f"SELECT {_COLUMNS} FROM claims WHERE node = ? ORDER BY id", (node,))  # noqa: S608
     return list(map(_ROW.read, rows))
 
@@ -70,8 +72,9 @@ def found(
     now: datetime,
     limit: int,
 ) -> list[Claimed]:
-    """Return claims by subject, then attribute, at most `limit`; those of hidden memories are left
-    out, but for `node`.
+    """Return at most `limit` claims by subject, then attribute.
+
+    Claims of hidden memories are left out, except those of `node`.
 
     Args:
         conn: a snapshot.
@@ -108,9 +111,9 @@ def found(
 
 
 def end(conn: apsw.Connection, ids: Iterable[int], at: datetime) -> int:
-    """Let claims hold until `at`, or for no time when they begin later; return how many did still.
+    """End claims at `at`, or at their own start when that is later; return how many were open.
 
-    One that had an end keeps the earlier of both.
+    A claim that already ends earlier keeps its end.
     """
     conn.execute(
         """
@@ -125,7 +128,7 @@ def end(conn: apsw.Connection, ids: Iterable[int], at: datetime) -> int:
 
 
 def let_go(conn: apsw.Connection, claim: int) -> None:
-    """Have a claim rest on no relation any more: it stands by itself."""
+    """Detach a claim from its relation."""
     conn.execute("UPDATE claims SET edge = NULL WHERE id = ?", (claim,))
 
 
@@ -133,7 +136,7 @@ _GAP_COLUMNS: Final = "hash, asked, first_ms, last_ms, text, approved_ms, approv
 
 
 def count_gap(conn: apsw.Connection, asked: Mapping[str, int], at: datetime) -> None:
-    """Add to how often questions were answered poorly, by their hashes."""
+    """Count questions without a good answer, by hash."""
     conn.executemany(
         """
         INSERT INTO gaps (hash, asked, first_ms, last_ms)
@@ -152,7 +155,7 @@ def get_gap(conn: apsw.Connection, hash: str) -> Gap | None:
 
 
 def all_gaps(conn: apsw.Connection, limit: int) -> list[Gap]:
-    """Return at most `limit` gaps, those asked most often first, of equals the last asked."""
+    """Return at most `limit` gaps, those asked most often first, then those asked last."""
     rows = conn.execute(
         f"SELECT {_GAP_COLUMNS} FROM gaps ORDER BY asked DESC, last_ms DESC, hash LIMIT ?",  # noqa: S608
         (limit,),
@@ -161,7 +164,7 @@ def all_gaps(conn: apsw.Connection, limit: int) -> list[Gap]:
 
 
 def approved_gaps(conn: apsw.Connection, limit: int) -> list[Gap]:
-    """Return at most `limit` gaps whose words may be shown, those asked most often first."""
+    """Return at most `limit` gaps with approved text, those asked most often first."""
     rows = conn.execute(
         f"""
         SELECT {_GAP_COLUMNS}
@@ -178,9 +181,9 @@ def approved_gaps(conn: apsw.Connection, limit: int) -> list[Gap]:
 def approve_gap(
     conn: apsw.Connection, hash: str, *, text: str, by: str, reason: str, at: datetime
 ) -> bool:
-    """Keep the words of a gap, masked; return whether there is such a gap.
+    """Store the masked text of a gap; return whether the gap exists.
 
-    An empty `reason` leaves the one that there is.
+    An empty `reason` keeps the stored one.
     """
     conn.execute(
         """
@@ -195,19 +198,19 @@ def approve_gap(
 
 
 def drop_gap(conn: apsw.Connection, hash: str) -> bool:
-    """Forget a gap; return whether there was one."""
+    """Delete a gap; return whether it existed."""
     conn.execute("DELETE FROM gaps WHERE hash = ?", (hash,))
     return conn.changes() > 0
 
 
 def drop_old_gaps(conn: apsw.Connection, before: datetime) -> int:
-    """Forget the gaps that were not asked since `before` and not approved; return how many."""
+    """Delete unapproved gaps not asked since `before`; return their number."""
     conn.execute("DELETE FROM gaps WHERE last_ms < ? AND text IS NULL", (to_ms(before),))
     return conn.changes()
 
 
 def count_gaps(conn: apsw.Connection) -> int:
-    """Return how many gaps there are."""
+    """Return the number of gaps."""
     return int(conn.execute("SELECT count(*) FROM gaps").get)
 
 
@@ -249,11 +252,11 @@ def _current(which: str = _HOLDS) -> str:
 
 
 def may_conflict(conn: apsw.Connection, node: str) -> bool:
-    """Return whether another memory claims something else of what this one claims something of.
+    """Return whether another memory claims another value for a claim of this one.
 
-    That is quickly said, and mostly it does not. If it does, values are compared.
+    A cheap test that is mostly false; when it is true, compare the values.
     """
-    # Not joined: most claim nothing or one thing, and a join takes several times as long to begin.
+    # No join: most memories have at most one claim, and a join takes several times as long.
     mine = conn.execute(
         """
         SELECT subject, attribute, place, sense
@@ -280,7 +283,7 @@ def may_conflict(conn: apsw.Connection, node: str) -> bool:
 def conflicting(
     conn: apsw.Connection, *, now: datetime, node: str | None = None
 ) -> dict[Thing, list[Stated]]:
-    """Return what more than one value is claimed of, with all its claims by number.
+    """Return subjects and attributes with more than one claimed value, with their claims by number.
 
     Args:
         conn: a snapshot.
@@ -314,7 +317,7 @@ _TORN_NEAR: Final = _conflicting(_current(_ABOUT_THE_SAME))
 
 
 def both_right(conn: apsw.Connection, ids: Iterable[int]) -> set[tuple[int, int]]:
-    """Return the pairs of claims, the lower number first, that somebody said are both right.
+    """Return the pairs of claims, lower number first, that were decided to be both right.
 
     Args:
         conn: a snapshot.
@@ -332,7 +335,7 @@ def both_right(conn: apsw.Connection, ids: Iterable[int]) -> set[tuple[int, int]
 
 
 def contradiction_links(conn: apsw.Connection, *, now: datetime, limit: int) -> list[Clash]:
-    """Return claims whose relation has ended and was not begun again, at most `limit`."""
+    """Return at most `limit` claims whose relation ended and was not reopened."""
     rows = conn.execute(
         f"""
         WITH {_current()}
@@ -356,11 +359,11 @@ def contradiction_links(conn: apsw.Connection, *, now: datetime, limit: int) -> 
 def contradiction_evidence(
     conn: apsw.Connection, *, now: datetime, after: timedelta, limit: int
 ) -> list[Clash]:
-    """Return claims with evidence that is newer than their memory's confirmation, at most `limit`.
+    """Return at most `limit` claims with evidence newer than their memory's confirmation.
 
-    Evidence is what the giver of a claim dated, and a living memory in whose place no other stands
-    that says so by a relation: it is `evidence` for, `contradicts` or is `caused_by` the one that
-    claims, or that one `led_to` it.
+    Evidence is a date given with the claim, or a living memory that is not superseded and that is
+    `evidence` for, `contradicts` or is `caused_by` the claiming one, or that the claiming one
+    `led_to`.
 
     Args:
         conn: a snapshot.
@@ -413,10 +416,10 @@ def contradiction_evidence(
 
 
 def settle_contradiction(conn: apsw.Connection, settled: Settled) -> None:
-    """Write down what was decided.
+    """Store a decision on a contradiction.
 
     Raises:
-        apsw.ConstraintError: a claim of it is not there.
+        apsw.ConstraintError: one of its claims does not exist.
     """
     conn.execute(
         f"INSERT INTO contradictions ({_SETTLED.columns}) VALUES ({_SETTLED.marks})",  # noqa: S608
@@ -425,7 +428,7 @@ def settle_contradiction(conn: apsw.Connection, settled: Settled) -> None:
 
 
 def decided_contradictions(conn: apsw.Connection, limit: int) -> list[Settled]:
-    """Return what was decided, the newest first, at most `limit`."""
+    """Return at most `limit` decisions, newest first."""
     rows = conn.execute(
         f"""
         SELECT {_SETTLED.columns}

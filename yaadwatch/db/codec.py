@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
-# `json.dumps` makes an encoder for each value that it does not write in its own way.
+# `json.dumps` builds a new encoder per call unless all its options are defaults.
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -52,7 +52,7 @@ def to_json(value: object) -> str:
 
 
 def json_list(values: Iterable[str]) -> str:
-    """Return `values` as a JSON array, sorted, without repeats: what json_each takes."""
+    """Return `values` as a sorted JSON array without duplicates, for json_each."""
     return to_json(sorted(set(values)))
 
 
@@ -62,14 +62,14 @@ _MAYBE_INSTANT: Final[_Codec] = (to_ms_or_null, from_ms_or_null)
 
 
 class Record(Generic[T]):
-    """The columns of a table whose rows are dataclasses, and how each field looks in SQL.
+    """Maps a dataclass to the columns of a table, and each field to SQL and back.
 
     Args:
         make: the dataclass.
-        named: the columns that are not called like their fields; by default an instant `x_at` is in
+        named: columns not named like their fields; by default an instant `x_at` is in
             `x_ms`, and any other instant `x` in `x_ms`.
-        codecs: how fields of other types go to SQL and come from it.
-        but: fields that are in no column.
+        codecs: converters of other field types to SQL and back.
+        but: fields without a column.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Record(Generic[T]):
         """As many question marks."""
 
     def of(self, alias: str) -> str:
-        """Return the columns as SQL lists them for a table with an alias."""
+        """Return the column list for a table with an alias."""
         return ", ".join(f"{alias}.{name}" for name in self.names)
 
     def values(self, row: T) -> list[Any]:
@@ -119,7 +119,7 @@ class Record(Generic[T]):
 
 
 def _codec(type_: Any) -> _Codec | None:
-    """Return how values of a type go to SQL and come from it; None as they are."""
+    """Return the converters of a type to SQL and back; None for plain values."""
     if type_ is datetime:
         return _INSTANT
     if type_ is bool:

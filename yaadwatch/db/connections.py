@@ -31,10 +31,10 @@ _STATEMENTS_KEPT: Final = 64
 
 
 def probe(path: Path) -> int:
-    """Return the version in the header of the file at `path`, without leaving a trace.
+    """Return the schema version in the file header at `path`, without leaving a trace.
 
     Raises:
-        YaadError: UNAVAILABLE; it is no database, or a database of another program.
+        YaadError: UNAVAILABLE; the file is no database, or one of another program.
     """
     conn = still(path)
     try:
@@ -49,8 +49,8 @@ def probe(path: Path) -> int:
 
 
 def still(path: Path) -> apsw.Connection:
-    """Return a connection to a file that nobody writes to: no lock is taken, no log is replayed,
-    and no file appears beside it.
+    """Return a connection to a file without writers: no lock, no log replay, and no file beside
+    it.
     """
     conn = apsw.Connection(
         f"file:{quote(str(path))}?immutable=1",
@@ -94,8 +94,7 @@ def reader(path: Path) -> apsw.Connection:
 def read_only(path: Path) -> apsw.Connection:
     """Return a connection to a store that this process does not write to.
 
-    While a store is open, or if it was not closed, its log lies beside it and counts. Without a log
-    no file appears beside it.
+    The log of an open or crashed store is read with it. Without a log no file appears beside it.
 
     Raises:
         YaadError: UNAVAILABLE when a setting did not take, or the log cannot be read.
@@ -113,7 +112,7 @@ def read_only(path: Path) -> apsw.Connection:
 
 
 def discard(conn: apsw.Connection) -> None:
-    """Close a connection whose file is gone or not ours: the logs at its path are left alone."""
+    """Close a connection whose file is gone or replaced, leaving the logs at its path alone."""
     conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     conn.close()
 
@@ -124,7 +123,7 @@ def _connect(path: Path, flags: int) -> apsw.Connection:
         flags=flags | apsw.SQLITE_OPEN_NOFOLLOW,
         statementcachesize=_STATEMENTS_KEPT,
     )
-    # Before anything else: the first look at the file may meet another connection that is closing.
+    # Set first: the first access may meet another connection that is closing.
     conn.set_busy_timeout(_BUSY_MS)
     return conn
 
@@ -161,7 +160,7 @@ _READERS_KEPT: Final = 2
 
 
 class Pool:
-    """What is open of one file. It closes when it was told to and nobody uses it any more."""
+    """The open connections of one file. After `close` it closes once no caller uses it."""
 
     def __init__(self, file: StoreFile, *, read_only: bool = False) -> None:
         """Take over `file`, and open the writer unless it is `read_only`.
@@ -171,7 +170,7 @@ class Pool:
         """
         self._file = file
         self._guard = Condition()
-        self._idle: list[apsw.Connection] = []  # the last one in is the warmest
+        self._idle: list[apsw.Connection] = []  # last in, first out: the warmest
         self._users = 0
         self._closing = False
         self.read_only = read_only
@@ -179,7 +178,7 @@ class Pool:
             return
         try:
             self.writer = writer(file.path)
-            self.writer.pragma("user_version")  # the first look makes the write-ahead log
+            self.writer.pragma("user_version")  # the first read creates the write-ahead log
             file.note_write_ahead()
         except BaseException:
             file.close()
@@ -192,7 +191,7 @@ class Pool:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Keep everything open for a while.
+        """Keep everything open during a block.
 
         Raises:
             YaadError: UNAVAILABLE when it was closed.
@@ -231,7 +230,7 @@ class Pool:
 
     @contextmanager
     def fresh(self) -> Iterator[apsw.Connection]:
-        """Lend a connection that cannot write and has seen nothing yet; it is closed afterwards.
+        """Lend a new connection that cannot write; it is closed afterwards.
 
         Raises:
             YaadError: as for `reader`.
@@ -244,41 +243,41 @@ class Pool:
                 conn.close()
 
     def drop_idle(self) -> None:
-        """Close the readers that nobody uses, with the pages that they keep."""
+        """Close idle readers and free their page caches."""
         with self._guard:
             idle, self._idle = self._idle, []
         for conn in idle:
             conn.close()
 
     def is_in_place(self) -> bool:
-        """Return whether the file is where it was opened; False once it was closed."""
+        """Return whether the file is where it was opened; False once closed."""
         return not self._closing and self._file.is_in_place()
 
     def close(self) -> None:
-        """Close everything, what is in use as soon as it is not."""
+        """Close everything, and what is in use as soon as it is released."""
         with self._guard:
             self._closing = True
             self._close_if_unused()
 
     def wait_until_unused(self, seconds: float) -> bool:
-        """Wait until nothing is in use; say whether that is so after `seconds` at most."""
+        """Wait at most `seconds` until nothing is in use; return whether that is so."""
         with self._guard:
             return self._guard.wait_for(lambda: not self._users, seconds)
 
     def _enter(self) -> None:
-        """Count a user; `_guard` is held."""
+        """Count a user; the caller holds `_guard`."""
         if self._closing:
             raise unavailable(f"{self._file.path} was closed; nothing was changed.", "Try again.")
         self._users += 1
 
     def _leave(self) -> None:
-        """Count a user no more; `_guard` is held."""
+        """Release a user; the caller holds `_guard`."""
         self._users -= 1
         self._guard.notify_all()
         self._close_if_unused()
 
     def _new_reader(self) -> apsw.Connection:
-        # Asked before, so that nothing of ours happens to a file that took its place; and after,
+        # Checked before, so that a file that took its place is not touched; and after,
         # for the moment in between.
         if not self._file.is_in_place():
             raise not_in_place(self._file.path)
@@ -290,10 +289,10 @@ class Pool:
         raise not_in_place(self._file.path)
 
     def _close_if_unused(self) -> None:
-        """Close everything if it is time; `_guard` is held."""
+        """Close everything if it is due; the caller holds `_guard`."""
         if not self._closing or self._users or self._file.closed:
             return
-        # To close the last connection writes the log into the file at that path, whichever it is.
+        # Closing the last connection writes the log into whatever file is at that path.
         in_place = self._file.is_in_place()
         try:
             self._file.drop_logs_if_replaced()
@@ -317,7 +316,7 @@ TOGETHER_MAX: Final = 64
 
 
 class Waiting(Generic[R]):
-    """A change that waits for its transaction, and then what became of it."""
+    """A change that waits for its transaction, and later its outcome."""
 
     def __init__(self, change: Callable[[apsw.Connection], R]) -> None:
         self._change = change
@@ -325,7 +324,7 @@ class Waiting(Generic[R]):
 
     @property
     def done(self) -> bool:
-        """Whether it is known what became of it."""
+        """Whether the outcome is known."""
         return self._outcome is not None
 
     def run(self, conn: apsw.Connection) -> R:
@@ -333,11 +332,11 @@ class Waiting(Generic[R]):
         return self._change(conn)
 
     def succeed(self, result: R) -> None:
-        """Note what it returned."""
+        """Set the result."""
         self._outcome = lambda: result
 
     def fail(self, error: BaseException) -> None:
-        """Note what it raised."""
+        """Set the error."""
 
         def outcome() -> R:
             raise error
@@ -352,21 +351,21 @@ class Waiting(Generic[R]):
 
 
 class Group:
-    """The changes that wait for the connection that writes. `join` is for any thread."""
+    """The changes that wait for the writer connection. `join` may be called from any thread."""
 
     def __init__(self) -> None:
         self._queue: deque[Waiting[Any]] = deque()
         self._guard = Lock()
 
     def join(self, change: Callable[[apsw.Connection], R]) -> Waiting[R]:
-        """Have `change` made by whoever writes next."""
+        """Add a change for the next transaction."""
         waiting = Waiting(change)
         with self._guard:
             self._queue.append(waiting)
         return waiting
 
     def leave(self, waiting: Waiting[Any]) -> None:
-        """Let nobody make a change any more that its own thread no longer waits for."""
+        """Withdraw a change that its thread no longer waits for."""
         if not waiting.done:
             with self._guard:
                 if waiting in self._queue:
@@ -374,10 +373,10 @@ class Group:
 
     @contextmanager
     def taken(self) -> Iterator["TransactionChanges"]:
-        """Take the changes that wait, at most TOGETHER_MAX; each has an outcome in the end.
+        """Take at most TOGETHER_MAX waiting changes; each has an outcome in the end.
 
-        What is raised inside becomes the outcome of all that have none yet, each raised by its own
-        thread.
+        An error in the block becomes the outcome of every change that has none yet, and is raised
+        in its own thread.
 
         Raises:
             BaseException: this thread was interrupted, or told to end.
@@ -401,9 +400,9 @@ class TransactionChanges:
         self._rows = rows
 
     def commit(self, conn: apsw.Connection, path: Path) -> bool:
-        """Make the changes, and commit those that went well; return whether there were any.
+        """Run the changes and commit the successful ones; return whether there were any.
 
-        When everything was undone because of one of them, the others are made again, each alone.
+        When one change rolled back the whole transaction, the others run again, each alone.
 
         Raises:
             apsw.Error: the transaction could not begin, or could not be committed: no change of it
@@ -430,7 +429,7 @@ class TransactionChanges:
         return bool(made)
 
     def fail(self, error: BaseException) -> None:
-        """Make this the outcome of those that have none."""
+        """Set this as the outcome of the changes that have none."""
         for row in self._rows:
             if not row.done:
                 row.fail(error)
@@ -438,9 +437,10 @@ class TransactionChanges:
     def _make(
         self, conn: apsw.Connection, row: Waiting[Any], path: Path, made: list[tuple[Any, Any]]
     ) -> bool:
-        """Make one change, or undo what there is of it; False when everything was undone with it.
+        """Run one change, or undo its part; False when the whole transaction was rolled back.
 
-        After some faults (no space, a broken disk) SQLite undoes the whole transaction by itself.
+        After some faults (no space, a broken disk) SQLite rolls back the whole transaction by
+        itself.
         """
         alone = len(self._rows) == 1
         if not alone:

@@ -45,7 +45,7 @@ def put_meta(conn: apsw.Connection, key: str, value: str) -> None:
 
 
 def drop_meta(conn: apsw.Connection, key: str) -> None:
-    """Forget the value of `key`, if it has one."""
+    """Delete `key`."""
     conn.execute("DELETE FROM meta WHERE key = ?", (key,))
 
 
@@ -60,11 +60,11 @@ def read_in_place(
     Args:
         path: the file.
         project: the id of the project that it must belong to.
-        ask: reads; it is run once, and its answer is thrown away when something happened meanwhile.
+        ask: runs once; its result is dropped when the file changed meanwhile.
 
     Returns:
-        None when the store has to be opened to tell: something is not as a store at rest is, or
-        somebody else was at it. Then nothing was learned, and opening it says what is wrong.
+        None when the store must be opened instead: it is not at rest, or another process used it.
+        Opening it reports what is wrong.
     """
     before = _state(path)
     if before is None:
@@ -81,7 +81,6 @@ def read_in_place(
 
 
 def _is_ours(conn: apsw.Connection, project: str) -> bool:
-    """Return whether this is the project's store, of the newest version."""
     conn.pragma("trusted_schema", 0)
     conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     return (
@@ -93,9 +92,9 @@ def _is_ours(conn: apsw.Connection, project: str) -> bool:
 
 
 def _state(path: Path) -> tuple[int, ...] | None:
-    """Return what tells whether a file was written to; None when it is no store at rest of ours.
+    """Return a value that changes with every write; None when this is no store of ours at rest.
 
-    At rest it has no log: what is in a log is not yet in the file.
+    A store at rest has no log: what is in a log is not yet in the file.
     """
     try:
         found = os.lstat(path)
@@ -125,7 +124,7 @@ _WRITE_AHEAD_LOG: Final = bytes((2, 2))
 
 
 class _Undone(Exception):
-    """Carries what a change returned out of a transaction that is to be undone."""
+    """Carries the result of a change out of a transaction that is rolled back."""
 
     def __init__(self, result: Any) -> None:
         super().__init__("undone on purpose")
@@ -133,10 +132,10 @@ class _Undone(Exception):
 
 
 class Database:
-    """A store that is open: one writer at a time, any number of readers, from any thread.
+    """An open store: one writer at a time, any number of readers, from any thread.
 
-    A process opens a file once. When the file was deleted or moved meanwhile, writes are refused:
-    they would go into a file that nobody finds again.
+    A process opens a file once. When the file was deleted or moved, writes are refused, because
+    they would be lost with it.
     """
 
     def __init__(
@@ -146,7 +145,7 @@ class Database:
         on_commit: Callable[[], None] | None,
         refusal: YaadError | None = None,
     ) -> None:
-        """Take over what is open; use `Database.open`."""
+        """Use `Database.open`."""
         self.path = path
         self._pool = pool
         self._on_commit = on_commit
@@ -154,7 +153,7 @@ class Database:
         self._changes = 0  # goes up when one is begun and when it is over; odd in between
         self._kept: dict[tuple[Any, ...], tuple[int, Any]] = {}
         self._writing = RLock()  # one transaction at a time
-        self._writer_thread = 0  # whose transaction it is; 0 between transactions
+        self._writer_thread = 0  # thread id of the transaction; 0 between transactions
         self._group = Group()
 
     @classmethod
@@ -169,7 +168,7 @@ class Database:
         on_commit: Callable[[], None] | None = None,
         refusal: YaadError | None = None,
     ) -> "Database":
-        """Open the store at `path`; an older one is brought to the newest version first.
+        """Open the store at `path`; an older one is upgraded to the newest version first.
 
         Args:
             path: the file. Links are followed in its folders only.
@@ -178,7 +177,7 @@ class Database:
             create: make an empty store, and its folder (0700), when nothing is there.
             read_only: change nothing at `path`; another process may have it open.
             on_commit: called after each commit, by the thread that wrote, when no lock is held.
-            refusal: what every write is answered with: it only stands in for another store.
+            refusal: the error of every write, for a store that only replaces another one.
 
         Raises:
             YaadError: UNAVAILABLE when there is no store, or a damaged, foreign or newer one;
@@ -206,19 +205,19 @@ class Database:
 
     @property
     def is_writable(self) -> bool:
-        """Whether it was opened for writing, and stands in for no other store."""
+        """Whether it was opened for writing, and does not replace another store."""
         return not self._pool.read_only and self._refusal is None
 
     @property
     def stands_in(self) -> bool:
-        """Whether it only stands in for another store."""
+        """Whether it only replaces another store, read-only."""
         return self._refusal is not None
 
     def refuse_if_stands_in(self) -> None:
-        """Refuse what is meant for the store that this one only stands in for.
+        """Refuse an operation meant for the store that this one only replaces.
 
         Raises:
-            YaadError: the one that was given for that.
+            YaadError: the error given to `open` as `refusal`.
         """
         if self._refusal is not None:
             raise YaadError(self._refusal.code, self._refusal.message, self._refusal.hint)
@@ -242,16 +241,16 @@ class Database:
     def known(
         self, look: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
     ) -> R:
-        """Return what `read` does; asked once until something is written to this store.
+        """Return what `read` does, cached until the next write to this store.
 
-        For what is small, never changed in place, and in no text of a memory; of things that can be
-        told apart. A store has one writer, so that nothing changes behind it.
+        For small, hashable reads whose result is never changed in place and contains no memory
+        text. The store has one writer, so the cache cannot be stale.
 
         Raises:
             YaadError: as for `read`.
         """
         key = (look, args, *kw.items())
-        changes = self._changes  # before it is read: what is written meanwhile makes it old
+        changes = self._changes  # read first: a write meanwhile makes the cached result stale
         if changes % 2:  # it may have been committed already
             return self.read(look, *args, **kw)
         kept = self._kept.get(key)
@@ -265,7 +264,7 @@ class Database:
         return result
 
     def examine(self, look: Callable[[apsw.Connection], R]) -> R:
-        """Run `look(conn)` on one snapshot, on a connection that believes nothing it saw before.
+        """Run `look(conn)` on one snapshot, on a new connection without a page cache.
 
         Raises:
             YaadError: as for `read`.
@@ -277,12 +276,11 @@ class Database:
     def write(
         self, change: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
     ) -> R:
-        """Run `change(conn, ...)` in one transaction: all of it happens, or none of it.
+        """Run `change(conn, ...)` in one transaction: all or nothing.
 
-        Changes that wait while another one is being committed share the next commit, each behind a
-        savepoint of its own. So a change may run in the thread of another one, and again when the
-        disk was full for that one: it must change nothing but the store. An answer comes after the
-        commit.
+        Changes that wait during a commit share the next one, each behind its own savepoint. So a
+        change may run in another change's thread, and again when the disk was full for that one: it
+        must change nothing but the store. It returns after the commit.
 
         Raises:
             YaadError: UNAVAILABLE when the store is closed, damaged, full or locked, or its file is
@@ -309,7 +307,7 @@ class Database:
         return waiting.result()
 
     def rehearse(self, change: Callable[[apsw.Connection], R]) -> R:
-        """Run `change(conn)` as `write` does, then undo all of it; return what it returned.
+        """Run `change(conn)` as `write` does, roll it back, and return its result.
 
         Raises:
             YaadError, RuntimeError: as for `write`.
@@ -326,10 +324,10 @@ class Database:
         raise RuntimeError("a rehearsal is always undone")
 
     def backup(self, target: Path) -> None:
-        """Write a consistent copy to `target`, 0600; its folder (0700) is made when missing.
+        """Write a consistent copy to `target`, 0600; its folder (0700) is created when missing.
 
-        Readers and writers go on meanwhile. What was at `target` is replaced once the copy is
-        whole.
+        Readers and writers continue meanwhile. An existing `target` is replaced once the copy is
+        complete.
 
         Raises:
             YaadError: UNAVAILABLE when it cannot be written; what was at `target` is still there.
@@ -341,9 +339,9 @@ class Database:
                 migrations.copy_into(conn, target, outcome)
 
     def scrub(self) -> None:
-        """Write the file anew and empty its log, so that of what was deleted no byte is left.
+        """Rewrite the file and empty its log, so that no byte of deleted rows is left.
 
-        Pages that connections keep of it as it was go, too.
+        Page caches of the connections are dropped too.
 
         Raises:
             YaadError: UNAVAILABLE when there is no space for a second copy of it, or somebody has
@@ -359,20 +357,20 @@ class Database:
                 self._pool.drop_idle()
 
     def close(self) -> None:
-        """Close the store. Calls in progress go on to their end."""
+        """Close the store. Calls in progress finish."""
         self._changes += 2
         self._pool.close()
 
     def is_in_place(self) -> bool:
-        """Return whether its file and its log are where they were opened; False once closed."""
+        """Return whether the file and its log are where they were opened; False once closed."""
         return self._pool.is_in_place()
 
     def wait_until_unused(self, seconds: float) -> bool:
-        """Wait for the calls in progress in a store that was closed; say whether none is left."""
+        """Wait for calls in progress in a closed store; return whether none is left."""
         return self._pool.wait_until_unused(seconds)
 
     def _commit_group(self) -> bool:
-        """Commit what waits, as far as it goes well; `_writing` is held. Return whether any did.
+        """Commit the waiting changes; the caller holds `_writing`. Return whether any succeeded.
 
         Raises:
             BaseException: this thread was interrupted; nothing of it was committed.
@@ -389,7 +387,7 @@ class Database:
                     self._writer_thread = 0
 
     def _require_in_place(self) -> None:
-        """Refuse to write into a file that is not where it was opened; `_writing` is held.
+        """Refuse to write into a moved or replaced file; the caller holds `_writing`.
 
         Raises:
             YaadError: UNAVAILABLE.
@@ -400,7 +398,7 @@ class Database:
 
 
 def _open(path: Path, *, read_only: bool) -> Pool:
-    """Open the file at `path`, once its header says that it is a store, and not a newer one."""
+    """Open the file at `path` after its header shows a store that is not newer."""
     file = StoreFile(path, read_only=read_only)
     try:
         migrations.check(path, connections.probe(path), migrations.chain())
@@ -411,18 +409,18 @@ def _open(path: Path, *, read_only: bool) -> Pool:
 
 
 def _make(path: Path, role: Role, project: str) -> None:
-    """Make an empty store at `path`: it is there with everything, or not at all."""
+    """Create an empty store at `path`, atomically."""
     make_folder(path.parent, "no store was made")
     empty = zlib.decompress(_empty(migrations.chain()))
     with replacing(path, "no store was made", empty) as temporary:
         with closing(apsw.Connection(str(temporary))) as conn:
-            # Nobody sees the file before it is whole and on the disk.
+            # The file gets its name once it is complete and on disk.
             conn.pragma("journal_mode", "memory")
             conn.pragma("synchronous", 0)
             put_meta(conn, "role", role)
             if project:
                 put_meta(conn, "project", project)
-        # Else whoever opens it first would change this in a transaction, and wait for the disk four
+        # Otherwise the first open would change this in a transaction, and wait for the disk four
         # times more.
         with temporary.open("r+b") as file:
             file.seek(_FORMAT_AT)
@@ -431,9 +429,9 @@ def _make(path: Path, role: Role, project: str) -> None:
 
 @lru_cache(maxsize=1)
 def _empty(steps: tuple[migrations.Step, ...]) -> bytes:
-    """Return the file of an empty store of nobody, packed into some ten kilobytes.
+    """Return the packed file of an empty store without an owner, about ten kilobytes.
 
-    To take all steps for each takes four times as long as to write down what they lead to.
+    Running all migrations for each store takes four times as long.
     """
     with closing(apsw.Connection(":memory:")) as conn:
         conn.pragma("application_id", connections.APPLICATION_ID)
@@ -456,6 +454,6 @@ def _check_identity(conn: apsw.Connection, path: Path, role: Role, project: str)
 
 
 def _roll_back(conn: apsw.Connection) -> None:
-    """Undo what is open; after some faults SQLite has done so itself."""
+    """Roll back, unless SQLite has done so itself after a fault."""
     if conn.in_transaction:
         conn.execute("ROLLBACK")

@@ -21,13 +21,13 @@ _ROW: Final = Record(Edge)
 
 
 def insert(conn: apsw.Connection, edge: Edge) -> bool:
-    """Add an edge; return False when the same open edge is there already.
+    """Add an edge; return False when the same open edge exists.
 
     Raises:
         YaadError: CONFLICT; an equal edge holds at the same time. REFUSED; its kind is acyclic and
             it would close a circle of open edges, which the message names. TOO_LARGE; there are too
-            many edges ahead to know.
-        apsw.ConstraintError: an end is not there, or its interval ends before it begins.
+            many edges to search.
+        apsw.ConstraintError: an end does not exist, or its interval ends before it begins.
     """
     if edge.kind in ACYCLIC and edge.valid_until is None:
         graph.refuse_circles(conn, edge.kind, [(edge.from_node, edge.to_node)])
@@ -35,9 +35,9 @@ def insert(conn: apsw.Connection, edge: Edge) -> bool:
 
 
 def begin(conn: apsw.Connection, edge: Edge) -> bool:
-    """Add an edge that holds from now on; return False when the same open edge is there already.
+    """Add an edge that holds from now on; return False when the same open edge exists.
 
-    Where an equal one ended later than now (a clock that went back), it holds from that end on.
+    When an equal edge ended later than now (a clock that went back), it holds from that end on.
 
     Raises:
         YaadError, apsw.ConstraintError: as for `insert`.
@@ -60,10 +60,10 @@ def _put(conn: apsw.Connection, edge: Edge, others: Sequence[Edge]) -> bool:
 
 
 def add(conn: apsw.Connection, edge: Edge) -> None:
-    """Add an edge of a node that was made in this transaction, and has none like it yet.
+    """Add an edge of a node created in this transaction, which has no edge like it yet.
 
     Raises:
-        apsw.ConstraintError: as for `insert`, and when the same open edge is there.
+        apsw.ConstraintError: as for `insert`, and when the same open edge exists.
     """
     add_all(conn, [edge])
 
@@ -72,7 +72,7 @@ def add_all(conn: apsw.Connection, new: Iterable[Edge]) -> None:
     """Add edges as `add` does.
 
     Raises:
-        apsw.ConstraintError: as for `add`, of any of them.
+        apsw.ConstraintError: as for `add`, for any edge.
     """
     conn.executemany(
         """
@@ -103,7 +103,9 @@ def get(conn: apsw.Connection, id: int) -> Edge | None:
 
 
 def many(conn: apsw.Connection, ids: Iterable[int]) -> list[Edge]:
-    """Return those of the edges with these numbers that exist, in the order of the numbers."""
+    """Return the edges with these numbers, in the order of the numbers; unknown ones are left
+    out.
+    """
     rows = conn.execute(
         f"""
         SELECT {_ROW.columns}
@@ -117,7 +119,7 @@ def many(conn: apsw.Connection, ids: Iterable[int]) -> list[Edge]:
 
 
 def touching(conn: apsw.Connection, thing: str, limit: int) -> list[str]:
-    """Return at most `limit` living memories that touch a file or an entity, the last first."""
+    """Return at most `limit` living memories that touch a file or an entity, newest first."""
     rows = conn.execute(
         """
         SELECT edges.from_node
@@ -134,9 +136,9 @@ def touching(conn: apsw.Connection, thing: str, limit: int) -> list[str]:
 
 
 def equal(conn: apsw.Connection, edge: Edge) -> list[Edge]:
-    """Return the edges of the same kind between the same ends, closed ones too, by their start.
+    """Return the edges of the same kind and ends, closed ones too, by start.
 
-    They are looked for where they begin (`+` keeps SQLite from the other index): thousands of
+    The query starts at the source node (`+` keeps SQLite from the other index): thousands of
     memories may touch one file, and none touches thousands.
     """
     rows = conn.execute(
@@ -192,7 +194,7 @@ UPDATE edges
 
 
 def erase(conn: apsw.Connection, ids: Iterable[int]) -> int:
-    """Take edges away for good, by their numbers; return how many there were."""
+    """Delete edges by number; return how many existed."""
     conn.execute(
         "DELETE FROM edges WHERE id IN (SELECT value FROM json_each(?))",
         (to_json(sorted(set(ids))),),
@@ -203,7 +205,7 @@ def erase(conn: apsw.Connection, ids: Iterable[int]) -> int:
 def describe(
     conn: apsw.Connection, edge: Edge, attributes: Mapping[str, object], at: datetime
 ) -> bool:
-    """Give the open edge like `edge` other attributes; return whether it had others."""
+    """Set the attributes of the open edge like `edge`; return whether they changed."""
     said = to_json(dict(attributes))
     conn.execute(
         """
@@ -218,7 +220,7 @@ def describe(
 
 
 def weigh(conn: apsw.Connection, edge: Edge, at: datetime) -> bool:
-    """Give the open edge like `edge` its weight; return whether it had another one."""
+    """Set the weight of the open edge like `edge`; return whether it changed."""
     conn.execute(
         """
         UPDATE edges
@@ -232,7 +234,7 @@ def weigh(conn: apsw.Connection, edge: Edge, at: datetime) -> bool:
 
 
 def of_node(conn: apsw.Connection, id: str, view: str = CURRENT) -> list[Edge]:
-    """Return the edges that begin or end in a node, oldest first: the open ones, or a view."""
+    """Return the edges at a node, oldest first: the open ones, or those of a view."""
     rows = conn.execute(
         f"""
         SELECT {_ROW.columns}
@@ -247,9 +249,9 @@ def of_node(conn: apsw.Connection, id: str, view: str = CURRENT) -> list[Edge]:
 
 
 def some_of_node(conn: apsw.Connection, id: str, view: str, limit: int) -> tuple[list[Edge], int]:
-    """Return what `of_node` does, at most `limit` of them, and how many more there are.
+    """Return at most `limit` of the edges of `of_node`, and the number of further ones.
 
-    Those that begin in the node come before those that end in it, and the newest before others.
+    Outgoing edges come first, then the newest.
     """
     given = {"id": id, "view": view, "limit": limit}
     seen = """
@@ -274,8 +276,7 @@ def some_of_node(conn: apsw.Connection, id: str, view: str, limit: int) -> tuple
 
 
 def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[Edge]]:
-    """Return the open edges that begin or end in each of these nodes, and the closed ones by which
-    it touched something, oldest first.
+    """Return the open edges at each of these nodes, and its closed `touches` edges, oldest first.
 
     Every given id is a key.
     """
@@ -309,10 +310,9 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[Edge]]
 def between_memories(
     conn: apsw.Connection, ids: Iterable[str], kinds: Iterable[str], limit: int
 ) -> list[Edge]:
-    """Return the open edges of some kinds that begin or end in one of `ids`.
+    """Return the open edges of some kinds at any of `ids`, at most `limit`.
 
-    Those that end in a file or symbol are left out. At most `limit`, the strongest; of equal ones
-    the oldest.
+    Edges to files and symbols are left out. The strongest come first, then the oldest.
     """
     rows = conn.execute(
         f"""
@@ -338,9 +338,9 @@ def between_memories(
 
 
 def degrees(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, int]:
-    """Return how many open edges each of `ids` has, both directions, `learned_in` not counted.
+    """Return the number of open edges of each of `ids` in both directions, without `learned_in`.
 
-    Every given id is a key. An edge from a node to itself counts once.
+    Every given id is a key. A self-edge counts once.
     """
     wanted = sorted(set(ids))
     rows = conn.execute(
@@ -360,7 +360,7 @@ def degrees(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, int]:
 
 
 def lonely_things(conn: apsw.Connection, limit: int) -> list[str]:
-    """Return at most `limit` ids of file and entity nodes that have no open edge, sorted."""
+    """Return at most `limit` ids of file and entity nodes without open edges, sorted."""
     rows = conn.execute(
         """
         SELECT id
@@ -379,7 +379,7 @@ def lonely_things(conn: apsw.Connection, limit: int) -> list[str]:
 
 
 def pointed_at(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
-    """Return those of `ids` in which an open edge from another node ends."""
+    """Return those of `ids` with an open edge from another node."""
     rows = conn.execute(
         """
         SELECT DISTINCT to_node
@@ -398,7 +398,7 @@ TAKEN_BACK: Final = "taken back"
 
 
 def by_person_sql(node: str) -> str:
-    """Return a condition in SQL: a person said a memory, or has confirmed, pinned or typed it.
+    """Return an SQL condition: a person said, confirmed, pinned or typed the memory.
 
     Args:
         node: the row of `nodes`, by its name in the query.
@@ -436,16 +436,16 @@ _CHAIN: Final = f"""
 
 
 def is_superseded_sql(node: str) -> str:
-    """Return a condition in SQL: a living memory that is not hidden stands in place of another.
+    """Return an SQL condition: a visible living memory supersedes this one.
 
     Args:
-        node: the column that holds the id of that other one.
+        node: the column with the id of the superseded memory.
     """
     return f"EXISTS ({_CHAIN.format(start=f'to_node = {node}')})"
 
 
 def is_superseded(conn: apsw.Connection, id: str) -> bool:
-    """Return whether an open `supersedes` ends in a memory, whoever it comes from."""
+    """Return whether an open `supersedes` edge ends in a memory, whatever its source."""
     return bool(
         conn.execute(
             f"""
@@ -460,9 +460,9 @@ def is_superseded(conn: apsw.Connection, id: str) -> bool:
 
 
 def successors(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, set[str]]:
-    """Return those of `ids` in whose place others stand, each with all of these that live.
+    """Return the superseded ones of `ids`, each with the living memories that supersede it.
 
-    Hidden memories (see `store.visibility`) hand on, as archived ones do.
+    Chains continue through hidden memories (see `visibility`) as through archived ones.
     """
     rows = conn.execute(
         _CHAIN.format(start="to_node IN (SELECT value FROM json_each(:ids))"),
@@ -475,7 +475,7 @@ def successors(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, set[str]]
 
 
 def predecessors(conn: apsw.Connection, id: str) -> list[str]:
-    """Return the living memories in whose place a memory stands, by id."""
+    """Return the living memories that a memory supersedes, by id."""
     rows = conn.execute(
         f"""
         WITH RECURSIVE before(node) AS (
@@ -500,12 +500,13 @@ def predecessors(conn: apsw.Connection, id: str) -> list[str]:
 
 
 def hand_on(conn: apsw.Connection, ids: Iterable[str]) -> None:
-    """Let what stands in the place of memories that are erased next stand in that of what gave way
-    to these, since the last of the relations in between began.
+    """Relink `supersedes` chains around memories that are about to be erased.
+
+    The new relation starts with the latest of the relations it replaces.
 
     Args:
         conn: in a transaction.
-        ids: what is erased.
+        ids: the memories to erase.
     """
     conn.execute(
         f"""

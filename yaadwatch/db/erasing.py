@@ -99,12 +99,12 @@ _STRUCTURAL: Final = frozenset(
 
 
 def memories_saying(conn: apsw.Connection, texts: Sequence[str], hashes: Iterable[str]) -> set[str]:
-    """Return the memories, living or archived, that say or once said one of `texts`.
+    """Return the memories, living or archived, whose current or earlier text is one of `texts`.
 
     Args:
         conn: a snapshot.
         texts: as they were stored.
-        hashes: of their words in the form that is compared.
+        hashes: of their normalised texts.
     """
     rows = conn.execute(
         """
@@ -125,7 +125,7 @@ def memories_saying(conn: apsw.Connection, texts: Sequence[str], hashes: Iterabl
 
 
 def quoting(conn: apsw.Connection, texts: Iterable[str]) -> list[str]:
-    """Return the memories whose own words contain one of `texts`, by id."""
+    """Return the memories whose text contains one of `texts`, by id."""
     rows = conn.execute(
         """
         SELECT DISTINCT nodes.id
@@ -139,14 +139,14 @@ def quoting(conn: apsw.Connection, texts: Iterable[str]) -> list[str]:
 
 
 def redact(conn: apsw.Connection, texts: Iterable[str], indexed: Callable[[str], str]) -> int:
-    """Put INSTEAD where free words quote `texts`, memories left out; return how many rows did.
+    """Replace quotations of `texts` by INSTEAD outside memories; return the number of rows changed.
 
-    Paths, kinds, ids and the like stay, even if they read the same. What the versions of other
-    memories say is theirs: `reword_past` is for those that once said the same.
+    Paths, kinds, ids and the like stay, even when equal. Versions of other memories stay; see
+    `reword_past` for those that once had the same text.
 
     Args:
         conn: in a transaction.
-        texts: what is taken out.
+        texts: the texts to remove.
         indexed: brings the words of a session to the form in which they are indexed.
 
     Raises:
@@ -184,7 +184,7 @@ def redact(conn: apsw.Connection, texts: Iterable[str], indexed: Callable[[str],
 
 
 def reword_past(conn: apsw.Connection, texts: Iterable[str]) -> None:
-    """Empty the versions of other memories that said one of `texts`; that they were stays."""
+    """Empty the versions of other memories whose text was one of `texts`; the rows stay."""
     conn.execute(
         """
         UPDATE node_versions
@@ -196,7 +196,7 @@ def reword_past(conn: apsw.Connection, texts: Iterable[str]) -> None:
 
 
 def reword_sessions(conn: apsw.Connection, texts: Iterable[str]) -> int:
-    """Put INSTEAD where sessions quote `texts`: what they say is nobody's own words.
+    """Replace quotations of `texts` in sessions by INSTEAD: sessions are no person's own text.
 
     Returns:
         How many of them, or of their versions, did.
@@ -212,7 +212,7 @@ def reword_sessions(conn: apsw.Connection, texts: Iterable[str]) -> int:
             (text, INSTEAD),
         )
         changed += conn.changes()
-        # Other words for a session gave those that it had to the versions that read as it did.
+        # Rewording a session copied its old text to the versions that equalled it.
         conn.execute(
             """
             UPDATE node_versions
@@ -226,7 +226,7 @@ def reword_sessions(conn: apsw.Connection, texts: Iterable[str]) -> int:
 
 
 def drop_tombstones(conn: apsw.Connection, hashes: Iterable[str]) -> None:
-    """Forget the hashes of words: of short ones, a hash can be guessed back."""
+    """Delete hashes of texts: a short text can be guessed from its hash."""
     conn.execute(
         "DELETE FROM tombstones WHERE substr(text_hash, 1, ?) IN (SELECT value FROM json_each(?))",
         (HASH_DIGITS, json_list(_comparable(hashes))),
@@ -234,7 +234,7 @@ def drop_tombstones(conn: apsw.Connection, hashes: Iterable[str]) -> None:
 
 
 def drop_sessions(conn: apsw.Connection, ids: Iterable[str]) -> int:
-    """Take sessions away, with their notes and what they did; return how many were there."""
+    """Delete sessions with their notes and events; return how many existed."""
     conn.execute(
         "DELETE FROM sessions WHERE id IN (SELECT value FROM json_each(?))", (json_list(ids),)
     )
@@ -242,7 +242,7 @@ def drop_sessions(conn: apsw.Connection, ids: Iterable[str]) -> int:
 
 
 def silence(conn: apsw.Connection, ids: Iterable[str]) -> None:
-    """Leave of the events about nodes only that they happened, and when."""
+    """Reduce the events about nodes to their kind and time."""
     conn.execute(
         """
         UPDATE events
@@ -254,7 +254,7 @@ def silence(conn: apsw.Connection, ids: Iterable[str]) -> None:
 
 
 def compact_indexes(conn: apsw.Connection) -> None:
-    """Merge the parts of every full-text index into one: what was deleted is in none of them."""
+    """Merge the segments of every full-text index, which removes deleted words."""
     for name in _indexes(conn):
         conn.execute(f'INSERT INTO "{name}" ("{name}") VALUES (\'optimize\')')  # noqa: S608
 
@@ -268,20 +268,20 @@ def rewrite_copy(
     hashes: Iterable[str],
     indexed: Callable[[str], str],
 ) -> bool:
-    """Take memories out of a copy of a store, of any version; return whether any was there.
+    """Erase memories from a copy of a store, of any version; return whether it had any.
 
-    The copy is replaced once the new one is whole.
+    The copy is replaced once the new file is complete.
 
     Args:
-        path: the copy; nobody has it open.
-        ids: the memories.
-        texts: what they ever said; others that say one of these go too.
+        path: the copy; no process has it open.
+        ids: the memories to erase.
+        texts: their current and earlier texts; other memories with one of these are erased too.
         quoted: those of the texts, and parts of them, that are looked for inside other words.
         hashes: of the texts.
         indexed: as `redact` takes it.
 
     Raises:
-        YaadError: UNAVAILABLE; it is no store, or cannot be written. It is as it was.
+        YaadError: UNAVAILABLE; it is no store, or cannot be written. It is unchanged.
         OSError: it cannot be read.
     """
     outcome = "it was not rewritten"
@@ -292,7 +292,7 @@ def rewrite_copy(
             str(temporary), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
         )
         try:
-            conn.pragma("journal_mode", "memory")  # nobody sees this file before it is whole
+            conn.pragma("journal_mode", "memory")  # the file gets its name once it is complete
             conn.pragma("foreign_keys", 1)
             conn.pragma("trusted_schema", 0)
             conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
@@ -333,9 +333,9 @@ def _has(conn: apsw.Connection, table: str) -> bool:
 
 
 def _columns(conn: apsw.Connection) -> Iterator[tuple[str, str]]:
-    """Yield table and column of the words that somebody may have quoted it in, of those there are.
+    """Yield table and column of every text that may quote a memory, as far as they exist.
 
-    Words that are indexed for search, and are no memory's, are among them.
+    Includes words indexed for search outside the memory index.
     """
     for table, columns in WORDS.items():
         there = {
@@ -361,13 +361,13 @@ def _indexes(conn: apsw.Connection) -> list[str]:
 
 
 def _is_contentless(conn: apsw.Connection, name: str) -> bool:
-    """Return whether an index holds words alone, and not the texts that they are of."""
+    """Return whether an index stores words without their texts."""
     sql = "SELECT instr(sql, 'contentless_delete') FROM sqlite_schema WHERE name = ?"
     return conn.execute(sql, (name,)).get not in (0, None)
 
 
 def _index_sessions(conn: apsw.Connection, indexed: Callable[[str], str]) -> None:
-    """Index the sessions by the words that they have now, where the index has no texts itself."""
+    """Reindex the sessions by their current texts, where the index is contentless."""
     if "sessions_fts" not in _indexes(conn) or not _is_contentless(conn, "sessions_fts"):
         return
     rows = conn.execute(
@@ -391,7 +391,7 @@ def _comparable(hashes: Iterable[str]) -> list[str]:
 
 
 def _without(*given: object) -> str:
-    """Return JSON without a text in its words; what is no tree is taken for words."""
+    """Return an SQL function that removes a text from JSON; invalid JSON is treated as text."""
     said, text, instead = map(str, given)
     try:
         tree = json.loads(said)

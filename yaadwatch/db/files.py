@@ -27,8 +27,8 @@ _LACKS = ("no such table: ", "no such column: ")
 """What the schema of a version has, a file of that version lacks: somebody took it out."""
 
 
-class translated_errors:  # noqa: N801  (used like a function; one that yields costs three times as much)
-    """Turn what can happen to the file of a store, in a `with` block, into a YaadError.
+class translated_errors:  # noqa: N801  (used like a function; a generator costs three times as much)
+    """Turn errors on a store's file inside a `with` block into a YaadError.
 
     Args:
         path: the store, for the message.
@@ -53,7 +53,7 @@ class translated_errors:  # noqa: N801  (used like a function; one that yields c
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Raise what `error` means; nothing where it is none of a store's."""
+        """Raise the YaadError for `error`; other errors pass."""
         if error is not None:
             _translate(self._path, self._outcome, error)
 
@@ -82,7 +82,7 @@ def _translate(path: Path, outcome: str, error: BaseException) -> None:
 
 
 def is_damage(error: YaadError) -> bool:
-    """Return whether `error` tells of a file that is no database, or is one no more."""
+    """Return whether `error` means a file that is no database, or a damaged one."""
     return _is_damage(error.__cause__)
 
 
@@ -93,22 +93,22 @@ def _is_damage(error: BaseException | None) -> bool:
 
 
 def is_unwritable(error: YaadError) -> bool:
-    """Return whether `error` tells of a file that can be read, and not be written to just now."""
+    """Return whether `error` means a file that is readable but not writable."""
     return isinstance(error.__cause__, apsw.FullError | apsw.ReadOnlyError)
 
 
 def unavailable(message: str, hint: str = "") -> YaadError:
-    """Return the error of a store that cannot be used just now."""
+    """Return the error for a store that cannot be used now."""
     return YaadError(Code.UNAVAILABLE, message, hint)
 
 
 def refused(message: str, hint: str = "") -> YaadError:
-    """Return the error of a store that we do not touch on purpose."""
+    """Return the error for a store that is left alone on purpose."""
     return YaadError(Code.REFUSED, message, hint)
 
 
 def damaged(path: Path, why: str, outcome: str = UNTOUCHED) -> YaadError:
-    """Return the error of a file that is no database, or is one no more."""
+    """Return the error for a file that is no database, or a damaged one."""
     return unavailable(
         f"{path} is damaged or is no database ({why}); {outcome}.",
         "Move it away, then put a backup in its place or let an empty one be made. The commands:"
@@ -131,8 +131,8 @@ _SHARED_MEMORY = "-shm"
 class StoreFile:
     """The file of an open store, held by a descriptor.
 
-    Closing any descriptor of a file drops every lock that the process has on it: so there is one
-    for each store, and `close` comes after the last connection is closed.
+    Closing any descriptor of a file drops every lock that the process has on it, so each store has
+    exactly one, and `close` comes after the last connection is closed.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
@@ -141,8 +141,8 @@ class StoreFile:
         If it is `read_only`, its permissions stay as they are, and another process may add a log.
 
         Raises:
-            YaadError: UNAVAILABLE when there is no file, or none that can be opened; REFUSED when
-                it is a link or belongs to somebody else.
+            YaadError: UNAVAILABLE when the file is missing or cannot be opened; REFUSED when
+                it is a link or belongs to another user.
         """
         self.path = path
         self._places = str(path), f"{path}{_WRITE_AHEAD}"  # asked with each write
@@ -153,7 +153,7 @@ class StoreFile:
         self.closed = False
 
     def note_write_ahead(self) -> None:
-        """Remember which write-ahead log the first connection made or found."""
+        """Store the identity of the write-ahead log that the first connection opened."""
         self._write_ahead = _find(self._places[1])
 
     def is_in_place(self) -> bool:
@@ -162,7 +162,7 @@ class StoreFile:
         return is_log_ours and _find(self._places[0]) == self._main
 
     def drop_logs_if_replaced(self) -> None:
-        """Delete our logs from beside another file: whoever opens that would read them as its own.
+        """Delete our logs beside a replaced file: its next reader would take them for its own.
 
         Raises:
             OSError: they could not be deleted.
@@ -172,13 +172,13 @@ class StoreFile:
             drop_logs(self.path)
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the descriptor."""
         self.closed = True
         os.close(self._descriptor)
 
 
 def make_folder(folder: Path, outcome: str) -> None:
-    """Make a folder, 0700, and what is missing above it; one that is there stays as it is.
+    """Create a folder, 0700, and its missing parents; an existing folder is unchanged.
 
     Raises:
         YaadError: UNAVAILABLE when it cannot be made; the message ends with `outcome`.
@@ -190,16 +190,17 @@ def make_folder(folder: Path, outcome: str) -> None:
 
 
 def drop_logs(path: Path) -> None:
-    """Delete what a database that is gone left beside it; its successor must not read it."""
+    """Delete the logs of a removed database, which its successor must not read."""
     for ending in (_WRITE_AHEAD, _SHARED_MEMORY):
         _beside(path, ending).unlink(missing_ok=True)
 
 
 @contextmanager
 def replacing(path: Path, outcome: str, content: bytes = b"") -> Iterator[Path]:
-    """Give a file beside `path`, 0600; it takes the place of `path` when all went well.
+    """Yield a temporary file beside `path`, 0600, that replaces `path` after a block without
+    errors.
 
-    What was written to it is on the disk before it is seen under its name.
+    Its content is on disk before it gets the name.
 
     Raises:
         YaadError: UNAVAILABLE when the folder cannot be written to; the message ends with

@@ -53,7 +53,7 @@ AND (:at IS NULL
 
 
 def bindings(wanted: Filter) -> dict[str, str | int | None]:
-    """Return the values that `FITS` is about."""
+    """Return the bindings of `FITS`."""
     return {
         "kinds": json_list(wanted.kinds),
         "scope": wanted.scope,
@@ -66,7 +66,7 @@ def bindings(wanted: Filter) -> dict[str, str | int | None]:
 
 
 def index(conn: apsw.Connection, num: int, *, text: str, sub: str, tags: str) -> None:
-    """Index the words of the node with this `num`; words indexed for it before are replaced.
+    """Index the words of the node with this `num`, replacing earlier ones.
 
     Args:
         num: the node's number, from `nodes.insert` or `nodes.num`.
@@ -85,7 +85,7 @@ def reindex(conn: apsw.Connection, words: Iterable[tuple[int, str, str, str]]) -
 
 
 def index_new(conn: apsw.Connection, words: Iterable[tuple[int, str, str, str]]) -> None:
-    """Index the words of nodes that were made in this transaction, and have none in the index.
+    """Index the words of nodes created in this transaction, which have none in the index.
 
     Args:
         conn: in a transaction.
@@ -96,12 +96,12 @@ def index_new(conn: apsw.Connection, words: Iterable[tuple[int, str, str, str]])
 
 
 def remove(conn: apsw.Connection, num: int) -> None:
-    """Take the words of the node with this `num` out of the index."""
+    """Remove the node with this `num` from the index."""
     conn.execute("DELETE FROM nodes_fts WHERE rowid = ?", (num,))
 
 
 class Match(NamedTuple):
-    """A node that matches, by its number; `bm25`: positive; `words`: of its text, 1 at least."""
+    """A matching node by number; `bm25`: positive; `words`: length of its text, at least 1."""
 
     num: int
     bm25: float
@@ -113,8 +113,8 @@ def search(
 ) -> list[Match]:
     """Return the living nodes that match, best first.
 
-    Without a filter the nodes themselves are not looked at, because the index holds living ones
-    only: half the time of joining first.
+    Without a filter the nodes themselves are not read, because the index holds only living ones;
+    that takes half the time of a join.
 
     Args:
         conn: a snapshot.
@@ -133,7 +133,7 @@ def search(
 
 
 def _first_number(sizes: bytes) -> int:
-    """Return how many words the first column has: FTS5 keeps a number of 7 bits a byte for each."""
+    """Return the word count of the first column: FTS5 stores 7 bits per byte."""
     number = 0
     for byte in sizes:
         number = number << 7 | byte & 0x7F
@@ -166,7 +166,7 @@ SELECT found.num, found.rank, size.sz
 
 
 def holders(conn: apsw.Connection, match: str) -> int:
-    """Return how many nodes match; much less work than to rank them.
+    """Return the number of matching nodes; much cheaper than ranking them.
 
     Raises:
         apsw.SQLError: `match` is no FTS5 expression.
@@ -175,10 +175,9 @@ def holders(conn: apsw.Connection, match: str) -> int:
 
 
 def holding(conn: apsw.Connection, match: str, limit: int) -> list[int]:
-    """Return the numbers of at most `limit` nodes that match, those that were stored first.
+    """Return the numbers of at most `limit` matching nodes, oldest first.
 
-    What nearly all match costs no more than what few do, because it ends with the last that is
-    asked for.
+    A match of nearly all nodes costs no more than a rare one, because it stops at the limit.
 
     Raises:
         apsw.SQLError: `match` is no FTS5 expression.
@@ -190,13 +189,13 @@ def holding(conn: apsw.Connection, match: str, limit: int) -> list[int]:
 
 
 def compact(conn: apsw.Connection) -> None:
-    """Merge the parts of the index into one: smaller, and quicker to search."""
+    """Merge the segments of the index: smaller, and faster to search."""
     conn.execute("INSERT INTO nodes_fts (nodes_fts) VALUES ('optimize')")
 
 
 def words(conn: apsw.Connection, ids: Iterable[str], at: datetime) -> dict[str, str]:
-    """Return the texts that memories had at a time, by id; of an older time than any version, the
-    first one that is kept.
+    """Return the texts that memories had at a time, by id; before the first kept version, that
+    version's text.
 
     Args:
         conn: a snapshot.
@@ -222,9 +221,9 @@ def words(conn: apsw.Connection, ids: Iterable[str], at: datetime) -> dict[str, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sketch:
-    """What is looked at of a memory that may answer a question; `num` is what the indexes call it.
+    """The columns of a memory that ranking needs; `num` is its number in the indexes.
 
-    `summary` is '' where it is the text.
+    `summary` is '' when it equals the text.
     """
 
     num: int
@@ -296,7 +295,7 @@ def named(conn: apsw.Connection, *, key: str, text_hash: str, ids: Iterable[str]
 
 
 def keyed(conn: apsw.Connection, keys: Iterable[str]) -> dict[str, str]:
-    """Return those of these keys that living memories of a project have, and the memories' ids."""
+    """Return the ids of the living project memories with these keys, by key."""
     rows = conn.execute(
         """
         SELECT key, id
@@ -313,7 +312,7 @@ def keyed(conn: apsw.Connection, keys: Iterable[str]) -> dict[str, str]:
 def ways(
     conn: apsw.Connection, nums: Iterable[int], limit: int
 ) -> list[tuple[int, int, str, float]]:
-    """Return the open edges that begin in `nums`: from, to, kind and weight, the oldest first."""
+    """Return the open edges that start in `nums`: from, to, kind and weight, oldest first."""
     rows = conn.execute(
         """
         SELECT start.num, goal.num, edges.kind, edges.weight
@@ -337,17 +336,17 @@ def hot_rules(
     inside: Collection[str] = (),
     agreed: Collection[str] = (),
 ) -> list[Node]:
-    """Return the living hot or pinned memories, pinned first, then the oldest first.
+    """Return the living hot or pinned memories, pinned first, then oldest first.
 
-    Those that have given way to another are left out; see `store.graph.supersession`.
+    Superseded ones are left out; see `edges`.
 
     Args:
         conn: a snapshot.
-        agents: those too of agents and imports that no person has approved.
-        inside: hashes of words that a block holds: what came with git stays where it is, and goes
-            nowhere else before a person approves it.
-        agreed: memories that have a line in a block: where git gave one other words elsewhere, the
-            line follows.
+        agents: include those of agents and imports that no person has approved.
+        inside: hashes of the lines of a block: a line that came with git stays in its block, and
+            is exported to no other before a person approves it.
+        agreed: memories with a line in a block: when git changed the text elsewhere, the line
+            follows.
     """
     rows = conn.execute(
         f"""
@@ -369,12 +368,12 @@ def hot_rules(
 
 
 def is_persons(conn: apsw.Connection, id: str) -> bool:
-    """Return whether a person said a memory, or has confirmed, pinned or typed it since."""
+    """Return whether a person said, confirmed, pinned or typed a memory."""
     return bool(persons(conn, [id]))
 
 
 def persons(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
-    """Return those of `ids` that a person said, or has confirmed, pinned or typed since."""
+    """Return those of `ids` that a person said, confirmed, pinned or typed."""
     rows = conn.execute(
         f"""
         SELECT id
@@ -388,7 +387,9 @@ def persons(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
 
 
 def archived(conn: apsw.Connection, hashes: Iterable[str]) -> dict[str, Node]:
-    """Return by hash the memory last archived that said these words, where no living one does."""
+    """Return the memory last archived with each of these texts, by hash, where no living one has
+    it.
+    """
     rows = conn.execute(
         """
         SELECT text_hash, id
@@ -410,7 +411,7 @@ def archived(conn: apsw.Connection, hashes: Iterable[str]) -> dict[str, Node]:
 
 
 def former_words(conn: apsw.Connection) -> dict[str, str]:
-    """Return the words that archived memories had before they had others, and which memory had."""
+    """Return the earlier texts of archived memories, and which memory had each."""
     rows = conn.execute(
         """
         SELECT DISTINCT node_versions.text, nodes.id
@@ -425,7 +426,7 @@ def former_words(conn: apsw.Connection) -> dict[str, str]:
 
 
 def living(conn: apsw.Connection, hashes: Iterable[str]) -> list[Node]:
-    """Return the living memories that say these words, by id."""
+    """Return the living memories with these texts, by id."""
     rows = conn.execute(
         """
         SELECT id
@@ -440,7 +441,7 @@ def living(conn: apsw.Connection, hashes: Iterable[str]) -> list[Node]:
 
 
 def hot_texts(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[str]]:
-    """Return what each node says and said before, newest first, each text once."""
+    """Return the current and earlier texts of each node, newest first, each once."""
     wanted = json_list(ids)
     rows = conn.execute(
         """

@@ -27,17 +27,17 @@ def beyond(
     view: str,
     limit: int,
 ) -> list[str]:
-    """Return the nodes that edges lead to from `ids`, one for each edge, the strongest first.
+    """Return the nodes that edges lead to from `ids`, one per edge, strongest first.
 
     Args:
         conn: a snapshot.
-        ids: where the edges are.
+        ids: the start of the walk.
         direction: `out` for edges that begin there, `in` for those that end there.
         kinds: of the edges; all but `learned_in` when empty.
         view: `current`, `historical` or `all`.
-        limit: edges looked at, at most.
+        limit: number of edges read, at most.
     """
-    # The node that is known stands first; each direction has an index of its own.
+    # The known node comes first; each direction has its own index.
     here, there = ("from_node", "to_node") if direction == OUT else ("to_node", "from_node")
     rows = conn.execute(
         _BEYOND.replace(":here", here).replace(":there", there),
@@ -65,7 +65,7 @@ SELECT edges.:there
 def among(
     conn: apsw.Connection, ids: Iterable[str], *, kinds: Iterable[str], view: str, limit: int
 ) -> list[int]:
-    """Return the numbers of the edges that begin and end in `ids`, the strongest first."""
+    """Return the numbers of the edges with both ends in `ids`, strongest first."""
     rows = conn.execute(
         """
         SELECT edges.id
@@ -85,10 +85,10 @@ def among(
 def refuse_circles(conn: apsw.Connection, kind: str, added: Sequence[tuple[str, str]]) -> None:
     """Refuse to add open edges (from, to) of an acyclic kind that would close a circle.
 
-    One query finds every edge ahead of them; each node is come to once, whatever the graph.
+    One query finds every reachable edge and visits each node once.
 
     Raises:
-        YaadError: REFUSED, with the circle; TOO_LARGE when there are too many edges ahead to know.
+        YaadError: REFUSED, with the circle; TOO_LARGE when there are too many edges to search.
     """
     rows = conn.execute(
         """
@@ -128,7 +128,7 @@ def refuse_circles(conn: apsw.Connection, kind: str, added: Sequence[tuple[str, 
 
 
 def refuse_overlap(edge: Edge, others: Iterable[Edge]) -> None:
-    """Refuse an edge that would hold at a time at which one of the same kind and ends holds.
+    """Refuse an edge whose interval overlaps one of the same kind and ends.
 
     Raises:
         YaadError: CONFLICT, with what keeps the two apart.
@@ -145,7 +145,7 @@ def refuse_overlap(edge: Edge, others: Iterable[Edge]) -> None:
 
 
 def _apart(edge: Edge, other: Interval, number: int) -> str:
-    """Return what keeps an edge apart from one of the same kind whose interval it overlaps."""
+    """Return words that distinguish an edge from the one it overlaps."""
     if other.end is not None:
         return (
             f"Begin it when that one ended, at {events.time_text(other.end)}; or if that one never "
@@ -160,7 +160,7 @@ def _apart(edge: Edge, other: Interval, number: int) -> str:
 
 
 def living(conn: apsw.Connection) -> dict[str, int]:
-    """Return how many living nodes there are of each kind, files and symbols too, by kind."""
+    """Return the number of living nodes of each kind, files and symbols included."""
     rows = conn.execute(
         "SELECT kind, count(*) FROM nodes WHERE archived_ms IS NULL GROUP BY kind ORDER BY kind"
     )
@@ -168,7 +168,7 @@ def living(conn: apsw.Connection) -> dict[str, int]:
 
 
 def archived(conn: apsw.Connection) -> int:
-    """Return how many memories are archived; the sessions they were learned in are not counted."""
+    """Return the number of archived memories, without session nodes."""
     return int(
         conn.execute(
             """
@@ -181,7 +181,7 @@ def archived(conn: apsw.Connection) -> int:
 
 
 def current(conn: apsw.Connection) -> dict[str, int]:
-    """Return how many open edges there are of each kind, by kind."""
+    """Return the number of open edges of each kind."""
     rows = conn.execute(
         "SELECT kind, count(*) FROM edges WHERE valid_until_ms IS NULL GROUP BY kind ORDER BY kind"
     )
@@ -189,12 +189,12 @@ def current(conn: apsw.Connection) -> dict[str, int]:
 
 
 def historical(conn: apsw.Connection) -> int:
-    """Return how many edges have ended."""
+    """Return the number of ended edges."""
     return int(conn.execute("SELECT count(*) FROM edges WHERE valid_until_ms IS NOT NULL").get)
 
 
 def orphans(conn: apsw.Connection) -> int:
-    """Return how many living memories have no open edge but where they were learned."""
+    """Return the number of living memories without open edges other than `learned_in`."""
     return int(
         conn.execute(
             """
@@ -213,9 +213,9 @@ def orphans(conn: apsw.Connection) -> int:
 
 
 def hubs(conn: apsw.Connection, limit: int) -> list[tuple[str, int]]:
-    """Return the nodes with most open edges, and how many: at most `limit`, of equals by id.
+    """Return the nodes with most open edges and their counts: at most `limit`, ties by id.
 
-    Where a memory was learned is not counted.
+    `learned_in` is not counted.
     """
     rows = conn.execute(
         """

@@ -16,9 +16,9 @@ from yaadwatch.model.projects import Snapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cursor:
-    """A follower's place: everything up to `seq` is done; `failed_seq` was tried `tries` times.
+    """A follower's position: done up to `seq`; `failed_seq` was tried `tries` times.
 
-    `failed_seq` is 0 when the last event went well.
+    `failed_seq` is 0 when the last event succeeded.
     """
 
     seq: int = 0
@@ -27,7 +27,7 @@ class Cursor:
 
 
 def cursor_of(conn: apsw.Connection, name: str) -> Cursor:
-    """Return the place of follower `name`; zeros when it has never read."""
+    """Return the cursor of follower `name`; zeros when it has never read."""
     found = conn.execute(
         "SELECT seq, failed_seq, tries FROM cursors WHERE name = ?", (name,)
     ).fetchone()
@@ -38,7 +38,7 @@ def cursor_of(conn: apsw.Connection, name: str) -> Cursor:
 
 
 def advance_cursor(conn: apsw.Connection, name: str, seq: int) -> None:
-    """Note that `name` has done every event up to `seq`; failures before it are forgotten."""
+    """Store that `name` is done up to `seq`, and clear its failures."""
     conn.execute(
         """
         INSERT INTO cursors (name, seq)
@@ -50,7 +50,7 @@ def advance_cursor(conn: apsw.Connection, name: str, seq: int) -> None:
 
 
 def note_failure(conn: apsw.Connection, name: str, seq: int) -> int:
-    """Note that `name` failed on event `seq`; return how often it failed on it so far."""
+    """Count a failure of `name` on event `seq`; return the count so far."""
     tries = conn.execute(
         """
         INSERT INTO cursors (name, seq, failed_seq, tries)
@@ -66,7 +66,7 @@ def note_failure(conn: apsw.Connection, name: str, seq: int) -> int:
 
 
 def append(conn: apsw.Connection, event: Event) -> int:
-    """Write `event` down, whatever its `seq` is; return the number it got."""
+    """Append an event, ignoring its `seq`; return its new number."""
     conn.execute(
         "INSERT INTO events (kind, at_ms, subject, body) VALUES (?, ?, ?, ?)",
         (event.kind, to_ms(event.at), event.subject, to_json(event.body)),
@@ -75,13 +75,13 @@ def append(conn: apsw.Connection, event: Event) -> int:
 
 
 def append_edge(conn: apsw.Connection, kind: str, edge: Edge, at: datetime, **more: object) -> None:
-    """Write down what happened to an edge: it was created, or closed."""
+    """Append the creation or closing of an edge."""
     body = {"to": edge.to_node, "kind": edge.kind, **more}
     append(conn, Event(kind=kind, at=at, subject=edge.from_node, body=body))
 
 
 def append_all(conn: apsw.Connection, new: Iterable[tuple[str, str, str]], at: datetime) -> None:
-    """Write down, in their order, what happened at one time: kind, subject, and body as JSON."""
+    """Append events of one time, in their order: kind, subject, and body as JSON."""
     at_ms = to_ms(at)
     conn.executemany(
         "INSERT INTO events (kind, at_ms, subject, body) VALUES (?, ?, ?, ?)",
@@ -90,7 +90,7 @@ def append_all(conn: apsw.Connection, new: Iterable[tuple[str, str, str]], at: d
 
 
 def after(conn: apsw.Connection, seq: int, limit: int) -> list[Event]:
-    """Return at most `limit` events that came after number `seq`, oldest first."""
+    """Return at most `limit` events after number `seq`, oldest first."""
     rows = conn.execute(
         """
         SELECT seq, kind, at_ms, subject, body
@@ -108,7 +108,7 @@ def after(conn: apsw.Connection, seq: int, limit: int) -> list[Event]:
 
 
 def redact_events(conn: apsw.Connection, subject: str) -> None:
-    """Take what somebody wrote (reasons) out of the events about a node; that they were stays."""
+    """Remove free text (reasons) from the events about a node; the events stay."""
     conn.execute(
         """
         UPDATE events
@@ -142,9 +142,9 @@ def about(
 
 
 def files_written(conn: apsw.Connection, kind: str, worktree: int, since: datetime) -> list[str]:
-    """Return the files of a work tree that newest events of one kind are about, oldest first.
+    """Return the files in the newest events of one kind of a work tree, oldest first.
 
-    Of the last 256 events, those since a time.
+    Looks at the last 256 events since `since`.
     """
     rows = conn.execute(
         """
@@ -161,12 +161,12 @@ def files_written(conn: apsw.Connection, kind: str, worktree: int, since: dateti
 
 
 def trim(conn: apsw.Connection, before: datetime, limit: int) -> int:
-    """Forget at most `limit` events from before a time that every follower has read.
+    """Delete at most `limit` events older than `before` that every follower has read.
 
-    The last one stays: the number of the next one follows from it.
+    The last event stays, because the next number follows from it.
 
     Returns:
-        How many were forgotten.
+        The number deleted.
     """
     conn.execute(
         """
@@ -185,7 +185,7 @@ def trim(conn: apsw.Connection, before: datetime, limit: int) -> int:
 
 
 def last(conn: apsw.Connection) -> int:
-    """Return the number of the newest event; 0 when nothing has happened yet."""
+    """Return the number of the newest event; 0 when there is none."""
     return int(conn.execute("SELECT coalesce(max(seq), 0) FROM events").get)
 
 
@@ -193,7 +193,7 @@ _PROVENANCE: Final = Record(Provenance)
 
 
 def provenance_of_node(conn: apsw.Connection, id: str) -> list[Provenance]:
-    """Return the places that say a node, by work tree, path and position."""
+    """Return the places that state a node, by work tree, path and position."""
     rows = conn.execute(
         f"""
         SELECT {_PROVENANCE.columns}
@@ -207,7 +207,7 @@ def provenance_of_node(conn: apsw.Connection, id: str) -> list[Provenance]:
 
 
 def places_saying(conn: apsw.Connection, ids: Iterable[str]) -> list[Provenance]:
-    """Return the places that say any of some nodes now, by work tree, path and position."""
+    """Return the places that state any of these nodes now, by work tree, path and position."""
     rows = conn.execute(
         f"""
         SELECT {_PROVENANCE.columns}
@@ -221,7 +221,7 @@ def places_saying(conn: apsw.Connection, ids: Iterable[str]) -> list[Provenance]
 
 
 def provenance_on_path(conn: apsw.Connection, worktree: int, path: str) -> list[Provenance]:
-    """Return what one file of a work tree says, from its top to its end."""
+    """Return the provenance rows of one file of a work tree, from top to bottom."""
     rows = conn.execute(
         f"""
         SELECT {_PROVENANCE.columns}
@@ -237,16 +237,16 @@ def provenance_on_path(conn: apsw.Connection, worktree: int, path: str) -> list[
 def put_provenance(
     conn: apsw.Connection, worktree: int, path: str, rows: Iterable[Provenance]
 ) -> None:
-    """Note what one file of a work tree says now; what it said before is replaced.
+    """Store what one file of a work tree states now, replacing its earlier rows.
 
     Args:
         conn: a transaction.
-        worktree: the work tree of the file; decides, whatever the rows say.
-        path: the file, relative to the work tree; decides, whatever the rows say.
+        worktree: the work tree of the file; overrides that of the rows.
+        path: the file, relative to the work tree; overrides that of the rows.
         rows: one for each statement; no position twice.
 
     Raises:
-        apsw.ConstraintError: a position comes twice, or a node or the work tree is not there.
+        apsw.ConstraintError: a position comes twice, or a node or the work tree does not exist.
     """
     conn.execute("DELETE FROM provenance WHERE worktree = ? AND path = ?", (worktree, path))
     conn.executemany(
@@ -259,7 +259,7 @@ def put_provenance(
 
 
 def said_somewhere(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
-    """Return those of `ids` that at least one place says, even one that git hides just now."""
+    """Return those of `ids` stated in at least one place, also in one hidden by git."""
     rows = conn.execute(
         """
         SELECT DISTINCT node
@@ -273,7 +273,7 @@ def said_somewhere(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
 
 
 def no_longer_said(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
-    """Return those of `ids` that a place said once and does not say now."""
+    """Return those of `ids` that a place once stated and does not now."""
     rows = conn.execute(
         """
         SELECT DISTINCT node
@@ -287,7 +287,7 @@ def no_longer_said(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
 
 
 def also_said_elsewhere(conn: apsw.Connection, worktree: int, path: str) -> set[str]:
-    """Return the nodes that one file says or said, and another place says now."""
+    """Return the nodes that this file states or stated, and another place states now."""
     rows = conn.execute(
         """
         SELECT DISTINCT node
@@ -320,9 +320,9 @@ HAVING count(line) = 0
 def hidden_by_git(
     conn: apsw.Connection, worktree: int, among: Collection[str] | None = None
 ) -> set[str]:
-    """Return the nodes that only files of this work tree said, and the checked-out ones do not.
+    """Return the nodes stated only in files of this work tree that are not checked out.
 
-    What somebody has said by other means too holds on every branch. Of all, or of those `among`.
+    Nodes that were also stored by other means hold on every branch. All nodes, or those `among`.
     """
     given = {"worktree": worktree, "among": None if among is None else json_list(among)}
     return {node for (node,) in conn.execute(HIDDEN, given)}
@@ -331,7 +331,7 @@ def hidden_by_git(
 def said_in_checkout(
     conn: apsw.Connection, worktree: int, paths: Collection[str] | None = None
 ) -> set[str]:
-    """Return the nodes that checked-out files of this work tree say: those at `paths`, or any."""
+    """Return the nodes stated in checked-out files of this work tree: at `paths`, or any."""
     rows = conn.execute(
         """
         SELECT DISTINCT node
@@ -361,7 +361,7 @@ def add_snapshot(
     digest: str,
     at: datetime,
 ) -> list[str]:
-    """Note a copy; return the names of those that are kept no longer."""
+    """Store a snapshot; return the names of the snapshots that are dropped for it."""
     conn.execute(
         """
         INSERT INTO file_snapshots (worktree, path, name, size, digest, at_ms)
@@ -386,7 +386,7 @@ def add_snapshot(
 
 
 def drop_snapshots(conn: apsw.Connection, names: Iterable[str]) -> None:
-    """Forget copies by their names; their files are the caller's."""
+    """Delete snapshots by name; the caller deletes their files."""
     conn.execute(
         "DELETE FROM file_snapshots WHERE name IN (SELECT value FROM json_each(?))",
         (json_list(names),),
@@ -394,12 +394,12 @@ def drop_snapshots(conn: apsw.Connection, names: Iterable[str]) -> None:
 
 
 def snapshot_names(conn: apsw.Connection) -> set[str]:
-    """Return the names of all copies."""
+    """Return the names of all snapshots."""
     return {name for (name,) in conn.execute("SELECT name FROM file_snapshots ORDER BY name")}
 
 
 def snapshots_of_path(conn: apsw.Connection, worktree: int, path: str) -> list[Snapshot]:
-    """Return the copies of a file, the newest first."""
+    """Return the snapshots of a file, newest first."""
     rows = conn.execute(
         f"""
         SELECT {_SNAPSHOT.columns}
@@ -421,19 +421,19 @@ SELECT {Record(Version, but=["text"]).of("old")}, coalesce(old.text, nodes.text)
 
 
 def add_version(conn: apsw.Connection, version: Version) -> None:
-    """Keep how a node reads after a change; its words only where the node has others now.
+    """Store a version of a node after a change; its text only when the node's text differs.
 
     Raises:
-        apsw.ConstraintError: the node is not there, or has a version of that number.
+        apsw.ConstraintError: the node does not exist, or has a version of that number.
     """
     add_versions(conn, [version])
 
 
 def add_versions(conn: apsw.Connection, new: Iterable[Version]) -> None:
-    """Keep how nodes read after a change, as `add` does.
+    """Store versions as `add_version` does.
 
     Raises:
-        apsw.ConstraintError: as for `add`, of any of them.
+        apsw.ConstraintError: as for `add_version`, for any node.
     """
     conn.executemany(
         f"""
@@ -446,10 +446,10 @@ def add_versions(conn: apsw.Connection, new: Iterable[Version]) -> None:
 
 
 def add_first_versions(conn: apsw.Connection, new: Iterable[Node], at: datetime) -> None:
-    """Keep how nodes read that were made in this transaction: as they do now.
+    """Store the first version of nodes created in this transaction.
 
     Raises:
-        apsw.ConstraintError: a node is not there, or has a version of that number.
+        apsw.ConstraintError: a node does not exist, or has a version of that number.
     """
     at_ms = to_ms(at)
     conn.executemany(
@@ -462,7 +462,7 @@ def add_first_versions(conn: apsw.Connection, new: Iterable[Node], at: datetime)
 
 
 def other_words(conn: apsw.Connection, id: str, said: str | None) -> str | None:
-    """Return what a version of a node says as it is kept: None when the node says the same now."""
+    """Return the stored text of a version: None when it equals the node's current text."""
     found: str | None = conn.execute(
         "SELECT nullif(?, (SELECT text FROM nodes WHERE id = ?))", (said, id)
     ).get
@@ -470,7 +470,7 @@ def other_words(conn: apsw.Connection, id: str, said: str | None) -> str | None:
 
 
 def versions_of_node(conn: apsw.Connection, id: str) -> list[Version]:
-    """Return how a node read after each of its changes, oldest first."""
+    """Return the versions of a node, oldest first."""
     rows = conn.execute(
         f"""
         {_READ}
@@ -485,13 +485,13 @@ def versions_of_node(conn: apsw.Connection, id: str) -> list[Version]:
 def latest_version(
     conn: apsw.Connection, id: str, *, limit: int, chars: int
 ) -> tuple[list[Version], int]:
-    """Return what `of_node` does, of the newest; and how many older ones there are.
+    """Return the newest versions of a node, and the number of older ones.
 
     Args:
         conn: a snapshot.
-        id: of the node.
+        id: the node.
         limit: how many at most.
-        chars: of their texts, at most; the newest is told whatever it has.
+        chars: total length of the texts, at most; the newest version is always returned.
     """
     rows = conn.execute(
         f"""
@@ -513,7 +513,7 @@ def latest_version(
 
 
 def versions_by_actor(conn: apsw.Connection, actor: str, limit: int) -> list[Version]:
-    """Return the changes that somebody made, or a file brought, at most `limit`, newest first."""
+    """Return at most `limit` changes by an actor or a file, newest first."""
     rows = conn.execute(
         f"""
         {_READ}

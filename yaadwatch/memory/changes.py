@@ -1,9 +1,7 @@
-"""Changes to a memory inside a transaction: each leaves a version, and an event in the log.
+"""Change memories in a transaction: each change writes a version and an event.
 
-A memory stands in the place of another one until that is said anew.
-
-Whoever says the old words again means them; what they contradict is told then. Only an agent cannot
-take back that a person put something else in their place.
+A memory stays superseded until its text is stored again, which reports what it contradicts. An
+agent cannot restore a memory that a person superseded.
 """
 
 from collections.abc import Collection, Mapping, Sequence

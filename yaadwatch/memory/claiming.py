@@ -1,14 +1,9 @@
-"""Claims: a subject has a value as its attribute, so that values of different memories compare.
+"""Make claims comparable: extract them, normalise their values, and find contradicting pairs.
 
-A caller gives them; of the words of a memory only one form makes a claim, see `of_text`.
-
-Units and synonyms of values, so that claims in different words can be compared.
-
-How given values and subjects are compared: amounts in their base unit, nouns, versions.
-
-Which claims about one thing cannot both be right: pairs of them, up to a limit.
-
-Values are compared, not claims: thousands of memories may say one of two values.
+A claim says that a subject's attribute has a value. Callers pass claims; only one form of text
+makes a claim by itself (`of_text`). Amounts are compared in their base unit, and nouns and
+versions by their normal form. Pairs are found by comparing distinct values, not claims, because
+thousands of memories may state one of two values.
 """
 
 import re

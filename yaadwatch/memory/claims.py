@@ -1,6 +1,6 @@
-"""What memories claim: told, given by a caller, and ended.
+"""List, add and end the claims of memories.
 
-A contradiction is settled by whoever knows: what is not kept claims it no longer.
+To settle a contradiction is to end the claims of the memory that was wrong.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

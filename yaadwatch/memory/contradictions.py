@@ -1,12 +1,8 @@
-"""Which memories cannot both be true? They are told; nothing is lowered or hidden here.
+"""Find memories that cannot both be true, and record decisions about them.
 
-What is open stands nowhere: it is what the claims say at the moment, so it goes when its reason
-goes. Only decisions are written down.
-
-What does a memory contradict that was just stored, and which stands in the place of which?
-
-It is told in the answer, and nothing else. What it contradicts is what `contradictions`
-lists, seen from one memory: the same query, kept to what that claims.
+Contradictions are only reported: nothing is hidden or ranked lower. An open contradiction is not
+stored but computed from the current claims, so it disappears with its cause; only decisions are
+stored.
 """
 
 import hashlib

@@ -1,19 +1,12 @@
-"""Writes down what a check found: flags, sightings, HEAD, and the events that tell of them.
+"""Store the result of a check, list the flagged memories, and find replacements for them.
 
-All in one transaction. What was confirmed, forgotten or anchored anew while the check looked at the
-files is left to that verb and to the next check.
+A result is stored in one transaction. A memory that was confirmed, forgotten or re-anchored during
+the check is left to that operation and to the next check. Only flags with evidence of their own are
+stored; flags that spread along edges are computed on read, so they go when the source is confirmed
+or the edge is removed.
 
-Which memories are in doubt here now: those whose own files say so, and those that rest on them.
-
-Only the first are written down. What doubt reaches along edges is computed when it is asked for,
-from the flags and the edges as they are: it goes by itself when its source is confirmed, mended or
-forgotten, or when the edge is taken away.
-
-Find the flagged memories that a statement is about, and the newer statements about flagged ones.
-
-Two statements are about the same where they rest on one definition, or where most of their words
-are the same: of one file much is said that replaces nothing. That is a reason to offer a
-replacement, and never one to make it.
+Two memories are about the same thing if they rest on the same definition or share most of their
+words; sharing a file is not enough. That is a reason to offer a replacement, never to make it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

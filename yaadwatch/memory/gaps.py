@@ -1,10 +1,7 @@
-"""Which questions had no good answer? Their hashes and counts; their words once somebody approves.
+"""Count questions without a good answer, and finish erasing texts.
 
-Where would the words come from, when only a hash is stored? From whoever asks again: who approves
-gives the question, and its hash must be one that is there. So nothing that was asked can be read
-back by anybody who does not know it already.
-
-The second half of erasing: rows are gone at once, their bytes when the store is written anew.
+Only the hash of a question is stored. To approve a gap the caller passes the question itself, and
+its hash must be known, so no question can be read back by a caller who does not know it.
 """
 
 import hashlib

@@ -1,9 +1,8 @@
-"""How doubt spreads: from what is doubted to what rests on it, fading with every hop.
+"""Compute how flags spread along edges, and how confidence decays with age.
 
-A node is as doubtful as the strongest way by which doubt reaches it, at most three hops long. Ways
-are not added up: ten weak reasons are not one strong reason, and a circle gains nothing.
-
-How sure a memory still is: confidence as a function of its age, computed and never stored.
+A node takes the strongest path from a flagged node, at most three hops long. Paths are not added
+up: ten weak reasons are not one strong reason, and a circle gains nothing. Confidence is a function
+of age, computed and never stored.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,15 +1,10 @@
-"""What was learned in a session: edges `learned_in`, and the text of the session's node.
+"""Record what a session learned, describe sessions in text, and find the session of a call.
 
-What is told of a session? Who, when, what was noted, learned and done; and what was used of it.
+A session's text is made of facts alone, without a model. Its input is already masked, and what
+others wrote (notes, memories, commits, unusual file names) is quoted, because it is data.
 
-Plain words that the next agent can use, made of facts alone: no model has a part in it. Everything
-that comes in is masked already; what others worded (notes, memories, commits, odd names of files)
-stands in quotes, because it is data.
-
-Whose session is a call part of? And: what a session was shown, until it is written down.
-
-A session begins with the first thing its agent asks; it is written down with the first thing it is
-told or says. Nothing is written while somebody reads.
+A session begins with the first call of its agent, and is stored with the first call that writes or
+that returns memories: a read writes nothing.
 """
 
 import contextlib

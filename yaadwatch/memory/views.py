@@ -1,4 +1,4 @@
-"""How things are told: the JSON of anchors, doubts, changed memories and projects."""
+"""Serialise domain objects for API answers: anchors, flags, memories and projects."""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence

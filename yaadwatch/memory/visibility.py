@@ -1,11 +1,9 @@
-"""Tell from where memories are seen: a work tree, its branch, and the commits not merged there.
+"""Compute which memories a work tree shows: its branch, and the commits not merged into it.
 
-`store.visibility` hides what is of other branches, and of uncommitted work elsewhere. A pinned
-memory is shown, and so is one that was learned at a commit that this work tree has, or whose work
-it has (squashed or rebased), and one that a person's file says here. Where git does not answer, no
-branch hides anything.
-
-What a person dismissed or forgot stays away until a person brings it back.
+`yaadwatch.db.visibility` hides memories of other branches and of uncommitted work elsewhere. Shown
+are pinned memories, memories in a person's file of this work tree, and memories learned at a commit
+that this branch has, also squashed or rebased. When git does not answer, no branch hides anything.
+A text that a person dismissed or forgot stays away until a person brings it back.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
-"""Find the agent files of a work tree, their names, formats and includes.
+"""Find and read the agent files of a work tree: their names, formats, includes and state.
 
-Each real file is listed once, whatever links and includes lead to it. Files are read only as far as
-that needs.
+Each real file is listed once, whatever links and includes lead to it. A file that cannot be
+synchronised is listed with the reason.
 """
 
 import os
