@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 VERSION = "0.1.0"
-"""Of this program; the same as in pyproject.toml, which takes far longer to ask."""
+"""The program's version, as in pyproject.toml: reading the package metadata is far slower."""
 
 PROTOCOL = 1
-"""The number of the socket's language; both ends must speak the same."""
+"""The version of the socket protocol; both ends must have the same."""
 
 
 def data_folder() -> "Path":
-    """Return the folder that holds everything of ours: `$YAAD_HOME`, else `~/.yaad`, absolute.
+    """Return the data folder: `$YAAD_HOME`, else `~/.yaad`, absolute.
 
     Raises:
         RuntimeError: the home folder of the user cannot be found out.
@@ -48,7 +48,7 @@ def user_store() -> "Path":
 
 
 def key_file() -> "Path":
-    """Return the path of the key that hashes of people's lines are made with."""
+    """Return the file of the key for hashes of people's lines."""
     return _path(_home(), "key")
 
 
@@ -58,22 +58,22 @@ def log_file() -> "Path":
 
 
 def renewed() -> "Path":
-    """Return the file whose time is when a daemon last began again because of its memory."""
+    """Return the file whose time is when a daemon last restarted because of its memory."""
     return _path(_home(), "log", "renewed")
 
 
 def start_log() -> "Path":
-    """Return where a daemon that was started in the background writes before its log is open."""
+    """Return the log of background starts, written before the daemon's log is open."""
     return _path(_home(), "log", "start.log")
 
 
 def hook_log() -> str:
-    """Return where hooks write what went wrong; as text, because a hook has no time for paths."""
+    """Return the log of hooks; as text, because importing pathlib is slow."""
     return os.path.join(_home(), "log", "hook.log")
 
 
 def hook_untold() -> str:
-    """Return the folder of notes on sessions that were not told their brief; as text, likewise."""
+    """Return the folder of notes on sessions that got no brief; as text, likewise."""
     return os.path.join(_home(), "log", "untold")
 
 
@@ -146,7 +146,7 @@ def _default_socket() -> str:
 def _announced() -> tuple[int, str] | None:
     """Return pid and socket path from the lock file, or None when it does not say both."""
     try:
-        # What is no file, a pipe say, may let its reader wait for ever.
+        # Reading a pipe, say, may block forever.
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
         descriptor = os.open(os.path.join(_home(), "daemon.lock"), flags)
         try:
@@ -161,7 +161,7 @@ def _announced() -> tuple[int, str] | None:
 
 
 def _runtime_folder() -> str | None:
-    """Return the user's own runtime folder, if there is one that only this user can enter."""
+    """Return the user's runtime folder, if only this user can enter it."""
     if sys.platform == "darwin":
         return None
     folder = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
@@ -178,7 +178,7 @@ def _runtime_folder() -> str | None:
 
 
 ANY_AGENT = "any"
-"""Stands for agents of which no file was prepared."""
+"""The agent name of the brief for agents without a file of their own."""
 _HEAD_BYTES_MAX = 4096
 
 

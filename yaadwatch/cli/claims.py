@@ -222,7 +222,7 @@ def gaps(args: Namespace, client: "Client", terminal: Terminal) -> int:
     takes=Feedback,
 )
 def feedback(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Judge a memory; print what it says now."""
+    """Give feedback on a memory; print its new state."""
     if bool(args.text) != (args.verdict == "edit"):
         raise _usage("feedback", "new words are for `edit`, and needed there")
     answer = client.call("feedback", **given_fields(args, Feedback))

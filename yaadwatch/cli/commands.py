@@ -44,7 +44,7 @@ def option(*names: str, group: str = "", one_of: str = "", **how: "Any") -> Opti
 
     Args:
         names: `--name`, or what a positional argument is called.
-        group: the heading it stands under in the help.
+        group: its heading in the help.
         one_of: options that exclude one another share this name; with "required" in it, one of
             them must be given.
         how: as for `ArgumentParser.add_argument`.
@@ -218,7 +218,7 @@ def utf8_text(given: str) -> str:
 
 
 def json_value(text: str) -> object:
-    """Return what a text says as JSON; a mark of its encoding may stand before it.
+    """Return the parsed JSON of a text, which may begin with a byte order mark.
 
     Raises:
         ValueError: it is none, or holds half a character or a number that is not finite.

@@ -199,7 +199,7 @@ def _home(path: Path) -> HomeFacts:
     return HomeFacts(
         path=str(path),
         state="ok",
-        # Whoever may not enter it reads nothing in it, whatever the modes of the files are.
+        # Closed to others, it hides its files whatever their modes are.
         is_open=bool(found.st_mode & 0o077),
         free_bytes=shutil.disk_usage(path).free,
     )
@@ -227,7 +227,7 @@ def _settings(path: Path, environ: Mapping[str, str]) -> SettingsFacts:
 
 def _daemon(ask: Ask) -> DaemonFacts:
     # Every daemon holds the lock. Where none does, a service manager may hold the socket, and would
-    # start one for whoever connects.
+    # start one for the next client.
     if not daemon_holds_lock():
         return DaemonFacts(state="absent", said=_last_words())
     try:

@@ -103,7 +103,7 @@ def _edit_in_editor(args: Namespace, client: "Client", terminal: Terminal) -> in
     """Let a person write the new words; what they wrote is never lost.
 
     Raises:
-        YaadError: bad_request, when nobody is there to write; unavailable, when the editor cannot
+        YaadError: bad_request, without a terminal; unavailable, when the editor cannot
             be run; what the daemon says to the words.
     """
     if not (terminal.keys.isatty() and terminal.out.isatty()):
@@ -237,7 +237,7 @@ def _confirmed(one: str, args: Namespace, client: "Client", terminal: Terminal) 
     """Confirm a memory; what is false for certain only after asking, or with `--yes`.
 
     Raises:
-        YaadError: refused, when nobody is there to ask, or the answer is no.
+        YaadError: refused, when no person can be asked, or the answer is no.
     """
     if args.anyway:
         return client.call("confirm", id=one, anyway=True)
@@ -368,7 +368,7 @@ def unpin(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 
 def _each(args: Namespace, act: "Callable[[str], None]") -> int:
-    """Do something with each memory that is named, once; one that fails keeps none from it.
+    """Apply an action to each named memory once; a failure does not stop the rest.
 
     Raises:
         YaadError: what failed, and with which; the code is that of the first.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     Line = tuple[str, dict[str, Any]]
-    """One as it stands, and what it says."""
+    """A line as it is in the log, and its fields."""
 
 LINES = 50
 LEVELS = ("debug", "info", "warning", "error", "critical")
@@ -183,7 +183,7 @@ def _open(path: "Path") -> "BinaryIO | None":
     """Open a log; None when it is not there.
 
     Raises:
-        YaadError: UNAVAILABLE when no plain file stands there, or it may not be read.
+        YaadError: UNAVAILABLE when it is no plain file, or may not be read.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     why = "it is no plain file"
@@ -232,7 +232,7 @@ def _entry(line: str) -> "dict[str, Any]":
         is_ours = isinstance(found, dict) and isinstance(found["event"], str)
         when(found["at"] if is_ours else None)
     except (ValueError, KeyError, RecursionError):
-        is_ours = False  # half a line, after a crash; or somebody else's
+        is_ours = False  # half a line after a crash, or not written by us
     return found if is_ours else {"level": "info", "event": line}
 
 
@@ -284,7 +284,7 @@ ASK_S = 10.0
 APART_S = 0.5
 """However much happens, two questions are so far apart."""
 DRAW_S = 1.0
-"""What is shown tells how long ago things were."""
+"""Ages on the screen change as time passes."""
 LOOK_S = 0.2
 
 _ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l"
@@ -307,7 +307,7 @@ def refresh_until_interrupted(
 
     Raises:
         KeyboardInterrupt: the way in which it ends.
-        BrokenPipeError: whoever read it has left.
+        BrokenPipeError: the reader is gone.
     """
     news = News(client)
     try:
@@ -321,7 +321,7 @@ def refresh_until_interrupted(
 
 
 class News:
-    """Says whether anything was told since it was last asked; hears it in a thread."""
+    """Reports whether events arrived since the last call; listens in a thread."""
 
     def __init__(self, client: "Client") -> None:
         self._client = client.beside()
@@ -334,7 +334,7 @@ class News:
         return self._told.wait(seconds)
 
     def forget(self) -> None:
-        """Take what was told so far for known."""
+        """Mark the events so far as seen."""
         self._told.clear()
 
     def close(self) -> None:
@@ -362,7 +362,7 @@ class _States:
         self.last = ask()
 
     def next(self) -> Answer:
-        """Return the state, asked for anew if there are news or it is old; take a moment."""
+        """Return the state, fetched again if there are news or it is old; waits a moment."""
         heard = self._news.wait(LOOK_S)
         age_s = time.monotonic() - self._asked_s
         if (heard and age_s >= APART_S) or age_s >= ASK_S:
@@ -479,7 +479,7 @@ def _other_screen(terminal: Terminal) -> Iterator[None]:
     def pause(number: int, _: FrameType | None) -> None:
         leave()
         signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)  # Ctrl-Z: we stand still here, until somebody goes on with us
+        os.kill(os.getpid(), number)  # Ctrl-Z: we stop here until SIGCONT
         signal.signal(number, pause)
         enter()
 

@@ -55,7 +55,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     try:
         return run(given, terminal)
     except BrokenPipeError:
-        return 0  # whoever read our output has enough of it
+        return 0  # the reader of our output has closed it
     except KeyboardInterrupt:
         terminal.end_progress()
         return INTERRUPTED
@@ -93,7 +93,7 @@ def run(
         return _status(error.code, args)
     except (BrokenPipeError, KeyboardInterrupt):
         raise
-    except Exception as error:  # noqa: BLE001  (the last one who can say anything)
+    except Exception as error:  # noqa: BLE001  (the last place to report it)
         import traceback
 
         ours = YaadError(
@@ -191,7 +191,7 @@ def _print_error(error: YaadError, terminal: "Terminal", *, as_json: bool, trace
     """Say what went wrong: as JSON on standard output, else on standard error.
 
     Args:
-        error: what is told.
+        error: to report.
         terminal: where.
         as_json: whether a program reads it.
         trace: of a bug of ours; always goes to standard error.
@@ -199,7 +199,7 @@ def _print_error(error: YaadError, terminal: "Terminal", *, as_json: bool, trace
     from yaadwatch.cli.terminal import Terminal, Unwritten, styled
 
     told = as_json and not isinstance(error, Unwritten) and _told_program(error, terminal)
-    # Where standard error takes nothing either, the exit status alone tells.
+    # Where standard error fails too, only the exit status is left.
     with contextlib.suppress(OSError, Unwritten):
         terminal.end_progress()
         terminal.err.write(trace)

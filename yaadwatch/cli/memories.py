@@ -461,7 +461,7 @@ class Reader(Client):
     Args:
         cwd, agent, on_wait: as for `Client`.
         start: starts a daemon.
-        on_alone: told why no daemon can be had, once, before something is answered without.
+        on_alone: called once with the reason, before the first answer without a daemon.
     """
 
     def __init__(

@@ -43,19 +43,19 @@ from yaadwatch.workspace.lookup import open_home
 from yaadwatch.workspace.workspace import PERSON, Call, require_files, require_repository
 
 TIMEOUT = timedelta(seconds=60)
-"""A git command is ended after this: whoever asks waits, and nobody else."""
+"""A git command is ended after this; only the caller waits for it."""
 DEFAULT_BRANCHES = (
     "@{upstream}",
     "refs/remotes/origin/HEAD",
     "refs/remotes/origin/main",
     "refs/remotes/origin/master",
 )
-"""Where a change is going to, most telling first."""
+"""Variables of CI systems with the target of a change, most specific first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A statement of an agent file, and where it stands now."""
+    """A statement of an agent file, and its place now."""
 
     path: str
     statement: Statement
@@ -63,7 +63,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A rule that a change put in doubt, or that could not be judged (then the level is '')."""
+    """A rule that a change flagged, or that could not be checked (then the level is '')."""
 
     rule: Rule
     verdict: Verdict
@@ -80,13 +80,13 @@ class Report:
 
     Args:
         base: the commit that the rules were anchored at; None when there is none before this.
-        against: what was judged: 'worktree' or 'index'.
+        against: what was checked: 'worktree' or 'index'.
         rules: how many statements the agent files make.
         judged: how many of them stood at `base` already, and rest on something there; and those
             that are newer and in `findings`.
         new: how many have words that `base` does not have, and are in no finding: nothing is known
             of them.
-        findings: the doubts, by file and line.
+        findings: the flagged rules, by file and line.
         unread: agent files that were not read, and why.
         note: what a person has to know of `base`; mostly empty.
     """
@@ -122,8 +122,8 @@ def check(
         base: the change begins where this commit and HEAD parted; by default where the upstream or
             the default branch of `origin` and HEAD parted, else before HEAD; HEAD when `staged`, or
             when it is the first commit.
-        staged: judge what would be committed now, not the work tree.
-        index: the file that tells what is staged, when git uses another one.
+        staged: check what would be committed now, not the work tree.
+        index: the index file, when git uses another one.
 
     Raises:
         YaadError: NOT_FOUND when `folder` is in no repository, or `base` is no commit of it;
@@ -264,7 +264,7 @@ def _rules(view: View) -> tuple[list[Rule], tuple[tuple[str, str], ...]]:
 
 
 def _why_unread(view: View, path: str, found: FileInView) -> str:
-    # A file of a work tree that is too large for anything is told by the limit for agent files.
+    # The limit for agent files also covers files that are too large for anything else.
     if found.odd and found.kind != "too_large":
         return found.odd
     if isinstance(view, AtHead) and not view.history.has_blob(found.blob):
@@ -287,7 +287,7 @@ def _is_another_name(view: View, path: str, files: Collection[str]) -> bool:
 def _agent_files(view: View) -> dict[str, Bridge]:
     """Return the agent files of a view by their own names, those at the top first, their formats.
 
-    Behind them stand the files that they take in with '@', as agents read them.
+    They are followed by the files they include with '@', as agents read them.
     """
     formats = agent_files.formats()
     paths = set(formats.among(view.listing().every()))

@@ -96,7 +96,7 @@ def parts(path: str, form: str, unread: "list[str]") -> "Iterator[tuple[str, str
     Args:
         path: of the file or folder.
         form: its format.
-        unread: is told the files that were not read, and why.
+        unread: called with each file that was not read, and why.
 
     Raises:
         YaadError: NOT_FOUND when it cannot be read; CONFLICT when it changes meanwhile.
@@ -140,7 +140,7 @@ def write_folder(
     Args:
         folder: made when it is missing.
         found: path, relative with '/', and content of each.
-        force: write over those that we wrote and somebody edited.
+        force: overwrite our files that were edited since.
 
     Raises:
         YaadError: REFUSED when it is a link, or no folder; UNAVAILABLE when a file cannot be
@@ -344,7 +344,7 @@ def _replace(path: str, pieces: "Iterable[bytes]") -> int:
 
 
 class _ReadErrors:
-    """Tells that a file cannot be read."""
+    """Raises an error that a file cannot be read."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -362,7 +362,7 @@ class _ReadErrors:
 
 
 class _Writing:
-    """Tells that a file cannot be written."""
+    """Raises an error that a file cannot be written."""
 
     def __init__(self, path: str) -> None:
         self._path = path

@@ -282,7 +282,7 @@ def _row(project: "dict[str, Any]") -> tuple[str, ...]:
 
 
 def _require_utf8(folder: str) -> None:
-    """Refuse a folder that the daemon cannot be told.
+    """Refuse a folder that cannot be sent to the daemon.
 
     Raises:
         YaadError: refused.

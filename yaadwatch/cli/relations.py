@@ -50,7 +50,7 @@ _SYMBOLS_SHOWN = 8
     takes=Impact,
 )
 def impact(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Print what rests on a file, strongest first, each with the way it took and its doubt."""
+    """Print what rests on a file, strongest first, each with its path and flag."""
     answer = client.call("impact", **given_fields(args, Impact))
     if args.json:
         terminal.json(answer)
@@ -64,7 +64,7 @@ def impact(args: Namespace, client: "Client", terminal: Terminal) -> int:
         _print_dependents(found, terminal)
     if answer["more"]:
         terminal.line(f"and {answer['more']} more, weaker")
-    doubted = sum(bool(found["stale"] and found["stale"]["level"]) for found in memories)
+    flagged = sum(bool(found["stale"] and found["stale"]["level"]) for found in memories)
     if not memories:
         terminal.line(f"No memory rests on {about}.")
         _print_symbols(answer, terminal)
@@ -74,7 +74,7 @@ def impact(args: Namespace, client: "Client", terminal: Terminal) -> int:
     verb = "rests" if direct == 1 else "rest"
     through = f", {len(memories) - direct} through links" if direct < len(memories) else ""
     terminal.line(
-        f"{count(direct, 'memory')} {verb} on {about}{through}; {doubted or 'none'} in doubt now."
+        f"{count(direct, 'memory')} {verb} on {about}{through}; {flagged or 'none'} in doubt now."
     )
     print_hidden(answer, terminal)
     return 0
@@ -264,12 +264,12 @@ def _print_walk(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -
         terminal.json(answer)
         return 0
     for node in answer["nodes"]:
-        doubt = f"  (may be stale: {node['stale']['verdict']})" if node.get("stale") else ""
+        flag = f"  (may be stale: {node['stale']['verdict']})" if node.get("stale") else ""
         terminal.line(
             f"{node['steps']}  ",
             styled(short(node["id"]), "bold"),
             f"  {memory_words(node)}",
-            styled(doubt, "yellow"),
+            styled(flag, "yellow"),
             hang=13,
         )
     if answer["edges"]:

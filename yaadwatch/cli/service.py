@@ -365,7 +365,7 @@ def up(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 
 def run_with_progress(run: Callable[..., int], teller: "ProgressPrinter") -> int:
-    """Run the daemon with `run` while `teller` tells; return the exit status.
+    """Run the daemon with `run` while `teller` prints; return the exit status.
 
     Raises:
         YaadError: what kept the teller from beginning.
@@ -381,12 +381,12 @@ def run_with_progress(run: Callable[..., int], teller: "ProgressPrinter") -> int
 
 
 class ProgressPrinter:
-    """Has a repository watched, then prints each doubt as it comes and goes, in a thread.
+    """Watches a repository and prints each flag as it comes and goes, in a thread.
 
     Args:
         client: asks the daemon.
         terminal: is printed to.
-        repo: an absolute folder in the repository to watch; None: only tell.
+        repo: an absolute folder in the repository to watch; None: only print.
         as_json: print answers and events as they are, one a line.
     """
 
@@ -407,7 +407,7 @@ class ProgressPrinter:
         self._thread.start()
 
     def join(self) -> None:
-        """Wait until everything is told."""
+        """Wait until everything is printed."""
         if self._thread.is_alive():
             self._thread.join(LAST_WORDS_S)
 
@@ -415,7 +415,7 @@ class ProgressPrinter:
         try:
             self._tell()
         except (ConnectionEnded, DaemonNotRunning):
-            return  # the daemon was told to stop: so are we
+            return  # the daemon stops, and so do we
         except (YaadError, BrokenPipeError) as error:
             # Without a teller a trial run is of no use: it ends, and says why.
             self.error = error if isinstance(error, YaadError) else None
@@ -434,8 +434,8 @@ class ProgressPrinter:
                 self._terminal.json(added)
             else:
                 print_added(added, self._terminal)
-            for doubt in self._doubts(self._repo, check=True):
-                self._tell_doubt(doubt, "        ")
+            for flag in self._flags(self._repo, check=True):
+                self._print_flag(flag, "        ")
         if not self._as_json:
             self._terminal.line(styled("Watching. Ctrl-C ends it.", "dim"))
         self._terminal.flush()
@@ -470,16 +470,16 @@ class ProgressPrinter:
                 hang=10,
             )
             return
-        for doubt in self._doubts(self._folder(event["project"]), check=False):
-            if doubt["id"] == identity and self._known.get(identity, ("",))[0] != doubt["verdict"]:
-                self._tell_doubt(doubt, clock)
+        for flag in self._flags(self._folder(event["project"]), check=False):
+            if flag["id"] == identity and self._known.get(identity, ("",))[0] != flag["verdict"]:
+                self._print_flag(flag, clock)
 
-    def _tell_doubt(self, doubt: "dict[str, Any]", clock: str) -> None:
-        self._known[doubt["id"]] = (doubt["verdict"], doubt["text"])
+    def _print_flag(self, flag: "dict[str, Any]", clock: str) -> None:
+        self._known[flag["id"]] = (flag["verdict"], flag["text"])
         if not self._as_json:
-            self._terminal.line(f"{clock}  ", *headline(doubt), f"  ({reason(doubt)})", hang=10)
+            self._terminal.line(f"{clock}  ", *headline(flag), f"  ({reason(flag)})", hang=10)
 
-    def _doubts(self, where: str | None, *, check: bool) -> "list[dict[str, Any]]":
+    def _flags(self, where: str | None, *, check: bool) -> "list[dict[str, Any]]":
         if where is None:
             return []
         found: list[dict[str, Any]] = self._client.call(

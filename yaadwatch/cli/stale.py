@@ -20,7 +20,7 @@ _UNCOMMITTED = "(uncommitted)"
 _SOMEWHERE = "(the history does not show in which commit)"
 """How evidence without a commit ends."""
 PLACES_MAX = 3
-"""Places named that say one doubt, the first."""
+"""Places named for one flag."""
 COLOURS = {"gone": "red", "changed": "red", "moved": "yellow"}
 
 
@@ -46,7 +46,7 @@ COLOURS = {"gone": "red", "changed": "red", "moved": "yellow"}
     ],
 )
 def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Print each doubt with its evidence and the commands that settle it."""
+    """Print each flag with its evidence and the commands that settle it."""
     checked = client.call("check") if args.check_all else None
     known = {"check": False} if args.check_all else {}
     answer = client.call("stale", **given_fields(args, Stale) | known)
@@ -92,7 +92,7 @@ def stale(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 
 def print_shallow(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 0) -> None:
-    """Print of how many statements a shallow clone cannot tell what became false before it."""
+    """Print how many statements a shallow clone is too short to check."""
     older = (answer.get("shallow") or {}).get("statements")
     if older:
         is_ = "is" if older == 1 else "are"
@@ -104,43 +104,43 @@ def print_shallow(answer: "dict[str, Any]", terminal: Terminal, *, indent: int =
     terminal.line(f"{what}; what became false before is not known.", indent=indent)
 
 
-def headline(doubt: "dict[str, Any]") -> tuple[str, ...]:
-    """Return the parts of the line that names a doubt."""
-    colour = COLOURS.get(doubt["verdict"], "yellow")
-    level = "" if doubt["level"] == "warn" else f" ({doubt['level'] or 'unlikely'})"
-    verdict = "in doubt through another" if doubt.get("via") else doubt["verdict"]
+def headline(flag: "dict[str, Any]") -> tuple[str, ...]:
+    """Return the parts of a flag's headline."""
+    colour = COLOURS.get(flag["verdict"], "yellow")
+    level = "" if flag["level"] == "warn" else f" ({flag['level'] or 'unlikely'})"
+    verdict = "in doubt through another" if flag.get("via") else flag["verdict"]
     return (
         styled(f"{verdict}{level}", colour),
         "  ",
-        styled(short(doubt["id"]), "bold"),
-        f"  {memory_words(doubt)}",
+        styled(short(flag["id"]), "bold"),
+        f"  {memory_words(flag)}",
     )
 
 
-def reason(doubt: "dict[str, Any]") -> str:
-    """Return why a memory is in doubt, in a line."""
-    if doubt.get("reason"):
-        return str(doubt["reason"])
-    return "; ".join(str(found["summary"]) for found in doubt["evidence"])
+def reason(flag: "dict[str, Any]") -> str:
+    """Return why a memory is flagged, in a line."""
+    if flag.get("reason"):
+        return str(flag["reason"])
+    return "; ".join(str(found["summary"]) for found in flag["evidence"])
 
 
-def print_flag(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
-    """Print one doubt: what is doubted, why, since which commit, and what to do."""
-    terminal.line(*headline(doubt), hang=10)
-    _print_reason(doubt, terminal, now)
-    print_evidence(doubt, terminal)
-    if doubt.get("via"):
-        way = " -> ".join([*map(short, doubt["via"]), "this"])
-        terminal.line(f"through {way}; clears once {short(doubt['via'][0])} is settled", indent=4)
-    identity = short(doubt["id"])
-    if doubt.get("superseded_by"):
-        _print_superseded(doubt, terminal)
+def print_flag(flag: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
+    """Print one flag: the memory, why, since which commit, and what to do."""
+    terminal.line(*headline(flag), hang=10)
+    _print_reason(flag, terminal, now)
+    print_evidence(flag, terminal)
+    if flag.get("via"):
+        way = " -> ".join([*map(short, flag["via"]), "this"])
+        terminal.line(f"through {way}; clears once {short(flag['via'][0])} is settled", indent=4)
+    identity = short(flag["id"])
+    if flag.get("superseded_by"):
+        _print_superseded(flag, terminal)
         return
-    proposed = _print_suggestion(doubt, terminal)
-    also = (doubt.get("suggestion") or {}).get("also_changed")
+    proposed = _print_suggestion(flag, terminal)
+    also = (flag.get("suggestion") or {}).get("also_changed")
     accept = f"{'follow it' if also else 'accept that'}: yaadwatch reanchor {identity}"
     delete = f"if not: yaadwatch forget {identity}"
-    if doubt.get("said_in"):
+    if flag.get("said_in"):
         delete = "if not: delete it there"
         if proposed and not also:  # with new words, `reanchor` refuses a person's own line
             terminal.line(accept, indent=4)
@@ -151,62 +151,62 @@ def print_flag(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> 
     terminal.line(f"still true: yaadwatch confirm {identity}    {delete}", indent=4)
 
 
-def _by_commit(doubts: "list[dict[str, Any]]") -> "list[list[dict[str, Any]]]":
+def _by_commit(flags: "list[dict[str, Any]]") -> "list[list[dict[str, Any]]]":
     """Return the flags grouped by commit, each group at the place of its first."""
     found: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for doubt in doubts:
-        commits = [(one.get("commit") or {}).get("id", "") for one in doubt["evidence"]]
-        alone = doubt.get("via") or doubt.get("superseded_by") or not commits or not all(commits)
-        key = (f"of {doubt['id']}",) if alone else tuple(dict.fromkeys(commits))
-        found.setdefault(key, []).append(doubt)
+    for flag in flags:
+        commits = [(one.get("commit") or {}).get("id", "") for one in flag["evidence"]]
+        alone = flag.get("via") or flag.get("superseded_by") or not commits or not all(commits)
+        key = (f"of {flag['id']}",) if alone else tuple(dict.fromkeys(commits))
+        found.setdefault(key, []).append(flag)
     return list(found.values())
 
 
-def _print_commit(doubts: "list[dict[str, Any]]", terminal: Terminal, now: "datetime") -> None:
+def _print_commit(flags: "list[dict[str, Any]]", terminal: Terminal, now: "datetime") -> None:
     """Print the flags with the same commits: commits first, remedies last."""
-    for commit in {one["commit"]["id"]: one["commit"] for one in doubts[0]["evidence"]}.values():
+    for commit in {one["commit"]["id"]: one["commit"] for one in flags[0]["evidence"]}.values():
         terminal.line(*_commit(commit))
     proposed = False
-    for doubt in doubts:
-        terminal.line(*headline(doubt), indent=2, hang=10)
-        _print_reason(doubt, terminal, now)
-        proposed |= _print_suggestion(doubt, terminal)
-    ours = [short(doubt["id"]) for doubt in doubts if not doubt.get("said_in")]
+    for flag in flags:
+        terminal.line(*headline(flag), indent=2, hang=10)
+        _print_reason(flag, terminal, now)
+        proposed |= _print_suggestion(flag, terminal)
+    ours = [short(flag["id"]) for flag in flags if not flag.get("said_in")]
     accept = ["accept what is proposed: yaadwatch reanchor ID"] if proposed else []
     edit = [f"{'or' if proposed else 'correct it'}: yaadwatch edit ID"] if ours else []
     if accept or edit:
         terminal.line("    ".join([*accept, *edit]), indent=4)
     terminal.line(
-        f"still true: yaadwatch confirm {' '.join(short(doubt['id']) for doubt in doubts)}",
+        f"still true: yaadwatch confirm {' '.join(short(flag['id']) for flag in flags)}",
         indent=4,
     )
     if ours:
         terminal.line(f"if not: yaadwatch forget {' '.join(ours)}", indent=4)
 
 
-def _print_superseded(doubt: "dict[str, Any]", terminal: Terminal) -> None:
+def _print_superseded(flag: "dict[str, Any]", terminal: Terminal) -> None:
     """Print what supersedes a flagged memory, and how to remove the old one."""
-    for newer in doubt["superseded_by"]:
+    for newer in flag["superseded_by"]:
         terminal.line(
             f"superseded by {short(newer['id'])}  {memory_words(newer)}", indent=4, hang=4
         )
-    where = _where(doubt.get("said_in") or [])
-    remove = f"delete it {where}" if where else f"yaadwatch forget {short(doubt['id'])}"
+    where = _where(flag.get("said_in") or [])
+    remove = f"delete it {where}" if where else f"yaadwatch forget {short(flag['id'])}"
     terminal.line(f"no longer needed: {remove}", indent=4)
 
 
-def _print_reason(doubt: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
-    branch = f" on {doubt['branch']}" if doubt.get("branch") else ""
-    terminal.line(f"{reason(doubt)}; noticed {ago(doubt['since'], now)}{branch}", indent=4)
+def _print_reason(flag: "dict[str, Any]", terminal: Terminal, now: "datetime") -> None:
+    branch = f" on {flag['branch']}" if flag.get("branch") else ""
+    terminal.line(f"{reason(flag)}; noticed {ago(flag['since'], now)}{branch}", indent=4)
 
 
-def _print_suggestion(doubt: "dict[str, Any]", terminal: Terminal) -> bool:
+def _print_suggestion(flag: "dict[str, Any]", terminal: Terminal) -> bool:
     """Print what would be true, and where a person says it; return whether it can be accepted.
 
-    Their words are theirs to change: what stands there as it should can still rest on a new place.
+    People edit their own files: only the anchors of a statement there can be moved for them.
     """
-    suggestion = doubt.get("suggestion") or {}
-    where = _where(doubt.get("said_in") or [])
+    suggestion = flag.get("suggestion") or {}
+    where = _where(flag.get("said_in") or [])
     if suggestion.get("path"):
         terminal.line("now at: ", styled(now_at(suggestion), "green"), indent=4)
     if suggestion.get("text"):
@@ -234,9 +234,9 @@ def _where(places: "list[dict[str, Any]]") -> str:
     return " and ".join([*named, *more])
 
 
-def print_evidence(doubt: "dict[str, Any]", terminal: Terminal) -> None:
-    """Print the commits behind a doubt, and what no commit has."""
-    for found in doubt["evidence"]:
+def print_evidence(flag: "dict[str, Any]", terminal: Terminal) -> None:
+    """Print the commits behind a flag, and uncommitted changes."""
+    for found in flag["evidence"]:
         terminal.line(*_evidence(found), indent=4)
 
 
@@ -245,7 +245,7 @@ def _evidence(found: "dict[str, Any]") -> tuple[str, ...]:
     if not commit:
         from yaadwatch.model.anchors import (
             NOT_KNOWN,
-            NOT_SEARCHED,  # here: `status` tells none, and is quick
+            NOT_SEARCHED,  # here: `status` shows none, and is quick
         )
 
         ends = str(found["summary"]).endswith
@@ -389,16 +389,16 @@ def _check_summary(answer: "dict[str, Any]") -> str:
             f"{rules}, none to judge since {answer['base'][:10]}: they name no code that was"
             " there then, or are new or reworded in the change."
         )
-    doubted = len(_false(answer))
+    flagged = len(_false(answer))
     new = ""
     if answer["new"]:
         are = "is" if answer["new"] == 1 else "are"
         new = f" {answer['new']} {are} new or reworded since then, and {are} not judged."
-    may = f"{count(doubted, 'rule')} may be false now" if doubted else "all of these still hold"
+    may = f"{count(flagged, 'rule')} may be false now" if flagged else "all of these still hold"
     return (
         f"{rules}, {answer['judged']} of them about code; since {answer['base'][:10]}, {may}."
         + new
-        + (" Change the code, or reword the rule: then it is not judged." if doubted else "")
+        + (" Change the code, or reword the rule: then it is not judged." if flagged else "")
     )
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 DOUBTS_MAX = 5
-"""Doubts shown by `status`; the others are counted."""
+"""Flags shown by `status`; the others are counted."""
 ROWS_MAX = 8
 """Projects shown, and agent files; of more, those first of which there is something to say."""
 WATCHES = {"full": "watched", "poll": "polled", "off": "not watched"}
@@ -293,9 +293,9 @@ def _print_flags(projects: "list[dict[str, Any]]", client: "Client", terminal: T
     """Print the gravest flags of the last check, one line each."""
     shown = 0
     total = sum(project["stale"] for project in projects)
-    doubted = [project for project in projects if project["stale"]]
-    several = len(doubted) > 1
-    for project in doubted:
+    flagged = [project for project in projects if project["stale"]]
+    several = len(flagged) > 1
+    for project in flagged:
         if shown >= DOUBTS_MAX:
             break
         try:
@@ -303,20 +303,20 @@ def _print_flags(projects: "list[dict[str, Any]]", client: "Client", terminal: T
         except YaadError as error:
             found = []
             terminal.line(styled(error.message, "red"), indent=2)
-        for at, doubt in enumerate(found[: DOUBTS_MAX - shown]):
+        for at, flag in enumerate(found[: DOUBTS_MAX - shown]):
             if not shown:
                 _title("In doubt", terminal)
             if several and not at:
                 terminal.line(folder(project["path"]), indent=2)
-            reason = f" ({stale.reason(doubt)})"
-            terminal.line(*stale.headline(doubt), reason, indent=4 if several else 2, hang=8)
+            reason = f" ({stale.reason(flag)})"
+            terminal.line(*stale.headline(flag), reason, indent=4 if several else 2, hang=8)
             shown += 1
     if total > shown:
         terminal.line(f"and {total - shown} more", indent=2)
     if several:
         terminal.line("All, with evidence: yaadwatch stale, in each of them", indent=2)
     elif total:
-        where = f" --project {_quoted(doubted[0]['path'])}" if len(projects) > 1 else ""
+        where = f" --project {_quoted(flagged[0]['path'])}" if len(projects) > 1 else ""
         terminal.line(f"All, with evidence: yaadwatch stale{where}", indent=2)
 
 

@@ -277,7 +277,7 @@ def _export(found: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int
     """Write NAME/SKILL.md; a file that reads otherwise is left alone.
 
     Raises:
-        YaadError: refused, when another file stands there, or the skill waits for review;
+        YaadError: refused, when another file is there, or the skill waits for review;
             unavailable, when it cannot be written.
     """
     if found.get("unverified"):

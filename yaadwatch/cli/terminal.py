@@ -236,7 +236,7 @@ def _visible(found: "re.Match[str]") -> str:
 
 
 UNLIMITED = 1_000_000
-"""Width of what is not a terminal: whoever reads it wraps it."""
+"""Width of output that is not a terminal: the reader wraps it."""
 
 INPUT_CHARS_MAX = 500_000
 """Read of a text at most; the daemon's limit for a memory is far below."""
@@ -363,7 +363,7 @@ class Terminal:
 
         Raises:
             Unwritten: nothing more can be printed.
-            BrokenPipeError: nobody reads it any more.
+            BrokenPipeError: the reader is gone.
         """
         with report_unwritten():
             self.out.write(text)
@@ -385,7 +385,7 @@ class Terminal:
             self._telling = True
 
     def can_ask(self) -> bool:
-        """Tell whether a person sits there who can answer."""
+        """Return whether a person can answer here."""
         return self.out.isatty() and self.keys.isatty()
 
     def ask(self, question: str) -> str:
@@ -403,7 +403,7 @@ class Terminal:
 
     def _wrapped(self, text: str, margin: int) -> Iterator[tuple[int, int]]:
         """Yield start and end of each line of `text`; a long word is not broken."""
-        text = text.rstrip(" ")  # or a line of its own would be made for what nobody sees
+        text = text.rstrip(" ")  # or trailing blanks would make a line of their own
         begin, room = 0, self.width
         while cells(text[begin:]) > room:
             end = 0

@@ -24,9 +24,9 @@ from yaadwatch.model.errors import Code, YaadError
 DAEMON = (sys.executable, "-I", "-m", "yaadwatch", "daemon")
 START_TIME_S = 15.0
 LOCK_IS_HELD = 4
-"""Exit status of a daemon that found another in its place, perhaps one that was just ending."""
+"""Exit status of a daemon that found another running, which may have been ending."""
 LOG_BYTES_MAX = 256 * 1024
-"""The log of starts begins anew when it is longer than this."""
+"""The log of starts is truncated when it is longer than this."""
 
 _KEPT = frozenset({"HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ"})
 _KEPT_PREFIXES = ("LC_", "XDG_", "YAAD_")
@@ -47,7 +47,7 @@ def start(
     Args:
         command: program and arguments.
         time_s: how long to wait for an answer, in seconds.
-        on_wait: told once a second for how many seconds we have waited.
+        on_wait: called once a second with the seconds waited so far.
 
     Raises:
         YaadError: unavailable, with the last lines that the daemon wrote, when none answers;
@@ -135,11 +135,11 @@ def _begin_log(log: Path) -> int:
 
 
 def _refuse_anothers(home: Path) -> None:
-    """Refuse a home of somebody else, as `sudo` may leave us with.
+    """Refuse a data folder of another user, as `sudo` may leave us with.
 
     What root writes there, its owner could not use any more.
     """
-    with contextlib.suppress(OSError):  # to make or to open the log tells more
+    with contextlib.suppress(OSError):  # opening the log gives the better error
         owner = home.stat().st_uid
         if owner != os.geteuid():
             raise YaadError(
@@ -203,7 +203,7 @@ def _did_not_start(what: str, log: Path, begin: int) -> YaadError:
 def main() -> int:
     """Start the daemon for another process, which cannot wait; return 0 when one answers.
 
-    Why there is none is told on standard output.
+    The reason for a failure is printed on standard output.
     """
     try:
         start()

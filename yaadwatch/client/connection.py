@@ -32,14 +32,14 @@ SLOW_ANSWER_TIMES_S = {
 GREETING_TIME_S = 20.0
 """A service manager may just be starting the daemon, on a machine that has much to do."""
 HUNG_TIME_S = 5.0
-"""One that is not young any more, and does nothing for so long, hangs."""
+"""A daemon past its start that does nothing for so long hangs."""
 YOUNG_S = 20.0
 """While it starts, it may wait for something before it can answer."""
 ANSWER_BYTES_MAX = 8 * 1024 * 1024
 """Twice what the daemon sends at most."""
 
 RESTART_TIME_S = 10.0
-"""While a service manager starts the daemon anew, it is asked again for so long."""
+"""While a service manager restarts the daemon, requests are repeated for so long."""
 
 _HELLO = "hello"
 _CHUNK_BYTES = 65536
@@ -96,13 +96,13 @@ class ConnectionEnded(YaadError):
 
 
 class Client:
-    """One connection to the daemon, made when it is first needed and anew after it broke.
+    """One connection to the daemon, opened on first use and again after it broke.
 
     Args:
         cwd: the folder that requests are about, unless they name a `project`; absolute.
         agent: the name of the coding agent on whose behalf we ask; None for a person.
         start: starts a daemon and returns when it answers; without it a missing daemon is an error.
-        on_wait: told once a second for how many seconds we have waited for an answer.
+        on_wait: called once a second with the seconds waited for an answer.
         patience_s: an answer is waited for this long; None: as long as the operation usually takes.
     """
 
@@ -136,7 +136,7 @@ class Client:
         is, once, a question that changes nothing and was cut off.
 
         Raises:
-            NobodyListens: no daemon runs and we were not told how to start one.
+            DaemonNotRunning: no daemon runs and there is no `start` function.
             YaadError: what the daemon says went wrong; unavailable, when it went away before it
                 answered; timeout, when it did not answer in time.
         """
@@ -185,7 +185,7 @@ class Client:
             self.close()
             raise
         if found.get("id") != self._asked:
-            # Told something we did not ask: why the connection is being ended.
+            # A frame that we did not ask for: why the connection is being ended.
             self.close()
             raise to_error(found.get("error"))
         if "error" in found:
@@ -213,7 +213,7 @@ class Client:
         """Return a connection on which the daemon has greeted us; `call` does this by itself.
 
         Raises:
-            NobodyListens, YaadError: as for `call`.
+            DaemonNotRunning, YaadError: as for `call`.
         """
         if self._socket is not None and _is_over(self._socket):
             self.close()
@@ -226,10 +226,10 @@ class Client:
         return connected
 
     def now(self) -> "datetime":
-        """Return the present time by the daemon's clock, the one that the times in answers are of.
+        """Return the present time by the daemon's clock, as in its answers.
 
         Raises:
-            NobodyListens, YaadError: as for `call`.
+            DaemonNotRunning, YaadError: as for `call`.
         """
         from datetime import datetime, timedelta
 
@@ -248,14 +248,14 @@ class Client:
         )
 
     def close(self) -> None:
-        """Leave; the next call connects anew."""
+        """Close the connection; the next call opens a new one."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
         self._read.clear()
 
     def _greeted(self) -> socket.socket | None:
-        """Return a connection after the greeting, or None when nobody is there to greet us.
+        """Return a connection after the greeting, or None when no daemon greets us.
 
         A daemon on its way out reads nothing. Who takes connections after it is the next daemon, or
         a service manager that is about to start it.
@@ -384,7 +384,7 @@ def reach_daemon(*, waits: bool = True) -> socket.socket | None:
         waits: whether to wait for a place in the queue of a daemon that is busy.
 
     Raises:
-        Silent: the queue of the listener stayed full.
+        DaemonUnresponsive: the queue of the listener stayed full.
         YaadError: unavailable, when the socket cannot be reached; refused, when it is another
             user's.
     """
@@ -447,7 +447,7 @@ def _send(connected: socket.socket, frame: dict[str, object]) -> None:
             Code.TIMEOUT, f"The daemon did not read the request for {GREETING_TIME_S:g} s."
         ) from None
     except ConnectionError:
-        # The daemon may have said why it ended the connection: what we read next tells.
+        # The daemon may have sent why it ended the connection; the next read returns it.
         return
 
 

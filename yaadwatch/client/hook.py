@@ -44,10 +44,10 @@ SHORT_TOKENS_MAX = 500
 """For a sub-agent, which has one job."""
 PAYLOAD_BYTES_MAX = 16 * 1024 * 1024
 LOG_BYTES_MAX = 256 * 1024
-"""The log of hooks begins anew when it is longer than this."""
+"""The log of hooks is truncated when it is longer than this."""
 NOTES_MAX = 200
 NOTE_AGE_MAX_S = 7 * 86_400
-"""How many sessions are noted as not told, and for how long: who never asks again, is forgotten."""
+"""How many sessions without a brief are noted, and for how long; then they are forgotten."""
 
 WORDS_SHOWN_MAX = 60
 """Of a command line that makes no sense, if it holds nothing but small letters and dashes."""
@@ -60,7 +60,7 @@ _BRIEF_END_S = 2.0  # the same where a brief is due; agents allow 5 s in all
 _STARTS = ("session-start", "subagent-start")
 _AGE_UNKNOWN_S = 0.050
 _CHECK_SHARE = 0.4  # of the time that is left, for the daemon to look at the files
-_SILENT = {"not_found"}  # a folder that nobody asked us to watch is no trouble
+_SILENT = {"not_found"}  # an unwatched folder is no error
 
 
 class HookFailure(Exception):
@@ -231,7 +231,7 @@ def _prepared(call: Call) -> tuple[str, str]:
 
 
 def _body_of(brief: str) -> str:
-    """Return what tells the sections of a brief from those of another; not what stands before them.
+    """Return the sections of a brief, which identify it, without the lines before them.
 
     The introduction says when the files were last looked at, and so differs each time.
     """
@@ -274,7 +274,7 @@ def _log(why: str, kind: str, *, sent: bool) -> None:
     entry = {"at": stamp, "event": kind, "why": why, "sent": sent}
     try:
         _append(places.hook_log(), encode(entry))
-    except (OSError, RuntimeError):  # without a home there is no log; it stands on standard error
+    except (OSError, RuntimeError):  # without a data folder there is only standard error
         return
 
 
@@ -436,7 +436,7 @@ def _note_undelivered(name: str, session: str, body: str = "") -> None:
         os.write(note, body.encode())
         os.close(note)
         _forget_old(folder)
-    except OSError:  # it is noted already, or nobody has a log here: no daemon has ever run
+    except OSError:  # it is noted already, or there is no log folder: no daemon has ever run
         return
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 EVENTS = ("session-start", "prompt-submit", "post-tool-use", "session-end", "subagent-start")
 SESSION_CHARS_MAX = 200
 PATHS_MAX = 200
-"""Files told of with one tool call, at most."""
+"""Files reported for one tool call, at most."""
 
 _PATCHED = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ")
 
@@ -52,10 +52,10 @@ class Agent:
         session: where the payload has the name of the session.
         folder: where it has the folder that the agent works on.
         files: returns the files that a tool was to change; none for tools that change none.
-        tell: returns the answer that brings a text to the model.
+        tell: returns the answer that passes a text to the model.
         nothing: the answer when there is nothing to say.
-        hears_prompts: whether the model is told what the answer to a prompt says. If it is not,
-            news are told after the next change of a file.
+        hears_prompts: whether the model gets the answer to a prompt. If it does not,
+            news are sent after the next change of a file.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Agent:
         return bool(self.event and name) and payload.get(self.event) == name
 
     def folder_of(self, payload: "Payload") -> str:
-        """Return the folder that the agent works on; '' when the payload does not tell.
+        """Return the folder that the agent works on; '' when the payload has none.
 
         Raises:
             WrongPayloadError: it is no absolute path.
@@ -113,7 +113,7 @@ class Agent:
         return found
 
     def session_of(self, payload: "Payload") -> str:
-        """Return what the agent calls its session; '' when it does not tell, or tells a story.
+        """Return the agent's name for its session; '' when it has none, or a long text.
 
         It is never cut: of a secret in it, what is left might not look like one.
         """
@@ -124,7 +124,7 @@ class Agent:
         """Return the absolute paths of the files that a tool was to change, each once.
 
         Raises:
-            WrongPayloadError: it is a tool that changes files, and which ones is not told.
+            WrongPayloadError: the tool changes files, and the payload does not name them.
         """
         try:
             found = self.files(payload)

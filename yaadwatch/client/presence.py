@@ -130,7 +130,7 @@ def daemon_process() -> "Iterator[int | None]":
 
 
 def wait_for_exit(seconds: float, process: int | None = None) -> bool:
-    """Wait until nobody holds the lock, `seconds` at most; say whether nobody does.
+    """Wait until the lock is free, `seconds` at most; return whether it is.
 
     Args:
         seconds: how long at most.
@@ -165,7 +165,7 @@ def suspended_now() -> int | None:
 
 
 class Patience:
-    """Looks at the daemon's process from time to time, while somebody waits for it."""
+    """Observes the daemon's process while a client waits for it."""
 
     def __init__(self) -> None:
         self._suspended = 0
@@ -181,7 +181,7 @@ class Patience:
     def note(self, state: str, ran: int | None, age_s: float, waited_s: float) -> None:
         """Take note of a look; the first three are as `standing` gives them.
 
-        One that waits for the processor, or for a disk, is at work: the machine has much to do.
+        A process that waits for the processor or a disk is at work: the machine is busy.
         """
         is_still = self._ran is None or ran == self._ran
         self._suspended = self._suspended + 1 if is_still and state in SUSPENDED else 0
@@ -199,11 +199,11 @@ class Patience:
         return places.announced_pid() if self.is_suspended else None
 
     def is_idle(self, waited_s: float, idle_s: float, start_s: float) -> bool:
-        """Return whether it did nothing at all for `idle_s` while it had somebody to answer.
+        """Return whether it did nothing at all for `idle_s` while a client waited.
 
         Args:
             waited_s: for how long it has been waited for.
-            idle_s: the least time in which one that works would have done something.
+            idle_s: the least time in which a working process would have done something.
             start_s: a daemon that is younger than this may wait for something before it can answer.
         """
         is_still = self._ran is not None and waited_s - self._ran_at_s >= idle_s
@@ -215,14 +215,14 @@ SOCKET = "yaadwatch.socket"
 LABEL = "dev.yaadwatch.daemon"
 """Of the launchd agent."""
 RECEIPT_PART = "service"
-"""The key under which the receipt tells of the service."""
+"""The key of the service in the receipt."""
 ASK_TIME_S = 10.0
 
 
 def manager() -> str | None:
     """Return the name of the manager that the service was installed with, or None.
 
-    The receipt in a copy of a home tells of the service of another one.
+    The receipt in a copy of a data folder is about the service of the original.
     """
     import json
 
@@ -255,8 +255,8 @@ def ask_to_start() -> bool:
     """Ask the manager to start the service, if there is one; say whether it said that it would."""
     named = manager()
     if named == "systemd":
-        # Both: a socket whose file was deleted looks well to the manager, and nobody finds it until
-        # the daemon has made it anew.
+        # Both: a socket whose file was deleted looks well to the manager, but has no path until
+        # the daemon has made it again.
         return _ran("systemctl", "--user", "start", "--no-block", SOCKET, SERVICE)
     if named == "launchd":
         domain = f"gui/{os.getuid()}"

@@ -490,7 +490,7 @@ def main(argv: "Sequence[str]") -> int:
     try:
         Shim(_absolute(folder), given["--agent"] or None).run()
     except (BrokenPipeError, KeyboardInterrupt):
-        # The agent is gone, or tells us to go.
+        # The agent is gone, or ends us.
         return 0
     return 0
 

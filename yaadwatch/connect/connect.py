@@ -58,7 +58,7 @@ def connect(world: World, agents: Sequence[str], *, dry_run: bool = False) -> di
     Args:
         world: what to work on.
         agents: names; none: every agent that is found.
-        dry_run: write nothing, and tell what would be.
+        dry_run: write nothing, and return what would be written.
 
     Raises:
         YaadError: BAD_REQUEST when there is no such agent.
@@ -72,7 +72,7 @@ def disconnect(world: World, agents: Sequence[str], *, dry_run: bool = False) ->
     Args:
         world: what to work on.
         agents: names; none: every agent.
-        dry_run: write nothing, and tell what would be.
+        dry_run: write nothing, and return what would be written.
 
     Raises:
         YaadError: BAD_REQUEST when there is no such agent.
@@ -81,7 +81,7 @@ def disconnect(world: World, agents: Sequence[str], *, dry_run: bool = False) ->
 
 
 def connection_rows(world: World) -> list[dict[str, Any]]:
-    """Return how each agent that is used is connected now: rows of Standing. Nothing is written.
+    """Return how each agent in use is connected now: rows of `Standing`. Nothing is written.
 
     Raises:
         YaadError: UNAVAILABLE when the receipt cannot be read.
@@ -193,10 +193,10 @@ def _agent(world: World, row: Connection, *, connects: bool, dry_run: bool) -> d
 def _changed(
     world: World, row: Connection, *, connects: bool, dry_run: bool
 ) -> tuple[list[dict[str, Any]], list[Path]]:
-    """Change the files of one agent; begin again when somebody else writes one meanwhile.
+    """Change the files of one agent; start over when another program writes one meanwhile.
 
     Returns:
-        What became of each file, and those of ours that stay because somebody edited them.
+        The result for each file, and our files that are kept because they were edited.
 
     Raises:
         YaadError: one of them must not be written, or cannot be; CONFLICT when that never ends.
@@ -236,7 +236,7 @@ def _write_or_tell(world: World, plan: Plan, told: dict[str, Any], written: list
 
     Raises:
         YaadError: it cannot be written.
-        ChangedUnderneathError: somebody else wrote it meanwhile.
+        ChangedUnderneathError: another program wrote it meanwhile.
     """
     try:
         _write(world, plan, told)

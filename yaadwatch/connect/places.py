@@ -31,11 +31,11 @@ Change = Literal["new", "changed", "same"]
 OURS: Final = re.compile(r"yaadwatch[/\\]+client[/\\]+(?:shim|hook)\.py")
 """What everything of ours starts."""
 MARK: Final = "Written by `yaadwatch "
-"""Stands in files that are ours as a whole and start nothing."""
+"""In files that are wholly ours and start nothing."""
 _HOOK_FILE: Final = re.compile(r"yaadwatch[/\\]+client[/\\]+hook\.py")
 _GUARDED: Final = re.compile(r"exit 0'[^\n]*hook\.py")
 _INNER: Final = "hooks"
-"""Where the hooks of a group stand, for agents that have groups."""
+"""The key of the hooks in a group, for agents that have groups."""
 _SWITCHES: Final = frozenset({"enabled", "tools"})
 """We say these once; then they are the person's."""
 _ENVIRONMENTS: Final = frozenset({"env", "environment"})
@@ -45,15 +45,15 @@ _OUR_NAMES: Final = "YAAD_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spot:
-    """Where something of ours stands, or shall.
+    """A place in a settings file, and our entry there.
 
     Args:
         path: of the file, as the agent names it; absolute.
         how: a member of an object, an element of a list, a table of TOML, a member that the agent
             asks for and that somebody else may have written, or the whole file.
         at: the keys that lead there; to the list, for an element.
-        value: what stands there; the text of a whole file.
-        event: which of our hooks it is; '' for no hook. Tells elements of one list apart.
+        value: our entry; the text of a whole file.
+        event: which of our hooks it is; '' for no hook. Distinguishes elements of one list.
         mode: of the file, if it has to be made.
     """
 
@@ -66,12 +66,12 @@ class Spot:
 
     @property
     def key(self) -> str:
-        """Return what tells this spot from every other one."""
+        """Return the identity of this spot."""
         return " ".join((self.path, self.how, ".".join(self.at), self.event))
 
 
 def with_ours(text: str, spot: Spot, known: Added | None) -> tuple[str, Added | None, Change]:
-    """Return a text with what shall stand at a spot, how it came there, and what that changed.
+    """Return a text with our entry at a spot, how it came there, and what that changed.
 
     Args:
         text: of the file; empty when there is none.
@@ -79,7 +79,7 @@ def with_ours(text: str, spot: Spot, known: Added | None) -> tuple[str, Added | 
         known: how it came there before.
 
     Raises:
-        NotUnderstoodError: the text makes no sense, or something else stands there.
+        NotUnderstoodError: the text cannot be parsed, or another entry is there.
     """
     if spot.how == "file":
         if text == spot.value:
@@ -102,7 +102,7 @@ def with_ours(text: str, spot: Spot, known: Added | None) -> tuple[str, Added | 
 
 
 def without_ours(text: str, spot: Spot, known: Added | None, digest: str = "") -> str:
-    """Return a text without what of ours stands at a spot.
+    """Return a text without our entry at a spot.
 
     Args:
         text: of the file.
@@ -145,7 +145,7 @@ def starts_unguarded(text: str) -> bool:
 
 
 def digest_of(text: str) -> str:
-    """Return what tells the text of a whole file from every other one."""
+    """Return the digest of a whole file's text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -186,7 +186,7 @@ def _ours(text: str, spot: Spot) -> Iterator[tuple[Path_of_toml, Any]]:
                     continue
                 if len(inner) == 1:
                     yield (*spot.at, number), one
-                else:  # somebody else's hooks stand in the same group, and stay
+                else:  # hooks of others are in the same group, and stay
                     yield (*spot.at, number, _INNER, place), hook
     elif is_ours(there):
         yield spot.at, there
@@ -224,7 +224,7 @@ def _with_table(text: str, spot: Spot, added: Added, value: Any) -> tuple[str, A
         if find(toml.read(after), spot.at) == value:
             return after, moved
     except NotUnderstoodError:
-        pass  # what somebody added stands in the middle of it: the table is written anew
+        pass  # an addition is in the middle of it: the table is written again
     try:
         return toml.replace(text, Added(at=added.at, made=added.made), value)
     except TypeError:  # a date, which none of their settings takes

@@ -71,7 +71,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """All that was written, and whatever else stands in the file."""
+    """All that was written, and the other keys of the file."""
 
     entries: tuple[Entry, ...] = ()
     others: dict[str, Any] = field(default_factory=dict)
@@ -171,7 +171,7 @@ class World:
     """What connecting works on.
 
     Args:
-        program: what agents are told to start.
+        program: what agents start.
         place: where their files are.
         clock: names copies.
     """
@@ -190,7 +190,7 @@ class World:
 class Plan:
     """What becomes of one file: `after` is None when it goes.
 
-    `was_edited`: it is ours as a whole, but somebody changed it, so it stays as it is.
+    `was_edited`: it is wholly ours, but was changed since, so it is kept as it is.
     """
 
     found: SettingsFile

@@ -147,7 +147,7 @@ def cline_hook(program: Program, event: str) -> str:
 SERVER: Final = "yaad"
 """The name of our MCP server in every agent's settings."""
 TIME_S: Final = 5
-"""For a hook, as agents are told. It takes 2 s at most; a machine that wakes up takes longer."""
+"""The time limit of a hook in agents' settings. A hook takes 2 s; a waking machine more."""
 END_TIME_S: Final = 3
 """Codex gives the end of a session no more."""
 
@@ -160,9 +160,9 @@ class Place:
     """Where files of settings are looked for.
 
     Args:
-        home: of the person.
+        home: the person's home folder.
         project: the top of a work tree, for what holds there only; None: for the person.
-        env: of this process: some agents can be told another folder.
+        env: of this process: some agents take their folder from it.
         platform: as in `sys.platform`.
     """
 
@@ -198,7 +198,7 @@ class Connection:
     Args:
         agent: its name, as in `bridges.rules` where that knows it.
         title: what people call it.
-        homes: what stands in a person's home folder once it was used.
+        homes: what is in a person's home folder once the agent was used.
         spots: what is written where, in this order.
         by_project: whether it can be connected for one project only.
         todo: what the person still has to do, at the level of the person.

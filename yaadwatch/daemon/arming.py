@@ -76,7 +76,7 @@ class Bursts:
         """Note that `paths` may have changed; without any, that HEAD may have moved, or that agent
         files may have to say something else.
 
-        Hints may be told late and in any order; `at` is when they came.
+        Hints may arrive late and in any order; `at` is when they came.
         """
         burst = self._burst(tree, at)
         burst.bare = burst.bare or not paths
@@ -107,7 +107,7 @@ class Bursts:
 
         Args:
             now: the present instant.
-            lock: tells what git holds; asked only for bursts that are over otherwise.
+            lock: returns the lock that git holds; called only for bursts that are otherwise over.
             running: trees that are being checked; they wait.
             room: so many batches at most.
         """
@@ -158,7 +158,7 @@ class Bursts:
 
 
 Mode = Literal["full", "poll", "off"]
-"""How changes in a tree are noticed: told by the system; polled; not at all, its folder is gone."""
+"""How changes in a tree are noticed: notifications; polling; not at all, its folder is gone."""
 
 ANY: Final = "/"
 """Stands for every name in a folder; no file can be called so."""
@@ -167,7 +167,7 @@ EVERY: Final = "*"
 ITSELF: Final = ""
 """Stands for the folder itself: it was deleted or moved."""
 BRANCH_FOLDERS_MAX: Final = 64
-"""Folders of branches that are watched; the reflog and polling tell about the others."""
+"""Folders of branches that are watched; the reflog and polling cover the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -397,7 +397,7 @@ class Arms:
         return armed is not None and armed.tree.git_dir in armed.folders
 
     def is_silent(self, key: Tree) -> bool:
-        """Return whether something of a tree is on a file system that tells nothing."""
+        """Return whether a part of a tree is on a file system without notifications."""
         armed = self._armed.get(key)
         return armed is not None and armed.silent
 
@@ -457,7 +457,7 @@ class Arms:
         missing: set[Path] = set()
         refused = False
         for folder, names in wanted.items():
-            # Its parent is watched by now: if it comes up after this look, that is told.
+            # Its parent is watched by now: if it appears after this look, there is a notification.
             if folder.parent in missing or _is_none(folder):
                 missing.add(folder)
                 continue

@@ -45,7 +45,7 @@ from yaadwatch.workspace.workspace import PERSON, Call, Home, origin_of
 THREADS_MAX: Final = 64
 """Threads of all folders together: some folders on disks that hang keep no other waiting."""
 PATIENCE_S: Final = 2.0
-"""A disk that has not answered by then is taken for one that hangs."""
+"""A disk that has not answered by then counts as hung."""
 
 R = TypeVar("R")
 
@@ -170,7 +170,7 @@ class Disks:
         return ""
 
     async def hanging_around(self, folder: str) -> str:
-        """Ask the disks that an operation in `folder` may need; return the one that hangs, or ''.
+        """Probe the disks that an operation in `folder` may need; return the one that hangs, or ''.
 
         They are the network disks at, above and below the folder, its work trees and its
         repository. A folder has one question under way, in a thread of its own.
@@ -217,7 +217,7 @@ Verb = Callable[..., Answer]
 Line = Callable[[int | str, "Answer | YaadError"], bytes]
 """Given the id of a request and what became of it, the line that says so."""
 USER_STORE: Final = ""
-"""What the user store is called where events are told."""
+"""The name of the user store in events."""
 Events = Callable[[str | None], AsyncIterator[Answer]]
 """Given a cursor, that cursor and the events after it; without one, from now on."""
 
@@ -239,7 +239,7 @@ class Late:
     @cache  # noqa: B019  (VERBS holds them all, for as long as the process lives)
     def find(self) -> Verb:
         """Return the verb itself."""
-        # Not by a look into sys.modules: what another thread is just importing stands there, too.
+        # Not by a look into sys.modules: it has modules that another thread is still importing.
         return cast("Verb", getattr(import_module(f"yaadwatch.{self.module}"), self.name))
 
     def __call__(self, home: Home, call: Call, *ask: Message) -> Answer:
@@ -361,7 +361,7 @@ class Dispatcher:
         home: what verbs may reach.
         mask: takes secrets out of a text; every error and log line passes through it.
         verbs: the function for each operation.
-        on_left: told of an agent whose session has ended.
+        on_left: called for an agent whose session has ended.
         workers: the threads, a few for each folder.
         disks: knows which disks do not answer.
         look_s: see `LOOK_S`.
@@ -453,7 +453,7 @@ class Dispatcher:
         user's own.
 
         Raises:
-            YaadError: NOT_FOUND when nobody watches it, UNAVAILABLE when its disk does not answer.
+            YaadError: NOT_FOUND when it is not watched, UNAVAILABLE when its disk does not answer.
         """
         found: list[Answer | YaadError] = []
 
@@ -461,7 +461,7 @@ class Dispatcher:
             found.append(told)
             return b""
 
-        # As a job, so that a disk which does not answer keeps nobody waiting here, either.
+        # As a job, so that a hung disk does not block the loop here either.
         request = Request(id=0, operation=BY_NAME["subscribe"], message=Subscribe(), project=None)
         await self.answer(hello, request, keep, verb=_told_of)
         told = found[0]
@@ -490,7 +490,7 @@ class Dispatcher:
                     asked = None
                 else:
                     yield encode({"jsonrpc": "2.0", "method": "event", "params": event})
-        except Exception as error:  # noqa: BLE001  (whoever listens must hear why it ended)
+        except Exception as error:  # noqa: BLE001  (the subscriber gets the reason)
             yield encode(failure(asked, self.failure_of("subscribe", error)))
         finally:
             if isinstance(stream, AsyncGenerator):
@@ -518,11 +518,11 @@ class Dispatcher:
                 do = partial(_announcing, do)
             ask = (request.message,) if request.message.FIELDS else ()
             return line(request.id, do(self._home, call, *ask))
-        except BaseException as error:  # noqa: BLE001  (the thread goes on, and whoever asked hears)
+        except BaseException as error:  # noqa: BLE001  (the thread goes on; the caller gets it)
             return line(request.id, self.failure_of(name, error))
 
     def failure_of(self, operation: str, error: BaseException) -> YaadError:
-        """Return what may be said of `error`; log it unless it is one that we expect."""
+        """Return the error for the client; log `error` unless it is expected."""
         if isinstance(error, YaadError):
             said = YaadError(error.code, self._mask(error.message), self._mask(error.hint))
         elif isinstance(error, ValueError):

@@ -72,7 +72,7 @@ REACTIONS: Final = (
     # What supersedes a rule is announced instead of it.
     Reaction(event=events.EDGE_CREATED, verb="carry", of=SUPERSEDES),
     Reaction(event=events.EDGE_CLOSED, verb="carry", of=SUPERSEDES),
-    # The private carrier has the doubts beside the rules.
+    # The private rules file has the flags beside the rules.
     Reaction(event=events.STALE_RAISED, verb="carry"),
     Reaction(event=events.STALE_CLEARED, verb="carry"),
 )
@@ -103,7 +103,7 @@ class Follower:
     Args:
         journal: the events.
         handlers: what does each verb of the reactions.
-        health: is told what is parked.
+        health: reports parked events.
         reactions: the table.
         sleep: waits between two tries.
     """
@@ -155,7 +155,7 @@ class Follower:
             if error is None:
                 self._health.well(part)
                 return
-            # Told again by the next thing that is written there, or by the next start.
+            # The next write to that store, or the next start, tries again.
             log_crash("follower.stopped", error, project=project)
             self._health.degraded(
                 part,
@@ -224,7 +224,7 @@ class _Subscriber:
 
 
 class Stream:
-    """Tells subscribers what is written. Methods run on the loop."""
+    """Streams events to subscribers. Methods run on the loop."""
 
     def __init__(self, logs: Logs) -> None:
         self._logs = logs
@@ -295,13 +295,13 @@ class Stream:
 
 
 def encode_cursor(places: dict[str, int | None]) -> str:
-    """Return how far each store was told, as one word; None: from when it can be read."""
+    """Return the position in each store as one word; None: from when it can be read."""
     text = json.dumps(places, separators=(",", ":"), sort_keys=True)
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def decode_cursor(text: str) -> dict[str, int | None]:
-    """Return how far each store was told.
+    """Return the position in each store.
 
     Raises:
         YaadError: BAD_REQUEST when `text` is no cursor of ours.

@@ -37,12 +37,12 @@ class Checks:
     Args:
         engine: does the checking.
         trees: the work trees there are.
-        bursts: is told what is to be checked again.
+        bursts: gets what has to be checked again.
         hearing: is nudged when a check ended.
         workers: one thread for each project.
-        health: is told what is degraded.
+        health: reports what is degraded.
         monotonic_s: the clock of hints, in seconds.
-        unknown: called with a project whose files are to be learnt anew.
+        unknown: called with a project whose files have to be listed again.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Checks:
         self._running[batch.tree] = asyncio.create_task(self._check(batch))
 
     async def head(self, project: str, worktree: int) -> None:
-        """Look now whether HEAD moved in a tree; one that is not there any more is left alone.
+        """Look now whether HEAD moved in a tree; does nothing for an unknown tree.
 
         Raises:
             YaadError: the check could not be done.
@@ -150,7 +150,7 @@ class Checks:
         if batch.paths is not None:
             self._lags_s[project] = self._monotonic_s() - batch.since
         if done.raised or done.cleared:
-            await self._trees.refresh(project)  # the places that doubts point to are watched too
+            await self._trees.refresh(project)  # the places that flags point to are watched too
 
     def _wait_for_git(self, key: Tree, *, waiting: bool) -> None:
         """Check the agent files again later, while git or a person is writing them."""
@@ -241,9 +241,9 @@ class Intake:
     Args:
         engine: does the checking.
         settings: how files are watched.
-        health: is told what is degraded.
+        health: reports what is degraded.
         monotonic_s: the clock of hints, in seconds.
-        silent: the places at or below a folder from which on nobody tells about changes.
+        silent: the places at or below a folder without change notifications.
     """
 
     def __init__(
@@ -349,7 +349,7 @@ class Intake:
         await self.trees.refresh(project)
 
     async def sweep(self) -> None:
-        """Learn everything anew, and note that everything has to be checked."""
+        """List all trees again, and check everything."""
         await self.trees.refresh(None)
         self.trees.everything()
 
@@ -358,7 +358,7 @@ class Intake:
         await self.trees.poll()
 
     async def check_now(self, project: str, worktree: int) -> None:
-        """Look now whether HEAD moved in a tree; one that is not there any more is left alone.
+        """Look now whether HEAD moved in a tree; does nothing for an unknown tree.
 
         Raises:
             YaadError: the check could not be done.

@@ -76,20 +76,20 @@ class LocalSocket:
         """Listen.
 
         Raises:
-            YaadError: refused, when the folder is not ours alone or somebody answers there
+            YaadError: refused, when the folder is not ours alone or a process answers there
                 already; unavailable, when the path is too long for this system.
             OSError: the folder or the socket cannot be made.
         """
         given, self._given = self._given, None
         if given is not None and not _is_reached(self.path):
-            # Its file was deleted under the manager, which keeps a socket that nobody finds.
+            # Its file was deleted under the manager, which keeps a socket without a path.
             _log.warning("socket.given_is_lost", extra={"path": str(self.path)})
             given.close()
             given = None
         self._is_ours = given is None
         listening = given or _listen(self.path, self._limits.connections_max)
         self._file = _identity(self.path)
-        # From 3.13 on asyncio removes the file of a socket that it closes, unless it is told not.
+        # From 3.13 on asyncio removes the file of a socket that it closes, unless forbidden.
         keep: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
         self._server = await asyncio.start_unix_server(
             self._connected,
@@ -100,9 +100,9 @@ class LocalSocket:
         )
 
     async def renew(self) -> bool:
-        """Listen anew if the socket file is gone or is another's; say whether that was so.
+        """Listen again if the socket file is missing or not ours; return whether that was so.
 
-        Whoever is connected stays connected.
+        Open connections stay open.
         """
         server = self._server
         if server is None or _identity(self.path) == self._file:
@@ -166,7 +166,7 @@ class LocalSocket:
 async def _stop_listening(server: asyncio.Server) -> None:
     """Close what listens, once who was accepted already is connected.
 
-    A server that is closed serves nobody, and asyncio leaves open whom it accepted right before.
+    asyncio leaves connections open that a server accepted right before it was closed.
     """
     loop = asyncio.get_running_loop()
     for listening in server.sockets:
@@ -241,7 +241,7 @@ def _is_reached(path: Path) -> bool:
         except (ConnectionRefusedError, FileNotFoundError):
             return False
         except BlockingIOError:
-            pass  # its queue is full, so somebody listens
+            pass  # its queue is full, so a process listens
     return True
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ENDED: Final = 0
 UNUSABLE: Final = 3
-"""The home folder or the settings cannot be used, or a part of ours failed."""
+"""The data folder or the settings cannot be used, or a part of the daemon failed."""
 LOCK_IS_HELD: Final = 4
 """Another daemon runs."""
 OTHER_ENDS_S: Final = 10.0
@@ -37,15 +37,15 @@ _CUT_S: Final = 1.8
 _TELL_S: Final = 0.1
 """To write down what was cut off may take so long."""
 _ANSWER_S: Final = 1.0
-"""What is being answered when we are told to end has this long to be finished."""
+"""At shutdown, requests in flight have this long to finish."""
 _IDLE_ENDS_S: Final = 0.1
-"""A thread with nothing to do ends within this, once it is told to."""
+"""An idle thread ends within this, once stopped."""
 _M_ARENA_MAX: Final = -8
 """From malloc.h."""
 _TURN_AWAY_S: Final = 10.0
-"""A daemon that cannot start tells clients why for so long, then the manager may start it again."""
+"""A daemon that cannot start answers clients with the reason for so long."""
 _LINE_S: Final = 0.2
-"""A client has so long to send its first line; one that closes unread may lose the answer."""
+"""A client has so long to send its first line; closing unread may lose the answer."""
 _LINE_BYTES_MAX: Final = 65_536
 _FLUSH_S: Final = 0.3
 """What was recalled is written down if that takes no longer."""
@@ -57,14 +57,14 @@ def run(
     on_ready: Callable[[], None] | None = None,
     begin_again: Callable[[], object] | None = None,
 ) -> int:
-    """Be the daemon until told to stop; return the exit status.
+    """Run the daemon until it is stopped; return the exit status.
 
-    0: stopped; 3: the home folder or the settings cannot be used; 4: another daemon
-    runs; 75: it wants to be started again (`daemon/renewal.py`). What kept it from starting is told
+    0: stopped; 3: the data folder or the settings cannot be used; 4: another daemon
+    runs; 75: it wants to be started again (`scheduler.Renewal`). What kept it from starting is told
     on stderr, and to those who wait at a socket that was handed to us.
 
     Args:
-        foreground: tell warnings on stderr too.
+        foreground: print warnings on stderr too.
         on_ready: called once, when the daemon answers and watches.
         begin_again: becomes a new process, where nobody starts one for status 75. The caller calls
             it, too; here it is when a thread that is deep in something keeps us from returning.
@@ -264,7 +264,7 @@ def _cancel_all(loop: "AbstractEventLoop") -> None:
 def refuse_clients(
     listening: "socket.socket", error: YaadError, *, seconds: float = _TURN_AWAY_S
 ) -> int:
-    """Tell every client that connects within `seconds` why it is not served; return how many.
+    """Answer every client that connects within `seconds` with the reason; return how many.
 
     The manager, which sees clients wait, would otherwise start the daemon again and again.
     """
@@ -395,7 +395,7 @@ async def _serve(parts: "Parts", manager: "Manager", on_ready: Callable[[], None
 async def _stop(parts: "Parts", *, served: bool) -> None:
     """Finish what is being answered, end git's children, close the stores.
 
-    A daemon that could not begin has `served` nobody, and leaves the projects' stores alone.
+    A daemon that could not start has not `served`, and leaves the projects' stores alone.
     """
     from datetime import timedelta
 
@@ -405,7 +405,7 @@ async def _stop(parts: "Parts", *, served: bool) -> None:
     parts.bell.close()
     await parts.intake.stop()
     await parts.socket.close(timedelta(seconds=_ANSWER_S))
-    # Whoever waits for git in a thread gets an error now, and ends.
+    # Threads that wait for git get an error now, and end.
     parts.home.git.close()
     parts.dispatcher.close()
     shown = "what was shown lately is not counted"

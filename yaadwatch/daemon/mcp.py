@@ -58,7 +58,7 @@ class Roots:
     """The folder that a client works on.
 
     Args:
-        folder: that its server was started in, or told to work on.
+        folder: that its server was started in, or was given.
         send: hands a line to the client.
         is_watched: says whether a folder is in a watched project.
     """
@@ -252,13 +252,13 @@ class Session:
             task.add_done_callback(lambda _: self._waiting.pop(identity, None))
 
     def close(self) -> None:
-        """Tell nothing more of what changes."""
+        """Stop all notifications."""
         self._news.close()
 
     def _heed(self, method: str, params: object) -> None:
         """Take a notification: the handshake is over, other roots are open, a request is cancelled.
 
-        A verb that runs already runs on to its end, and nobody is told.
+        A running verb still runs to its end, without an answer.
         """
         if method == "notifications/initialized":
             self._roots.ready()
@@ -473,7 +473,7 @@ class Session:
         """Return whose events are about the folder of this client.
 
         Raises:
-            Refused: nobody watches it.
+            Refused: it is not in a watched project.
         """
         hello = self._hello.but(cwd=await self._roots.folder())
         try:

@@ -76,7 +76,7 @@ class Resource:
         uri: what it is called.
         name: for people.
         operation: the row it asks for, with `fields`.
-        about: what stands in it.
+        about: its content, for a client's list.
         kind: its media type.
         text: the key of the answer that it is; '' for the whole answer as JSON.
         changes: how the events begin after which it may say something else.
@@ -101,7 +101,7 @@ class Resource:
         }
 
     def result(self, found: FoundTexts) -> FoundTexts:
-        """Return what stands in it."""
+        """Return the content of the resource."""
         said = str(found[self.text]) if self.text else to_text(found)
         return {"contents": [{"uri": self.uri, "mimeType": self.kind, "text": said}]}
 
@@ -187,7 +187,7 @@ def _memories(found: FoundTexts) -> str:
 LISTENS_MAX: Final = 64
 """Streams of one client that are open at the same time."""
 GATHER_S: Final = 0.1
-"""Changes that come within so long after the first are told with it."""
+"""Changes within so long after the first are reported with it."""
 AGAIN_S: Final = 1.0
 """After the stores could not be followed, it is tried again so much later."""
 
@@ -225,7 +225,7 @@ class News:
         return identity in self._listening
 
     async def subscribe(self, uri: str, stores: Collection[str]) -> None:
-        """Tell when a resource changes; what happens after this returns is not missed.
+        """Notify when a resource changes; no change after this returns is missed.
 
         Args:
             uri: of the resource.
@@ -235,21 +235,21 @@ class News:
         self._subscribed.add(uri)
 
     def unsubscribe(self, uri: str) -> None:
-        """Tell of a resource no more; other subscriptions go on."""
+        """End the subscription to a resource; others go on."""
         self._subscribed.discard(uri)
 
     def unsubscribe_all(self) -> None:
-        """Begin anew: what a client subscribed to before a handshake is not told after it."""
+        """Drop the subscriptions from before a handshake."""
         self._subscribed.clear()
 
     async def listen(
         self, identity: int | str, uris: Sequence[str], stores: Collection[str]
     ) -> None:
-        """Open a stream, say what it will tell of, and tell when one of that changes.
+        """Open a stream, confirm its resources, and notify when one of them changes.
 
         Args:
             identity: of the request; each line of the stream bears it.
-            uris: of the resources; none: nothing will be told.
+            uris: of the resources; none: no notifications.
             stores: whose events are about them.
         """
         if uris:
@@ -268,7 +268,7 @@ class News:
         self._listening.pop(identity, None)
 
     def close(self) -> None:
-        """Tell nothing more."""
+        """Stop all notifications."""
         for task in (self._hearing, self._telling):
             if task is not None:
                 task.cancel()

@@ -47,7 +47,7 @@ PROJECT: Final[Schema] = {
 _COMMAND: Final = re.compile(
     r"\byaadwatch (context|forget|impact|link|recall|remember|stale|status|subgraph|unlink)\b(?! -)"
 )
-"""A command that a person is told to run, and for which an agent has a tool."""
+"""A command for a person, in a text, for which an agent has a tool."""
 _ELSEWHERE: Final = frozenset({"recall", "remember", "context", "stale"})
 """Tools that are listed with `project`, which all of them take."""
 
@@ -58,10 +58,10 @@ class Tool:
 
     Args:
         operation: the row it asks for.
-        about: what it is for, told to the agent.
+        about: the purpose, for the agent.
         answer: the schema of the answer, where programs gain by one.
-        text: the key of the answer that is told as text instead of the whole as JSON.
-        nothing: what is told when that text is empty.
+        text: the key of the answer that is returned as text instead of the whole as JSON.
+        nothing: returned when that text is empty.
     """
 
     operation: str
@@ -123,13 +123,13 @@ def _for_agents(found: "dict[str, object]") -> "dict[str, object]":
 
 
 def failed(error: YaadError) -> Schema:
-    """Return the result that tells an agent what went wrong and what to do next."""
+    """Return the tool result for an error: what went wrong and what to do next."""
     told = f"{error.message}\n{error.hint}" if error.hint else error.message
     return {"content": [_content(_COMMAND.sub(rf"{PREFIX}\1", told))], "isError": True}
 
 
 def succeeded(found: "dict[str, object]") -> Schema:
-    """Return the result that tells an answer, as text."""
+    """Return the tool result for an answer, as text."""
     return {"content": [_content(to_text(found))], "isError": False}
 
 
@@ -317,7 +317,7 @@ class WideTool:
 
     Args:
         short: its name, as the setting has it.
-        about: what it is for, told to the agent.
+        about: the purpose, for the agent.
         operations: the rows it can ask for.
     """
 

@@ -29,7 +29,7 @@ FOLDERS_MAX: Final = 2_048
 """Folders of one work tree that are looked at, those near its top first."""
 
 Passed = Callable[[str], bool]
-"""Tells of the name of a folder that it is not looked into."""
+"""Returns whether a folder of this name is skipped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,7 +273,7 @@ HEARD_MAX: Final = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HintedNames:
-    """Names in folders, with the instant they were last told; `lost`: some were not heard."""
+    """Names in folders, each with the time of its last hint; `lost`: some hints were dropped."""
 
     hints: Mapping[tuple[Path, str], float]
     lost: bool
@@ -333,7 +333,7 @@ class HintQueue:
         """Return after `seconds`, or when nudged; hints end only a wait without end (None)."""
         if seconds is None:
             self._waiting = True
-            if self:  # heard before we said that we wait, so nobody woke us
+            if self:  # arrived before we were waiting, so nothing woke us
                 return
         try:
             async with asyncio.timeout(seconds):

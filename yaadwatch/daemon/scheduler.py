@@ -70,7 +70,7 @@ class Runs:
     """The memory of the jobs that are kept; plain functions, run in threads.
 
     Args:
-        since: when the first daemon of this home started.
+        since: when the first daemon of this data folder started.
         last: the last run of each job that ever ran.
         start: note that a job starts.
         end: note that it ended: badly, with an error in words, or well (None).
@@ -103,9 +103,9 @@ class Scheduler:
     Args:
         handlers: what does each job.
         runs: remembers when jobs ran.
-        clock: tells the time.
+        clock: the wall clock.
         settings: how often files are polled.
-        health: is told which job went wrong.
+        health: reports failed jobs.
         on_jump: called when the clock jumped: the machine may have slept.
         jobs: the table.
         sleep: waits between two looks at the clock.
@@ -240,7 +240,7 @@ LOOKS_DISPLACED: Final = 2
 answer, and then ends."""
 PART: Final = "memory"
 LOCK: Final = "lock"
-"""Under these names `status` is told."""
+"""Names of the parts in `status`."""
 LOOK_S: Final = 5.0
 LOOKS_ABOVE: Final = 3
 """So many looks in a row above the limit: what one large question takes is given back by then."""
@@ -255,16 +255,16 @@ class Renewal:
     """Looks at the program on disk and at the memory of this process.
 
     Args:
-        replaced: says whether another program is installed than the one that runs.
+        replaced: returns whether another program is installed than the running one.
         holds_lock: says whether this is still the daemon: the file of its lock may be deleted, and
             another one made.
-        stale_store: says why the user store should be opened anew; '' when it need not.
+        stale_store: returns why the user store should be reopened; '' when it need not.
         rss_bytes: what this process takes.
         memory_mib: its limit; 0: none.
-        busy: says whether something is being done that somebody asked for.
-        health: is told when to begin again does not help.
+        busy: returns whether a request is in progress.
+        health: reports when a restart does not help.
         now: the present time.
-        mark: the file that tells the next process when one ended because of its memory.
+        mark: the file whose time is when a process last ended because of its memory.
         sleep: waits between two looks.
     """
 

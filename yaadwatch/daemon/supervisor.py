@@ -61,7 +61,7 @@ class Health:
             _log.info("health.restored", extra={"part": part})
 
     def keep_only(self, projects: Collection[str]) -> None:
-        """Forget what is wrong with projects that are not among `projects`: nobody can mend it."""
+        """Drop the problems of projects that are not among `projects`."""
         with self._lock:
             gone = [
                 part
@@ -201,7 +201,7 @@ def begin(path: Path, mask: Mask, *, echo: TextIO | None) -> list[logging.Handle
     Args:
         path: the file; its folder is there.
         mask: what is written passes through it.
-        echo: where warnings and errors are told to people as well; None for nowhere.
+        echo: where warnings and errors are printed as well; None for nowhere.
 
     What stands there and is no plain file (a folder, a link, a pipe) is put aside.
 
@@ -246,7 +246,7 @@ class _Private(RotatingFileHandler):
         return super().shouldRollover(record)
 
     def doRollover(self) -> None:  # noqa: N802
-        """Move the logs on; where that cannot be done, begin anew in the same file."""
+        """Rotate the logs; where that fails, truncate the same file."""
         try:
             for number in range(1, self.backupCount + 1):
                 _put_aside_what_is_odd(f"{self.baseFilename}.{number}")
@@ -263,7 +263,7 @@ class _Private(RotatingFileHandler):
 
     def _open(self) -> TextIOWrapper:
         _put_aside_what_is_odd(self.baseFilename)
-        # Whoever puts something there now has it refused: a pipe would make us wait for a reader.
+        # Refuses anything put there just now: a pipe would make us wait for a reader.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         descriptor = os.open(self.baseFilename, flags, 0o600)
         return os.fdopen(descriptor, "a", encoding=self.encoding)
@@ -310,7 +310,7 @@ class JsonLines(logging.Formatter):
 
 
 class Words(logging.Formatter):
-    """Tells a record in one line for people; a traceback stays in the file."""
+    """Renders a record in one line for people; a traceback stays in the file."""
 
     def __init__(self, mask: Mask) -> None:
         super().__init__()

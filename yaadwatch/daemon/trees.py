@@ -42,7 +42,7 @@ is also applied later."""
 AFAR_S: Final = 5.0
 """A look at a network disk is waited for so long; what it saw comes later."""
 LOOKED_AT_ONCE: Final = 25
-"""Work trees armed, or looked at, before whoever else waits for the thread has its turn."""
+"""Work trees armed or polled before other work gets the thread."""
 TOLD_POLLED_MAX: Final = 50
 """Of the work trees that the system tells us about, in so many at a time it is looked whether an
 agent file came up where there was none, in turn: that is most of what polling costs.
@@ -58,7 +58,7 @@ class Engine:
         projects: the projects in the registry, by id, and where each is.
         check: bring the flags of a tree up to date; paths None: look at everything.
         sync: bring the agent files of a tree and the graph together, when they are among the paths;
-            tells whether it has to be tried again soon.
+            whether it has to be tried again soon.
         is_rule: whether a file in a folder further down would be an agent file.
         is_passed: which folders, by their names, have none that count.
         is_place: whether an agent file may come up at a path, in a project that has none there.
@@ -82,9 +82,9 @@ class Trees:
         hearing: hears the watcher.
         workers: one thread for each project, and one for what is on this machine.
         settings: how files are watched.
-        health: is told what is degraded.
+        health: reports what is degraded.
         monotonic_s: the clock of hints, in seconds.
-        silent: the places at or below a folder from which on nobody tells about changes.
+        silent: the places at or below a folder without change notifications.
         dropped: called with a work tree that is known no longer.
     """
 
@@ -132,7 +132,7 @@ class Trees:
         await self.refresh(None)
 
     def close(self) -> None:
-        """Tell of no change any more."""
+        """Stop watching."""
         self.watcher.close()
 
     def stop(self) -> None:
@@ -195,7 +195,7 @@ class Trees:
         )
 
     def everything(self) -> None:
-        """Note that each tree has to be armed anew, and all of it to be checked."""
+        """Note that each tree has to be armed again, and checked as a whole."""
         self._unarmed.update(self._known)
         now = self._monotonic_s()
         for key in self._known:
@@ -237,7 +237,7 @@ class Trees:
     async def arm_if_changed(self, key: Tree) -> frozenset[str]:
         """Watch what a tree needs as it is now; return the paths that look different by then.
 
-        Before a check: what changes in between is either seen or told.
+        Before a check: a change in between is either seen or notified.
         """
         tree = self._known.get(key)
         if tree is None or key not in self._unarmed:
@@ -250,7 +250,7 @@ class Trees:
         return (found or NOTHING).paths
 
     def found(self, key: Tree) -> bool:
-        """Note that a check found the folder of a tree; return whether it is to be learnt anew."""
+        """Note that a check found the folder of a tree; return whether to list it again."""
         self._away.discard(key)
         return key in self._unlearnt
 

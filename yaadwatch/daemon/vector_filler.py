@@ -30,7 +30,7 @@ _log: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verbs:
-    """What does the work, see `engine.vectors.vector_fill`; plain functions, run in threads.
+    """What does the work; plain functions, run in threads.
 
     Args:
         user: the name of the user store.
@@ -55,11 +55,11 @@ class Verbs:
 
 
 class Filler:
-    """Fills the stores it is told of. Methods run on the loop.
+    """Fills the stores it is given. Methods run on the loop.
 
     Args:
         verbs: what does the work.
-        health: is told what goes wrong.
+        health: reports errors.
         pause_s: see `PAUSE_S`.
     """
 
@@ -126,7 +126,7 @@ class Filler:
         for store in await asyncio.to_thread(self._verbs.stores):
             try:
                 await asyncio.to_thread(self._verbs.tidy, store)
-            except YaadError:  # it cannot be had, of which `status` tells
+            except YaadError:  # it cannot be opened, which `status` reports
                 continue
             for model in wanted:
                 await self._store(store, model)

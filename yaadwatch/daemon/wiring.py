@@ -90,7 +90,7 @@ def _nobody(store: str) -> None:
 
 
 class DaemonState:
-    """What the running daemon knows of itself; see `engine.workspace.Pulse`. Any thread."""
+    """The state of the running daemon, for `status` and answers. Any thread."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class DaemonState:
         return self._scheduler.next_runs()
 
     def since(self) -> str:
-        """Return when the daemon was started, as answers tell it."""
+        """Return when the daemon was started, in the form of answers."""
         return self._since
 
     def socket(self) -> str:
@@ -305,7 +305,7 @@ def _intake(home: Home, bell: WriteSignal, health: Health) -> Intake:
     def is_rule(path: str) -> bool:
         try:
             return agent_files.known_formats(home).is_below(path)
-        except YaadError:  # a setting that is no pattern: `status` tells, no file is read
+        except YaadError:  # a setting that is no pattern: `status` reports it, no file is read
             return False
 
     def is_place(path: str) -> bool:

@@ -82,7 +82,7 @@ class World:
     """What the service is installed into.
 
     Args:
-        home: of the person.
+        home: the person's home folder.
         environ: of the shell.
         client: asks the daemon, and starts none.
         clock: names copies.
@@ -127,12 +127,12 @@ def install(world: World, *, dry_run: bool = False, linger: bool = False) -> Ans
 
     Args:
         world: what to work on.
-        dry_run: write nothing, and tell what would be.
+        dry_run: write nothing, and return what would be written.
         linger: have it run without a session, too.
 
     Raises:
         YaadError: REFUSED when something of that name is not ours, or the program may vanish;
-            UNAVAILABLE when the manager does not do what it is told, or the daemon does not answer.
+            UNAVAILABLE when the manager fails, or the daemon does not answer.
     """
     manager, why = world.manager()
     if manager is None:
@@ -183,8 +183,8 @@ def uninstall(world: World, *, dry_run: bool = False) -> Answer:
     """Stop the service, and take away what the receipt says was written; the answer is Installed.
 
     Raises:
-        YaadError: REFUSED when the service is another home's, or no receipt says what it consists
-            of; UNAVAILABLE when the manager does not do what it is told.
+        YaadError: REFUSED when it has another data folder, or no receipt says what it consists
+            of; UNAVAILABLE when the manager fails.
     """
     with contextlib.nullcontext() if dry_run else plans.alone():
         found = world.installed()
@@ -239,7 +239,7 @@ def start(world: World) -> Answer:
 
 
 def stop(world: World) -> str | None:
-    """Stop the service, if the daemon is one; return the name of the manager that was told."""
+    """Stop the service, if the daemon is one; return the name of its manager."""
     manager = _reachable(world)
     if manager is None:
         return None
@@ -248,7 +248,7 @@ def stop(world: World) -> str | None:
 
 
 def restart(world: World) -> Answer:
-    """End the daemon and start it anew; who asks meanwhile waits.
+    """Restart the daemon; requests wait meanwhile.
 
     Raises:
         YaadError: as for `start`.
@@ -272,9 +272,9 @@ def restart(world: World) -> Answer:
 
 
 def _reachable(world: World) -> Manager | None:
-    """Return the manager of the service; None: there is none of this home, or it cannot be asked.
+    """Return the manager of this data folder's service; None: no service, or out of reach.
 
-    A container that shares the home has the receipt, and no manager; so has a copy of a home.
+    A container that shares the data folder, or a copy of it, has the receipt and no manager.
     """
     found = world.installed() if presence.manager() is not None else None
     return None if found is None or world.manager()[0] is None else found[1]

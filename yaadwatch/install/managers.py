@@ -90,7 +90,7 @@ class Manager(Protocol):
     is_read: bool
     """Does the manager look into the folder that units would be written to?"""
     home: Path | None
-    """HOME, as the manager gives it to what it starts; None: nobody says."""
+    """HOME in the environment of what the manager starts; None: unknown."""
 
     def wanted(self, service: Service) -> list[Wanted]:
         """Return all that the service consists of."""
@@ -99,7 +99,7 @@ class Manager(Protocol):
         """Return where the files of the service are, links not among them."""
 
     def socket(self) -> str:
-        """Return where clients connect, as it stands in a unit."""
+        """Return where clients connect, in the form of a unit."""
 
     def take(self, changed: Sequence[Path]) -> None:
         """Follow files that were written, and have the service run."""
@@ -111,7 +111,7 @@ class Manager(Protocol):
         """End it, and do not start it again by itself."""
 
     def restart(self) -> None:
-        """End it and start it anew; clients wait meanwhile."""
+        """Restart it; clients wait meanwhile."""
 
     def forget(self) -> None:
         """Notice that the files are gone."""
@@ -164,7 +164,7 @@ class Systemd:
         return units.USUAL.socket
 
     def take(self, changed: Sequence[Path]) -> None:
-        """Have the units read anew; a changed one is only followed by what starts after it."""
+        """Reload the units; a changed unit applies to what starts after it."""
         if changed:
             self._do("daemon-reload")
         if any(path.name == presence.SOCKET for path in changed):
@@ -192,7 +192,7 @@ class Systemd:
         self._do("restart", "--no-block", presence.SERVICE)
 
     def forget(self) -> None:
-        """Have the units read anew, and their failures forgotten."""
+        """Reload the units, and reset their failures."""
         self._do("daemon-reload")
         # It may never have failed; then there is nothing to forget, and that is an error to it.
         self._run(("systemctl", "--user", "reset-failed", presence.SERVICE, presence.SOCKET))
@@ -251,13 +251,13 @@ class Launchd:
         return str(places.default_socket())
 
     def take(self, changed: Sequence[Path]) -> None:
-        """Have a changed agent loaded anew."""
+        """Reload a changed agent."""
         if changed and self.is_running():
             self._do("bootout", self._target)
         self.start()
 
     def start(self) -> None:
-        """Load the agent, which starts it; one that is loaded is started."""
+        """Load the agent, which starts it; start an agent that is loaded."""
         if self.is_running():
             self._do("kickstart", self._target)
         else:
@@ -269,7 +269,7 @@ class Launchd:
             self._do("bootout", self._target)
 
     def restart(self) -> None:
-        """End the daemon and start it anew."""
+        """Restart the daemon."""
         if self.is_running():
             self._do("kickstart", "-k", self._target)
         else:
@@ -306,7 +306,7 @@ def here(
     """Return the manager of this machine, or None and why there is none.
 
     Args:
-        home: of the person.
+        home: the person's home folder.
         environ: for XDG_CONFIG_HOME.
         platform: as in `sys.platform`.
         asking: runs a command.
@@ -353,12 +353,12 @@ def by_name(name: str, folder: Path, *, asking: Run = run) -> Manager | None:
 
 
 def lingers(asking: Run = run) -> bool | None:
-    """Say whether this person's services run without a session; None where nobody knows."""
+    """Return whether this person's services run without a session; None: unknown."""
     user = str(os.getuid())
     found = asking(("loginctl", "show-user", user, "--property=Linger", "--value"))
     if found.went_well:
         return found.out.strip() == "yes"
-    # Without a session logind does not know the user; what it would do stands in a file.
+    # Without a session logind does not know the user; a file shows what it would do.
     name = asking(("id", "-un")).out.strip()
     return Path("/var/lib/systemd/linger", name).exists() if name and found.status != 127 else None
 

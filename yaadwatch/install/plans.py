@@ -46,7 +46,7 @@ class Installed:
         folders: those that were made for them, innermost first.
         program: what the units start.
         lingering: whether we had services run without a session, which they did not before.
-        home: the folder of ours that it serves; '' where an older version did not say.
+        home: the data folder that it serves; '' where an older version did not say.
     """
 
     manager: str
@@ -167,7 +167,7 @@ def require_read(home: Path, manager: Manager) -> None:
 
 
 def require_this_data_folder(path: Path) -> None:
-    """See that a unit of ours was not written for another home.
+    """Check that a unit of ours was not written for another data folder.
 
     A trial with a YAAD_HOME of its own, or with a copy of a home, would otherwise take the service
     from the memories that it serves.
@@ -211,15 +211,15 @@ def _require_this_socket(path: Path, data: bytes) -> None:
 
 
 def unlisted(home: Path, manager: Manager) -> Path | None:
-    """Return a unit that `install` wrote for this home, where no receipt says so; None: there is
+    """Return a unit that `install` wrote for this data folder and no receipt lists; None: there is
     none.
 
     Args:
-        home: of the person.
+        home: the person's home folder.
         manager: of this machine.
 
     Raises:
-        YaadError: REFUSED when one is for another home; UNAVAILABLE when it cannot be read.
+        YaadError: REFUSED when one is for another data folder; UNAVAILABLE when it cannot be read.
     """
     ours = [path for path in manager.units() if path.is_file() and not path.is_symlink()]
     ours = [path for path in ours if units.MARK.encode() in _read(path)]
@@ -337,7 +337,7 @@ def _write_one(clock: Clock, one: Change) -> str:
 
 
 def removal(written: Written) -> Change:
-    """Return what becomes of what was written: it goes, unless somebody has changed it."""
+    """Return the removal of a written file, which is kept if it was changed since."""
     path = Path(written.path)
     leads_to = Path(written.leads_to) if written.leads_to else None
     wanted = Wanted(path=path, leads_to=leads_to)
@@ -361,14 +361,14 @@ def remove(plan: Sequence[Change], known: Installed) -> None:
             with _told(one.wanted.path):
                 one.wanted.path.unlink(missing_ok=True)
     for folder in known.folders:
-        with contextlib.suppress(OSError):  # somebody has put something there
+        with contextlib.suppress(OSError):  # the folder is not empty
             Path(folder).rmdir()
     with contextlib.suppress(OSError):
         places.default_socket().parent.rmdir()
 
 
 def row(one: Change, *, diffs: bool = False) -> Answer:
-    """Return what is told of a file."""
+    """Return the row of a file in the answer."""
     row: Answer = {"path": str(one.wanted.path), "change": one.change}
     if one.wanted.leads_to is not None:
         row["target"] = str(one.wanted.leads_to)
@@ -425,9 +425,9 @@ class ServiceState:
         altered: files and links that are gone, or not as they were written.
         masked: units that lead nowhere, so that systemd does not start them.
         program: what the service starts, when that is not there any more; else ''.
-        is_reached: the manager answers here; in a container that shares the home it may not.
+        is_reached: the manager answers here; in a container that shares the data folder it may not.
         runs: the service runs, or does at the next request.
-        unlisted: a unit that was written for this home, where no receipt says so; else ''.
+        unlisted: a unit for this data folder that no receipt lists; else ''.
     """
 
     manager: str
@@ -442,10 +442,10 @@ class ServiceState:
 def service_state(
     home: Path, environ: Mapping[str, str], *, asking: Run = managers.run
 ) -> ServiceState | None:
-    """Return how the service stands, or None when none is installed.
+    """Return the state of the service, or None when none is installed.
 
     Args:
-        home: of the person.
+        home: the person's home folder.
         environ: of the shell.
         asking: runs the commands of managers.
 
@@ -476,7 +476,7 @@ def service_state(
 def _unlisted(home: Path, manager: Manager) -> ServiceState | None:
     try:
         path = unlisted(home, manager)
-    except YaadError:  # another home's, or not to be read: nothing to tell of ours
+    except YaadError:  # another data folder's, or unreadable: not ours to report
         return None
     return None if path is None else ServiceState(manager=manager.name, unlisted=str(path))
 

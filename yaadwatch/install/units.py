@@ -25,7 +25,7 @@ from yaadwatch.text import privacy, toml
 from yaadwatch.text.toml import NotUnderstoodError
 
 MARK: Final = "Written by `yaadwatch install`"
-"""Stands in every file of ours; a file without it is somebody else's."""
+"""In every file of ours; a file without it belongs to others."""
 ARGUMENTS: Final = ("daemon", "--supervised")
 PATHS: Final = ("/usr/local/bin", "/usr/bin", "/bin")
 MAC_PATHS: Final = ("/opt/homebrew/bin", "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
@@ -102,7 +102,7 @@ class Service:
         program: the command, absolute, without its arguments.
         socket: the path that clients connect to; for systemd it may begin with '%t'.
         path: folders that programs such as git are found in.
-        home: the value of YAAD_HOME; None: our folder is where it always is.
+        home: the value of YAAD_HOME; None: the default data folder.
         log: for launchd, the file that a start complains to.
     """
 
@@ -192,7 +192,7 @@ def data_folder_in(data: bytes) -> str | None:
 
 
 def listens_in(data: bytes) -> str | None:
-    """Return where a socket unit listens, as it stands there; None: it does not say."""
+    """Return where a socket unit listens, in the unit's words; None: it does not say."""
     found = re.search(r"^ListenStream=(.+)$", data.decode("utf-8", "replace"), flags=re.MULTILINE)
     return None if found is None else found[1].replace("%%", "%")
 
