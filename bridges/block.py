@@ -1,15 +1,13 @@
-"""The managed block of an agent file, on bytes: where it is, and a file with another one or none.
+"""Locate, replace and remove the managed block of an agent file, on bytes.
 
-Every byte outside the block stays as it is, and taking the block out gives the file back as it was
-before the block came, without any memory of that file: the begin marker says how many line ends
-were put in front of it. Nothing here raises for bytes that are not as we left them; such a file is
-`Malformed` or `Refused`, and not written.
+Bytes outside the block never change. Removing the block restores the file as it was before, without
+any record of it: the begin marker holds how many line ends were inserted in front. Nothing here
+raises for bytes that differ from what we wrote; such a file is `Malformed` or `Refused`, and is not
+written.
 
-Choose where a file gets our block: below no heading or label that changes what its rules mean.
-
-A block at the end of a file belongs to the last section. Below "## Never do this" or "## If you
-write SQL" its rules would say something else. So it stands in front of the first section; in a
-file without sections at the end; and on top where the title or the words above restrict it, too.
+A new block goes where no heading or label changes what its rules mean: below "## Never do this" or
+"## If you write SQL" they would mean something else. So it goes in front of the first section; at
+the end of a file without sections; on top where the title or the words above restrict it, too.
 """
 
 import re

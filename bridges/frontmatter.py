@@ -1,9 +1,9 @@
-"""What the small header on top of an agent file says: flat keys with a word, a list or nothing.
+"""Read the front matter of an agent file: flat keys with a word, a list or nothing.
 
-It looks like YAML, and agents say that it is, but what people write in it is not: `globs: **/*.ts`
-is an alias there, `*.ts, *.tsx` an error, and both work. So this reads lines: a key at the margin,
-its value on the same line, or as a list below. Whatever is more than that stays a text, which
-nobody takes for `true`, for a known word or for nothing.
+Not parsed as YAML, because what people write there is not YAML: `globs: **/*.ts` is an alias,
+`*.ts, *.tsx` an error, and agents accept both. So this reads lines: a key at the margin, its value
+on the same line or as a list below. Anything more complex stays plain text, and is never taken for
+`true`, a known word or an empty value.
 """
 
 import re

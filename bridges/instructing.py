@@ -1,13 +1,11 @@
-"""Tell rules from the rest of an agent file: what is passed on to other agents, and what stays.
+"""Separate rules from other statements of an agent file, and choose the headings a rule needs.
 
-List items are rules unless they only point somewhere, thank, give an example or are to be done.
-Prose is a rule when it instructs. Table rows, and rules whose body does not stand in their words,
-stay in the file that has them; so do statements that say nothing without what stands around them.
+List items are rules unless they only point somewhere, thank, give an example or are still to be
+done. Prose is a rule when it instructs. Table rows, rules whose body is not part of their words,
+and statements that mean nothing without their surroundings stay in their file.
 
-Which headings and labels a rule needs in front of it, so that it says the same elsewhere.
-
-No list holds what headings mean: "Never", "Alice", "On release day", "Windows". So every heading
-of a section is needed, but those made of a few neutral words.
+No list can hold what headings mean: "Never", "Alice", "On release day", "Windows". So a rule keeps
+every heading above it except those made of a few neutral words.
 """
 
 import re

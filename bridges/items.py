@@ -1,14 +1,13 @@
 """Read and write the rules in a managed block: list items at the margin, each with its body.
 
-A rule is whole: nested items, code, tables, further paragraphs and lines that go on with it are
-part of it. A list below a label ("Never do these:") is one rule with its label. Headings and prose
-that a person typed are no rules; whoever writes the block again leaves them where they are. What
-stands below a heading that says when it holds is no rule of the block: it would lose the condition.
+A rule includes its nested items, code, tables, further paragraphs and continued lines. A list below
+a label ("Never do these:") is one rule with its label. Headings and prose that a person typed are
+not rules, and stay where they are when the block is rewritten. Text below a heading that restricts
+when it applies is not a rule of the block: it would lose the condition.
 
-Escape the words of a rule for a list item of an agent file, and compare words without escapes.
-
-Agents read some signs as syntax: `@path` imports a file, `<!--` hides what follows. Formatters add
-escapes of their own. Neither changes what a rule says, so words are compared without them.
+Rules are escaped, because agents read some characters as syntax: `@path` imports a file, `<!--`
+hides what follows. Formatters add escapes of their own. Neither changes the meaning, so words are
+compared without escapes.
 """
 
 import re

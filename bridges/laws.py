@@ -1,4 +1,4 @@
-"""What every agent-file format must keep to, as tests that anybody can run on a format of theirs.
+"""Laws that every agent-file format must obey, as tests that any package can run on its formats.
 
 Each law is a function of one Bridge that raises when the law does not hold:
 
@@ -6,8 +6,8 @@ Each law is a function of one Bridge that raises when the law does not hold:
     def test_my_format_keeps_the_law(law):
         law(MY_BRIDGE)
 
-This module alone needs Hypothesis, which the extra `laws` brings along; how many examples a law
-is tried on is said by the profile of Hypothesis that is loaded when the law is called.
+Only this module needs Hypothesis, which the extra `laws` installs; the loaded Hypothesis profile
+sets the number of examples.
 """
 
 import re

@@ -1,19 +1,19 @@
-"""What a markdown text says: its list items, short paragraphs and table rows, as statements.
+"""Extract statements from markdown: list items, short paragraphs and table rows.
 
-Doubt leaves out. A block whose words do not stand on its lines, letter by letter, is not a
+When unsure, leave it out. A block whose words are not on its lines, letter by letter, is not a
 statement; nor are code, quotes, HTML, comments, headings, front matter and link definitions.
 
-How words are put on one line:
+How words become one line:
 
 - White space is collapsed; list marker, task box and inline comments are dropped.
-- What a statement hangs on stands in front of it, so that it still means the same when it is read
-  alone: every heading above it but the title and neutral ones ("Rules"), the label above it (a
-  line that ends in a colon, a line in bold, a short line or a condition right above a list), the
-  item it is nested in. After a colon follows a space, otherwise " > ". A label over a list is no
-  statement of its own, an item over another one is.
+- The context of a statement comes first, so that the statement means the same when read alone:
+  every heading above it except the title and neutral ones ("Rules"), the label above it (a line
+  that ends in a colon, a line in bold, a short line or a condition right above a list), the item it
+  is nested in. A colon is followed by a space, anything else by " > ". A label above a list is
+  not a statement of its own; an item above a nested list is.
 - A table row reads `first cell: second cell`; with more columns, or a bare value in the second,
   `header: cell; header: cell`.
-- Lines of a paragraph are joined, unless each of them is a sentence of its own.
+- Lines of a paragraph are joined, unless each of them is a complete sentence.
 """
 
 import re

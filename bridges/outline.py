@@ -1,11 +1,11 @@
-"""Which blocks a markdown text has, and on which line each of them starts.
+"""Parse markdown into blocks with the line on which each of them starts.
 
 mistune keeps no positions. The two subclasses below add the line: a block starts at the parser's
-cursor, and a list item is parsed from a text that has the same lines as the file. Whoever reads
-the outline still compares a block with its lines before believing it.
+cursor, and a list item is parsed from a text that has the same lines as the file. Callers still
+compare a block with its lines before they trust the position.
 
-Importing this module imports mistune, which costs some 20 ms and 5 MB; so it is imported when
-the first file is read, not before.
+Importing this module imports mistune, which costs some 20 ms and 5 MB; import it only when the
+first file is read.
 """
 
 import re

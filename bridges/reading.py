@@ -1,8 +1,8 @@
-"""Read a markdown agent file: what it says outside our block, for whom, and what it imports.
+"""Read a markdown agent file: its statements outside our block, their scope, and its imports.
 
 An import is an `@path` at the start of a word outside code, as Claude Code reads them; a backslash
-keeps a blank in the name, and what follows a `#` is a place in the file. The caller checks whether
-the file is there and may be read: `@types/node` in a sentence looks the same.
+escapes a space in the name, and `#` starts a fragment. The caller checks that the file exists and
+may be read: `@types/node` in a sentence looks the same.
 """
 
 import re

@@ -1,14 +1,11 @@
-"""Which agent-file formats there are, and which one a path has.
+"""The table of agent-file formats, and the lookup of a format by path.
 
-Other packages can add formats: an entry point in the group `yaadwatch.bridges` that leads to a
-Bridge, or to a tuple of them. They come after those of this package, and can replace none of them.
+Other packages can add formats with an entry point in the group `yaadwatch.bridges` that resolves to
+a Bridge or a tuple of them. Those follow the formats of this package, and cannot replace any.
 
-Formats whose files say in a header for which files or tasks they hold: one row for each.
-
-Such files stand many in a folder. None of them gets our block: a file of our own beside them, with
-the row's preamble on top, says the same and changes nothing of theirs.
-
-Formats that are markdown and nothing else: one table, one way to read them.
+A format whose header says which files or tasks a rule applies to has one row of its own. Such files
+are many in one folder, and never get our block: a separate file of our own, with the preamble of
+the row on top, has the same effect and leaves theirs untouched.
 """
 
 import re

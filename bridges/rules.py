@@ -1,9 +1,8 @@
-"""What an agent file says, as values: the only types that this package speaks.
+"""The types of this package, and AGENTS: the files each coding agent reads.
 
-AGENTS: which files each coding agent takes in, and where a file of our own reaches it.
-
-What is not surely known of an agent is left out: a file that it may not read carries nothing to it.
-Sources are the documents of each vendor, and runs of the agents that can be had.
+AGENTS also holds where a file of our own reaches each agent. Whatever is not certain about an agent
+is left out: a file that it may not read delivers nothing. Sources are the documentation of each
+vendor, and runs of the agents that are available.
 """
 
 import re

@@ -1,12 +1,10 @@
-"""Which lines of a markdown text are code or hidden by a comment, so that nothing in them counts?
+"""Find the lines of a markdown text that are code, commented out or inside a tag.
 
-A line-by-line reading of CommonMark's containers: enough to tell where a fence or a comment begins
-and ends, in lists too. It needs no parser, so it can be asked for any bytes at any time.
+A line-by-line reading of CommonMark's containers: enough to find where a fence or a comment begins
+and ends, in lists too. It needs no parser, so it is cheap on any bytes.
 
-Find the lines that stand inside a tag, such as `<details>` or `<bad_example>`.
-
-A tag may say when the words in it hold, or that they are wrong. Tags that only frame instructions
-say nothing of the kind.
+A tag such as `<details>` or `<bad_example>` may restrict its content, or mark it as wrong. Tags
+that only frame instructions do not.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""A JSON object becomes a request, or an error that says what is wrong with which field.
+"""Decode a JSON object into a request, or an error that names the invalid field.
 
-Strict, so that a slip in a name is never taken for a default: an unknown field, a missing one and
-a wrong type are each refused by name.
+Strict, so that a typing error is never taken for a default: unknown fields, missing fields and
+wrong types are rejected by name.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping

@@ -1,8 +1,6 @@
-"""One line on the wire: a JSON object to bytes and back, and an error as an object.
+"""Encode and decode one line on the wire; connect to and identify the peer of a Unix socket.
 
-Both ends use it, so it imports nothing that a client does not need anyway.
-
-The two ends of a Unix socket: an address the kernel takes, and who is on the other side.
+Both client and daemon use it, so it imports nothing that a client does not need anyway.
 """
 
 import json

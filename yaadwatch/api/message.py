@@ -1,10 +1,10 @@
-"""Requests: a class per request, whose fields are the only place where an option is declared.
+"""Requests: one class per request, whose fields are the only declaration of an option.
 
-The codec, the command line, the tools of agents and the reference are all made from `FIELDS`.
-Not dataclasses: the command line reads these at every start, and the module `dataclasses` alone
+The codec, the command line, the tools of agents and the reference are all generated from `FIELDS`.
+Limits of fields are data: the allowed values, and the error otherwise.
+
+Not dataclasses: the command line reads these at every start, and importing `dataclasses` alone
 costs as much as all of them.
-
-Limits of the fields of requests, as data: what a value must keep to, and the error if not.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""OPERATIONS: everything that anyone can ask, and the wires it can be asked on."""
+"""OPERATIONS: every operation of the daemon, and the wires on which it is offered."""
 
 from dataclasses import dataclass
 from typing import Final, Literal

@@ -1,4 +1,4 @@
-"""What can go wrong by rights: one exception with a code, a message and what to do next."""
+"""Expected failures: one exception with a code, a message and the next step."""
 
 from enum import StrEnum
 

@@ -1,6 +1,6 @@
-"""Events: the closed list of what can happen, as it stands in the log of a store.
+"""The closed list of events in the log of a store, and parsing and formatting of times.
 
-Times as people and programs write them: RFC 3339, or a day.
+Times are written as RFC 3339, or as a day.
 """
 
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
-"""Limits and closed lists of what callers may give. Imports nothing: the command line reads it.
+"""Limits and closed lists for the input of callers, and the short form of ids.
 
-How people see an id, and type it.
+Imports nothing: the command line reads it at every start.
 """
 
 TEXT_CHARS_MAX = 64_000

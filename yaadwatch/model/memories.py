@@ -1,8 +1,7 @@
-"""Nodes: a memory, or a file or symbol that memories touch.
+"""Nodes, edges between them, and claims, contradictions and gaps as they are stored.
 
-Edges: how one node relates to another, from when until when; and what a set of them keeps to.
-
-Claims, contradictions and gaps, as they are stored.
+A node is a memory, or a file or symbol that memories touch. An edge holds from one time until
+another.
 """
 
 import re

@@ -1,11 +1,4 @@
-"""Projects and their work trees: what is watched.
-
-Agent files as they are known: how one takes part, how it is, and the copies kept of it.
-
-Sessions: a stretch of work of one agent, or of a person at the command line, in a work tree.
-
-Authority: whose word a memory is, and whether a person approved it.
-"""
+"""Projects, work trees, agent files, sessions, and the authority behind a memory."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

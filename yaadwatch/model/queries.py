@@ -1,7 +1,4 @@
-"""How a question may be asked: what is searched, how findings are merged, what is left out.
-
-What a caller gives of a graph: nodes with ids of its own, and edges between them.
-"""
+"""Options of a search, and the input graph of `inject`."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Settings a person may change, and limits nobody needs to: each with its unit."""
+"""Settings that a person may change, and fixed limits: each with its unit."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta

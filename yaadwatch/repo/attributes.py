@@ -1,11 +1,9 @@
-"""What attributes say of files: which are texts, and how git converts them on checkout.
+"""Read git attributes: which files are text, how git converts them on checkout, which are in LFS.
 
-A search of git's asks the attributes of the work tree, whichever commit it searches; those of the
-commit may count, too, which depends on git's version and settings. Where they only say of some
-files that these are no texts, git can be asked which of a few files those are. No filter of a
-repository is ever run: it may be any program.
-
-Git LFS: a small text stands in git, and often in the work tree, for the content of a file.
+A git search uses the attributes of the work tree, whichever commit it searches; those of the commit
+may count, too, depending on git's version and settings. Where attributes only mark some files as
+binary, git can be asked about those few. Filters of a repository are never run: a filter may be any
+program.
 """
 
 import os

@@ -1,11 +1,9 @@
-"""Which commits are on branches that a work tree has not merged? Asked of git now and then.
+"""Find commits on branches that a work tree has not merged, and branches merged by other commits.
 
-Whose work does the trunk hold by other commits? Looked for in the background, bit by bit.
-
-One commit of the trunk that changes the same lines of the same files as a branch did in all is the
-branch, squashed; every commit of a branch has its like in the trunk when it was rebased. A work
-that was taken in otherwise (with conflicts, in parts) is not known again. One commit that takes all
-of it back ends that; several that do so together are not known.
+The second search runs in the background, in small steps. A branch was squashed if one commit of the
+trunk changes the same lines of the same files as the whole branch; it was rebased if each of its
+commits has an equivalent in the trunk. Work merged in another way (with conflicts, in parts) is not
+recognised. One commit that reverts all of it ends the match; several that do so together do not.
 """
 
 import threading

@@ -1,9 +1,7 @@
-"""Files that differ between two commits: what git prints of them, and which renames are meant.
+"""List files that differ between two commits, with renames, and cache permanent answers of git.
 
-Git pairs a removed file with an added one by what they say. Of several that say the same it takes
-any, and of generated ones often the wrong one. Their paths tell it better.
-
-Answers of git that stay true, kept from one job to the next.
+Git pairs a removed file with an added one by content. Among several with equal content it picks
+any, and among generated files often the wrong one; paths decide better.
 """
 
 import os

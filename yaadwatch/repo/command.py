@@ -1,11 +1,9 @@
-"""Run git on a repository that nobody has to trust: no hooks, no pager, no network, hard limits.
+"""Run git on an untrusted repository: no hooks, no pager, no network, hard limits.
 
 The repository's own configuration could name programs (file system monitor, hooks, signature
-checkers, diff drivers, filters) or another work tree. What can be switched off is switched off
-here; commands that would read work-tree files through a filter are not used at all, see
-`repository`.
-
-Asks git about one repository; a failure becomes an error that a person can read.
+checkers, diff drivers, filters) or another work tree. Everything that can be switched off is
+switched off here; commands that would read work-tree files through a filter are never used. A
+failure of git becomes an error that a person can read.
 """
 
 import contextlib

@@ -1,6 +1,6 @@
-"""What commits hold, what differs between two of them, and which commits made the difference.
+"""Read commits, compare two of them, and find the commits that made the difference.
 
-Objects are read by `objects`; the git command walks history and finds renames.
+`objects` reads objects; the git command walks history and finds renames.
 """
 
 import hashlib

@@ -1,10 +1,8 @@
-"""Which lines changed between two texts, what each change is inside of, and which commit wrote it.
+"""Find the lines that changed between two texts, their enclosing definition, and their commits.
 
-Git finds the changes. What they are inside of is read from the indentation: git shows one function
-for each hunk, and takes a function inside another one, or the one above, for where the hunk is.
-Nothing of any repository plays a part in that.
-
-In which files does a word stand? One scan of a tree answers for many words.
+Git finds the changes. The enclosing definition is read from the indentation: git's own hunk headers
+name one function per hunk, often the one above or an inner one. The settings of the repository have
+no influence. Also searches a whole tree for many words in one scan.
 """
 
 import os

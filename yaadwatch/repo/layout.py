@@ -1,7 +1,7 @@
-"""Where a repository is and which commit it is at, read from its files without running anything.
+"""Locate a repository and read its HEAD from its files, without running anything.
 
-These files may be anybody's. They are read only where they are plain files, so that a pipe cannot
-hold us and a link cannot lead us out; what is odd is left to git itself, which runs under a limit.
+The files are untrusted. Only plain files are read, so that a pipe cannot block us and a link cannot
+lead outside; unusual layouts are left to the git command, which runs under a limit.
 """
 
 import os

@@ -1,16 +1,11 @@
-"""The commits, trees and blobs of one repository.
+"""Read commits, trees and blobs in this process, a thousand times as fast as with a git command.
 
-They are read in this process where that is safe, see `object_files`. Where it is not, each question
-is a git command.
-
-Read objects of git in this process, a thousand times as fast as by a git command.
-
-libgit2 waits for ever at a named pipe, and the whole process with it. So only its object store is
+libgit2 blocks for ever on a named pipe, and the whole process with it. So only its object store is
 opened, never a repository with its configuration, and only where everything it would open is a
 plain file. Any other repository is left to the git command, which runs under a limit.
 
-An object with a file of its own is read with zlib, in a fifth of the time; pygit2 is imported for
-the first pack, because it costs the daemon 13 MiB.
+A loose object is read with zlib, in a fifth of the time; pygit2 is imported for the first pack,
+because it costs the daemon 13 MiB.
 """
 
 import os

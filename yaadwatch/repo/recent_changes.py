@@ -1,11 +1,9 @@
-"""What was done in a work tree since a time: the commits made there, the files changed in it.
+"""Find the commits made and the files changed in a work tree since a given time.
 
-Commits are those that HEAD came to by committing (or picking, or rebasing), that were authored
-since, and that a branch still has: what was pulled, or thrown away, was not done here. Files that
-no commit has are found by their times, which nobody sets back by accident, and by their bytes;
-nothing is read through a filter of the repository.
-
-Which files of certain names are somewhere in a work tree, by what git knows of it.
+Commits count if HEAD reached them by committing, picking or rebasing, if they were authored since,
+and if a branch still has them: pulled or discarded commits were not made here. Uncommitted files
+are found by their modification times and confirmed by their bytes; nothing is read through a filter
+of the repository. Also finds files of given names anywhere in a work tree.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""One work tree and its repository: HEAD, the index, branches, and where words are.
+"""One work tree and its repository: HEAD, the index, branches, and searches for words.
 
 Nothing here lets git read a work-tree file through a filter of the repository: no `status`, no
 `diff` against the work tree.

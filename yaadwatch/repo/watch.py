@@ -1,9 +1,9 @@
-"""Which names changed in a few chosen folders? Hints only: the kind of a change means nothing.
+"""Watch a few chosen folders and report the names that changed, as hints.
 
-A hint says "look at this name"; what is true is read from the disk afterwards. Folders are watched
-one by one, never recursively, so a large tree costs nothing. On Linux this stands on watchdog's own
-inotify reader, constructed directly (docs/decisions/0002-watcher.md says why). That layer is
-private, so watchdog is pinned below the next minor version.
+A hint means "look at this name"; the state is then read from the disk, and the kind of event is
+ignored. Folders are watched one by one, never recursively, so a large tree costs nothing. On Linux
+this uses watchdog's inotify reader, constructed directly (docs/decisions/0002-watcher.md says why).
+That layer is private, so watchdog is pinned below the next minor version.
 """
 
 import errno

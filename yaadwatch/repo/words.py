@@ -1,9 +1,8 @@
-"""Which files are texts, which words a text holds, and which files of a work tree hold a word.
+"""Find the files of a work tree that hold a word, as a git search would.
 
-Of a tree that is asked about often, a few bits tell for each file which words it may hold. Each
-question looks at the signatures of all tracked files, so that what is true is computed from how
-they are now; files that changed are read again, and files that may hold a word are read to know.
-The answers are those of a search of git's.
+A tree that is searched often keeps a few bits per file: a signature of the words it may hold. Each
+search compares the signatures of all tracked files, so the result always reflects the current
+state; changed files are read again, and files that may hold the word are read to make sure.
 """
 
 import functools

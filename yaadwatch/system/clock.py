@@ -1,6 +1,7 @@
-"""What time it is, and ids that sort by the time they were made. Nothing else reads the clock.
+"""The clock, ids that sort by creation time, and calls bounded in time.
 
-Asks what may never answer, such as a network file system whose server is gone.
+No other module reads the clock. Calls that may never return, such as on a network file system whose
+server is gone, run in a thread that the caller can give up on.
 """
 
 import secrets

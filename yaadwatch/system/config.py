@@ -1,6 +1,6 @@
-"""What is set: HOME/config.toml, over it a project's own file, over it `YAAD_*` variables.
+"""Load settings from config.toml, overridden by a project's own file, then by `YAAD_*` variables.
 
-Words taken out of files that somebody may be appending to, such as our logs.
+Also removes words from files that another process may be appending to, such as our logs.
 """
 
 import difflib

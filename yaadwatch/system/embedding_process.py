@@ -1,12 +1,9 @@
-"""The daemon's end of a worker that embeds: started when wanted, gone when idle, never waited for
-by those who ask.
+"""The daemon's side of the embedding worker: start it on demand, stop it when idle, never block.
 
-A worker dies with the daemon whatever becomes of it: it ends when its standard input does.
+A worker ends with the daemon in every case, because it ends when its standard input closes.
 
-Frames between the daemon and the worker that embeds: a head of JSON, and bytes after it.
-
-Eight bytes come first: the lengths of both, little-endian. Either side takes what does not fit for
-a broken other side, and ends the conversation.
+A frame is two lengths (8 bytes, little-endian), a head of JSON and binary data. Either side treats
+anything else as a broken peer and closes the connection.
 """
 
 import itertools

@@ -1,10 +1,9 @@
-"""Where is a model on this machine? In a package that brings its weights, or in a folder.
+"""Find an embedding model on this machine, and search vectors that the worker keeps in memory.
 
-The vectors of stores, as the worker that embeds holds them: what is near is one product away.
-
-A store that was looked through once costs a question a tenth of a scan in the store itself. What is
-here is a copy, known by a stamp that changes with every vector; whoever asks by another stamp hears
-that it is not here. The answers are those of the store to the last bit, see `store.vectors.scan`.
+A model comes from a package that brings its weights, or from a folder. Searching the copy in memory
+takes a tenth of a scan in the store. A copy is identified by a stamp that changes with every
+vector; a search with another stamp is refused. The results equal those of `db.vectors` to the last
+bit.
 """
 
 import importlib.util

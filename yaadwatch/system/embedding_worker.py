@@ -1,14 +1,11 @@
-"""The process that embeds: `python -m yaadwatch.system.embedding_worker SOURCE IDLE_S`.
+"""The embedding worker: `python -m yaadwatch.system.embedding_worker SOURCE IDLE_S`.
 
-It alone imports the libraries that run models. It reads frames with texts from its standard input
-and writes frames with vectors to its standard output; what the libraries print goes to its standard
-error. Questions come before texts that can wait. It holds the vectors of stores, too, so that what
-is near a question costs one product. It ends when nobody asked for a while, and at once
-when the one who started it is gone, whatever it is at: the other end of its input closes then.
-
-The provider `onnx`: a sentence model in ONNX with its tokenizer.json, run by onnxruntime.
-
-The provider `sentence-transformers`: a folder in that library's form, run by PyTorch.
+Only this process imports the libraries that run models: onnxruntime for an ONNX model with its
+tokenizer.json, PyTorch for a folder of sentence-transformers. It reads frames with texts from its
+standard input and writes frames with vectors to its standard output; output of the libraries goes
+to standard error. Queries come before texts that can wait. It also holds the vectors of stores, so
+that a search costs one product. It ends when idle, and at once when its parent is gone, even in the
+middle of work: its input closes then.
 """
 
 import gzip

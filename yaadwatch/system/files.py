@@ -1,8 +1,7 @@
-"""What stands at a path, seen through no link; and files replaced whole or appended to exactly.
+"""Read paths without following links, and replace or append to files exactly.
 
-Which kind of file system is a path on? One on the network tells nobody what others change.
-
-The key of this home: 32 random bytes that make hashes of people's lines tell nothing.
+Also detects network file systems, which do not report changes made elsewhere, and holds the key of
+the data folder: 32 random bytes, so that hashes of people's lines reveal nothing.
 """
 
 import errno

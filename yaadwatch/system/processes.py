@@ -1,18 +1,10 @@
-"""What this process costs, and which processes it has started.
+"""Processes: our own cost, children, the daemon's lock file, service manager, live sessions.
 
-What a service manager hands to the daemon, and what the daemon tells it: systemd's protocol.
+systemd passes a socket as descriptor 3 (sd_listen_fds(3)) and receives notifications as datagrams
+on NOTIFY_SOCKET (sd_notify(3)). Without a manager neither is used.
 
-A socket comes as an open descriptor, number 3 (sd_listen_fds(3)); news go as datagrams to the
-socket that NOTIFY_SOCKET names (sd_notify(3)). Without a manager nothing comes and nobody is told.
-
-Which sessions go on just now, whose are they, and what were they shown that is not yet written?
-
-It is kept in memory, so that reading writes nothing. After a restart whoever asks next goes on with
-the open session that the store has.
-
-Who is the daemon: the process that holds the lock on one file, which says where it listens.
-
-Room for what only another program is to read: a file in memory, a folder for a moment.
+Live sessions are kept in memory, so that reading writes nothing; after a restart, the next request
+continues the open session of the store.
 """
 
 import contextlib

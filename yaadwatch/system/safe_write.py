@@ -1,22 +1,14 @@
-"""Write a person's file without ever losing a byte: all of the new text, or all of the old.
+"""Replace a person's file without ever losing a byte: all of the new text, or all of the old.
 
-The new text is put beside the file, with its mode, owner and extended attributes, and made durable.
-Then the two change places in one step of the kernel, and what came out is compared with what was
-expected: if somebody wrote in between, they change places back and nothing has happened. Where the
-kernel cannot exchange two names, the comparison comes right before the rename.
+The new text is written next to the file, with its mode, owner and extended attributes, and made
+durable. The kernel then exchanges the two in one step (renameat2(2) on Linux, renameatx_np(2) on
+macOS), and the old content is compared with the expected content: after a write in between they are
+exchanged back, and nothing has changed. On file systems without an exchange, the comparison comes
+right before the rename.
 
-A process that is killed between the exchange and the comparison leaves what came out beside the
-file; `recover` undoes such a write. Whoever had the file open before the exchange may still write
-to what came out; a `Former` keeps it for a while, so that nothing of that is lost either.
-
-What files were before they were replaced, kept open for those who still write to them.
-
-Who opened a file before its name was given to another one writes on to what it was. It is looked at
-for a while, so that nothing of that is lost.
-
-Renames that the kernel does in one step: two names change places, or a name must not be taken.
-
-renameat2(2) on Linux, renameatx_np(2) on macOS; some file systems have neither.
+A process killed between exchange and comparison leaves the old content next to the file; `recover`
+undoes such a write. A process that opened the file before the exchange may still write to the old
+inode; it is kept open and watched for a while, so that such a write is not lost either.
 """
 
 import contextlib

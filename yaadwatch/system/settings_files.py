@@ -1,15 +1,9 @@
-"""Files of settings of other programs: read through their links, copied, and replaced whole.
+"""Read, back up and replace settings files of other programs, and keep a receipt of the changes.
 
-The receipt: a JSON file in our home that says what was written into other programs' files.
-
-Each who writes there has a part of it, under a name of its own; the parts of others stay.
-
-Which programs does this person use, and how are they set up? Told by their files at home.
-
-Is the program that runs still the one that is installed?
-
-Installers replace the folder with the distribution's metadata; its METADATA file is looked at, and
-nothing of the program is imported for that.
+The receipt is a JSON file in the data folder; each writer has a section of its own. Also detects
+which programs the user has, by their files in the home folder, and whether the running program is
+still the installed one: installers replace the distribution's METADATA file, and reading it imports
+nothing.
 """
 
 import contextlib

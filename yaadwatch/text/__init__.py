@@ -1,1 +1,1 @@
-"""What can be said of a text alone: its words, its secrets, quoting it, editing settings in it."""
+"""Pure functions on text: words, secrets, quoting, editing settings."""

@@ -1,4 +1,4 @@
-"""Put a value into JSON with comments, or take it out again, and leave every other byte alone."""
+"""Add or remove a value in JSON with comments, leaving every other byte unchanged."""
 
 import json
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""Is there a secret in this text? Find it and put `[masked:KIND]` in its place.
+"""Mask secrets in a text: `[masked:KIND]` replaces each.
 
-Three tables decide: credentials that their providers made recognisable (`secret_shapes`), places
-where secrets stand (`secret_places`), and what a value could be instead of a secret
-(`secret_values`). Looking harmless is the harder half: a memory that loses its words is of no use.
+Three tables decide: recognisable credentials of providers and what a value could be instead of a
+secret (`secret_shapes`), and where secrets occur (`secret_places`). Avoiding false matches is the
+harder half: a memory that loses its words is of no use.
 """
 
 import re

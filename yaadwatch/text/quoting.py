@@ -1,11 +1,9 @@
-"""Render words of files, agents and other strangers so that they stay data.
+"""Render untrusted words as data, compare two texts, and recognise texts that steer agents.
 
-One function for each place where such words are written: `quoted` and `as_line` in Markdown and
-plain text, `as_name` for names and values in our sentences, `author` for who said something. A
-repository may be a stranger's, and the name of a file may be a sentence, a heading, a tag, or a
-line of commands. A name that can be read as nothing else stands as it is; any other in quotes.
-
-Compare the words of two texts, and recognise texts that try to steer agents.
+One function for each place where untrusted words are written: `quoted` and `as_line` in Markdown
+and plain text, `as_name` for names and values in our sentences, `author` for the source of a
+statement. The name of a file may be a sentence, a heading, a tag, or a line of commands. An
+unambiguous name is rendered as it is, any other in quotes.
 """
 
 import hashlib

@@ -1,14 +1,12 @@
-"""Where do secrets stand? After a name (`PASSWORD=`), in a header, a URI, an argument, in armour.
+"""Find secrets by their place: after a name (`PASSWORD=`), in a header, URI, argument or armour.
 
-A place is a pattern and a judge. The pattern has a group `secret`; the judge looks at what stands
-there and answers with the kind and the span of the secret, or None. Patterns take time linear in
-the text: repeats are bounded, or run over characters in which no other match starts.
+A row is a judge, triggers and a pattern with a group `secret`; the judge returns the kind and the
+span of the secret, or None. Patterns take time linear in the text: repeats are bounded, or run over
+characters in which no other match starts.
 
-Where do programs take secrets? Arguments, lines of their files, statements given to them.
-
-A row is a judge, triggers and a pattern, as in `secret_places`. What stands there is hardly ever
-anything but a secret; but sentences name options too (`redis-cli -a is kept in the history`), so
-that a word without a digit counts only where a command goes on, or ends.
+Arguments and statements of programs that take secrets hardly ever hold anything else; but sentences
+name options too (`redis-cli -a is kept in the history`), so a word without a digit counts only
+where a command goes on, or ends.
 """
 
 import re

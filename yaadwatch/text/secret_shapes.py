@@ -1,15 +1,13 @@
-"""What do the credentials of providers look like? One row for each recognisable shape.
+"""Recognise credentials of providers by shape, and values that are not secrets.
 
-A row is (kind, triggers, pattern). The pattern is tried when one of the triggers, lower case, is in
-the text; no letter or digit stands in front of a match (an escape may). A group `secret` narrows
-what is masked. Lengths are a little below the real ones: the prefixes are distinctive, and a token
-that was cut short is still worth hiding. Patterns must take time linear in the text: bounded
-repeats, or one run at the end.
+A row is (kind, triggers, pattern). The pattern is tried when the text holds one of the triggers, in
+lower case; no letter or digit precedes a match (an escape may). A group `secret` narrows what is
+masked. Lengths are a little below the real ones: the prefixes are distinctive, and a token that was
+cut short is still worth hiding. Patterns must take time linear in the text: bounded repeats, or one
+run at the end.
 
-Is a value that stands where secrets stand a secret? Or a name, a type, a path, a placeholder?
-
-Nothing here measures randomness: short passwords are not random and digests are. What tells them
-apart is what else such a value could be, and that is what the tables of this module list.
+A value in the place of a secret may be a name, a type, a path or a placeholder; tables list those.
+Randomness is not measured: short passwords are not random, and digests are.
 """
 
 import re

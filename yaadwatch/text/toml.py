@@ -1,11 +1,8 @@
-"""Append a table to TOML, or take it out again, and leave every other byte alone.
+"""Add or remove a table in TOML, leaving every other byte unchanged; parse JSON with comments.
 
-What an edit of settings did: the text after it, and what is needed to take it back exactly.
-
-JSON with comments and commas at the end, read strictly: its values, and where each one stands.
-
-Comments and the commas are blanked first; then the parser of the standard library reads what is
-left, which has the same offsets.
+An edit returns the new text and what is needed to undo it exactly. JSON is parsed strictly, with
+the position of each value: comments and trailing commas are blanked first, then the standard
+library parses a text with the same offsets.
 """
 
 import json

@@ -1,20 +1,13 @@
-"""What do two texts have in common? And: a text in one line, its identifiers split, its tokens.
+"""Tokens of a text, overlap of two texts, full-text queries, and caches that can be cleared.
 
-Answers about texts that are kept in memory: what is erased must be in none of them.
+Every cache of texts is made by `kept`, so that one call forgets everything that was erased.
 
-A function that keeps what it was given for the next time is made by `kept`, and no other way, so
-that one call forgets everything.
+Chinese, Japanese and Korean have no spaces, and the full-text index takes such a run for one word.
+So each letter is indexed as a word, and a query searches for every two neighbours.
 
-Words of Chinese, Japanese and Korean, which stand side by side without a space.
-
-The full-text index takes a stretch without a space for one word. So every such letter is indexed as
-a word of its own, and a question is looked for by every two of them that stand side by side.
-
-What does a question look for? An expression for the full-text index.
-
-Measured on questions about commits and chats: an implicit AND finds nothing for nearly every
-natural question, so words are joined by OR and the ranking decides. `my` and `not` carry meaning
-and are no stop words: whose thing it is, and what must not be done.
+A query joins its words by OR and leaves the order to the ranking: measured on questions about
+commits and chats, an implicit AND finds nothing for nearly every natural question. `my` and `not`
+are not stop words, because they change the meaning.
 """
 
 import hashlib

@@ -1,7 +1,4 @@
-"""Answers about the repositories that are watched, and their agent files.
-
-Answers about a store as a whole: what goes in and out, its health, its vectors.
-"""
+"""Answers about watched repositories, their agent files, and stores as a whole."""
 
 from typing import Literal, NotRequired, TypedDict
 

@@ -1,9 +1,4 @@
-"""Answers about the relations between memories.
-
-Answers about claims, contradictions, gaps and review.
-
-Answers about tasks, skills and sessions.
-"""
+"""Answers about relations, claims, contradictions, gaps, review, tasks, skills and sessions."""
 
 from typing import Literal, NotRequired, TypedDict
 

@@ -1,4 +1,4 @@
-"""Answers about memories, one at a time, and of all of them at once."""
+"""Answers about single memories, and lists of memories."""
 
 from typing import Literal, NotRequired, TypedDict
 

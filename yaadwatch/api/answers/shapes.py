@@ -1,9 +1,4 @@
-"""Shapes that several answers share.
-
-Answers about the daemon itself.
-
-Answers of commands that send no request.
-"""
+"""Shapes that several answers share; answers of the daemon itself and of offline commands."""
 
 from typing import Literal, NewType, NotRequired, TypedDict
 

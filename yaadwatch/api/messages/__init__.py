@@ -1,5 +1,5 @@
-"""What each operation is asked with: one class per request, see `yaadwatch.api.message`.
+"""The request of each operation: one class per request, see `yaadwatch.api.message`.
 
-The types here are the types on the wire. A new field needs no other line for the command line, the
-tools of agents and the reference: `option`, `tool` and `help` stand beside it.
+The types here are the types on the wire. The command line, the tools of agents and the reference
+need no other line for a new field: `option`, `tool` and `help` are declared with it.
 """

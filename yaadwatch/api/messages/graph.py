@@ -1,7 +1,4 @@
-"""What is asked about the relations between memories.
-
-What is asked about truth beyond files: claims, contradictions, gaps, feedback, review.
-"""
+"""Requests about relations, claims, contradictions, gaps, feedback and review."""
 
 from yaadwatch.api.message import (
     EDGE_KIND,

@@ -1,4 +1,4 @@
-"""What is asked about memories, one at a time, and of all of them at once."""
+"""Requests about single memories, and lists of memories."""
 
 from yaadwatch.api.message import (
     ID,

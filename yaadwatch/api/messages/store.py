@@ -1,10 +1,6 @@
-"""What is asked about a store as a whole: what goes in and out, its health, its vectors.
+"""Requests about stores, watched repositories, agent files, sessions, tasks and skills.
 
-What is asked about the repositories that are watched, and their agent files.
-
-The first frame of a connection, and what is asked of the daemon itself.
-
-What is asked about sessions, tasks and skills.
+Also the first frame of a connection, and requests to the daemon itself.
 """
 
 import re
