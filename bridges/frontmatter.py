@@ -45,10 +45,10 @@ def length(lines: Sequence[str]) -> int:
 
 
 def fields(lines: Sequence[str]) -> Fields | None:
-    """Return what the header of a text says: nothing if it has none, None if it is damaged.
+    """Return the fields of the front matter: empty if there is none, None if it is damaged.
 
-    A value is the boolean for a bare `true` or `false`, None if there is nothing, the parts of a
-    list, and else its text. Never raises.
+    A value is a boolean for a bare `true` or `false`, None if empty, a tuple for a list, otherwise
+    text. Never raises.
     """
     count = length(lines)
     if not count:
@@ -169,13 +169,13 @@ def _value(first: str, below: Sequence[str]) -> Value:
 
 
 def _texts(sources: Iterable[str]) -> tuple[str, ...]:
-    """Return the parts of a list that say something."""
+    """Return the elements of a list that are not empty."""
     scalars = (_scalar(source.strip()) for source in sources)
     return tuple(str(scalar) for scalar in scalars if scalar not in (None, ""))
 
 
 def _scalar(source: str) -> str | bool | None:
-    """Return what a value says that is no list; only bare words are more than their text."""
+    """Return a value that is not a list; only bare words are converted."""
     quoted = _QUOTED.fullmatch(source)
     if quoted is not None:
         return quoted["text"]

@@ -147,7 +147,7 @@ _REPORTS = re.compile(
       |^\W*([\w-]+)\W*:\W*\1\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What a command or endpoint does, what was seen, what a sign stands for: facts, and no rules."""
+"""Descriptions of commands, endpoints, observations and symbols: facts, not rules."""
 _DESCRIBES_BELOW = re.compile(
     r"""\W*(?:
         (?:(?:project|module|code|repo(?:sitory)?|folder|directory|file)[ ])?(?:structure|layout)
@@ -183,9 +183,9 @@ _BACK = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-"""How a statement says that it needs the one beside it."""
+"""References of a statement to its neighbour, without which it is incomplete."""
 _LEGEND = re.compile(r"[^\w\s`*_\"'“(\[#<>/.,:;|\\!?@&$%^+=~{}-]\ufe0f?\s+(?:[\w/-]+\W*){1,4}")
-"""A sign and what it stands for."""
+"""A symbol with its meaning."""
 _TASK: Final = re.compile(
     r"""\W*(?:\d+[.)]\s+)?(?:
         (?:adding|creating|implementing|updating|upgrading|releasing|deploying|publishing|migrating
@@ -215,10 +215,10 @@ def why_it_stays(words: str, form: Form, *, label: str = "", kind: str | None = 
     """Return why a statement is not passed on to other agents; "" when it may be.
 
     Args:
-        words: its own, without those that it hangs on.
-        form: what it is in the text.
-        label: what it hangs on.
-        kind: what its heading says it is.
+        words: its own words, without its context.
+        form: its form in the text: list item, prose or table row.
+        label: the label that precedes it.
+        kind: its kind according to its heading.
     """
     if form == "row":
         return ROW
@@ -263,12 +263,12 @@ def _why_an_item_stays(words: str, form: Form, label: str, kind: str | None) -> 
 
 
 def is_strict(words: str) -> bool:
-    """Return whether the first sentence of a statement says what must, or must not, be done."""
+    """Return whether the first sentence of a statement states an obligation or prohibition."""
     return _STRICT.search(_SENTENCE.split(words)[0]) is not None
 
 
 def instructs(words: str) -> bool:
-    """Return whether a piece of prose tells its reader what to do."""
+    """Return whether a piece of prose instructs its reader."""
     if _INTRODUCES.search(words):
         return False
     said = [
@@ -297,7 +297,7 @@ _TURNS_ROUND: Final = re.compile(
     r"|[❌✗🚫⛔]",
     re.IGNORECASE,
 )
-"""Without these the words below would say the opposite."""
+"""Without these headings the words below would mean the opposite."""
 
 _SAYS_WHEN: Final = re.compile(
     r"""^\W*(?:\d+[.)]?\s+)?
@@ -341,7 +341,7 @@ _FOR_ALL: Final = re.compile(
 
 
 def is_neutral(heading: str) -> bool:
-    """Return whether the rules below a heading of a section say the same without it."""
+    """Return whether the rules below a section heading mean the same without it."""
     words = without_number(heading)
     return bool(_PLAIN.fullmatch(words) and _NEUTRAL.fullmatch(words.replace("_", " ")))
 
@@ -353,9 +353,9 @@ def without_number(heading: str) -> str:
 
 
 def restricts(words: str) -> bool:
-    """Return whether what stands below a title or a sentence changes its meaning without it.
+    """Return whether text below a title or a sentence needs it for its meaning.
 
-    Both name things, too, so that fewer words count than in the heading of a section.
+    Titles and sentences name things, too, so fewer words count than in a section heading.
     """
     if _TURNS_ROUND.search(words):
         return True

@@ -53,9 +53,9 @@ def escaped_start(words: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Return what texts have in common that differ in Markdown escapes and marks of emphasis only.
+    """Return a key that ignores Markdown escapes and emphasis, for comparing texts.
 
-    For comparing; nobody reads it. Stars are counted, because they stand in patterns of files.
+    Stars are counted, because file patterns contain them.
     """
     text = _LINK.sub(r"\1", text.replace("\\", ""))
     text = _TICKED_AT.sub(r"\1", text)
@@ -99,9 +99,9 @@ class Item:
     Args:
         first: index of its first line in the block.
         last: index of its last line, the body included.
-        marker: what stands before its words, a task box included; "" for a label over a list.
+        marker: the list marker, with a task box if any; "" for a label above a list.
         text: its words: the first paragraph on one line, the body on the lines below.
-        raw: its lines as they stand there, joined by line feeds.
+        raw: its original lines, joined by line feeds.
     """
 
     first: int
@@ -137,15 +137,14 @@ def parts_lines(lines: Sequence[str], item: Item) -> bool:
 
 
 def restricted(lines: Sequence[str]) -> frozenset[int]:
-    """Return the lines of a block that stand below a heading which says when they hold."""
+    """Return the lines of a block below a heading that restricts when they apply."""
     return _restricted(lines, _shown(lines))
 
 
 def line_of(text: str, marker: str = MARKER) -> str | None:
-    """Return the lines that say `text` in a block; None if none there can say it.
+    """Return the lines that render `text` in a block, joined by line feeds; None if impossible.
 
-    They are joined by line feeds. They cannot hold the markers of the block, and are read back as
-    the same words.
+    They never contain the markers of the block, and parse to the same words.
     """
     whole = text.strip()
     flat = "" if "```" in whole or "~~~" in whole else " ".join(whole.split())
@@ -162,7 +161,7 @@ def _says(lines: Sequence[str], text: str) -> bool:
         return False
     return (
         [(item.last, bare(item.text)) for item in items(lines)] == [(len(lines) - 1, bare(text))]
-        # A fence or comment that nothing closes would take in what stands below.
+        # An unclosed fence or comment would swallow the lines below.
         and [(item.first, item.last) for item in items([*lines, "- x"])][1:] == [(len(lines),) * 2]
     )
 
@@ -183,7 +182,7 @@ def _lines_of(text: str, marker: str) -> list[str]:
 
 
 def _escaped_line(line: str) -> str:
-    """Return a line of a body as it may stand: lists and tables stay, headings do not."""
+    """Return a line of a body, escaped: lists and tables stay, headings do not."""
     words = line.lstrip()
     blanks = line[: len(line) - len(words)]
     words = escaped(words)
@@ -292,7 +291,7 @@ class _Reader:
             elif in_paragraph and self._goes_on(index):
                 end = index + 1
             elif not self._shown[index] and not self._shown[index - 1]:
-                end = index + 1  # code that began in the body, whatever its margin
+                end = index + 1  # code that began in the body, at any indentation
             else:
                 break
             index += 1

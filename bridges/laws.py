@@ -77,7 +77,7 @@ def _texts(document: Document) -> list[str]:
 
 
 def reading_never_raises(bridge: Bridge) -> None:
-    """Any bytes are a Document; those that are no UTF-8 text say nothing, and why."""
+    """Any bytes parse to a Document; bytes that are not UTF-8 give no statements, and a reason."""
 
     @given(data=st.binary(max_size=100) | _files(bridge))
     @example(data=b"")
@@ -114,7 +114,7 @@ def statements_stand_in_the_file_in_order_and_apart(bridge: Bridge) -> None:
 
 
 def line_ends_and_a_byte_order_mark_change_nothing(bridge: Bridge) -> None:
-    """A file says the same with LF, CRLF and CR, and with a mark in front."""
+    """A file means the same with LF, CRLF and CR, and with a byte order mark."""
 
     @given(text=_TEXTS, preamble=st.booleans())
     @example(text="- Use tabs.\n- Never push.\n", preamble=True)
@@ -146,9 +146,9 @@ def a_block_is_read_as_it_was_put(bridge: Bridge) -> None:
 
 
 def no_byte_outside_the_block_changes(bridge: Bridge) -> None:
-    """Around it stand the file's own bytes; when it goes, these are all, whatever it said before.
+    """Inserting, changing and removing the block preserves the file's own bytes.
 
-    In front of the block are the line ends that its marker counts.
+    The block is preceded by as many line ends as its marker counts.
     """
 
     @given(
@@ -170,7 +170,7 @@ def no_byte_outside_the_block_changes(bridge: Bridge) -> None:
 
 
 def words_survive_the_block(bridge: Bridge) -> None:
-    """A block at the end of a file changes nothing of what the file says, where and for whom."""
+    """A block at the end of a file changes none of its statements, lines or conditions."""
 
     @given(data=_files(bridge), lines=_BLOCK_LINES)
     def holds(data: bytes, lines: Lines) -> None:
@@ -199,9 +199,9 @@ def rules_in_a_block_are_read_back(bridge: Bridge) -> None:
 
 
 def a_file_of_our_own_is_read_back(bridge: Bridge) -> None:
-    """The preamble with rules below it says these rules, to everybody and for every task.
+    """The preamble with rules below it parses to these rules, for every file and task.
 
-    A format without a preamble is tried with none.
+    A format without a preamble is tested with none.
     """
 
     @given(rules=_RULE_LISTS, newline=st.sampled_from(["\n", "\r\n"]))
@@ -232,7 +232,7 @@ LAWS: Final[tuple[Law, ...]] = (
 
 
 def _with(data: bytes, lines: Lines) -> bytes:
-    """Return a file with a block that says `lines`, also when these are none."""
+    """Return a file with a block of `lines`, also when there are none."""
     has_block = isinstance(find(data), Block)
     written = replace(data, lines) if has_block else insert(data, lines)
     assert isinstance(written, bytes), written

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 PARAGRAPH_CHARS_MAX: Final = 600
-"""Longer paragraphs tell a story and are left out."""
+"""Longer paragraphs are narrative and are left out."""
 SOURCE_CHARS_MAX: Final = 8_000
 """A block with a longer source, indentation and comments included, is not looked into."""
 BLANKS_MAX: Final = 128
@@ -51,9 +51,9 @@ BLANKS_MAX: Final = 128
 LABEL_CHARS_MAX: Final = 60
 """A line without a full stop right above a list is its label up to this length."""
 CONDITION_CHARS_MAX: Final = 120
-"""A line that says when a list holds is its label up to this length."""
+"""A condition above a list is its label up to this length."""
 BARE_VALUE_CHARS_MAX: Final = 16
-"""A second cell of up to this length says nothing without the name of its column."""
+"""A second cell up to this length needs the name of its column."""
 
 HEADINGS_ASKED: Final = 2
 """A kind is looked for in so many headings, nearest first: a title does not speak for a file."""
@@ -62,7 +62,7 @@ _PLACES: Final = (
     r"(?:project|repo(?:sitory)?|code ?base|director(?:y|ies)|folders?|files?|packages?)"
 )
 
-# What a heading says about the statements below it; the first row that matches decides.
+# The kind of statements below a heading; the first matching row decides.
 _KINDS: Final = (
     ("decision", r"decisions?|adrs?|rationale"),
     ("preference", r"preferences?|preferred"),
@@ -110,7 +110,7 @@ _LIMITS = re.compile(
         |not[ ](?:in|for|on|if|when)|only[ ](?:for|in|on|if|when))\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""How a text begins that says when the one above it does not hold."""
+"""Beginnings of a text that limits the one above it."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _COLON_AT_END = re.compile(r"[:：][*_]*$")
 _SENTENCE_INSIDE = re.compile(r"[.!?][*_)\"”`]*\s|[。！？]")
@@ -142,7 +142,7 @@ def scan(text: str, *, is_part: bool = False) -> tuple[Statement, ...]:
 
 
 def sources(text: str) -> tuple[str, ...]:
-    """Return what stands in the headings, paragraphs and table rows of a text, in their order.
+    """Return the text of headings, paragraphs and table rows, in order.
 
     Code blocks, quotes, HTML, comments and the header are left out; code within a line is not.
     """
@@ -188,7 +188,7 @@ class _Heading:
 
 
 class _Reader:
-    """Walks blocks in the order of the file and collects what they say."""
+    """Walks blocks in the order of the file and collects statements."""
 
     def __init__(
         self,
@@ -204,14 +204,14 @@ class _Reader:
         self._title = title
         self._headings: tuple[_Heading, ...] = ()
         self._kind: str | None = None
-        self._above = ""  # the words of the headings that stand in front
+        self._above = ""  # the words of the headings above
         self._stays = ""  # why nothing that is read just now is passed on
 
     def read(self, blocks: "Sequence[Block]", lead: str) -> None:
-        """Read blocks that stand one below the other and all hang on the words of `lead`.
+        """Read consecutive blocks that all depend on the words of `lead`.
 
-        A block may also hang on the label right above it. When the words of that label are not
-        sure, the block is left out: it could mean the opposite without them.
+        A block may also depend on the label right above it. When the words of that label are
+        uncertain, the block is left out: it could mean the opposite without them.
         """
         below_label: str | None = lead
         for block, below in zip_longest(blocks, blocks[1:]):
@@ -226,7 +226,7 @@ class _Reader:
                 self._say_rows(block, on)
 
     def _list(self, block: "Block", below: "Block | None", lead: str) -> None:
-        """Say the items of a list; one that the next one or the text below limits stays."""
+        """Add the items of a list; an item that its successor limits stays in the file."""
         stays = self._stays
         is_limited = below is not None and _limits(below)
         for item, after in zip_longest(block.children, block.children[1:]):
@@ -307,7 +307,7 @@ class _Reader:
         )
 
     def _say_rows(self, table: "Block", lead: str) -> None:
-        """Say the rows of a table; one with a pipe too many does not tell which cell is which."""
+        """Add the rows of a table; a row with a pipe too many is ambiguous and left out."""
         names, *rows = table.children
         for row in rows:
             if self._words(row) is None or "<!--" in row.text:
@@ -365,7 +365,7 @@ class _Reader:
         )
 
     def _words(self, block: "Block") -> str | None:
-        """Return the words of a block on one line; None if it is not sure that it says them."""
+        """Return the words of a block on one line; None when uncertain."""
         source = self._sources.get(block.line)
         if source is None or not self._stands_there(block):
             return None
@@ -429,7 +429,7 @@ def _text_blocks(blocks: "Iterable[Block]") -> "Iterator[Block]":
 
 
 def _is_label(block: "Block", below: "Block | None") -> bool:
-    """Tell whether what stands below a paragraph hangs on it."""
+    """Return whether the text below a paragraph depends on it."""
     if below is None or below.kind not in _HANGING:
         return False
     words = _one_line(block.text)
@@ -442,17 +442,17 @@ def _is_label(block: "Block", below: "Block | None") -> bool:
 
 
 def _limits(block: "Block") -> bool:
-    """Return whether a block, or its first item, says when what is above does not hold."""
+    """Return whether a block, or its first item, limits the text above."""
     if block.kind in ("list", "item"):
         return bool(block.children) and _limits(block.children[0])
     return block.kind == "paragraph" and _LIMITS.match(block.text) is not None
 
 
 def _is_whole_in_parts(words: str, blocks: "Sequence[Block]") -> bool:
-    """Tell whether the statements of a list item say all of it, each by itself.
+    """Return whether the statements of a list item together cover all of it.
 
-    A label over a list does: each item below it has the label in front. An item with a body of its
-    own does not, nor does one with code in it, which no statement says.
+    True for a label above a list: each item below it has the label in front. False for an item with
+    a body of its own or with code, which no statement includes.
     """
     if len(blocks) == 1:
         return True
@@ -471,7 +471,7 @@ def _shows_what_is_below(words: str, block: "Block", below: "Block | None") -> b
 
 
 def _stands_alone(words: str, below: "Block | None") -> bool:
-    """Tell whether words say something without the block below them."""
+    """Return whether words are complete without the block below them."""
     kind = below.kind if below is not None else "heading"
     if _COLON_AT_END.search(words):
         return kind not in _HANGING and _SENTENCE_INSIDE.search(words) is not None

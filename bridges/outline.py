@@ -95,7 +95,7 @@ class _State(BlockState):
         self._line_ends = [found.start() for found in re.finditer("\n", src)]
 
     def line_at(self, position: int) -> int:
-        """Return the line of the file on which a position of this text stands."""
+        """Return the line of the file for a position in this text."""
         return self.first_line + bisect_left(self._line_ends, position)
 
     def child_state(self, src: str, lazy_line_starts: set[int] | None = None) -> BlockState:

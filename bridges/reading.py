@@ -29,18 +29,18 @@ _ALL_FILES: Final = frozenset({"*", "**", "**/*"})
 
 
 def parse(content: bytes) -> Document:
-    """Return what a markdown file says outside our block.
+    """Return the statements of a markdown file outside our block.
 
-    What a person put into the block below a heading that restricts it is read like the rest.
+    Text that a person added to the block below a restricting heading is read like the rest.
 
-    Bytes that are not UTF-8 text are not read, nor is a file whose block is damaged: what a person
-    wrote and what we did could not be told apart.
+    Bytes that are not UTF-8 are not read, nor is a file whose block is damaged: a person's words
+    could not be distinguished from ours.
     """
     return _parsed(content, is_part=False)
 
 
 def parse_part(content: bytes) -> Document:
-    """Return what a file says that is one of several about a project: its title is a heading."""
+    """Read one of several files about a project: its title counts as a heading."""
     return _parsed(content, is_part=True)
 
 
@@ -67,14 +67,15 @@ def headed(
     holds: Callable[[Fields], bool],
     files: Callable[[Fields], tuple[str, ...]] = lambda _: (),
 ) -> Callable[[bytes], Document]:
-    """Return how files are read that say in their header for whom they hold.
+    """Return a parser for files whose header restricts where they apply.
 
-    What holds for some files only has that in front, in words, so that it can be said elsewhere.
+    A statement that applies to some files only is prefixed with the condition in words, so that it
+    keeps its meaning elsewhere.
 
     Args:
-        holds: whether a header, empty where there is none, lets a file hold everywhere. It is not
-            asked about a damaged one: such a file never does.
-        files: returns the patterns of the files that a file holds for, by its header.
+        holds: whether a header, empty where there is none, lets a file apply everywhere. Not called
+            for a damaged header: such a file never does.
+        files: returns the patterns of the files to which the header restricts it.
     """
 
     def read(content: bytes) -> Document:
@@ -98,7 +99,7 @@ def for_all_files(patterns: Sequence[str]) -> bool:
 
 
 def in_words(patterns: Sequence[str]) -> str:
-    """Return the condition that a rule holds for some files; "" where words cannot say it."""
+    """Return the condition that a rule applies to some files, in words; "" if not expressible."""
     if not 1 <= len(patterns) <= PATTERNS_MAX or not all(map(_PLAIN_PATTERN.fullmatch, patterns)):
         return ""
     if any(pattern.count("{") != pattern.count("}") for pattern in patterns):
@@ -130,8 +131,8 @@ _START = re.compile(r"[A-Za-z0-9._-]")
 def imports(content: str | bytes) -> tuple[str, ...]:
     """Return the paths that a file imports, each once, relative to the file's own folder.
 
-    Paths that begin at the root or in a home folder are left out: they are not of the project.
-    What stands in our block imports nothing. Never raises: a file that is not read says nothing.
+    Absolute paths and paths in a home folder are left out: they are outside the project. Our block
+    imports nothing. Never raises: an unreadable file has no imports.
     """
     data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     found = find(data)

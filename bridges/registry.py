@@ -35,7 +35,7 @@ def _cursor(said: Fields) -> bool:
 
 
 def _copilot(said: Fields) -> bool:
-    """Without `applyTo`, somebody has to ask for the file."""
+    """Without `applyTo`, the file must be requested explicitly."""
     return for_all_files(patterns(said.get("applyTo")))
 
 
@@ -44,7 +44,7 @@ def _devin(said: Fields) -> bool:
 
 
 def _cline(said: Fields) -> bool:
-    """An empty list of paths is one that no file matches."""
+    """An empty list of paths matches no file."""
     paths = said.get("paths")
     return paths is None or for_all_files(patterns(paths))
 
@@ -73,15 +73,15 @@ def _headed(
     nested: bool = False,
     header: tuple[str, ...] = (),
 ) -> Bridge:
-    """Return a format by which headers let a file hold everywhere, and what ours say there.
+    """Return a format whose files have a header that restricts where they apply.
 
     Args:
         name: of the format.
-        paths: where its files are.
-        holds: whether a header lets a file hold everywhere.
-        files: returns the patterns of the files that a file holds for.
-        nested: whether files in folders further down are read, too.
-        header: what the header of our file says.
+        paths: patterns of its files.
+        holds: whether a header lets a file apply everywhere.
+        files: returns the patterns of the files to which a header restricts it.
+        nested: whether files in nested folders are read, too.
+        header: the header of our own file.
     """
     return Bridge(
         name=name,
@@ -256,7 +256,7 @@ def _guarded(bridge: Bridge) -> Callable[[bytes], Document]:
 
 
 def _is_sound(document: Document) -> bool:
-    """Tell whether a document holds what its types say; statements are one line of text each."""
+    """Return whether a document matches its types; each statement is one line of text."""
     return (
         isinstance(document.statements, tuple)
         and isinstance(document.problems, tuple)

@@ -23,16 +23,16 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One thing that a person's file says, and where.
+    """One statement of a person's file, with its place.
 
     Args:
-        text: the author's words on one line; inline markdown is kept. Words that a statement
-            hangs on (the line above a list, the parent of a nested item) stand in front.
+        text: the author's words on one line; inline markdown is kept. The context of a statement
+            (the line above a list, the parent of a nested item) comes first.
         line: first line of its own words in the file, from 1.
         end_line: last line of its own words, inclusive.
         headings: the headings above it, outermost first.
-        kind: what the nearest heading with a telling word says it is, such as `convention`.
-        lead: the words in front that it hangs on; "" when it stands for itself.
+        kind: its kind according to the nearest conclusive heading, such as `convention`.
+        lead: its context, which `text` begins with; "" when it needs none.
         stays: why it is not passed on to other agents; "" when it may be.
     """
 
@@ -66,11 +66,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """What was read of a file: statements in the order of their lines.
+    """A parsed file: statements in the order of their lines.
 
-    `everywhere`: what it says holds for the whole project, and for every task; False when the file
-    itself restricts it to some files, or to when somebody asks for it.
-    `condition`: the words in front of each statement that say for which files it holds, if any.
+    `everywhere`: it applies to the whole project and every task; False when the file itself
+    restricts it to some files, or to explicit requests.
+    `condition`: the words in front of each statement that restrict it to some files, if any.
     """
 
     statements: tuple[Statement, ...]
@@ -89,13 +89,13 @@ class Bridge:
     """An agent-file format. A value, not a class to inherit from.
 
     Args:
-        name: what people call the format.
-        paths: where such files are, relative to the top of a project, with '/'; '*' stands for
-            anything in a name, '**/' for any folders, none too.
+        name: the common name of the format.
+        paths: patterns of such files, relative to the top of a project, with '/'; '*' matches
+            anything in a name, '**/' any number of folders.
         parse: reads the bytes of a file; never raises.
-        nested: whether files of these names in folders further down are read too; they hold there.
-        block: whether our block may be put into such a file.
-        preamble: what a file of our own in this format begins with, such as front matter.
+        nested: whether files of these names in nested folders are read too; they apply there.
+        block: whether such a file may hold our block.
+        preamble: the beginning of a file of our own in this format, such as front matter.
     """
 
     name: str
@@ -166,15 +166,14 @@ class Agent:
     """A coding agent.
 
     Args:
-        name: what we call it, such as `claude`.
-        title: what people call it.
-        reads: the formats that it takes in when a session starts, by their names; all of them at
-            once.
+        name: our identifier, such as `claude`.
+        title: its name for people.
+        reads: names of the formats that it reads when a session starts, all of them together.
         unless: formats that it does not read when there is a file of one of these others.
-        carrier: where a file of our own reaches it and hides no other; '' when there is no place.
-        beside: whether the carrier is only written where its folder is already: a new one would
-            change what else the agent reads.
-        homes: what stands in a person's home folder once the agent was used.
+        carrier: path of a rules file of our own that it reads and that hides no other; '' if none.
+        beside: whether the rules file needs an existing folder: a new folder would change what else
+            the agent reads.
+        homes: paths in a person's home folder that exist once the agent was used.
     """
 
     name: str
@@ -187,7 +186,7 @@ class Agent:
 
 
 FIRST: Final = ".claude/rules/yaad.md"
-"""The carrier where nobody can tell which agent is at work: two of them read it."""
+"""The rules file when the agent is unknown: two agents read it."""
 
 AGENTS: Final = (
     Agent(

@@ -97,7 +97,7 @@ class _Reader:
         return self._text(index, line, indent)
 
     def _leave(self, indent: int) -> None:
-        """End what stands in a list item that a line further left has ended."""
+        """Close everything inside a list item that a less indented line has ended."""
         if self.fence is not None and indent < self.fence.margin:
             self.fence = None
         if self.html is not None and indent < self.html.margin:
@@ -168,7 +168,7 @@ _PLAIN: Final = re.compile(
     r"|div|p|section|center|span|a|b|i|em|strong|ul|ol|li|br|hr|img|input)",
     re.IGNORECASE,
 )
-"""Names of tags that change nothing of what stands in them, or that hold no lines."""
+"""Names of tags that do not change the meaning of their content, or that hold no lines."""
 
 
 def tagged(lines: Sequence[str]) -> frozenset[int]:

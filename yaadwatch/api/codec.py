@@ -24,7 +24,7 @@ _ENVELOPE: Final = dict.fromkeys(("jsonrpc", "id", "method", "params")).keys()
 _PROJECT: Final = "project"
 _Reader = Callable[[str, object], object]
 NESTED_MAX: Final = 100
-"""So many objects and lists may stand in each other in what a caller says besides the words."""
+"""Depth to which objects and lists may be nested in the metadata of a caller."""
 
 
 class Request(NamedTuple):
@@ -41,7 +41,7 @@ def hello(frame: Mapping[str, object]) -> Hello:
 
     Raises:
         YaadError: refused, when the client speaks another protocol; bad_request, when the frame
-            does not say who connects.
+            does not name the client.
     """
     spoken = frame.get("protocol")
     if isinstance(spoken, int) and not isinstance(spoken, bool) and spoken != PROTOCOL:
@@ -81,7 +81,7 @@ def request(frame: Mapping[str, object]) -> Request:
 
 
 def message(kind: type[Kind], given: Mapping[str, object]) -> Kind:
-    """Return the request or dataclass `kind` made from `given`, where lists stand for tuples.
+    """Build the request or dataclass `kind` from `given`, in which lists represent tuples.
 
     Raises:
         ValueError: a field is unknown, missing, of the wrong type or outside its limits.

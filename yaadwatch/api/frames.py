@@ -54,7 +54,7 @@ def decode(line: bytes) -> dict[str, object]:
     """Return the object in `line`.
 
     Raises:
-        ValueError: it is not UTF-8, not JSON, not an object, or says one name twice.
+        ValueError: it is not UTF-8, not JSON, not an object, or has a duplicate name.
     """
     try:
         found = _whole(line.decode("utf-8"))
@@ -104,7 +104,7 @@ def failure(identity: int | str | None, error: YaadError) -> dict[str, object]:
 
 
 def error_object(error: YaadError) -> dict[str, object]:
-    """Return what stands under `error` in an answer."""
+    """Return the `error` object of an answer."""
     told: dict[str, object] = {
         "code": str(error.code),
         "message": error.message,
@@ -165,7 +165,7 @@ def _refuse(constant: str) -> object:
 
 
 def _encoder() -> _Encode:
-    """Return what `json.JSONEncoder` makes anew for each value that it encodes: made once here."""
+    """Return the C encoder that `json.JSONEncoder` would create for each value."""
     made = getattr(json.encoder, "c_make_encoder", None)
     if made is None:  # a Python without it
         whole = json.JSONEncoder(
@@ -217,7 +217,7 @@ def peer_uid(connected: socket.socket) -> int:
     """Return the user id of the process at the other end, as the kernel knows it.
 
     Raises:
-        OSError: the kernel does not say, for instance because the other end is gone.
+        OSError: the kernel does not know, for instance because the other end is gone.
     """
     if sys.platform == "linux":
         found = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
@@ -232,7 +232,7 @@ def require_same_user(connected: socket.socket) -> None:
 
     Raises:
         YaadError: refused, for every other user, root included.
-        OSError: the kernel does not say who it is.
+        OSError: the kernel does not know its user.
     """
     uid = peer_uid(connected)
     if uid != os.geteuid():

@@ -28,18 +28,18 @@ MISSING = object()
 
 
 class Field:
-    """How a request takes one value.
+    """The declaration of one value of a request.
 
     Args:
         name: of the attribute; a trailing `_` is not part of the name on the wire.
         type: of the value, as annotated.
-        default: what holds when it is not given.
-        limit: what the value must keep to; None is always allowed where it is the default.
-        help: what it means, in a line.
-        option: how the command line takes it: `--tag T`, `ID`, `[ID]`, `WORDS...`; None: not at
-            all. A flag whose default is true is named `--no-NAME`.
-        tool: what agents are told of it; None: it is not listed for them.
-        group: the heading it stands under in the help of the command.
+        default: the value when it is not given.
+        limit: the allowed values; None is always allowed where it is the default.
+        help: its meaning, in one line.
+        option: its form on the command line: `--tag T`, `ID`, `[ID]`, `WORDS...`; None: no option.
+            A flag whose default is true is named `--no-NAME`.
+        tool: its description for agents; None: not offered to them.
+        group: its heading in the help of the command.
         one_of: options that exclude one another share this name.
     """
 

@@ -16,7 +16,7 @@ WIDE: Final = BOTH | {"mcp-wide"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One row. `help` is a line for people; whoever serves the operation is found by its name."""
+    """One row. `help` is a line for people; the daemon finds the verb by the name."""
 
     name: str
     request: type[Message]

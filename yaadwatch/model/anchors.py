@@ -25,7 +25,7 @@ class Method(StrEnum):
     HUNKS = "hunks"  # the function headers of git's hunks
     FOLDER = "folder"  # only whether a file is in it
     GLOB = "glob"  # only whether a file matches the pattern
-    WORD = "word"  # only whether the word still stands there, or anywhere
+    WORD = "word"  # only whether the word is still there, or anywhere
     TARGET = "target"  # only whether the file still defines what a command runs
     VALUE = "value"  # whether the file still has the value; the fingerprint says which, see `value`
 
@@ -85,7 +85,7 @@ class Anchor:
 
     @property
     def name(self) -> str:
-        """Return the symbol as people say it; '' for a whole file or folder."""
+        """Return the name of the symbol for people; '' for a whole file or folder."""
         symbol = self.symbol
         if self.is_held:
             symbol = symbol.rpartition(HELD)[0]
@@ -140,14 +140,14 @@ class Hunk:
 
 
 NOT_KNOWN: Final = "(whether it is committed is not known)"
-"""How the words of evidence end when git could not tell."""
+"""The end of the words of evidence when git could not find the commits."""
 NOT_SEARCHED: Final = "older ones were not searched)"
 """How they end when the commit is older than those in which it is sought."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Why a memory is in doubt: where, since which commit (None: not committed), in words."""
+    """Why a memory is flagged: where, since which commit (None: not committed), in words."""
 
     path: str
     symbol: str
@@ -182,16 +182,16 @@ class Suggestion:
 
     @property
     def can_be_accepted(self) -> bool:
-        """Return whether it proposes something, and does not only say where to look."""
+        """Return whether it proposes a change, and not only a place to look at."""
         return self.path is not None or self.text is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """The present doubt about a node in a worktree; `score` 0..1, `level` warn, suspect or ''.
+    """The flag on a node in a work tree; `score` 0..1, `level` warn, suspect or ''.
 
-    `via`: the ids of the nodes it came by along edges, the first of them in doubt by itself; empty
-    for what this node's own anchors say. Only the latter is stored.
+    `via`: ids of the nodes through which it was inherited along edges, the first of them flagged by
+    its own anchors; empty for a flag of this node's own anchors. Only the latter is stored.
     """
 
     node: str

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Code(StrEnum):
-    """Why a request was not done; docs/contracts.md says which exit status each becomes."""
+    """Why a request failed; docs/contracts.md lists the exit status of each."""
 
     BAD_REQUEST = "bad_request"
     NOT_FOUND = "not_found"
@@ -17,12 +17,12 @@ class Code(StrEnum):
 
 
 class YaadError(Exception):
-    """Something we expect can happen. The message says what happened and what was not done.
+    """An expected failure. The message names what happened and what was not done.
 
     Args:
         code: the kind of error, for programs.
         message: facts with numbers, for people; masked before it leaves the process.
-        hint: what the reader can do next; empty when there is nothing.
+        hint: the next step for the reader; empty when there is none.
     """
 
     def __init__(self, code: Code, message: str, hint: str = "") -> None:

@@ -82,7 +82,7 @@ def instant(name: str, text: str) -> datetime:
 
 
 def time_text(at: datetime) -> str:
-    """Return a time as answers and hints tell it: UTC, with milliseconds and a Z."""
+    """Format a time for answers and hints: UTC, with milliseconds and a Z."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

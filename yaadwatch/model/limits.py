@@ -8,7 +8,7 @@ TEXT_CHARS_MAX = 64_000
 ID_CHARS_MAX = 128
 QUERY_CHARS_MAX = 8_000
 TOP_K_MAX = 100
-"""Memories told of one question."""
+"""Most memories in the answer to one query."""
 TAGS_MAX = 32
 FRAME_BYTES_MAX = 4 * 1024 * 1024
 """One line on the socket."""
@@ -16,7 +16,7 @@ ANCHORS_PER_NODE_MAX = 16
 GRAPH_DEPTH_MAX = 10
 """Steps of a walk through the graph."""
 GRAPH_NODES_MAX = 500
-"""Nodes told of a walk."""
+"""Most nodes in the answer to a walk."""
 INJECT_NODES_MAX = 10_000
 """Memories taken in at once."""
 INJECT_EDGES_MAX = 20_000
@@ -32,7 +32,7 @@ INLINE = "inline"
 PRIVATE = "private"
 READ = "read"
 MODES = (INLINE, PRIVATE, READ)
-"""A block in the file; a file of our own beside it; read and never written."""
+"""A block in the file; a file of our own next to it; read but never written."""
 
 AUTO, BM25, HYBRID = STRATEGIES = ("auto", "bm25", "hybrid")
 """What is searched: words, or words and meaning; `auto` and `hybrid` take words alone while there
@@ -62,10 +62,10 @@ _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 
 def short_id(identity: str) -> str:
-    """Return what people see of an id, and may type: of ours the last eight characters.
+    """Return the form of an id that people see and may type: of ours the last eight characters.
 
-    One that a caller gave is told whole, as a shell takes it: its end may be that of another one,
-    or look like an option.
+    An id that a caller chose is shown whole and quoted for a shell: its end may not be unique, or
+    look like an option.
     """
     marks = (identity[8:9], identity[13:14], identity[18:19], identity[23:24])
     if len(identity) == 36 and marks == ("-", "-", "-", "-"):

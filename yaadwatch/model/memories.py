@@ -46,7 +46,7 @@ THINGS = ("file", "entity")
 """The kinds of nodes that are no memories: what memories touch."""
 
 NOT_GIVEN = {"file": "what memories touch", "entity": "what memories touch", "session": "sessions"}
-"""The kinds that nobody gives a memory, and what each is kept for: such a one is never recalled."""
+"""Internal kinds and their purpose; nodes of these kinds are never recalled."""
 
 HOT, WARM, COLD = 1, 2, 3
 
@@ -98,8 +98,8 @@ def tier_of(kind: str) -> int:
 class Node:
     """A node as it is stored; `text` is masked.
 
-    `key`: unique among the living of its scope. `from_git`: its words came with git, and nobody
-    typed them while the file was watched.
+    `key`: unique among the live nodes of its scope. `from_git`: its words came with git, and were
+    not typed while the file was watched.
     """
 
     id: str
@@ -143,7 +143,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """A place in a person's own file that says a node; `line` is None while git hides it."""
+    """A place of a node in a person's own file; `line` is None while git hides it."""
 
     node: str
     worktree: int
@@ -157,7 +157,7 @@ class Provenance:
 
 
 SUPERSEDES: Final = "supersedes"
-"""From a memory to the one in whose place it stands."""
+"""From a memory to the memory that it supersedes."""
 ACYCLIC = frozenset({"caused_by", "led_to", SUPERSEDES, "learned_in", "part_of"})
 """Kinds that must stay acyclic. Order in time is a column, never an edge."""
 
@@ -271,7 +271,7 @@ def circle_in_words(nodes: Sequence[str], added: Iterable[tuple[str, str]]) -> s
 class Edge:
     """`from_node` relates to `to_node`, in the half-open interval [valid_from, valid_until).
 
-    `id` is 0 and `updated_at` None until the store has said what they are.
+    `id` is 0 and `updated_at` None until it is stored.
     """
 
     from_node: str
@@ -303,12 +303,11 @@ KEPT, BOTH, NONE = "kept", "both", "none"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """A memory says that `subject` has `value` as its `attribute`.
+    """The claim of a memory that `subject` has `value` as its `attribute`.
 
-    `sense` is the value as it is compared, `place` the folder it holds for ('' for all), `source`
-    'text' or who gave it, `edge` the relation it rests on, `supersedes` what the same memory
-    claimed before. It holds from `valid_from` until right before `valid_until`. `id` is 0 until it
-    is stored.
+    `sense` is the value in its comparable form, `place` the folder it applies to ('' for all),
+    `source` 'text' or its author, `edge` the relation it rests on, `supersedes` the earlier claim
+    of the same memory. Valid in [valid_from, valid_until). `id` is 0 until it is stored.
     """
 
     node: str
@@ -375,7 +374,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """A question that was answered poorly; `text` is None until somebody approved keeping it."""
+    """A question that was answered poorly; `text` is None until a person approves keeping it."""
 
     hash: str
     asked: int

@@ -29,12 +29,12 @@ class Checkout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What a check of a work tree found of a memory about uncommitted work.
+    """The result of checking a memory about uncommitted work in one work tree.
 
     Args:
         base: HEAD when the memory was made; '' before the first commit.
-        anchors: what it rests on, to be stored: without a commit while none holds it.
-        judged: the same, to be judged: with `base` in place of no commit.
+        anchors: its anchors to be stored: without a commit while none holds the work.
+        judged: its anchors to be compared: with `base` in place of no commit.
         checkouts: where its work is now; none when a commit holds it.
         commit: the commit that holds it, else ''.
         is_here: whether the memory may be flagged in the work tree that is checked.
@@ -99,9 +99,9 @@ class Agreed:
 
     Args:
         position: its place among the rules of the block, from 0; rules without a line come last.
-        node: the memory it stands for.
+        node: the id of its memory.
         graph: the memory's text then, masked; '' when it was no rule.
-        file: keyed hash of the line then: a secret may stand in it; '' when there was no line.
+        file: keyed hash of the line then, which may hold a secret; '' when there was no line.
     """
 
     position: int
@@ -112,7 +112,7 @@ class Agreed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """What a block of one file said when both sides last agreed; `digest` is of its text."""
+    """The block of one file when both sides last agreed; `digest` is of its text."""
 
     digest: str
     items: tuple[Agreed, ...]
@@ -167,7 +167,7 @@ USED: Final[Role] = "used"
 LEARNED: Final[Role] = "learned"
 
 Ending = Literal["", "asked", "left", "idle"]
-"""Why a session is over: somebody said so, its agent went away, nothing was asked for long."""
+"""Why a session is over: ended explicitly, its agent disconnected, or it was idle for long."""
 
 IDLE: Final = timedelta(minutes=30)
 """A session in which nothing was asked for so long is over; asked again, it goes on."""
@@ -194,7 +194,7 @@ class Touched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What git says of a session; `more`: files that were left out. `reason`: why git said less."""
+    """Facts from git about a session; `more`: files left out, `reason`: why facts are missing."""
 
     commits: tuple[SessionCommit, ...] = ()
     files: tuple[Touched, ...] = ()
@@ -225,7 +225,7 @@ class Session:
 
     @property
     def is_day(self) -> bool:
-        """Tell whether it is what a person said at the command line on one day."""
+        """Return whether it is a person's day at the command line."""
         return self.name.startswith(DAY)
 
 
@@ -242,7 +242,7 @@ class SessionNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionNote:
-    """What somebody noted in a session, masked."""
+    """A note made in a session, masked."""
 
     at: datetime
     text: str
@@ -261,11 +261,11 @@ class Proposal:
     Args:
         node: the memory.
         text: the new words, masked.
-        actor: who proposes them: 'agent:NAME', 'import' or 'import:NAME'.
+        actor: their author: 'agent:NAME', 'import' or 'import:NAME'.
         at: when.
         decision: `approve`, `edit` or `dismiss`; '' while it waits.
-        version: of the memory: the one it was made for, while it waits; after that, the one right
-            after the decision.
+        version: of the memory: while it waits, the version it was made for; after that, the version
+            right after the decision.
     """
 
     node: str
@@ -277,25 +277,25 @@ class Proposal:
 
     @property
     def by(self) -> str:
-        """Return who proposes it: `agent NAME` or `import NAME`."""
+        """Return its author: `agent NAME` or `import NAME`."""
         return of_origin(self.actor, self.at).by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authority:
-    """Whose word a memory is.
+    """The source of a memory, and its approval.
 
     Args:
         kind: PERSON, AGENT, REPOSITORY or IMPORT.
         name: of the agent or the import, or the path of the file; '' for a person.
-        at: when it was said first.
+        at: when it was first stated.
         approved_at: when a person approved words that are not a person's; None before that.
-        scope: `project`, or `user` for what holds in all projects of a person.
+        scope: `project`, or `user` for a memory that applies to all projects of a person.
         package: the folder that it was stated for; '' when the store names none.
-        branch: whose uncommitted work it is about; '' when it holds wherever its code is.
-        proposal: new words for it that wait for a person.
-        is_personal: it is for one person: it holds in all projects of theirs, or only files that
-            git does not share say it.
+        branch: the branch with the uncommitted work it is about; '' if it applies everywhere.
+        proposal: proposed words that wait for a person.
+        is_personal: it applies to all projects of one person, or its only files are not shared by
+            git.
     """
 
     kind: str
@@ -310,7 +310,7 @@ class Authority:
 
     @property
     def is_persons(self) -> bool:
-        """Whether a person said it, or approved it."""
+        """Whether it is stated or approved by a person."""
         return self.kind == PERSON or self.approved_at is not None
 
     @property
@@ -320,18 +320,18 @@ class Authority:
 
     @property
     def by(self) -> str:
-        """Return who said it: `person`, `agent NAME`, `repository` or `import NAME`."""
+        """Return its author: `person`, `agent NAME`, `repository` or `import NAME`."""
         named = self.name if self.kind in (AGENT, IMPORT) else ""
         return f"{self.kind} {named}".strip()
 
 
 def of_origin(origin: str, at: datetime, *, from_git: bool = False) -> Authority:
-    """Return whose word a memory of this origin is, before any approval.
+    """Return the authority of a memory of this origin, before any approval.
 
     Args:
         origin: 'cli', 'agent:NAME', 'file:PATH', 'import' or 'import:NAME'.
-        at: when it was said.
-        from_git: the words of the file came with git.
+        at: when it was stated.
+        from_git: whether the words of the file came with git.
     """
     kind, _, name = origin.partition(":")
     if kind == "file":

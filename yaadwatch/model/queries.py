@@ -76,17 +76,17 @@ class Unembedded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which memories a question is about; what is None or empty leaves nothing out.
+    """Which memories a query is about; None or empty means no restriction.
 
     Args:
         kinds: one of these.
         scope: 'user' or 'project'.
-        path: what rests on, or is said in, this file or something below this folder; from the top
-            of the work tree, without a '/' at either end.
+        path: memories anchored or stated in this file, or below this folder; relative to the top of
+            the work tree, without a '/' at either end.
         tags: all of these.
-        agent: what this agent remembered.
-        session: what was remembered in this session.
-        at: what existed at this time and was not superseded then, found by its words of today.
+        agent: remembered by this agent.
+        session: remembered in this session.
+        at: live and not superseded at this time; found by the current words.
     """
 
     kinds: tuple[str, ...] = ()

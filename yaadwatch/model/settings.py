@@ -50,7 +50,7 @@ HALF_LIFE_DAYS: Final = {
 """Half-life by kind, in days; other kinds take `Memory.half_life_days`."""
 
 STORED_TEXT_CHARS_MAX: Final = 8 * TEXT_CHARS_MAX
-"""The same as it is stored: control characters are told in letters, secrets are named."""
+"""The same as it is stored: control characters are escaped, secrets masked."""
 CONNECTIONS_MAX: Final = 256
 REQUESTS_AT_ONCE_MAX: Final = 4
 """Verbs running at the same time, over all connections."""
@@ -75,11 +75,11 @@ AGENT_FILE_WRITES_WITHIN: Final = timedelta(minutes=1)
 SYMBOL_FILES_MAX: Final = 12
 """A name that is defined or used in more files than this anchors nothing."""
 WORD_FILES_MAX: Final = 400
-"""A word that stands in more files of code anchors nothing."""
+"""A word in more files of code than this is no anchor."""
 DEFINITIONS_MAX: Final = 3
 """A name defined more often than this in one file anchors nothing there."""
 HISTORY_COMMITS_MAX: Final = 2_000
-"""Commits looked through for the one that removed or renamed a file."""
+"""Commits searched for the removal or rename of a file."""
 EVIDENCE_COMMITS_MAX: Final = 50
 """Commits of one file in which a change of a definition is sought, the newest."""
 REFLOG_STEPS_MAX: Final = 1_000
@@ -90,35 +90,35 @@ MOVE_CANDIDATES_MAX: Final = 200
 """Untracked files looked at for a file that was moved without git knowing."""
 
 IMPACT_HOPS_MAX: Final = 3
-"""Edges that doubt goes along, one after the other."""
+"""Edges in a row along which a flag is inherited."""
 IMPACT_EDGES_MAX: Final = 5_000
-"""Edges looked at for one hop of doubt, the strongest."""
+"""Edges considered for one hop of inheritance, strongest first."""
 IMPACT_NODES_MAX: Final = 200
-"""Memories told as reached by doubt, the strongest; how many more there are is said."""
+"""Memories listed with an inherited flag, strongest first; the others are counted."""
 
 CIRCLE_EDGES_MAX: Final = 200_000
 """Edges looked at for whether new ones close a circle; with more ahead, none is added."""
 NODE_ATTRIBUTES_BYTES_MAX: Final = 8 * 1024
-"""What a caller says of a memory besides its words, as JSON."""
+"""Metadata of a memory from a caller, as JSON."""
 EDGE_ATTRIBUTES_BYTES_MAX: Final = 8 * 1024
-"""What an edge says of itself, as JSON."""
+"""Metadata of an edge, as JSON."""
 
 GRAPH_EDGES_MAX: Final = 2_000
-"""Edges told of a walk, the strongest."""
+"""Edges listed for a walk, strongest first."""
 GRAPH_STEP_EDGES_MAX: Final = 5_000
 """Edges looked at for one step of a walk in one direction, the strongest."""
 GRAPH_SEEDS_MAX: Final = 5
 """Answers to a question that a subgraph is drawn around."""
 EDGES_SHOWN_MAX: Final = 200
-"""Edges told of one memory; a walk tells the others."""
+"""Edges listed with one memory; a walk lists the others."""
 EDGE_TEXT_CHARS_MAX: Final = 1_000
-"""Of a longer memory at the other end its first sentence is told."""
+"""Of a longer memory at the other end, only its first sentence is shown."""
 VERSIONS_SHOWN_MAX: Final = 100
 VERSIONS_CHARS_MAX: Final = 200_000
-"""Versions told beside a memory, and characters of their texts; its history tells the others."""
+"""Versions listed with a memory, and characters of their texts; its history lists the others."""
 HISTORY_SHOWN_MAX: Final = 5_000
 HISTORY_CHARS_MAX: Final = 500_000
-"""Versions told of one memory, and characters of their texts: an answer is 4 MiB at most."""
+"""Versions listed in a history, and characters of their texts: an answer is 4 MiB at most."""
 GRAPH_HUBS_MAX: Final = 5
 """Nodes named by `graph_stats` as those with most edges."""
 
@@ -132,10 +132,10 @@ STORES_OPEN_MAX: Final = 16
 STORE_CLOSING_S: Final = 5.0
 """What is in progress in a store that is being closed is waited for so long."""
 STORE_IDLE: Final = timedelta(seconds=30)
-"""A store that nobody used for so long may be closed; one takes 0.6 MiB, opening it 1 ms."""
+"""A store unused for this long may be closed; it takes 0.6 MiB, and 1 ms to open."""
 LONG_REST: Final = timedelta(minutes=10)
-"""When nobody used any store for so long, what is kept to answer the next question fast is let go:
-some megabytes for a large repository, found again within half a second."""
+"""When no store was used for this long, caches are dropped: some megabytes for a large repository,
+rebuilt within half a second."""
 QUESTION_WAIT_MS: Final = 250
 """A warm worker has so long for the vector of a question; after that, words have to do."""
 STOCK_VECTORS_MAX: Final = 20_000
@@ -158,17 +158,17 @@ SIZE_DAYS_KEPT: Final = 400
 """Days for which it is known how large a store was."""
 ACCESS_BOOST: Final = 0.2
 CLAIMS_TOLD_MAX: Final = 500
-"""Claims told at once."""
+"""Claims listed at once."""
 CONTRADICTIONS_MAX: Final = 200
-"""Contradictions that are told, of each kind."""
+"""Contradictions listed, of each kind."""
 CLASHES_MAX: Final = 200
-"""Pairs of claims that are looked at for one contradiction that is told."""
+"""Pairs of claims compared for each open contradiction that is listed."""
 CLASHES_SETTLED_MAX: Final = 20_000
-"""And for one that is settled."""
+"""Pairs of claims compared for each settled contradiction."""
 EVIDENCE_NEWER: Final = timedelta(days=30)
 """Evidence that is so much newer than what it speaks against contradicts it."""
 GAPS_TOLD_MAX: Final = 200
-"""Questions without a good answer told at once, those asked most often."""
+"""Unanswered questions listed at once, most frequent first."""
 GAPS_NOTED_MAX: Final = 1_000
 """Different questions without a good answer that are noted between two times of writing down."""
 SHOWN_NOTED_MAX: Final = 10_000
@@ -233,13 +233,13 @@ def _half_lives(rows: tuple[str, ...]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
-    """How questions are answered, where they do not say it.
+    """Defaults of recall.
 
     Args:
-        top_k: memories told at most.
+        top_k: most memories in an answer.
         min_score: memories with a lower score, as a share of the best, are left out.
-        semantic_weight: how much the meaning counts beside the words of short texts, when a model
-            is active; less for long ones.
+        semantic_weight: weight of meaning against words for short texts, when a model is active;
+            less for long texts.
     """
 
     top_k: int = 10

@@ -40,13 +40,13 @@ _WORD: Final = 1 << 32
 
 
 class TextAttributes(IntEnum):
-    """What attributes say of which files are texts; the greater one counts."""
+    """The effect of attributes on which files are texts; the greater value wins."""
 
     NOTHING = 0
     LESS = 1
-    """Some files may be no texts, whatever their bytes are."""
+    """Some files may be binary, whatever their bytes."""
     MORE = 2
-    """Some files may be texts, whatever their bytes and names are."""
+    """Some files may be texts, whatever their bytes and names."""
 
 
 class AttributeSource(Protocol):
@@ -60,10 +60,10 @@ class AttributeSource(Protocol):
 
 
 def text_attributes(repository: AttributeSource, commit: str) -> TextAttributes:
-    """Return what attributes say of the files of a commit: its own, and those tracked now.
+    """Return the effect of the attributes of a commit, and of those tracked now.
 
-    New ones in other folders do not count: to look for them costs a look at each folder; see
-    `said_above`.
+    Untracked attribute files in other folders are ignored: finding them costs a look at each
+    folder; see `said_above`.
 
     Raises:
         YaadError: from git.
@@ -80,12 +80,12 @@ def text_attributes(repository: AttributeSource, commit: str) -> TextAttributes:
 
 
 def worktree_attributes(layout: Layout, tracked: Iterable[str]) -> TextAttributes:
-    """Return what attributes in the work tree say that git tracks, and those at its top.
+    """Return the effect of the tracked attribute files in the work tree, and of those at its top.
 
     Args:
         layout: the repository.
-        tracked: the files of attributes that git tracks. New ones in other folders do not count:
-            to look for them costs a look at each folder; see `said_above`.
+        tracked: the attribute files that git tracks. Untracked ones in other folders are ignored:
+            finding them costs a look at each folder; see `said_above`.
     """
     tracked = tuple(tracked)
     return _said_of(layout, _above(tracked), tracked)
@@ -108,9 +108,9 @@ def _said_of(layout: Layout, folders: Iterable[str], tracked: Iterable[str]) -> 
 
 
 def folder_attributes(layout: Layout, paths: Iterable[str]) -> TextAttributes:
-    """Return what attributes in the work tree say, those in the folders of a few files.
+    """Return the effect of the attributes in the folders of a few files of the work tree.
 
-    Files of an older commit may be in folders that hold nothing git tracks now.
+    Files of an older commit may be in folders without any tracked file now.
     """
     return _said_in(layout, _above(paths))
 
@@ -134,9 +134,9 @@ def _said_in(layout: Layout, folders: Iterable[str]) -> TextAttributes:
 
 
 def parsed_attributes(data: bytes) -> TextAttributes:
-    """Return what lines of attributes say.
+    """Return the effect of lines of attributes.
 
-    That a file is compared as a language git knows by itself says nothing of texts.
+    A diff driver that is built into git has no effect on which files are texts.
     """
     found = TextAttributes.NOTHING
     for line in data.decode("utf-8", "replace").splitlines():
@@ -153,7 +153,7 @@ def parsed_attributes(data: bytes) -> TextAttributes:
 
 
 def no_texts(output: bytes) -> set[str]:
-    """Return the paths of which `git check-attr -z diff` says that they are no texts."""
+    """Return the paths that `git check-attr -z diff` marks as binary."""
     fields = output.split(b"\0")
     rows = zip(fields[::3], fields[2::3], strict=False)
     return {os.fsdecode(path) for path, value in rows if value == b"unset"}
@@ -248,10 +248,10 @@ _POINTER = re.compile(
     rb"oid sha256:([0-9a-f]{64})\r?\n(?:[a-z0-9.-]+ [^\n]*\r?\n?){0,16}\s*"
 )
 BYTES_MAX = 1024
-"""No pointer is larger, as its specification says."""
+"""The largest pointer, according to the specification of Git LFS."""
 
 
 def object_id(data: bytes) -> str:
-    """Return the SHA-256 of the content that a pointer stands for; '' for anything else."""
+    """Return the SHA-256 of the content behind a pointer; '' for anything else."""
     found = _POINTER.fullmatch(data) if len(data) < BYTES_MAX else None
     return found[1].decode() if found else ""

@@ -46,7 +46,7 @@ class UnmergedCommits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """What git said; `asked`: the commits that it was asked about then, or before."""
+    """An answer of git; `asked`: the commits it was asked about then, or before."""
 
     head: Head
     at_s: float
@@ -67,15 +67,15 @@ class Unmerged:
     ) -> UnmergedCommits:
         """Return the commits that are on a branch, and neither in HEAD nor in the main branch.
 
-        A commit that is on no branch any more (rebased, squashed, out of a shallow clone) is not
-        among them.
+        Commits that are on no branch any more (rebased, squashed, beyond a shallow clone) are not
+        included.
 
         Args:
             layout: of the work tree.
             git: of the same.
             head: where its HEAD is.
-            about: the commits that matter; git is asked at once about one that is new, which may
-                have been made since it answered last.
+            about: the relevant commits; a new one, which may be younger than the last answer, makes
+                git run at once.
             now_s: a monotonic clock.
 
         Raises:
@@ -111,7 +111,7 @@ class Unmerged:
     def _known_of(
         self, layout: Layout, git: Git, head: Head, about: Collection[str], now_s: float
     ) -> _Known:
-        """Return what git said a while ago at most; that it could not answer is an answer, too."""
+        """Return a recent answer of git; a failure counts as an answer, too."""
         place = layout.git_dir
         with self._lock:
             known = self._known.get(place)
@@ -215,7 +215,7 @@ _PATCHES_MAX: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Refs:
-    """What the answers hang on, as hex: the ends of the trunk, and of branches beside it."""
+    """What the answers depend on, as hex: the tips of the trunk and of unmerged branches."""
 
     trunks: tuple[str, ...]
     tips: tuple[str, ...]
@@ -352,9 +352,9 @@ def refs_of(git: Git, trunks: Sequence[str]) -> Refs:
 
 
 def _ends_above(git: Git, refs: Refs, commits: Sequence[str]) -> list[str]:
-    """Return the ends of branches that hold any of `commits`: what was done later lands with it.
+    """Return the tips of branches that hold any of `commits`: later work lands with it.
 
-    None where git cannot tell, as of a branch that leads to a commit that is lost.
+    None where git cannot find out, such as for a branch with a missing commit.
     """
     holding = [f"--contains={commit}" for commit in commits]
     try:
@@ -382,7 +382,7 @@ def _works(
     except YaadError as error:
         if error.code not in (Code.UNAVAILABLE, Code.TIMEOUT):
             raise
-        return {commit: held}  # too large, or broken: not asked again while the branches stand
+        return {commit: held}  # too large, or broken: not repeated while the branches are unchanged
     now = held if holds is None else holds  # what it held, and did not take back, it holds
     return {commit: now} | dict.fromkeys(before.decode().split(), now)
 
@@ -390,11 +390,11 @@ def _works(
 def _is_held(
     git: Git, commit: str, trunks: Sequence[str], compared: Sequence[str], *, held: bool
 ) -> bool | None:
-    """Return whether the trunk holds all that was done up to a commit since it left the trunk.
+    """Return whether the trunk holds all work up to a commit since it left the trunk.
 
-    False: it did, and took it back; None: it never did, as far as can be told.
+    False: it did, and reverted it; None: it never did, as far as is known.
 
-    `held`: whether it did where it ended at `compared`, if that is any.
+    `held`: whether it did when its tip was `compared`, if set.
     """
     base = git.ask(["merge-base", commit, *trunks], allowed=(0, 1)).decode().strip()
     if not base:

@@ -27,14 +27,14 @@ _SIMILAR = 0.6
 _COMMON_NAMES = frozenset(
     ("__init__", "index", "main", "mod", "lib", "readme", "license", "dockerfile", "makefile")
 )
-"""Names that many files have: they do not say which file it is."""
+"""File names too common to identify a file."""
 
 
 class Change(NamedTuple):
-    """What became of one file between two commits.
+    """The change of one file between two commits.
 
-    `old` is None for a file that is new, `new` for one that is gone; both are there, and differ,
-    for one that was renamed. The blobs are '' where there is no regular file.
+    `old` is None for an added file, `new` for a removed file; a renamed file has both. The blobs
+    are '' where there is no regular file.
     """
 
     old: str | None
@@ -83,7 +83,7 @@ def parsed(output: bytes) -> list[Change]:
 
 
 def path_texts(fields: Iterable[bytes]) -> list[str]:
-    """Return paths as text; '' for one that is not UTF-8, which cannot be named here."""
+    """Return paths as text; '' for a path that is not UTF-8."""
     texts = []
     for field in fields:
         try:
@@ -131,10 +131,10 @@ def by_commit(output: bytes) -> list[tuple[str, list[Change]]]:
 
 
 def rematched(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes between two commits with renames that their paths agree with.
+    """Return the changes between two commits, keeping only renames that agree with the paths.
 
-    Where several equal files were renamed and their paths do not say which is which, they are
-    removed and added: it is not known.
+    Where several equal files were renamed and their paths do not identify the pairs, they count as
+    removed and added.
     """
     if not any(_is_rename(one) for one in changes):
         return list(changes)
@@ -170,9 +170,9 @@ def _by_path(changes: list[Change]) -> list[Change]:
 def _repaired(
     blob: str, olds: Sequence[str], news: Sequence[str], git: Mapping[str, str]
 ) -> list[Change]:
-    """Return the changes of equal files, by the pairs that their paths tell.
+    """Return the changes of equal files, paired by their paths.
 
-    `git`: the pairs that git took, which stand where one file was copied to several places.
+    `git`: the pairs of git, which are kept where one file was copied to several places.
     """
     pairs = _assigned(olds, news) if len(olds) > 1 else {}
     if len(olds) == 1:
@@ -353,10 +353,10 @@ def _one(key: object, value: object) -> int:  # noqa: ARG001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedPaths:
-    """What the index holds, and the work tree need not show.
+    """Entries of the index that the work tree need not reflect.
 
-    `sparse`: files outside of what is checked out, path to blob. `modules`: folders of submodules.
-    `assumed`: files that git takes for unchanged, whatever is in the work tree.
+    `sparse`: files outside the sparse checkout, path to blob. `modules`: folders of submodules.
+    `assumed`: files marked as unchanged, whatever is in the work tree.
     """
 
     sparse: dict[str, str]

@@ -47,7 +47,7 @@ _SAFE = (
 )
 _NO_TEXT = ("-c", f"core.attributesFile={NO_TEXT}")
 _ONLY = {"grep": _NO_TEXT, "check-attr": _NO_TEXT}
-"""What only some commands are told. A search need not unpack what can hold no text."""
+"""Options of some commands only. A search need not unpack files that cannot be text."""
 _PASSED_ON = ("HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "TMPDIR", "SystemRoot")
 AT_ONCE_MAX = 2
 WORDS_KEPT = 100_000
@@ -59,11 +59,11 @@ TREE_ENTRIES_KEPT = 8_000
 INDEXES_KEPT = 4
 REPOSITORIES_KEPT = 64
 WORK_MIN = 0.25
-"""A command that works uses so much of its time at least; any other waits for somebody."""
+"""Least share of processor time of a working command; below that it is waiting."""
 TIMEOUTS_KEPT = 1000
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 MEMORY_BYTES_MAX = 4 * 1024 * 1024 * 1024
-"""Of one git process, where the system can say so; what it maps from packs does not count."""
+"""Memory limit of a git process, where the system has one; mapped packs do not count."""
 NO_GIT = "git is not installed, or not on the PATH"
 INSTALL_GIT = "Install git; nothing that is stored was lost."
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL")
@@ -90,7 +90,7 @@ class GitHangs(YaadError):
 
 
 class GitFailed(Exception):
-    """Git answered with an error; `message` is the line in which it says why, of `errors`."""
+    """Git answered with an error; `message` is the line of `errors` that names the reason."""
 
     def __init__(self, command: str, status: int, message: str, errors: Sequence[str] = ()) -> None:
         super().__init__(f"git {command} ended with {status}: {message}")
@@ -111,20 +111,20 @@ class TimedOut:
 class GitRunner:
     """Runs git commands, at most two at once, and ends those that take too long.
 
-    What is left of a process that is killed in the middle of one: of a daemon nothing, on Linux; of
-    another one a command that ends after as much processor time as all cores had.
+    If the daemon is killed during a command on Linux, the command ends, too. In other processes the
+    command goes on until it has used its limit of processor time.
 
-    `has_perl`: whether this git searches with the expressions of Perl; whoever learns otherwise
-    says so. `timed_out`: the last commands that took too long; `silent_since`: folders where git
-    hung and has not answered since, with the start of the first such command. Caches of all jobs:
+    `has_perl`: whether this git supports Perl expressions; cleared when a search fails.
+    `timed_out`: the last commands that took too long; `silent_since`: folders where git hung and
+    has not answered since, with the start of the first such command. Caches of all jobs:
     `found` (which files of a commit hold a word), `searched` (which commits were searched last),
     `compared` (what differs between commits), `trees`; `listed`, `attributes`, `left_out` (what an
     index holds); `standing` (which words files of work trees may hold).
 
     Args:
         timeout: a command is ended after this.
-        passing: the process ends once it has its answer; no command is begun by way of another
-            program that has it die with us, which costs as much as a short command.
+        passing: the process is short-lived; commands are not started through the wrapper that ends
+            them with us, which costs as much as a short command.
     """
 
     def __init__(self, timeout: timedelta, *, passing: bool = False) -> None:
@@ -172,18 +172,18 @@ class GitRunner:
         index: Path | None = None,
         bytes_max: int | None = None,
     ) -> bytes:
-        """Return what `git ARGUMENTS` prints, run in `cwd`; a repository is looked for only there.
+        """Return the output of `git ARGUMENTS`, run in `cwd`; only there it may find a repository.
 
         Args:
             arguments: command and options, no shell.
             cwd: an existing folder.
             given: its standard input; nothing when None.
             allowed: exit statuses that are answers.
-            strict: an error that git told of is no answer, whatever the exit status.
+            strict: an error message of git is a failure, whatever the exit status.
             isolated: without any configuration of system, user or repository.
             work_tree: where the files are, whatever the repository's configuration says.
-            index: another file than the repository's own that tells what is staged.
-            bytes_max: it is ended when it prints more; OUTPUT_BYTES_MAX where none is given.
+            index: an index file to use instead of the repository's own.
+            bytes_max: the command is ended when it prints more; default OUTPUT_BYTES_MAX.
 
         Raises:
             GitFailed: another exit status, or an error when `strict`.
@@ -336,7 +336,7 @@ class GitRunner:
 
 
 def _timed_out_error(command: str, timeout_s: float, cwd: Path, worked_s: float) -> YaadError:
-    """Return what is said of a command that took too long, after so much processor time."""
+    """Return the error for a command that took too long, by its processor time."""
     kind = GitHangs if worked_s < timeout_s * WORK_MIN else YaadError
     return kind(
         Code.TIMEOUT,
@@ -352,7 +352,7 @@ class _TooMuch(Exception):
 
 @contextlib.contextmanager
 def _standard_input(given: bytes | None) -> Iterator[int | IO[bytes]]:
-    """Yield what a command reads: a file, so that nobody has to write while others read."""
+    """Yield the input of a command as a file, so that no thread has to feed a pipe."""
     if given is None:
         yield subprocess.DEVNULL
         return
@@ -385,9 +385,9 @@ def _environment(cwd: Path, *, isolated: bool, work_tree: Path | None) -> dict[s
 
 
 def _path() -> str:
-    """Return where programs are looked for.
+    """Return the search path for programs, without relative entries.
 
-    A relative entry would find one that the repository brings along.
+    A relative entry could find a program of the repository.
     """
     places = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(place for place in places if place.startswith(os.sep))
@@ -435,7 +435,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _told(messages: bytes) -> tuple[str, list[str]]:
-    """Return the line in which git says what is wrong, and all that it calls an error."""
+    """Return the line with git's reason, and all lines it marks as errors."""
     lines = messages.decode("utf-8", "replace").strip().splitlines()
     errors = [line for line in lines if line.startswith(("fatal:", "error:"))]
     return (errors or lines or ["no message"])[0], errors
@@ -460,7 +460,7 @@ _BINARY_NOTICE = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-"""Git tells of a blob that it does not have (a partial clone), and that would hold no text."""
+"""Errors of git about missing blobs (a partial clone) that are binary by their names."""
 
 _NO_INDEX = "yaad.no-index"
 
@@ -479,7 +479,7 @@ class Git:
 
     @property
     def has_perl(self) -> bool:
-        """Return whether git knows the expressions of Perl; true until it said no."""
+        """Return whether git supports Perl expressions; true until a search fails."""
         return self._runner.has_perl
 
     @has_perl.setter
@@ -533,10 +533,10 @@ class Git:
             ) from failure
 
     def refuse_if_it_hangs(self) -> None:
-        """Ask nothing more of a git that hung in this job.
+        """Run no further command in this job after git hung.
 
         Raises:
-            YaadError: TIMEOUT, as it was said then.
+            YaadError: TIMEOUT, the error of the first command that hung.
         """
         if self._hangs is not None:
             raise self._hangs

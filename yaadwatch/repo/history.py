@@ -144,8 +144,8 @@ class CommitHistory:
     def departures(self, since: str, until: str) -> list[Departure]:
         """Return the removals and renames of files in `since..until`, oldest first.
 
-        At most 2,000 commits are looked at, the newest; merges are looked through, not at. What the
-        first commits of a shallow history did cannot be told; they are left out.
+        At most the 2,000 newest commits are examined, without merges. The first commits of a
+        shallow history are left out, because their changes are unknown.
         """
         between = "..".join(valid(since, until))
         limit = f"--max-count={HISTORY_COMMITS_MAX}"
@@ -167,8 +167,8 @@ class CommitHistory:
     def departures_in(self, folder: str, since: str, until: str) -> list[Departure]:
         """Return which files of a folder the last 50 commits that touched it removed or renamed.
 
-        All of the history in `since..until` is looked at, however long. The oldest stands first;
-        what was renamed stands there also where it stayed in the folder.
+        All of the history in `since..until` is examined, however long. The oldest comes first;
+        renames within the folder are included.
         """
         between = "..".join(valid(since, until))
         limit = f"--max-count={EVIDENCE_COMMITS_MAX}"
@@ -180,8 +180,8 @@ class CommitHistory:
     def departures_like(self, pattern: str, since: str, until: str) -> list[Departure]:
         """Return what the last 50 commits removed that removed files like a pattern with stars.
 
-        All of the history in `since..until` is looked at, however long. The oldest stands first;
-        other files that these commits removed or renamed stand there, too.
+        All of the history in `since..until` is examined, however long. The oldest comes first;
+        other files that these commits removed or renamed are included.
         """
         between = "..".join(valid(since, until))
         limit = f"--max-count={EVIDENCE_COMMITS_MAX}"
@@ -246,10 +246,10 @@ class CommitHistory:
         return self._git.ask(arguments).decode("ascii", "replace").split()
 
     def touched(self, since: str, until: str) -> frozenset[str] | None:
-        """Return the files that commits in `since..until` touched, also what was taken back.
+        """Return the files that commits in `since..until` touched, including reverted changes.
 
-        None when those are more than 200 commits. Of a merge that is told which it has otherwise
-        than any of those it merged: of two sides it may have taken the one that had not changed.
+        None when those are more than 200 commits. A merge counts for the files that differ from any
+        of its parents: it may have taken the side that had not changed.
         """
         most = TOUCHED_COMMITS_MAX
         between = "..".join(valid(since, until))
@@ -279,14 +279,14 @@ class CommitHistory:
     def _compared(
         self, options: list[str], commits: Iterable[str], *, given: bytes | None = None
     ) -> bytes:
-        """Return what git says of commits, with renames as far as it has the files.
+        """Return git's output about commits, with renames as far as it has the files.
 
-        It is asked once, where it has all of them.
+        One call, if git has all of them.
 
         Args:
             options: of `git diff-tree`.
-            commits: those that may be gone since.
-            given: what it reads.
+            commits: commits that may be missing by now.
+            given: its standard input.
         """
         kept = self._runner.compared
         digest = hashlib.sha256(given or b"").hexdigest()

@@ -68,7 +68,7 @@ def hunks_between(runner: GitRunner, old: bytes, new: bytes, name: str) -> list[
 
 
 class _Outline:
-    """Tells for one place after the other, from the top, what it stands inside of."""
+    """Finds the enclosing lines of one place after the other, from the top."""
 
     def __init__(self, lines: Sequence[bytes], suffix: str) -> None:
         self._lines = lines
@@ -78,7 +78,7 @@ class _Outline:
         self._stack: list[tuple[int, bytes]] = []
 
     def above(self, number: int) -> tuple[bytes, ...]:
-        """Return the lines that what stands below line `number` may be inside of."""
+        """Return the lines that may enclose the text below line `number`."""
         while self._next < min(number, len(self._lines)):
             self._read(self._lines[self._next])
             self._next += 1
@@ -101,7 +101,7 @@ class _Outline:
             self._stack.append((depth, line))
 
     def _text_begins(self, line: bytes) -> re.Pattern[bytes] | None:
-        """Return what ends a text of many lines that begins here; its lines say nothing."""
+        """Return the end of a multi-line string that begins here; its lines are ignored."""
         heredoc = _HEREDOC.search(line) if self._suffix in _HEREDOCS else None
         if heredoc:
             return re.compile(rb"[ \t]*" + heredoc.group(2) + rb"\b")
@@ -136,7 +136,7 @@ class _Side:
         self.lines: list[str] = []
 
     def add(self, line: bytes) -> None:
-        """Take one line; in a text of many lines it stands as deep inside as can be."""
+        """Take one line; inside a multi-line string it gets the greatest depth."""
         if self._text_ends is None:
             self.lines.append(_text(line))
             return
@@ -157,10 +157,10 @@ def _text(line: bytes) -> str:
 
 
 class LineOrigin(NamedTuple):
-    """A commit, and when it was made: Unix seconds, as whoever made it has them.
+    """A commit and its author time in Unix seconds.
 
-    `before`: the commit before it in which the file was, and what the file was called in that; both
-    are empty where it made the file, or history was cut off.
+    `before`: the previous commit with the file, and the path of the file there; both are empty
+    where the commit created the file, or history is cut off.
     """
 
     commit: str
@@ -219,7 +219,7 @@ def files_with(
     found: dict[str, set[str]] = {word: set() for word in words}
     scan = [*_GREP, *(_ONE_THREAD if at is not None else ())]
     scan += ["--untracked"] if untracked and at is None else []
-    # A blob that is missing (a partial clone) is told as an error, and the rest is answered;
+    # A blob that is missing (a partial clone) is reported as an error, and the rest is answered;
     # that is good enough only where no text can be missing.
     strict = whole and at is not None
     for start in range(0, len(wanted), WORDS_PER_SCAN):
@@ -253,10 +253,10 @@ def names_like(git: Git, name: str) -> list[str]:
 
 
 def _told(git: Git, arguments: list[str], words: Sequence[str], *, strict: bool) -> bytes:
-    """Return what git says of the words.
+    """Return git's output for a search for the words.
 
-    All of them are one expression where git was built with those of Perl: of texts to be taken
-    literally it looks for each by itself, again behind every line that was found.
+    With Perl support all words are one expression: git searches for fixed strings one by one, again
+    after every matching line.
     """
     command, *options = arguments
     if git.has_perl:
@@ -287,7 +287,7 @@ def _scan(
             paths[name] = path_texts([name])[0].removeprefix(f"{at}:" if at else "")
         if paths[name] and word in found:
             found[word].add(paths[name])
-    # Where one word stands inside another, git tells only of the longer one.
+    # Where one word is part of another, git reports only the longer one.
     for short, long in product(words, words):
         inside = short != long and short in long
         if inside and _is_word_of(short, long):

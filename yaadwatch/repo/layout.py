@@ -37,9 +37,9 @@ class Layout:
     common_dir: Path
 
     def is_own(self) -> bool:
-        """Return whether all of its folders belong to this user; git trusts none else by itself.
+        """Return whether all of its folders belong to this user; by default git trusts no others.
 
-        One that is not there, or cannot be looked at, belongs to nobody.
+        False if a folder is missing or cannot be read.
         """
         try:
             return all(
@@ -117,12 +117,12 @@ def remote(common_dir: Path) -> str:
 
 
 def logged(folder: Path, log: str, since: int = 0) -> list[str]:
-    """Return the commits of git's log of a reference, newest first, each once.
+    """Return the commits of the reflog of a reference, newest first, each once.
 
     Args:
         folder: with the logs.
-        log: the file in it; nothing is read of one that is very large, or no plain file.
-        since: how many bytes of it are passed over; none where it is shorter.
+        log: the file in it; ignored if it is very large, or not a plain file.
+        since: bytes to skip at the beginning; none where the file is shorter.
     """
     seen = files.observe(folder, log, bytes_max=_LOG_BYTES_MAX, now_ns=0)
     data = seen.data or b""
@@ -140,7 +140,7 @@ def has_linked(layout: Layout) -> bool:
 def worktrees(layout: Layout) -> list[Layout]:
     """Return the main work tree (unless bare) and every linked one that still exists.
 
-    A linked one counts when it says itself that it belongs here.
+    A linked work tree counts when its own `.git` file points back here.
     """
     common = layout.common_dir
     found = []
@@ -166,10 +166,10 @@ def registered(layout: Layout) -> set[Path]:
 
 
 def place_names(folder: Path) -> Iterator[Path]:
-    """Yield where `folder` and its repository stand: work trees, git directories; by their names.
+    """Yield the paths of `folder` and its repository, links unresolved: work tree, git folders.
 
-    Nothing in a place is looked at before the place was yielded, so that whoever asks can find out
-    first whether its disk answers. A folder without a repository stands at itself.
+    A path is yielded before anything in it is read, so that the caller can first find out whether
+    its disk answers. A folder without a repository yields itself.
     """
     yield folder
     root = _top(_resolved(folder))
@@ -193,7 +193,7 @@ def place_names(folder: Path) -> Iterator[Path]:
 
 
 def read_head(layout: Layout) -> Head | None:
-    """Return where HEAD is, or None when only git itself can tell (other ref storage, odd refs)."""
+    """Return where HEAD is; None when only git can find out (other ref storage, unusual refs)."""
     if _is_there(f"{layout.common_dir}/reftable"):
         return None
     text = _bytes(layout.git_dir, "HEAD")
@@ -288,7 +288,7 @@ def _linked(root: Path) -> Layout | None:
     meant = _setting_of(git_dir, "core", "worktree")
     place = git_dir / meant if meant else root
     if _resolved(place) != root and _points_to(place / ".git", git_dir):
-        return None  # a submodule's, which says where that is
+        return None  # a submodule's, whose configuration names its work tree
     return _main(root, git_dir)
 
 
@@ -400,7 +400,7 @@ def _entries(folder: Path) -> Iterator[Path]:
 
 
 def _resolved(path: Path) -> Path:
-    """Return `path` without links; as it stands where they run in a circle or cannot be read."""
+    """Return `path` without links; unchanged where they form a cycle or cannot be read."""
     try:
         return path.resolve()
     except (OSError, RuntimeError, ValueError):

@@ -498,16 +498,16 @@ class Objects:
 
 
 def _kind_and_size(head: bytes) -> tuple[int | None, int]:
-    """Return what `git cat-file --batch` says of an object first; None and 0: it is not there."""
+    """Return the header that `git cat-file --batch` prints; None and 0 for a missing object."""
     _, kind, size = [*head.split(), b"", b""][:3]
     return (_KINDS.get(kind), int(size)) if size.isdigit() else (None, 0)
 
 
 def commit_of(id: str, data: bytes) -> Commit:
-    """Return what a raw commit says: author date and the first line of its message.
+    """Parse a raw commit: author date and first line of the message.
 
-    A date that no calendar holds (a hostile history) becomes the epoch; characters that move a
-    terminal's cursor become spaces.
+    An impossible date (a hostile history) becomes the epoch; characters that move a terminal's
+    cursor become spaces.
     """
     head, _, message = data.partition(b"\n\n")
     written = _AUTHOR.search(head)

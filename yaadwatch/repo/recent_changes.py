@@ -44,7 +44,7 @@ _LAG_NS = 50_000_000  # file systems keep coarser time than clocks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecentCommit:
-    """A commit that was made in a work tree, and when HEAD came to it; the subject as it stands."""
+    """A commit made in a work tree, and when HEAD reached it; the subject is unmasked."""
 
     id: str
     subject: str
@@ -179,11 +179,11 @@ def ns_of(moment: datetime) -> int:
 
 
 def is_since(stamp_ns: int, since_ns: int) -> bool:
-    """Tell whether a file that bears a time may have been written at or after another.
+    """Return whether a file with this modification time may have been written since another time.
 
     The kernel stamps files with the time of its last tick, a little in the past; a file system that
-    keeps whole seconds cuts off the rest. Only what bears a whole second is compared as one: else
-    whatever was done in the second before a session began would be taken for a part of it.
+    keeps whole seconds cuts off the rest. Only a whole second is compared as such: otherwise work
+    in the second before a session began would be attributed to it.
     """
     if stamp_ns % _SECOND_NS == 0:
         return stamp_ns >= since_ns // _SECOND_NS * _SECOND_NS
@@ -222,9 +222,9 @@ class _Listed:
 class Below:
     """Lists the files of a work tree that git tracks, or would, and remembers those asked for.
 
-    What git tracks is listed anew when its index has changed. What it does not track takes a walk
-    through all folders, so it is listed only when somebody has the time. Git is not asked where no
-    file of such a name is on the disk. Whoever asks wants the same names each time.
+    Tracked files are listed again when the index has changed. Listing untracked files takes a walk
+    through all folders, so it is done only when `thorough`. Git is not run where the disk has no
+    file of such a name. Every caller must want the same names.
     """
 
     def __init__(self) -> None:
@@ -238,9 +238,9 @@ class Below:
 
         Args:
             repository: of the work tree.
-            wants: says of a path whether it is one of those.
-            passed: says of the name of a folder that nothing below it counts.
-            thorough: look again for what git does not track, too.
+            wants: whether a path is one of those.
+            passed: whether everything below a folder of this name is skipped.
+            thorough: also search again for untracked files.
 
         Raises:
             YaadError: from git.

@@ -82,7 +82,7 @@ class Repository(CommitHistory):
         """Have git itself accept this repository.
 
         Raises:
-            YaadError: REFUSED when it belongs to somebody else, UNAVAILABLE when git cannot
+            YaadError: REFUSED when it belongs to another user, UNAVAILABLE when git cannot
                 read it.
         """
         answer = self._git.ask(["rev-parse", "--absolute-git-dir"])
@@ -95,10 +95,10 @@ class Repository(CommitHistory):
             )
 
     def require_ours(self) -> None:
-        """See that it is this user's, or one that they trust; asked of git once for a job.
+        """Require that this user owns or trusts it; git is asked once per job.
 
         Raises:
-            YaadError: REFUSED when it belongs to somebody else.
+            YaadError: REFUSED when it belongs to another user.
         """
         if self._refusal is None:
             self._refusal = () if self.layout.is_own() else self._refused()
@@ -138,12 +138,12 @@ class Repository(CommitHistory):
     def _of_index(
         self, kept: Cache[IndexKey, T], ask: Callable[[], T], index: IndexKey | None = None
     ) -> T:
-        """Return what git says of the index, asked once for each that it is.
+        """Return an answer of git about the index, cached for each state of the index.
 
         Args:
-            kept: what was asked before.
-            ask: asks git.
-            index: what it is known by, where that was asked just now.
+            kept: the cache.
+            ask: runs git.
+            index: the signature of the index, if it was read just now.
         """
         before = index or self._index()
         known = kept.get(before) if before is not None else None
@@ -164,7 +164,7 @@ class Repository(CommitHistory):
         return list(dict.fromkeys(found))
 
     def commit_named(self, name: str) -> str | None:
-        """Return the id of the commit that a name (`HEAD~1`, a branch) stands for, or None."""
+        """Return the id of the commit that a name (`HEAD~1`, a branch) refers to, or None."""
         named = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
         try:
             found = self._git.ask(named, allowed=(0, 1)).decode("ascii", "replace").strip()
@@ -193,10 +193,10 @@ class Repository(CommitHistory):
         It takes three kinds of objects at most, which git throws away by itself some weeks later.
 
         Args:
-            index: the file that tells what is staged; the repository's own when None.
+            index: the index file; the repository's own when None.
 
         Raises:
-            YaadError: REFUSED when it holds conflicts, TOO_LARGE when it is.
+            YaadError: REFUSED when it holds conflicts, TOO_LARGE when it is too large.
         """
         staged = index or self.layout.git_dir / "index"
         parent = self.head().commit
@@ -240,7 +240,7 @@ class Repository(CommitHistory):
         return [path for path in found if not path.endswith("/")]
 
     def is_ignored(self, path: str) -> bool:
-        """Return whether git ignores `path`, there or not; one that ends with '/' is a folder."""
+        """Return whether git ignores `path`, existing or not; a final '/' marks a folder."""
         if self.layout.root is None or not path or NO_FILE.search(path):
             return False
         # Its input has no way to be literal; behind `./` no path begins with magic.
@@ -513,9 +513,9 @@ class Repository(CommitHistory):
     def texts_only(
         self, found: Mapping[str, Sequence[str]], *, at: str
     ) -> Mapping[str, Sequence[str]] | None:
-        """Return which files of a commit hold words, given those whose bytes do.
+        """Return which files of a commit hold words as text, given those whose bytes hold them.
 
-        None where attributes say of other files, too, that they are texts.
+        None where attributes make other files texts, too.
         """
         said = self._said(at)
         if said is TextAttributes.MORE:
@@ -523,7 +523,7 @@ class Repository(CommitHistory):
         return self._texts_of(found) if said is TextAttributes.LESS else found
 
     def _said(self, commit: str) -> TextAttributes:
-        """Return what attributes say of which files of a commit are texts."""
+        """Return the effect of attributes on which files of a commit are texts."""
         if commit not in self._says:
             self._says[commit] = attributes.text_attributes(self, commit)
         return self._says[commit]
@@ -539,14 +539,14 @@ class Repository(CommitHistory):
         return {word: [path for path in own if self._is_text[path]] for word, own in found.items()}
 
     def remembered(self, words: Sequence[str], *, at: str) -> dict[str, list[str]]:
-        """Return what `files_with` said of a commit in this or another job; some words only."""
+        """Return cached results of `files_with` for a commit, from any job; for some words only."""
         known = {
             word: self._runner.found.get((str(self.layout.common_dir), at, word)) for word in words
         }
         return {word: list(paths) for word, paths in known.items() if paths is not None}
 
     def remember(self, found: Mapping[str, Sequence[str]], *, at: str) -> None:
-        """Keep for other jobs what `files_with` would say of a commit."""
+        """Cache the result of `files_with` for a commit, for other jobs."""
         if not self._may_remember:
             return
         folder = str(self.layout.common_dir)

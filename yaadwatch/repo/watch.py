@@ -81,9 +81,9 @@ class Watcher(Protocol):
         """Return how many events were read."""
 
     def watch(self, folder: Path) -> bool:
-        """Watch what stands at `folder` now, also when it was watched before; return whether it is.
+        """Watch the folder now at this path, even if watched before; return whether that succeeded.
 
-        False: there is no folder at that path (a link is none), or the system refuses.
+        False: there is no folder at that path (a link does not count), or the system refuses.
         """
 
     def unwatch(self, folder: Path) -> None:
@@ -96,9 +96,9 @@ class Watcher(Protocol):
 def open_watcher(
     on_hint: OnHint, on_overflow: OnOverflow, cares: Cares = lambda *_: True
 ) -> Watcher:
-    """Return this system's watcher, or one that refuses every folder when there is none to have.
+    """Return this system's watcher, or one that refuses every folder if there is none.
 
-    It may give hints that nobody cares for.
+    It may report irrelevant hints.
     """
     if sys.platform == "darwin":
         return FSEventsWatcher(on_hint, on_overflow)
@@ -178,7 +178,7 @@ class _Watched:
         self.owner.lost(self)
 
     def on_queue_overflow(self) -> None:
-        """Do nothing: the reader tells its owner once, not once for each folder."""
+        """Do nothing: the reader reports an overflow once, not once for each folder."""
 
 
 class InotifyWatcher:
@@ -222,11 +222,11 @@ class InotifyWatcher:
             return frozenset(self._unreadable)
 
     def watch(self, folder: Path) -> bool:
-        """Watch `folder` as it stands now; see `Watcher.watch`."""
+        """Watch `folder` as it is now; see `Watcher.watch`."""
         with self._lock:
             if self._closed:
                 return False
-            # Asked again even for a folder we know: another one may stand at this path by now.
+            # Repeated even for a known folder: another one may be at this path by now.
             # Every call has an id of its own, because watchdog warns with the text of its whole
             # table when an id comes twice for one descriptor.
             self._next_id += 1
@@ -321,8 +321,7 @@ _NOBODY: "tuple[int, tuple[_Watched, ...]]" = (-1, ())
 
 
 def _each_name_once(buffer: bytes) -> "tuple[list[_Row], int]":
-    """Return the events that were read, in their order, without those that tell of a name in a
-    folder again; and how many there were with them."""
+    """Return the events in order, without repeated names in a folder, and their original number."""
     told: set[tuple[int, bytes]] = set()
     once: list[_Row] = []
     header, begins = _HEADER.unpack_from, _HEADER.size
@@ -367,8 +366,8 @@ def _reader(overflowed: OnOverflow, counted: Callable[[int], None], cares: Cares
             os.set_inheritable(self._inotify_fd, False)
 
         def read_events(self, **_: int) -> "list[InotifyEvent]":
-            # A lone change is told at once. Those that follow on its heels wait a moment, and a
-            # storm longer: to read many at once is cheaper, and what is told twice is told once.
+            # A lone change is reported at once. Those right after it wait a moment, and a storm
+            # longer: reading many at once is cheaper, and removes duplicates.
             if self.breath_s:
                 time.sleep(self.breath_s)
             buffer = self._read_event_buffer(_BUFFER_BYTES)
@@ -379,8 +378,8 @@ def _reader(overflowed: OnOverflow, counted: Callable[[int], None], cares: Cares
             return [InotifyEvent(*row) for row in rows if self._matters(*row)]
 
         def _matters(self, wd: "WatchDescriptor", mask: "Mask", _: int, name: bytes) -> bool:
-            """Say whether anybody cares for an event: what nobody does ends here, unmade."""
-            if not name:  # the overflow is told under no descriptor
+            """Return whether an event has a listener; others are dropped before they are built."""
+            if not name:  # the overflow has no descriptor
                 return wd != -1 or bool(mask & _Q_OVERFLOW)
             if wd != self.among[0]:
                 watch = self._watch_for_wd.get(wd)
@@ -408,7 +407,7 @@ class FSEventsWatcher:
     """macOS: FSEvents through watchdog's observer. Written from its sources, never run by a test.
 
     A stream covers a whole tree and costs a thread, so a folder below a watched one gets no stream
-    of its own: names are filtered here. Lost hints are not told by watchdog; the sweep finds them.
+    of its own: names are filtered here. watchdog does not report lost hints; the sweep finds them.
     """
 
     overflows = 0

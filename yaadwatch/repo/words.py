@@ -27,7 +27,7 @@ _OF_WORDS = frozenset(bytes([one]) for one in f"{string.ascii_letters}{string.di
 _PARTS_MAX = 32
 """Places inside of other words that are looked at one by one."""
 _HEAD_BYTES = 8000
-"""Where git looks for a zero, to tell a text from other bytes."""
+"""Bytes in which git looks for a zero to detect a binary file."""
 SEARCHES_MIN: Final = 4
 """Searches of a tree after which it is worth while to read it: that costs some ten of them."""
 PATHS_MAX: Final = 20_000
@@ -41,7 +41,7 @@ TREE_BYTES_MAX: Final = 256 * 1024 * 1024
 AT_ONCE_BYTES: Final = 8 * 1024 * 1024
 """So much is read at one question, a third of a second; until all is read, git looks."""
 WORDS_MAX: Final = 6_000
-"""Of a file with more different words the bits would tell nothing; it is read at each question."""
+"""A file with more different words gets no signature; it is read at each search."""
 AGAIN_BYTES_MAX: Final = 4 * 1024 * 1024
 """With more than that in such files, git looks."""
 WAIT_SECONDS: Final = 0.05
@@ -68,7 +68,7 @@ def may_be_searched(word: str) -> bool:
 
 
 def may_be_text(path: str) -> bool:
-    """Return whether a search reads a file: not one whose name says that it is none."""
+    """Return whether a search reads a file: not if its name marks it as binary."""
     return not path.endswith(_no_text())
 
 
@@ -79,7 +79,7 @@ def _no_text() -> tuple[str, ...]:
 
 
 def words_in(words: Iterable[str], data: bytes) -> Iterator[str]:
-    """Yield those of `words` that a file's bytes hold, as `files_with` would say of that file."""
+    """Yield those of `words` that a file's bytes hold, with the result of `files_with`."""
     if b"\0" in data[:_HEAD_BYTES]:
         return
     for word in words:
@@ -88,10 +88,10 @@ def words_in(words: Iterable[str], data: bytes) -> Iterator[str]:
 
 
 def _holds(data: bytes, word: bytes) -> bool:
-    """Return whether a text holds a word as a whole: no letter, digit or `_` is beside it.
+    """Return whether a text holds a whole word: no letter, digit or `_` is next to it.
 
-    To compile a pattern for each word takes longer than most searches. One that often stands inside
-    of others is searched for by a pattern nevertheless.
+    Compiling a pattern for each word takes longer than most searches. A word that is often part of
+    others is searched for by a pattern nevertheless.
     """
     at = data.find(word)
     for _ in range(_PARTS_MAX):
@@ -260,7 +260,7 @@ class WordFilter:
         return None if found is None else {word: found.get(word, []) for word in words}
 
     def forget(self) -> None:
-        """Forget what the files of all trees may hold; it is read anew when it is asked for."""
+        """Drop the signatures of all trees; they are rebuilt on demand."""
         with self._lock:
             self._trees.clear()
 
@@ -277,7 +277,7 @@ class WordFilter:
 
 
 def is_answerable(word: str) -> bool:
-    """Return whether the bits of a file can tell of a word; else git has to look for it."""
+    """Return whether signatures can answer for a word; otherwise git has to search."""
     return _WORD.search(word.encode("utf-8", "surrogatepass")) is not None
 
 
@@ -287,10 +287,10 @@ _Slot = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """In which files do words stand?
+    """A search for words in files.
 
-    `wanted`: for each the bits of a file that may hold it. `by_part`: those that begin with a word
-    of letters and digits.
+    `wanted`: for each word the bits of a file that may hold it. `by_part`: words that begin with a
+    part of letters and digits.
     """
 
     files: Sequence[_Files]

@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeVar
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RANDOM_BITS: Final = 74
-"""What a UUIDv7 holds beside its 48 bits of milliseconds, its version and its variant."""
+"""Random bits of a UUIDv7: all but 48 bits of milliseconds, version and variant."""
 
 
 class Clock:
@@ -32,7 +32,7 @@ class Clock:
         return time.time_ns()
 
     def monotonic_s(self) -> float:
-        """Return seconds since some start. They never go back, and may stand still in suspend."""
+        """Return seconds since some start. Never decreases; may pause during suspend."""
         return time.monotonic()
 
     def pause(self, seconds: float) -> None:
@@ -40,7 +40,7 @@ class Clock:
         time.sleep(seconds)
 
     def new_id(self) -> str:
-        """Return a UUIDv7, greater than each one before it from this clock, even if time went back.
+        """Return a UUIDv7, greater than all before from this clock, even if time went back.
 
         Its last eight digits are random, so people can tell ids apart by their ends.
         """
@@ -70,10 +70,9 @@ class _Asked(Generic[T]):
 
 
 class Patience(Generic[T]):
-    """Waits for answers, but not for long. Any thread may call it.
+    """Runs calls in threads and waits a limited time for their results. Thread-safe.
 
-    Who asks what was asked before, and was not answered yet, is told at once that there is no
-    answer: of each question one thread waits at most.
+    A call that is already pending fails at once: at most one thread waits for each call.
     """
 
     def __init__(self, seconds: float = PATIENCE_S) -> None:

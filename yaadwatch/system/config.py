@@ -31,10 +31,10 @@ _NO_SETTINGS: Final = frozenset({_HOME, "YAAD_REQUIRE", "YAAD_SOAK"})
 _LIKE: Final = 0.7
 """How like a variable a name must be to be taken for a slip of the hand."""
 OF_PROJECTS: Final = ("memory.half_life_days", "memory.half_lives", "store.budget_mib")
-"""What a file in a repository may set: it may be a stranger's, and binds nobody elsewhere."""
+"""Settings allowed in a project's own file: it is untrusted, and affects only that project."""
 FILE: Final = "config.toml"
 ALSO: Final = "agent_files.also"
-"""Patterns; whoever knows the formats of agent files can say that one is none."""
+"""Settings with patterns; the package that knows agent files validates them."""
 FILE_BYTES_MAX: Final = 8 * 1024
 """Of a file in a repository; so have these, without which few bytes keep the parser busy."""
 LINE_BYTES_MAX: Final = 1024
@@ -80,20 +80,18 @@ class Loaded:
 def load(path: Path, environ: Mapping[str, str]) -> Loaded:
     """Return the settings of the file at `path` (none is fine) and of the environment.
 
-    A value that makes no sense is told in `warnings`, with file or variable and key, and left out;
-    what says less holds then, in the end the default.
+    An invalid value is reported in `warnings`, with file or variable and key, and ignored; the next
+    weaker source applies, finally the default.
 
     Raises:
-        YaadError: BAD_REQUEST when the file is no TOML. UNAVAILABLE when it is there and cannot be
+        YaadError: BAD_REQUEST when the file is not TOML. UNAVAILABLE when it exists and cannot be
             read.
     """
     return _loaded(_in_file(path), path, environ)
 
 
 def load_or_usual(path: Path, environ: Mapping[str, str]) -> Loaded:
-    """Return the same for whoever must go on; a file that cannot be used is a warning, and says
-    nothing. Never raises.
-    """
+    """Like `load`, but a file that cannot be used is ignored with a warning. Never raises."""
     try:
         return load(path, environ)
     except YaadError as error:
@@ -144,11 +142,11 @@ class _Read:
 
 
 class ProjectSettings:
-    """The files of settings beside the stores of projects; each is read when it has changed.
+    """The settings files next to the stores of projects; each is read again after a change.
 
     Args:
-        home: the folder with the person's own file, which is not read a second time.
-        now_ns: the time: a file that was written just now may be written again in the same instant.
+        home: the data folder, whose own settings file is not read a second time.
+        now_ns: the time: a file written just now may be written again in the same instant.
     """
 
     def __init__(self, home: Path, now_ns: Callable[[], int]) -> None:
@@ -170,7 +168,7 @@ class ProjectSettings:
         Args:
             folder: of the store.
             settings: what the person set.
-            sources: where that is from; what a variable says stays.
+            sources: the source of each setting; values of variables are kept.
         """
         with self._lock:
             reading = self._reading.setdefault(folder, threading.Lock())
@@ -193,7 +191,7 @@ class ProjectSettings:
 
 
 def _over(loaded: Loaded, path: Path) -> Loaded:
-    """Return what is set with the file at `path` over it; what is odd there is told and left."""
+    """Return the settings overridden by the file at `path`; invalid values become warnings."""
     seen = observe(path.parent, path.name, bytes_max=FILE_BYTES_MAX, now_ns=0)
     if seen.data is None:
         warning = f"{path} is no plain file of at most {FILE_BYTES_MAX} bytes; it was not used."
@@ -400,7 +398,7 @@ def _written(text: str, settings: Settings, key: str) -> object:
 
 
 def _quoted(value: object) -> str:
-    """Return a value as it is told: whole, or not at all, for half a secret looks like none."""
+    """Return a value for a message: whole or not at all, because half a secret is not masked."""
     try:
         shown = repr(value)
     except (ValueError, RecursionError):  # a number of many digits inside, or too deep
@@ -436,9 +434,9 @@ def file_holds(path: Path, words: Iterable[bytes]) -> bool:
 
 
 def take_out(path: Path, words: Iterable[bytes], instead: bytes) -> bool:
-    """Put `instead` where a file contains `words`; return whether it did.
+    """Replace `words` in a file by `instead`; return whether it contained them.
 
-    It stays the same file, because whoever writes to a log has it open.
+    The inode stays the same, because the writer of a log has it open.
 
     Raises:
         OSError: it cannot be read or written.

@@ -32,7 +32,7 @@ _LENGTHS: Final = struct.Struct("<II")
 
 
 class BadFrame(Exception):
-    """What came is no frame; the message says why."""
+    """The input is not a frame; the message gives the reason."""
 
 
 def encode(head: Head, body: bytes = b"") -> bytes:
@@ -93,7 +93,7 @@ def _exactly(take: Callable[[int], bytes], length: int) -> bytes:
 State = Literal["cold", "starting", "warm", "broken"]
 
 FIRST_PAUSE_S: Final = 5.0
-"""A worker that broke is not started again for so long; each time it breaks anew, twice that."""
+"""Pause before a broken worker is started again; doubled at each further failure."""
 PAUSE_S_MAX: Final = 600.0
 STOCK_PART_BYTES: Final = 4 * 1024 * 1024
 STOCK_WAIT_S: Final = 5.0
@@ -137,8 +137,8 @@ class Stock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Near:
-    """The vector of a question, and the numbers of what is near with its cosine, best first; None
-    when only the store itself can tell."""
+    """The vector of a query, and the numbers of its neighbours with cosines, best first; None when
+    only the store can find them."""
 
     vector: bytes
     found: list[tuple[int, float]] | None
@@ -153,7 +153,7 @@ class _Answer:
 
 
 class NotEmbedded(YaadError):
-    """The worker is not there, ended, or took too long; the message says which."""
+    """The worker is missing, has ended, or took too long; the message gives the reason."""
 
 
 class NotTried(NotEmbedded):
@@ -161,12 +161,12 @@ class NotTried(NotEmbedded):
 
 
 class Worker:
-    """One model, run by one process at most. Any thread.
+    """One model, run by at most one process. Thread-safe.
 
     Args:
         source: the model.
-        idle_s: the process ends when nobody asked it for so long.
-        clock: tells how long one waits.
+        idle_s: the process ends after this long without a request.
+        clock: measures waiting times.
     """
 
     def __init__(self, source: Source, *, idle_s: float, clock: Clock) -> None:
@@ -200,7 +200,7 @@ class Worker:
 
     @property
     def space(self) -> str:
-        """Return the space of its vectors, as the process said last; '' before it ever did."""
+        """Return the space of its vectors, as last reported by the process; '' before that."""
         return self._space
 
     @property
@@ -458,7 +458,7 @@ class Worker:
                 if isinstance(number, int) and number in self._answers:
                     size = self._dimensions
                     vectors = [body[at : at + size] for at in range(0, end, size)]
-                    # As in `store.vectors.scan`: 1 less a distance in single precision.
+                    # As in `db.vectors`: 1 less a distance in single precision.
                     found = [(node, 1.0 - far) for node, far in _FOUND.iter_unpack(body[end:])]
                     self._answers[number] = _Answer(
                         vectors=vectors, found=None if near < 0 else found
@@ -468,7 +468,7 @@ class Worker:
         return ""
 
     def _ended(self, why: str) -> None:
-        """Note that there is no process any more: `why` says what broke it, '' that it was idle."""
+        """Record that the process ended: `why` is the failure, '' if it was idle."""
         with self._changed:
             self._process, self._thread = None, None
             self._why = why
@@ -505,7 +505,7 @@ def _spawn(source: Source, idle_s: float, errors: IO[bytes]) -> subprocess.Popen
 
 
 def _last_line(errors: IO[bytes], status: int) -> str:
-    """Return what a process that ended badly said last, or how it was ended."""
+    """Return the last line of output of a failed process, or how it ended."""
     end = errors.seek(0, os.SEEK_END)
     errors.seek(max(end - _TOLD_BYTES, 0))
     lines = errors.read().decode("utf-8", "replace").strip().splitlines()
@@ -519,11 +519,11 @@ def _not_embedded(what: str, kind: type[NotEmbedded] = NotEmbedded) -> NotEmbedd
 
 
 class Workers:
-    """Finds the worker of a model by its name. Any thread.
+    """The workers by name of their model. Thread-safe.
 
     Args:
-        idle_s: a worker's process ends when it had no request for so long.
-        clock: tells how long one waits.
+        idle_s: a worker's process ends after this long without a request.
+        clock: measures waiting times.
     """
 
     def __init__(self, idle_s: float, clock: Clock) -> None:
@@ -554,19 +554,19 @@ class Workers:
             return worker
 
     def known(self, name: str) -> Worker | None:
-        """Return the worker of a model if somebody asked for it before."""
+        """Return the worker of a model if it exists already."""
         with self._lock:
             return self._workers.get(name)
 
     def forget(self, name: str) -> None:
-        """End the worker of a model, if there is one; the next who asks gets a new one."""
+        """End the worker of a model, if there is one; the next request starts a new one."""
         with self._lock:
             worker = self._workers.pop(name, None)
         if worker is not None:
             worker.close()
 
     def forget_all(self) -> None:
-        """End every worker, with what it was asked and holds; the next who asks gets a new one."""
+        """End every worker with its requests and vectors; the next request starts a new one."""
         with self._lock:
             workers = tuple(self._workers.values())
             self._workers.clear()

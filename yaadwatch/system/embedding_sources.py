@@ -23,11 +23,11 @@ MINILM_SPACE: Final = "all-MiniLM-L6-v2"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What a worker is told to load.
+    """A model for a worker to load.
 
     Args:
-        name: what a person calls it: a known name, or a folder.
-        provider: what runs it.
+        name: its name in the settings: a known name, or a folder.
+        provider: the library that runs it.
         model: the ONNX file, or the folder of sentence-transformers.
         tokenizer: the tokenizer.json, for ONNX; packed if its name ends with '.gz'.
         space: of its vectors; '' to name it after the folder and the weights.
@@ -40,7 +40,7 @@ class Source:
     space: str = ""
 
     def to_json(self) -> str:
-        """Return this as the worker is told it."""
+        """Serialise for the worker."""
         return json.dumps(asdict(self))
 
 
@@ -79,7 +79,7 @@ KNOWN: Final = (
         fetches="all-MiniLM-L6-v2 (91 MB), sentence-transformers and PyTorch (1.5 to 6 GB on disk)",
     ),
 )
-"""The first one whose modules are installed is taken where nobody names one."""
+"""Default models: the first whose modules are installed is used."""
 
 _NEEDS: Final[dict[Provider, tuple[str, ...]]] = {
     "onnx": ("onnxruntime", "tokenizers", "numpy"),
@@ -101,13 +101,13 @@ def missing(known: Known) -> list[str]:
 
 
 def find(name: str) -> Source:
-    """Return where the model is that `name` names: a known name, or a folder.
+    """Locate a model by a known name, or by its folder.
 
-    Nothing is fetched, and nothing of the model is run.
+    Nothing is downloaded, and no code of the model is run.
 
     Raises:
-        YaadError: NOT_FOUND; there is no such model on this machine. The message says what would
-            have to be fetched, the hint how.
+        YaadError: NOT_FOUND; there is no such model on this machine. The message names what is
+            missing, the hint how to install it.
     """
     for known in KNOWN:
         if known.name == name:
@@ -151,7 +151,7 @@ def _installed(known: Known) -> Source:
 
 
 def _with(extra: str) -> str:
-    """Return how yaadwatch is installed with an extra, whatever it was installed by."""
+    """Return the command that adds an extra, for the installer in use."""
     wanted = f"'yaadwatch[{extra}]'"
     return f"uv tool install {wanted}, pipx install --force {wanted}, or pip install {wanted}."
 

@@ -24,7 +24,7 @@ from yaadwatch.system import embedding_process
 from yaadwatch.system.embedding_sources import Source, Stocks
 
 MEMORY_BYTES_MAX: Final = 3 * 1024 * 1024 * 1024
-"""What it may allocate, where the system can say so; PyTorch needs about 1 GB."""
+"""Memory limit of the process, where the system has one; PyTorch needs about 1 GB."""
 URGENT, CAN_WAIT = 0, 1
 _BROKEN: Final = 3
 """Its exit status when what it reads makes no sense."""
@@ -43,7 +43,7 @@ class Provider(Protocol):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Embed until nobody asks any more; return the exit status."""
+    """Embed until idle; return the exit status."""
     source, idle_s = Source(**json.loads(arguments[0])), float(arguments[1])
     out = os.dup(1)
     os.dup2(2, 1)
@@ -95,7 +95,7 @@ def _be_modest() -> None:
 
 
 def _listen(asked: "queue.PriorityQueue[Request]") -> None:
-    """Take in requests; end the process when there is nobody any more who could make one."""
+    """Receive requests; end the process when the input closes."""
     numbers = itertools.count()
     try:
         while (
@@ -118,10 +118,10 @@ def _answer(
     dimensions: int,
     stocks: Stocks,
 ) -> None:
-    """Answer one request, and between its texts those that are wanted sooner.
+    """Answer one request, and more urgent ones between its texts.
 
-    The vectors of a store are taken in without an answer. What is near the first text, or near the
-    vector that came instead of one, stands after the vectors.
+    The vectors of a store are stored without an answer. Neighbours of the first text, or of the
+    vector given instead of a text, follow the vectors in the answer.
     """
     priority, _, head, body = request
     key, stamp = str(head.get("stock")), int(str(head.get("stamp", 0)))
@@ -199,7 +199,7 @@ class Onnx:
         self.weights = Path(source.model)
 
     def embed(self, text: str) -> Any:
-        """Return the vector of `text`: what the model says of its tokens, on average."""
+        """Return the vector of `text`: the mean of the model's token vectors."""
         import numpy as np
 
         found = self._tokenizer.encode(text)

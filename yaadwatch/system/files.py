@@ -45,10 +45,10 @@ LINES_BYTES_MAX: Final = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What stands at a path. `data` is None unless `kind` is 'file'.
+    """The state of a path. `data` is None unless `kind` is 'file'.
 
     `signature` is `size:mtime_ns:ctime_ns:inode` from before the data was read, '-' when nothing is
-    there, and '' when it must not be believed.
+    there, and '' when it is not reliable.
     """
 
     kind: Kind
@@ -57,13 +57,13 @@ class Observation:
 
 
 def observe(root: Path, relative: str, *, bytes_max: int, now_ns: int) -> Observation:
-    """Read a regular file below `root` if no link stands in the way; never block, never raise.
+    """Read a regular file below `root` without following links; never block, never raise.
 
     Args:
         root: a folder we trust; links in its own path are followed.
         relative: the path from there, with '/' separators, without '.', '..' or '.git' in it.
         bytes_max: a larger file is not read.
-        now_ns: Unix nanoseconds, read before the call; a file changed since is not believed.
+        now_ns: Unix nanoseconds, read before the call; a file changed since gets no signature.
     """
     if _NOT_PLAIN.search(relative):
         return Observation(kind="other", signature=UNBELIEVED)
@@ -146,11 +146,11 @@ def free_name(path: str) -> str:
 
 
 def private_folder(path: Path) -> None:
-    """Make sure that `path` is a folder that only we can enter, 0700, and made if it was missing.
+    """Make sure that `path` is a folder with mode 0700, creating it if missing.
 
     Raises:
-        YaadError: REFUSED when it is a link, no folder, or somebody else's; UNAVAILABLE when it
-            cannot be made.
+        YaadError: REFUSED when it is a link, not a folder, or another user's; UNAVAILABLE when it
+            cannot be created.
     """
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -191,16 +191,15 @@ def read_lines(path: Path) -> list[bytes]:
 
 
 def append_line_exact(path: Path, text: str) -> str:
-    """Add a line at the end of a file and return what was really appended, for `remove_exact`.
+    """Append a line to a file and return the exact bytes appended, for `remove_exact`.
 
-    The file, and the last folder of its path, are made when missing. A last line without its end
-    gets one first; so does an empty file, which is how one that was there is told from one that we
-    made.
+    The file, and the last folder of its path, are created if missing. A last line without a line
+    end gets one first; so does an empty file, to distinguish it from a file that we created.
 
     Raises:
         YaadError: REFUSED when the file or its folder is a link.
-        OSError: it is no regular file, larger than 1 MiB, or could not be written; it holds what
-            it held. Or what it belongs to is not there: nothing is made in its place.
+        OSError: it is not a regular file, larger than 1 MiB, or could not be written; its content
+            is unchanged. Or the parent of its folder is missing, and nothing is created.
     """
     path.parent.mkdir(exist_ok=True)
     _refuse_links(path)
@@ -225,16 +224,16 @@ def append_line_exact(path: Path, text: str) -> str:
 
 
 def remove_exact(path: Path, appended: str) -> bool:
-    """Take what `append_line_exact` appended out again, and every other byte stays.
+    """Remove what `append_line_exact` appended, leaving every other byte unchanged.
 
-    A file that we made goes when nothing else is in it.
+    A file that we created is deleted when nothing else is in it.
 
     Returns:
-        False when it is not there any more: somebody has changed it, and nothing is done.
+        False when the bytes are not there any more; the file is then unchanged.
 
     Raises:
         YaadError: REFUSED when the file or its folder is a link.
-        OSError: it is no regular file, larger than 1 MiB, or could not be read or written.
+        OSError: it is not a regular file, larger than 1 MiB, or could not be read or written.
     """
     _refuse_links(path)
     try:
@@ -257,7 +256,7 @@ def remove_exact(path: Path, appended: str) -> bool:
 
 
 class _Elsewhere(Exception):
-    """There is no folder to look into; `observation` says what was found instead."""
+    """The folder does not exist; `observation` is what was found instead."""
 
     def __init__(self, observation: Observation) -> None:
         super().__init__(observation.kind)
@@ -433,16 +432,16 @@ def _kind(real: str, mounts: _Mounts) -> str:
     """Return the kind of file system that a path without links is on; '' if unknown."""
     best, kind = -1, ""
     for mounted, of_kind in mounts:
-        # The last of two on one place is the one that is seen.
+        # Of two mounts on one place the last is visible.
         if len(mounted) >= best and (real == mounted or real.startswith(f"{mounted}/")):
             best, kind = len(mounted), of_kind
     return kind
 
 
 def networks(folder: Path) -> frozenset[Path]:
-    """Return the places at or below `folder`, itself among them, that are on network file systems.
+    """Return the mount points at or below `folder`, and itself, that are network file systems.
 
-    A disk that stands below such a place counts as part of it.
+    A local disk mounted below such a place counts as part of it.
     """
     mounts = _mounts()
     # First by its name: to ask a disk that does not answer for links would take for ever.
@@ -502,7 +501,7 @@ def _mounts() -> _Mounts:
 
 @functools.lru_cache(maxsize=1)
 def _parsed(table: bytes) -> _Mounts:
-    """Return what a table says; kept, because it is asked for often and rarely changes."""
+    """Parse a table of mounts; cached, because it is needed often and rarely changes."""
     rows = (line.split(b" ") for line in table.splitlines())
     return tuple((_place(row[1]), os.fsdecode(row[2])) for row in rows if len(row) > 2)
 
@@ -534,7 +533,7 @@ def load_key(path: Path) -> bytes:
             try:
                 os.link(temporary, path)
             except FileExistsError:
-                pass  # somebody else was faster; theirs is the key
+                pass  # another process was faster; its key is used
             finally:
                 temporary.unlink()
         key = path.read_bytes()

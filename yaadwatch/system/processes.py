@@ -47,7 +47,7 @@ def own_rss_bytes() -> int:
 
 def rss_bytes(pid: int | None = None) -> int:
     """Return the resident memory of a process, by default this one, in bytes; 0 when it is gone."""
-    import psutil  # 1.5 MB, needed by those who ask only
+    import psutil  # 1.5 MB, needed only here
 
     try:
         return int(psutil.Process(pid).memory_info().rss)
@@ -56,9 +56,9 @@ def rss_bytes(pid: int | None = None) -> int:
 
 
 def give_back() -> bool:
-    """Give memory that is free in this process back to the system; say whether the C library can.
+    """Return free memory of this process to the system; False if the C library cannot.
 
-    That of macOS and musl cannot be told to.
+    The C libraries of macOS and musl cannot.
     """
     if sys.platform != "linux":
         return False
@@ -120,12 +120,12 @@ _OURS: Final = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID", "W
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manager:
-    """Who started this process, as far as it cares.
+    """The service manager that started this process.
 
     Args:
-        listening: the socket that it keeps open for us over restarts; None: we make our own.
-        address: where news go; empty: nobody wants any.
-        watchdog_s: it ends us when it has not heard from us for so many seconds; None: it waits.
+        listening: the socket that it keeps open for us over restarts; None: we create our own.
+        address: destination of notifications; empty: none are wanted.
+        watchdog_s: it ends us after this many seconds without a notification; None: never.
     """
 
     listening: socket.socket | None = None
@@ -138,7 +138,7 @@ class Manager:
         return None if self.listening is None else Path(str(self.listening.getsockname()))
 
     def tell(self, **news: object) -> bool:
-        """Tell news such as READY=1; say whether they were taken. Never waits, never raises."""
+        """Send a notification such as READY=1; return success. Never blocks, never raises."""
         if not self.address:
             return False
         # An address that begins with '@' is none in the file system.
@@ -223,7 +223,7 @@ class _Who:
 
 
 class AtWork:
-    """Knows who is at work. Any thread may call it; times are of a monotonic clock, in seconds."""
+    """The live sessions. Thread-safe; times are monotonic, in seconds."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -315,7 +315,7 @@ class LiveSessions:
         return self._lives.get(id)
 
     def of(self, project: str, worktree: int, agent: str) -> list[Live]:
-        """Return the sessions of an agent in a work tree, the one that asked last first."""
+        """Return the sessions of an agent in a work tree, most recently active first."""
         found = [live for live in self._lives.values() if live.is_of(project, worktree, agent)]
         return sorted(found, key=lambda live: live.session.last_at, reverse=True)
 
@@ -333,7 +333,7 @@ class LiveSessions:
 
 
 _PAUSE_S: Final = 0.005
-# A pipe in its place would let whoever opens it wait for ever.
+# Opening a pipe in its place would block for ever.
 _FLAGS: Final = os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -350,16 +350,16 @@ class DaemonLock:
         self._text = b""
 
     def acquire(self, socket: Path, *, patience_s: float = 0.0) -> None:
-        """Take the lock, and write down our pid and the socket that we listen on.
+        """Take the lock, and record our pid and the socket that we listen on.
 
         Args:
             socket: where we listen.
-            patience_s: wait so long for another daemon to end, in seconds.
+            patience_s: how long to wait for another daemon to end, in seconds.
 
         Raises:
-            YaadError: CONFLICT when another process holds it, or this object does; the message says
-                who. REFUSED when the folder is a link or somebody else's; UNAVAILABLE when the file
-                cannot be opened.
+            YaadError: CONFLICT when another process holds it, or this object does; the message
+                names the holder. REFUSED when the folder is a link or another user's; UNAVAILABLE
+                when the file cannot be opened.
         """
         private_folder(self._path.parent)
         until = time.monotonic() + patience_s
@@ -371,7 +371,7 @@ class DaemonLock:
         self._write(descriptor)
 
     def renew(self) -> bool:
-        """Take the lock of the file at our path, too, if the one that we hold was deleted.
+        """Lock the file that is now at our path, if our locked file was deleted.
 
         Returns:
             False: another process holds it, and is the daemon now.
@@ -391,26 +391,26 @@ class DaemonLock:
         return True
 
     def _write(self, descriptor: int) -> None:
-        """Say in the file that is locked who we are."""
+        """Write our pid and socket into the locked file."""
         self._descriptor = descriptor
         # Written first and cut after: a client that reads meanwhile finds two whole lines.
         os.pwrite(descriptor, self._text, 0)
         os.ftruncate(descriptor, len(self._text))
 
     def is_held(self) -> bool:
-        """Return whether some process holds the lock. Nobody who wants it is disturbed."""
+        """Return whether some process holds the lock, without disturbing others that want it."""
         try:
             descriptor = os.open(self._path, os.O_RDONLY | _FLAGS)
         except OSError:
             return False
         try:
-            # Shared: two who ask do not get in each other's way, and `acquire` waits this out.
+            # Shared: two callers do not conflict, and `acquire` waits this out.
             return not _locks(descriptor, fcntl.LOCK_SH)
         finally:
             os.close(descriptor)
 
     def close(self) -> None:
-        """Let the lock go, if we hold it. What the file says stays, and is nobody's."""
+        """Release the lock, if we hold it. The content of the file stays."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -424,7 +424,7 @@ class DaemonLock:
             if _locks(descriptor, fcntl.LOCK_EX):
                 if self._is_at_path(descriptor):
                     return descriptor
-                # Deleted between the two calls: somebody else may lock the next of that name.
+                # Deleted between the two calls: another process may lock the next of that name.
                 os.close(descriptor)
                 continue
             asked_only = _locks(descriptor, fcntl.LOCK_SH)

@@ -28,15 +28,15 @@ from typing import Final, NoReturn
 from yaadwatch.model.errors import Code, YaadError
 
 _FORGOTTEN_S: Final = 60.0
-"""What a file was is not kept longer, also when nobody has looked at it since."""
+"""Stale handles are closed after this long, even if not checked since."""
 
 
 class StaleHandle:
-    """What a file was before it was replaced, kept open for those who still write to it.
+    """The old inode of a replaced file, watched for late writes.
 
     Args:
-        descriptor: of the former file, open for reading; closed by `close`.
-        held: what it held when it was replaced.
+        descriptor: of the old file, open for reading; closed by `close`.
+        held: its content when it was replaced.
     """
 
     def __init__(self, descriptor: int, held: bytes) -> None:
@@ -44,7 +44,7 @@ class StaleHandle:
         self.held = held
 
     def written(self, bytes_max: int) -> bytes | None:
-        """Return what it holds now, at most `bytes_max`; None when nobody wrote since."""
+        """Return its content, at most `bytes_max`; None when it was not written since."""
         size = os.fstat(self._descriptor).st_size
         now = os.pread(self._descriptor, min(size, bytes_max), 0)
         return None if now == self.held else now
@@ -67,9 +67,9 @@ class StaleHandles:
         self._open: dict[Hashable, list[tuple[StaleHandle, float]]] = {}
 
     def add(self, place: Hashable, former: StaleHandle, *, until_s: float) -> None:
-        """Keep what the file at `place` was until a time of the monotonic clock.
+        """Keep the handle of the file at `place` until a time of the monotonic clock.
 
-        Those that nobody has looked at for long, as of a project that was removed, go.
+        Handles not checked for long, such as of a removed project, are closed.
         """
         with self._lock:
             for other, found in list(self._open.items()):
@@ -99,9 +99,9 @@ class StaleHandles:
                     self._open.setdefault(place, []).extend(left)
 
     def forget(self, says: Callable[[bytes], bool]) -> None:
-        """Let those go that held what `says` looks for, unless somebody has written to them since.
+        """Close handles whose content matches `says`, unless they were written to since.
 
-        What was written to one is a person's, and kept until it is in the file that is there now.
+        A late write is a person's, and kept until it is in the current file.
         """
         with self._lock:
             for place, found in list(self._open.items()):
@@ -133,7 +133,7 @@ _EXCHANGE: Final = 2  # RENAME_EXCHANGE of renameat2(2), RENAME_SWAP of renameat
 _ONLY_NEW: Final = 1 if _LINUX else 4  # RENAME_NOREPLACE, RENAME_EXCL
 _AT_FDCWD: Final = -100 if _LINUX else -2
 UNSUPPORTED: Final = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
-"""What a system says that does not know a call."""
+"""Errors of a system that lacks the call."""
 
 
 def exchange(one: Path, other: Path) -> bool:
@@ -165,7 +165,7 @@ def to_new_name(temporary: Path, path: Path) -> None:
 
 
 def _rename(one: Path, other: Path, flag: int) -> bool:
-    """Rename in one step of the kernel, as `flag` says; False when this system cannot."""
+    """Rename in one system call with `flag`; False when this system cannot."""
     library = ctypes.CDLL(None, use_errno=True)
     call = getattr(library, "renameat2" if _LINUX else "renameatx_np", None)
     if call is None:
@@ -184,7 +184,7 @@ _PLAIN_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY 
 _BESIDE: Final = re.compile(
     r"(?P<stem>\..+)\.(?P<number>\d+)(?:-(?P<digest>[0-9a-f]{16}))?\.yaad", re.DOTALL
 )
-"""A name beside a file: it tells our new file, by its number and bytes, from what came out."""
+"""The name of a temporary file; its inode and digest distinguish our new file from the old one."""
 _NAME_BYTES_MAX: Final = 200
 """A longer name leaves no room for what is added to it; most systems take 255 bytes."""
 
@@ -193,12 +193,12 @@ Step = Callable[[str], None]
 
 
 class ChangedUnderneathError(Exception):
-    """The file no longer holds what was expected; it holds what somebody else wrote.
+    """The file no longer holds the expected content; another program's write is in place.
 
     Args:
         path: the file.
-        dropped: what somebody wrote, and another one may have replaced without having seen it;
-            None nearly always.
+        dropped: content that a second program may have replaced without having read it; nearly
+            always None.
     """
 
     def __init__(self, path: str, dropped: bytes | None = None) -> None:
@@ -214,19 +214,19 @@ def replace_expected(
     step: Step = lambda _: None,
     former: Callable[[StaleHandle], None] | None = None,
 ) -> None:
-    """Make the file hold `new`, provided that it holds `expected` until the very moment.
+    """Replace the content `expected` of a file by `new`, unless it changes before the exchange.
 
     Args:
-        path: a regular file of ours; links are not followed.
-        expected: what it holds now.
-        new: what it shall hold.
-        step: told `checked`, `written`, `compared`, `exchanged`, `settled`, `synced`.
-        former: given what the file was, to be closed by whoever takes it.
+        path: a regular file of this user; links are not followed.
+        expected: its current content.
+        new: its new content.
+        step: called with `checked`, `written`, `compared`, `exchanged`, `settled`, `synced`.
+        former: receives the handle of the old inode, and must close it.
 
     Raises:
-        ChangedUnderneathError: somebody else wrote it meanwhile; it holds what they wrote.
-        YaadError: REFUSED when it is no regular file, has other names, or must not be written;
-            UNAVAILABLE when it cannot be written (disk full, read-only). It holds what it held.
+        ChangedUnderneathError: another program wrote it meanwhile; its write is in place.
+        YaadError: REFUSED when it is not a regular file, has other names, or must not be written;
+            UNAVAILABLE when it cannot be written (disk full, read-only). Its content is unchanged.
     """
     try:
         found = require_own(path)
@@ -271,11 +271,11 @@ def replace_expected(
 
 
 def recover(path: Path, keep: Callable[[bytes], None]) -> bool:
-    """Undo a write of `path` whose process was killed before it was done; tell if there was one.
+    """Undo a write of `path` whose process was killed; return whether there was one.
 
     Args:
         path: the person's file.
-        keep: given what the file held then, when it was written since and holds other words now.
+        keep: receives the old content, when the file was written since and differs from it.
 
     Raises:
         YaadError: UNAVAILABLE when the folder cannot be written.
@@ -314,10 +314,10 @@ def create_new(path: Path, data: bytes, *, mode: int = 0o644) -> None:
 
 
 def require_own(path: Path) -> os.stat_result:
-    """Return what stands at `path`: a plain file of ours that may be written.
+    """Return the status of `path`, which must be a writable plain file of this user.
 
     Raises:
-        YaadError: REFUSED when it is no regular file, has other names, belongs to somebody else,
+        YaadError: REFUSED when it is not a regular file, has other names, belongs to another user,
             or is read-only; UNAVAILABLE when that cannot be found out.
         FileNotFoundError: nothing is there.
     """
@@ -339,7 +339,7 @@ def require_own(path: Path) -> os.stat_result:
 
 
 def _put_beside(path: Path, found: os.stat_result, new: bytes, undo: contextlib.ExitStack) -> Path:
-    """Write the new file beside `path` and return its name; `undo` takes it away again."""
+    """Write the new file next to `path` and return its name; `undo` removes it."""
     temporary = _beside(path)
     undo.callback(temporary.unlink, missing_ok=True)
     inode = _write(temporary, new, stat.S_IMODE(found.st_mode), like=(path, found))
@@ -393,7 +393,7 @@ def _copy_attributes(path: Path, descriptor: int) -> None:
 
 
 def _stem(path: Path) -> str:
-    """Return how the names beside a file begin."""
+    """Return the prefix of the temporary names of a file."""
     name = os.fsencode(path.name)
     return f".{path.name}" if len(name) <= _NAME_BYTES_MAX else f".{_digest(name)}"
 
@@ -405,7 +405,7 @@ def _beside(path: Path) -> Path:
 
 
 def _open_plain(path: Path, opened: contextlib.ExitStack) -> int | None:
-    """Open a regular file, until `opened` is over; None when something else stands there."""
+    """Open a regular file, until `opened` is closed; None when it is not a regular file."""
     try:
         descriptor = os.open(path, _PLAIN_FLAGS)
     except OSError as error:
@@ -427,7 +427,7 @@ def _holds(descriptor: int, data: bytes) -> bool:
 
 
 def _is_still(beside: Path, descriptor: int, data: bytes) -> bool:
-    """Tell whether a name stands for the file that we opened, and that holds just these bytes."""
+    """Return whether a name refers to the file that we opened, with exactly these bytes."""
     try:
         return os.path.samestat(beside.lstat(), os.fstat(descriptor)) and _holds(descriptor, data)
     except OSError:  # so it is nothing that may be dropped
@@ -435,7 +435,7 @@ def _is_still(beside: Path, descriptor: int, data: bytes) -> bool:
 
 
 def _held(path: Path) -> bytes | None:
-    """Return what a regular file holds; None when something else stands there."""
+    """Return the content of a regular file; None when it is not a regular file."""
     with contextlib.ExitStack() as opened:
         descriptor = _open_plain(path, opened)
         if descriptor is None:
@@ -456,12 +456,12 @@ def _is_named(path: Path, number: str, digest: str | None = None) -> bool:
 
 
 def _undo(path: Path, beside: Path, named: re.Match[str], keep: Callable[[bytes], None]) -> None:
-    """Put back what came out, if nobody has written the file since; else have it kept."""
+    """Restore the old content, if the file was not written since; otherwise pass it to `keep`."""
     number, digest = named["number"], named["digest"]
     if _is_named(path, number, digest) and exchange(beside, path):
         if _is_named(beside, number, digest):
             return
-        exchange(beside, path)  # somebody wrote in between
+        exchange(beside, path)  # another program wrote in between
     keep(beside.read_bytes())
 
 
@@ -488,10 +488,10 @@ def _put_back(
     expected: bytes,
     former: Callable[[StaleHandle], None] | None,
 ) -> NoReturn:
-    """Give the file back to whoever wrote it since we looked.
+    """Restore the write of another program that came in between.
 
-    What two wrote at once goes to `former` too: what the first of them only added to `expected` can
-    be added to what the second left.
+    If two programs wrote, the first content goes to `former`, too: what it only added to `expected`
+    can be added to the second.
 
     Raises:
         ChangedUnderneathError: always.
@@ -504,9 +504,9 @@ def _put_back(
             # What comes out now is what they replaced, without having seen it perhaps.
             exchange(named, path)
             dropped = _handed_over(named, expected, former)
-        elif former is not None:  # whoever opened ours meanwhile still writes to it
+        elif former is not None:  # a program that opened our file meanwhile may still write to it
             former(StaleHandle(os.dup(ours.descriptor), ours.held))
-    except FileNotFoundError:  # whoever deleted ours did not see what came out
+    except FileNotFoundError:  # our file was deleted by a program that did not see the old one
         dropped = _held(named)
     named.unlink()
     raise ChangedUnderneathError(str(path), dropped)

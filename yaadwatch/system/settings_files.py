@@ -122,10 +122,10 @@ def require_writable(found: SettingsFile) -> None:
 def write(
     found: SettingsFile, data: bytes, *, mode: int, copies: Path, now: datetime
 ) -> Path | None:
-    """Make a file hold `data`, if it still holds what was found; return the copy made before.
+    """Replace a file's content by `data`, if it is unchanged; return the copy made before.
 
     Raises:
-        replacing.ChangedUnderneathError: somebody else wrote it meanwhile; nothing was written.
+        ChangedUnderneathError: another program wrote it meanwhile; nothing was written.
         YaadError: REFUSED when it must not be written, UNAVAILABLE when it cannot be.
     """
     target = found.target
@@ -144,19 +144,19 @@ def write(
 
 
 def remove(found: SettingsFile, *, made: Sequence[str], copies: Path, now: datetime) -> Path:
-    """Take a file away, if it still holds what was found, and folders that are empty without it.
+    """Remove a file if it is unchanged, and folders that become empty.
 
     Args:
-        found: the file, which is there.
-        made: folders that were made for it, innermost first.
-        copies: where to put a copy of it first.
-        now: the time that the copy is named after.
+        found: the existing file.
+        made: folders that were created for it, innermost first.
+        copies: folder for a copy, which is made first.
+        now: the time in the name of the copy.
 
     Returns:
         The copy.
 
     Raises:
-        replacing.ChangedUnderneathError: somebody else wrote it meanwhile; it stays.
+        ChangedUnderneathError: another program wrote it meanwhile; it stays.
         YaadError: UNAVAILABLE when it cannot be removed.
     """
     with _told(found.path):
@@ -169,7 +169,7 @@ def remove(found: SettingsFile, *, made: Sequence[str], copies: Path, now: datet
         copy = _keep(found.target, found.data, copies, now)
         found.target.unlink()
         for folder in made:
-            with contextlib.suppress(OSError):  # somebody has put something there
+            with contextlib.suppress(OSError):  # not empty any more
                 Path(folder).rmdir()
     return copy
 
@@ -284,9 +284,9 @@ def save(path: Path, said: dict[str, Any]) -> None:
 
 
 class UnreadableError(YaadError):
-    """A receipt that says nothing.
+    """A receipt that cannot be read.
 
-    `why`: the reason, with its path; `mend`: the command that puts it aside.
+    `why`: the reason, with its path; `mend`: the command that moves it out of the way.
     """
 
     def __init__(self, path: Path, why: str) -> None:
@@ -307,12 +307,12 @@ SETTINGS_BYTES_MAX: Final = 1024 * 1024
 def is_used(homes: Iterable[str]) -> bool:
     """Return whether a program was ever run by this user.
 
-    PATH would not tell: a service has another one than the person, and what lies there may never
+    PATH does not help: that of a service differs from the person's, and programs on it may never
     have been run.
 
     Args:
-        homes: files or folders that it makes, relative to the home folder; one of them will do.
-            What is in `.config` is also looked for in `$XDG_CONFIG_HOME`.
+        homes: files or folders that it creates, relative to the home folder; one is enough. Those
+            in `.config` are also looked for in `$XDG_CONFIG_HOME`.
     """
     home, moved = Path.home(), os.environ.get("XDG_CONFIG_HOME", "")
     places = [f"{home}/{one}" for one in homes]
@@ -323,7 +323,7 @@ def is_used(homes: Iterable[str]) -> bool:
 
 
 def settings_text(path: Path) -> str:
-    """Return what a file of another program's settings says; "" when it cannot be read.
+    """Return the text of another program's settings file; "" when it cannot be read.
 
     Links are followed, because people keep such files in a repository of their own.
     """
@@ -342,10 +342,10 @@ _ENDS = ".dist-info"
 
 
 def stamp(folders: Iterable[str] | None = None) -> Stamp:
-    """Return what changes when the program is installed anew.
+    """Return a stamp that changes when the program is installed again.
 
     Args:
-        folders: where packages are; by default those of this process.
+        folders: folders of packages; by default those of this process.
     """
     return _seen(_metadata(dict.fromkeys(sys.path if folders is None else folders)))
 

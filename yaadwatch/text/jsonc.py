@@ -23,10 +23,10 @@ _LEAD: Final = BLANKS + ","
 
 
 def read(text: str) -> Any:
-    """Return what a text says; None when it says nothing.
+    """Return the value of a text; None when it is empty.
 
     Raises:
-        NotUnderstoodError: it is no JSON, even with comments.
+        NotUnderstoodError: it is not JSON, even with comments.
     """
     return scan(text).value
 
@@ -45,16 +45,16 @@ def strict_json_error(text: str) -> int:
 
 
 def put(text: str, path: tuple[str, ...], value: object) -> tuple[str, Added]:
-    """Give the object at `path[:-1]` a new member, made with what it stands in if need be.
+    """Add a member to the object at `path[:-1]`, creating missing parents.
 
     Args:
         text: of the settings.
-        path: where the value shall stand, keys only, at least one.
-        value: what JSON can say.
+        path: keys only, at least one.
+        value: any JSON value.
 
     Raises:
-        NotUnderstoodError: the text is no JSON, `path` leads through something that is no object,
-            or something stands there already.
+        NotUnderstoodError: the text is not JSON, `path` leads through something other than objects,
+            or is already taken.
     """
     scanned = scan(text)
     _require_free(scanned, path)
@@ -62,10 +62,10 @@ def put(text: str, path: tuple[str, ...], value: object) -> tuple[str, Added]:
 
 
 def append(text: str, path: tuple[str, ...], value: object) -> tuple[str, Added]:
-    """Add an element to the end of the list at `path`, made with what it stands in if need be.
+    """Append an element to the list at `path`, creating it and missing parents.
 
     Raises:
-        NotUnderstoodError: the text is no JSON, or something else than a list stands there.
+        NotUnderstoodError: the text is not JSON, or the value at `path` is not a list.
     """
     scanned = scan(text)
     try:
@@ -80,10 +80,10 @@ def append(text: str, path: tuple[str, ...], value: object) -> tuple[str, Added]
 
 
 def replace(text: str, added: Added, value: object) -> tuple[str, Added]:
-    """Say `value` where a value of ours stands; nothing else moves.
+    """Replace a value of ours by `value`; nothing else moves.
 
     Raises:
-        NotUnderstoodError: the text is no JSON, or nothing stands there.
+        NotUnderstoodError: the text is not JSON, or has no such value.
     """
     scanned = scan(text)
     try:
@@ -102,12 +102,12 @@ def replace(text: str, added: Added, value: object) -> tuple[str, Added]:
 
 
 def take(text: str, added: Added) -> str:
-    """Return `text` without a value of ours, and without what was made for it and is empty now.
+    """Return `text` without a value of ours, and without parents created for it that are empty now.
 
-    With nothing changed since, it is what it was before, to the byte.
+    With nothing changed since, the result equals the text before, to the byte.
 
     Raises:
-        NotUnderstoodError: the text is no JSON, or nothing stands there.
+        NotUnderstoodError: the text is not JSON, or has no such value.
     """
     scanned = scan(text)
     at = _outermost(scanned, added)
@@ -128,7 +128,7 @@ def take(text: str, added: Added) -> str:
 
 
 def _add(scanned: Scanned, path: Path, at: Path, value: object) -> tuple[str, Added]:
-    """Add `value` at `path`, with all that is missing on the way; `at`: where it stands then."""
+    """Add `value` at `path` with missing parents; `at`: its resulting place."""
     made: Path = ()
     if scanned.is_blank:
         pieces = _whole(scanned, _inside(path, value))
@@ -179,7 +179,7 @@ def _member(
 
 
 def _is_spread(scanned: Scanned, container: Container) -> bool:
-    """Tell whether the items of a container stand on lines of their own, or shall."""
+    """Return whether the items of a container are, or should be, on lines of their own."""
     bare = scanned.bare
     if not container.items:
         root = scanned.root()
@@ -197,7 +197,7 @@ def _is_spread(scanned: Scanned, container: Container) -> bool:
 
 
 def _indent(scanned: Scanned, container: Container) -> str:
-    """Return what stands before each item of a container."""
+    """Return the white space before each item of a container."""
     if container.items:
         own = _before(scanned, container.items[-1].begin)
         if own is not None:
@@ -252,7 +252,7 @@ def _past_comments(scanned: Scanned, at: int, end: int, *, everywhere: bool = Fa
 
 
 def _outermost(scanned: Scanned, added: Added) -> Path:
-    """Return where that stands which goes with a value: what would be empty without it."""
+    """Return the place of the outermost parent that would be empty without a value."""
     at = added.at
     try:
         find(scanned.value, at)
@@ -281,7 +281,7 @@ def _without_root(scanned: Scanned, added: Added) -> str:
 
 
 def _without(value: Any, at: Path) -> Any:
-    """Return a copy of `value` without what stands at `at`."""
+    """Return a copy of `value` without the element at `at`."""
     copy = json.loads(json.dumps(value))
     inner = find(copy, at[:-1])
     del inner[at[-1]]
@@ -315,7 +315,7 @@ def _ways(scanned: Scanned, at: Path, added: Added) -> Iterator[list[tuple[int, 
 
 
 def _exact(scanned: Scanned, at: Path, added: Added) -> list[tuple[int, int]]:
-    """Return where just that stands which was put in; nothing when it is not there any more."""
+    """Return the spans of the inserted pieces; empty when they were changed."""
     if at != added.made or not added.pieces:
         return []
     *commas, main = added.pieces
@@ -335,10 +335,10 @@ def _exact(scanned: Scanned, at: Path, added: Added) -> list[tuple[int, int]]:
 
 
 def _require_free(scanned: Scanned, path: tuple[str, ...]) -> None:
-    """Raise unless `path` leads through objects, as far as there is anything.
+    """Require that `path` leads through objects, as far as it exists.
 
     Raises:
-        NotUnderstoodError: it does not, or something stands there.
+        NotUnderstoodError: it does not, or it exists already.
     """
     if scanned.is_blank:
         return

@@ -19,7 +19,7 @@ from yaadwatch.text.secret_shapes import SHORTEST, SHORTEST_OF_ALL, TOKENS, Judg
 
 
 class Reading(NamedTuple):
-    """A text as it is read, and where each of its characters stands in the text as it is."""
+    """A text as a reader sees it, with the offset of each character in the raw text."""
 
     text: str
     at: Sequence[int]
@@ -48,10 +48,10 @@ _HYPHENS: Final = "\u2010\u2011"
 
 
 def readings(text: str, beginnings: tuple[str, ...] = ()) -> Iterator[Reading]:
-    """Yield the text as it stands and, where it differs, as it is read: the clean text.
+    """Yield the raw text and, where it differs, the text as a reader sees it.
 
-    What was not seen may have parted two words. Where one of the second begins with one of
-    `beginnings` (lower case), there is one more reading, in which they are two.
+    An invisible character may have separated two words. Where the second begins with one of
+    `beginnings` (lower case), a further reading keeps them separate.
     """
     yield Reading(text, range(len(text)))
     if text.isascii() and not _CONTROL.search(text):
@@ -147,9 +147,9 @@ def mask(text: str) -> Masked:
 
 
 def kept(text: str) -> Masked:
-    """Return a text as memories say it: masked, and without characters that steer what shows it.
+    """Return a text as memories store it: masked, with control characters escaped as `\\x1b`.
 
-    They are told in letters (`\\x1b`), as they would be in code. Doing it twice changes nothing.
+    Idempotent.
     """
     masked = mask(text)
     told = _STEERING.sub(_told, masked.text)
@@ -183,10 +183,9 @@ def mask_tree(value: dict[str, object]) -> dict[str, object]: ...
 @overload
 def mask_tree(value: object) -> object: ...
 def mask_tree(value: object) -> object:
-    """Return a JSON value (dict, list, str, number, None), its strings as memories say them: see
-    `kept`.
+    """Apply `kept` to all strings of a JSON value (dict, list, str, number, None).
 
-    Keys are masked too. A string under a key such as `password` is judged as if `password=` stood
+    Keys are masked too. A string under a key such as `password` is treated as if `password=` came
     before it.
     """
     return _masked_tree(value, {})
@@ -226,7 +225,7 @@ def _masked_member(key: str, value: object, kinds: dict[str, None]) -> object:
 
 
 class _Span(NamedTuple):
-    """Where a secret stands. Of two that overlap, the one with the lower rank names both."""
+    """The span of a secret. Of two that overlap, the lower rank names both."""
 
     start: int
     end: int
@@ -340,7 +339,7 @@ def _token_pattern(pattern: str) -> re.Pattern[str]:
 def _shape(rank: int) -> tuple[re.Pattern[str], Judge]:
     """Return the pattern and the judge of a token or place.
 
-    Made when a text first has its trigger: to make all of them took a third of this import.
+    Compiled at the first text with its trigger: compiling all took a third of this import.
     """
     if rank < len(TOKENS):
         kind, _, pattern = TOKENS[rank]

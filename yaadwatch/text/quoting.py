@@ -19,7 +19,7 @@ from yaadwatch.model.projects import AGENT, IMPORT, Authority
 from yaadwatch.text.words import normalise
 
 NAME_CHARS_MAX: Final = 200
-"""Of a longer name the end is told."""
+"""Of a longer name only the end is shown."""
 
 _UNSEEN: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
@@ -64,17 +64,17 @@ def as_item(text: str) -> str:
 
 
 def as_name(name: str) -> str:
-    """Return a path, or a value that a file holds, as it is told within a sentence of ours.
+    """Render a path, or a value from a file, within a sentence of ours.
 
-    One with anything but letters, digits and what names are made of stands in quotes, in one line,
-    and without what opens a tag, a comment or code.
+    A name with unusual characters is put in quotes, on one line, and without what opens a tag, a
+    comment or code.
     """
     short = name if len(name) <= NAME_CHARS_MAX else "…" + name[-NAME_CHARS_MAX:]
     return short if _PLAIN_NAME.fullmatch(short) else quoted(short.translate(_MARKUP))
 
 
 def as_kind(kind: str) -> str:
-    """Return the kind of a memory: those we know plain, one that a caller made up in quotes."""
+    """Render the kind of a memory: known kinds plain, kinds from a caller in quotes."""
     return kind if kind in KINDS else quoted(kind)
 
 
@@ -84,7 +84,7 @@ def as_names(names: Sequence[str], most: int) -> str:
 
 
 def author(whose: Authority) -> str:
-    """Return who said something, in a sentence of ours: `a person`, an agent, a file, an import."""
+    """Render the author of a statement, for a sentence: a person, an agent, a file, an import."""
     if whose.kind == AGENT:
         known = whose.name in _AGENTS
         return whose.name if known else f"agent {quoted(whose.name)}" if whose.name else "an agent"
@@ -134,10 +134,10 @@ _ADDRESSES: Final = re.compile(
 
 
 def words_hash(text: str) -> str:
-    """Return 32 hex digits that are equal for texts that differ in nothing a reader would notice.
+    """Return 32 hex digits that are equal for texts that a reader would not distinguish.
 
-    Case, Markdown (marks of lists and headings, emphasis, links, tags), quotation marks, characters
-    that cannot be seen, and marks at the end are left out; `core.text.text_hash` keeps them.
+    Case, Markdown (lists, headings, emphasis, links, tags), quotation marks, invisible characters
+    and final punctuation are ignored; `words.text_hash` keeps them.
     """
     seen = text
     if not (text.isascii() and "".join(text.split()).isprintable()):
@@ -152,7 +152,7 @@ def words_hash(text: str) -> str:
 
 
 def addresses_agents(text: str) -> bool:
-    """Return whether a note reads as if it wants to steer its reader instead of stating a rule.
+    """Return whether a note seems to steer its reader instead of stating a rule.
 
     Such a note stays quoted until a person approves it, whatever the settings open.
     """
@@ -162,7 +162,7 @@ def addresses_agents(text: str) -> bool:
 
 
 def places_in_words(places: Sequence[tuple[str, int]]) -> str:
-    """Return where a person's own files say something, three places at most; '' for nowhere."""
+    """Render the places of a statement in a person's own files, at most three; '' for none."""
     named = [f"in {as_name(path)}, line {line}" for path, line in places[:PLACES_MAX]]
     more = [f"in {len(places) - PLACES_MAX} more"] if len(places) > PLACES_MAX else []
     return " and ".join([*named, *more])

@@ -31,7 +31,7 @@ _LONE_CHARS_MIN: Final = 6
 _PROGRAMS_WITH_USERS: Final = re.compile(
     r"\b(?:git|docker|podman|nerdctl|kubectl|chown|date|sort|systemd-run|useradd|usermod)\b[^\n|;&]*\Z"
 )
-"""These have an option `-u` after which no password stands."""
+"""Programs whose option `-u` takes no password."""
 _COMMAND_GOES_ON: Final = re.compile(
     r"[\"'`@]|[ \t]*(?:\n|\Z|[;|&)`]|\\\n)|[ \t]+(?:--?[A-Za-z]|https?://|[\w.-]+@|[/<>])"
 )
@@ -88,7 +88,7 @@ def _users_argument(found: re.Match[str]) -> SecretKind | None:
 
 
 def _with_digit(found: re.Match[str]) -> SecretKind | None:
-    """Judge where words stand as often: only what has a digit or is known everywhere."""
+    """Judge a place that often holds words: only values with a digit, or common passwords."""
     secret = trimmed(found["secret"])
     return argument(found) if DIGIT.search(secret) or is_common(secret) else None
 
@@ -179,7 +179,7 @@ ARGUMENTS: Final[tuple[tuple[Judge, str, str], ...]] = (
         [ ](?:with[ ]\w{{1,40}}[ ])?by[ ]{{1,3}}{_IT}"""),
     (argument, "password", rf"""\bset[ ]password[ ](?:for[ ]\S{{1,80}}[ ])?(?:=|to)[ ]{{0,2}}
         (?:password\()?["']{_IT}"""),
-    # Codes that stand for a second factor.
+    # Recovery codes that replace a second factor.
     (_code, "code", r"""
         \b(?:backup|recovery|scratch|rescue|2fa)[ ]codes?["'*`]{0,3}[ ]?(?:[:=]|are|is)\s{1,3}
         (?P<secret>[a-z0-9]{4,10}-[a-z0-9]{4,10}(?:[\s,;]{1,3}[a-z0-9]{4,10}-[a-z0-9]{4,10}){0,30})\b"""),
@@ -199,7 +199,7 @@ _SEED_WORDS_MIN: Final = 8
 _VALUE_CHARS: Final = 200
 """So much of a value is looked at before it is known to be secret; then all of it is masked."""
 
-# Names are found by these words (lower case); `_NAME` and `_SPOKEN` are tried where one stands.
+# Names are found by these words (lower case); `_NAME` and `_SPOKEN` are tried at each.
 _CORE = re.compile(
     "pass|pwd?|pin|psk|kennwort|contrase|senha|пароль|密码|密碼|secret|token|credential|key"
 )
@@ -209,7 +209,7 @@ _KEY_OF_WHAT = re.compile(
     r"|wpa\d?)[_ -]?\Z",
     re.IGNORECASE,
 )
-# What stands before a name that is given something harmless, or that is part of an address.
+# The text before a name with a harmless value, or before a name within an address.
 _HARMLESS = re.compile(
     r"(?:next|page|paging|starting|continuation|change|cancellation|stop|pad|special|public"
     r"|publishable|public[_-]?key)[_-]?\Z|:\d{12}:\Z|\$\{\w*\Z",
@@ -257,7 +257,7 @@ _FOLDER = re.compile(r"src|libs?|apps?|tests?|docs?|pkg|packages|cmd|internal|co
 _TYPE = re.compile(r"(?:[A-Z][a-z]+\d{0,2}|V\d{1,2}|\.){2,12}")
 """Humps of a name in code: `Page2View`, `Models2.User`."""
 _STRANGE = re.compile(r"(?=\S*\d)(?=\S*[A-Z!#$%^&*?])(?=\S*[a-z])")
-# No space need stand between a value and the words after it: `密码是6到20位`.
+# No space is needed between a value and the words after it: `密码是6到20位`.
 _CHINESE = re.compile("[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]")
 _PORT = re.compile(r"\d{1,5}[?#,]")
 _INNER_CAPITAL = re.compile(r"[a-z][A-Z]")
@@ -305,7 +305,7 @@ def _kind(name: str) -> str:
 
 
 def _armour(found: re.Match[str]) -> SecretKind | None:
-    """Judge what stands between armour lines: a sentence that only names them holds no key."""
+    """Judge the text between armour lines: a sentence that only names them holds no key."""
     if not _KEY_BODY.search(found["secret"]):
         return None
     if found["end"]:
@@ -328,13 +328,13 @@ def _user_and_password(found: re.Match[str]) -> SecretKind | None:
 
 
 def _member(found: re.Match[str]) -> SecretKind | None:
-    """Judge the value of a variable whose name stands in a line of its own."""
+    """Judge the value of a variable whose name is on a line of its own."""
     kind = secret_kind_of_member(found["key"], found["secret"])
     return None if kind is None else (kind, *found.span("secret"))
 
 
 def _pair(found: re.Match[str]) -> SecretKind | None:
-    """Judge `admin / X`: what stands there is a path as often, so X must look like a password."""
+    """Judge `admin / X`: X is as often a path, so it must look like a password."""
     secret = trimmed(found["secret"])
     start = found.start("secret")
     if secret.startswith("/") or not is_secret(secret, strong=True):
@@ -361,7 +361,7 @@ def _header(found: re.Match[str]) -> SecretKind | None:
 
 
 def _assignment(found: re.Match[str]) -> SecretKind | None:
-    """Judge a value by its name and by how it is given: `PASSWORD=x` says more than `token: x`."""
+    """Judge a value by its name and its form: `PASSWORD=x` is stronger than `token: x`."""
     name, separator = found["key"], found["sep"]
     start, end = found.span("secret")
     quoted = found["quote"] is not None or separator == ">"
@@ -420,7 +420,7 @@ def _phrase(found: re.Match[str]) -> SecretKind | None:
 
 
 def _prose(found: re.Match[str]) -> SecretKind | None:
-    """Judge `the password for staging is X`: X must look like one, or stand in quotes."""
+    """Judge `the password for staging is X`: X must look like one, or be in quotes."""
     name, start = found["key"], found.start("secret")
     quoted = found["quote"] is not None
     secret = found["secret"] if quoted else trimmed(found["secret"])

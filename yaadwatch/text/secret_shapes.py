@@ -81,7 +81,7 @@ TOKENS: Final = (
     ("age-key", "age-secret-key-1", r"AGE-SECRET-KEY-1[A-Z0-9]{40,}"),
     ("tailscale-key", "tskey-", r"tskey-[a-z]{2,12}-[\w-]{16,}"),
     ("openshift-token", "sha256~", r"sha256~[\w-]{40,}"),
-    # A private key in base64 (`client-key-data`): the first line says which kind.
+    # A private key in base64 (`client-key-data`): the first line names its kind.
     ("private-key", "ls0tls1crudjti",
      r"LS0tLS1CRUdJTiB(?:QUklWQVRF|SU0EgUFJJ|FQyBQUklW|PUEVOU1NI|FTkNSWVBU)[A-Za-z0-9+/]{20,}={0,2}"),
     # What passwords are compared with: a short one can be found from it.
@@ -240,7 +240,7 @@ _TECHNICAL = re.compile(
 
 _VERSIONED = re.compile(r"[A-Za-z]{2,20}\d{1,3}(?:\.\d{1,3}){1,2}")
 
-# Words that are said of a password, or stand in its place in a schema.
+# Words that describe a password, or replace it in a schema.
 _STATES = frozenset(
     (
         *("required", "optional", "mandatory", "present", "missing", "available", "nullable"),
@@ -251,7 +251,7 @@ _STATES = frozenset(
         *("postgres", "postgresql"),
     )
 )
-# Words that are said of nothing else: those that people choose most.
+# The most common passwords, which mean nothing else.
 _COMMON = frozenset(
     (
         *("letmein", "qwerty", "qwertyuiop", "qwertz", "asdfgh", "asdfghjkl", "zxcvbnm"),
@@ -268,9 +268,9 @@ _GRAMMAR = re.compile(
 
 
 def is_secret(value: str, *, strong: bool) -> bool:
-    """Decide whether a value that stands where a secret may stand is one.
+    """Decide whether a value in the place of a secret is a secret.
 
-    `strong`: the place hardly ever holds anything else (a password, a variable that is exported).
+    `strong`: the place hardly ever holds anything else (a password, an exported variable).
     """
     if len(value) < (4 if strong else 6) or " " in value:
         return False
@@ -314,7 +314,7 @@ def is_lone_password(value: str, *, chars_min: int) -> bool:
 
 
 def is_common(value: str) -> bool:
-    """Tell a word that is known everywhere for being somebody's password."""
+    """Return whether a word is a common password."""
     return value.lower() in _COMMON
 
 
@@ -324,7 +324,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_filler(value: str) -> bool:
-    """Tell whether a part of `value` says that it is not real: `sk-xxxxxxxx`, `ghp_your_token`."""
+    """Return whether part of `value` marks a placeholder: `sk-xxxxxxxx`, `ghp_your_token`."""
     return bool(_FILLER.search(value))
 
 
@@ -342,7 +342,7 @@ def is_name(value: str) -> bool:
 
 
 def trimmed(value: str) -> str:
-    """Return `value` without the punctuation and brackets of the sentence it stands in."""
+    """Return `value` without the punctuation and brackets of its sentence."""
     while value:
         last = value[-1]
         opener = {")": "(", "]": "[", "}": "{", ">": "<"}.get(last, "")
@@ -370,7 +370,7 @@ def _ends_like_a_password(value: str) -> bool:
 
 
 def _is_random(value: str) -> bool:
-    """Tell what somebody generated from a variable with a number at its end."""
+    """Return whether a value was generated, and is not a variable with a number at its end."""
     if re.fullmatch(r"[A-Za-z_]+\d{1,2}", value) and KEYWORD.search(value):
         return False
     many_digits = len(DIGIT.findall(value)) >= 2

@@ -13,23 +13,23 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 Path = tuple[str | int, ...]
-"""Where a value stands: keys of objects, places in lists."""
+"""The place of a value: keys of objects, indices of lists."""
 
 
 class NotUnderstoodError(ValueError):
-    """A text is not what it should be, so nothing may be written to it. The message says where."""
+    """A text is invalid, so nothing may be written to it. The message names the line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
-    """A value of ours in somebody's text.
+    """A value of ours in another program's settings.
 
     Args:
-        at: where it stands.
-        made: where the outermost thing stands that was made for it: itself, or what it is in. Empty
-            for the whole of a text that held nothing.
-        pieces: what was put in, in the order of the text; with nothing else changed, taking out
-            just these gives back what was there. Empty when that is not known.
+        at: its place.
+        made: the place of the outermost container that was created for it, or its own. Empty if the
+            whole text was created.
+        pieces: the inserted texts, in order; with nothing else changed, removing them restores the
+            original. Empty when unknown.
     """
 
     at: Path
@@ -67,7 +67,7 @@ _VISIBLE: Final = re.compile(r"[^\r\n]")
 class Item:
     """A member of an object, or an element of a list (then `key` is None).
 
-    `begin` is where its key stands, or it itself; `value` to `end` is its value.
+    `begin` is the offset of its key, or of its value in a list; `value` to `end` is its value.
     """
 
     key: str | None
@@ -91,14 +91,14 @@ class Container:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scanned:
-    """A text of settings, understood.
+    """A parsed text of settings.
 
     Args:
-        text: as it is.
-        bare: the same length, comments and last commas blanked: JSON, or nothing but blanks.
+        text: the original text.
+        bare: of the same length, with comments and trailing commas blanked: JSON, or only blanks.
         comments: begin and end of each.
-        commas: where last commas stand.
-        value: what it says; None when it says nothing.
+        commas: offsets of trailing commas.
+        value: the parsed value; None when empty.
     """
 
     text: str
@@ -109,7 +109,7 @@ class Scanned:
 
     @property
     def is_blank(self) -> bool:
-        """Tell whether nothing is said at all: no bytes, or blanks and comments."""
+        """Return whether the text holds only blanks and comments."""
         return not self.bare.strip(BLANKS)
 
     def root(self) -> int:
@@ -128,10 +128,10 @@ class Scanned:
         return self._items(at)
 
     def item(self, path: Path) -> Item:
-        """Return what stands at `path`, which is not empty.
+        """Return the item at `path`, which must not be empty.
 
         Raises:
-            KeyError: nothing does.
+            KeyError: there is none.
         """
         return self._step(self.container(path[:-1]), path[-1])
 
@@ -172,10 +172,10 @@ class Scanned:
 
 
 def scan(text: str) -> Scanned:
-    """Read a text of settings.
+    """Parse a text of settings.
 
     Raises:
-        NotUnderstoodError: it is no JSON, or an object of it says one key twice; with the line.
+        NotUnderstoodError: it is not JSON, or an object has a duplicate key; with the line.
     """
     bare, comments, commas = _bared(text)
     value = None
@@ -195,10 +195,10 @@ def scan(text: str) -> Scanned:
 
 
 def find(value: Any, path: Path) -> Any:
-    """Return what stands at `path` in a value.
+    """Return the element at `path` of a value.
 
     Raises:
-        KeyError: nothing does.
+        KeyError: there is none.
     """
     for step in path:
         match value, step:
@@ -212,7 +212,7 @@ def find(value: Any, path: Path) -> Any:
 
 
 def _bared(text: str) -> tuple[str, list[tuple[int, int]], list[int]]:
-    """Return `text` with blanks for comments and last commas, and where those stand."""
+    """Return `text` with comments and trailing commas blanked, and their offsets."""
     parts: list[str] = []
     comments: list[tuple[int, int]] = []
     commas: list[int] = []
@@ -268,10 +268,10 @@ _MARK: Final = "\ufeff"
 
 
 def read(text: str) -> dict[str, Any]:
-    """Return what a text says.
+    """Parse a text.
 
     Raises:
-        NotUnderstoodError: it is no TOML; with the line.
+        NotUnderstoodError: it is not TOML; with the line.
     """
     try:
         return tomllib.loads(text.removeprefix(_MARK))
@@ -287,11 +287,11 @@ def put(text: str, path: tuple[str, ...], value: Mapping[str, object]) -> tuple[
     Args:
         text: of the settings.
         path: the name of the table.
-        value: texts, numbers, truths, lists and flat objects of those, by key.
+        value: strings, numbers, booleans, lists and flat objects of those, by key.
 
     Raises:
-        NotUnderstoodError: the text is no TOML, something stands there already, or what is around
-            it can take no more: a table in braces.
+        NotUnderstoodError: the text is not TOML, the name is taken, or its parent is an inline
+            table, which cannot be extended.
     """
     before = read(text)
     piece = _piece(text, path, value)
@@ -399,7 +399,7 @@ def _has(value: dict[str, Any], path: tuple[str, ...]) -> bool:
 
 
 def _without(value: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
-    """Return what is said without a table; the tables around it go when they only held that."""
+    """Return the value without a table, and without parents that only held it."""
     key, *rest = path
     inner = value.get(key)
     left = {name: one for name, one in value.items() if name != key}
@@ -453,12 +453,12 @@ def assign(text: str, section: str, key: str, value: object) -> str:
 
     Args:
         text: of the settings.
-        section: the name of a table at the top.
+        section: the name of a top-level table.
         key: a name in it.
-        value: a text, a number, a truth, or a list of those.
+        value: a string, a number, a boolean, or a list of those.
 
     Raises:
-        NotUnderstoodError: the text is no TOML, or says this key in a way that is not understood.
+        NotUnderstoodError: the text is not TOML, or gives this key in an unsupported form.
     """
     wanted = read(text)
     inner = wanted.get(section, {})
@@ -471,11 +471,11 @@ def assign(text: str, section: str, key: str, value: object) -> str:
 
 
 def drop(text: str, section: str, key: str) -> str:
-    """Return `text` without `section.key`; as it is when it does not say it.
+    """Return `text` without `section.key`; unchanged when it is not set.
 
     Args:
         text: of the settings.
-        section: the name of a table at the top; "" for what is in none.
+        section: the name of a top-level table; "" for keys outside any table.
         key: a name in it.
 
     Raises:
@@ -520,7 +520,7 @@ def _without_line(text: str, section: str, key: str) -> Iterator[str]:
 
 
 def _lines_of(lines: list[str], section: str, key: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that may say the key, with the name that they say it by."""
+    """Yield the lines that may set the key, with the name they use."""
     inside = ""
     for number, line in enumerate(lines):
         header = _name_of(line)

@@ -28,12 +28,12 @@ _ABBREVIATION = re.compile(r"(?<![\w.])(?:e\.g|i\.e|etc|vs|cf|approx|no|[A-Z])\.
 _SENTENCE_DOTS = (1, 4)
 
 _WORD = re.compile(r"[^\W_]+")
-# The plural of an acronym stays whole (`APIs`); digits belong to letters beside them (`v2`, `2FA`).
+# The plural of an acronym stays whole (`APIs`); digits join adjacent letters (`v2`, `2FA`).
 _PART = re.compile(
     r"[A-Z]{2,}s(?![^\W_])|\d*[A-Z]+\d*(?![^\W\d_A-Z])|(?:[A-Z]|\d+)?[^\W\d_A-Z][^\W_A-Z]*|\d+|[A-Z]"
 )
 
-# A word in ASCII has several parts only where a capital stands inside, or before a digit.
+# A word in ASCII has several parts only with an inner capital, or before a digit.
 _INSIDE = re.compile(r"[^\W_][A-Z]|[A-Z][0-9]|[^\x00-\x7f]")
 
 _TOKENS = re.compile(
@@ -42,13 +42,13 @@ _TOKENS = re.compile(
 
 
 def normalise(text: str) -> str:
-    """Return what two texts that say the same have in common.
+    """Return the canonical form of a text, equal for texts with the same meaning. Idempotent.
 
-    Unicode is composed (NFC), white space collapsed, list markers in front and full stops at the
-    end are dropped. One that is a word (`eslint .`) or belongs to a path (`./...`, `src/..`) stays.
-    Case is kept: `Token` and `token` may be two things. Doing it twice changes nothing.
+    Unicode is composed (NFC), white space collapsed, leading list markers and final full stops are
+    dropped. A full stop that is a word (`eslint .`) or part of a path (`./...`, `src/..`) stays.
+    Case is kept: `Token` and `token` may differ.
 
-    To change this takes a step of the schema: hashes of texts are stored.
+    A change needs a schema migration, because hashes of texts are stored.
     """
     plain = " ".join(unicodedata.normalize("NFC", text).split())
     while marker := _LIST_MARKER.match(plain):
@@ -67,9 +67,9 @@ def normalise(text: str) -> str:
 
 
 def text_hash(text: str) -> str:
-    """Return 32 hex digits that are equal for texts which say the same.
+    """Return 32 hex digits that are equal for texts with the same normal form.
 
-    They are half of the SHA-256 of the normalised text: 128 bits tell texts apart as well.
+    Half of its SHA-256: 128 bits are enough to distinguish texts.
     """
     return hashlib.sha256(normalise(text).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -176,7 +176,7 @@ _LETTERS: Final = (
 )
 _LETTER: Final = re.compile(f"[{_LETTERS}]")
 _RUN: Final = re.compile(f"[{_LETTERS}]+")
-# And the forms that become such letters, or stand among them: radicals, half and full width.
+# And forms that normalise to such letters, or occur among them: radicals, half and full width.
 _ANY_FORM: Final = re.compile(rf"[{_LETTERS}\u2e80-\u2fd5\u3131-\u318e\u3200-\u33ff\uff01-\uffdc]")
 
 
@@ -272,7 +272,7 @@ PALE: Final = frozenset(
         *("work", "works", "happens"),
     )
 )
-"""Words that say more of how somebody asks than of what: they count half beside others."""
+"""Words about the manner of a question rather than its subject: they count half next to others."""
 _PARTICLES: Final = frozenset(
     ("up", "in", "out", "on", "off", "down", "over", "back", "through", "around", "by")
 )
@@ -295,9 +295,9 @@ def words(query: str) -> list[str]:
 
 
 def content_words(query: str) -> list[str]:
-    """Return the words of `query` that say what it is about, in lower case, each once.
+    """Return the words of `query` about its subject, in lower case, each once.
 
-    Stop words are among them only when there is nothing else.
+    Stop words are included only when there is nothing else.
     """
     lowered = [word.lower() for word in words(query)]
     return list(dict.fromkeys(word for word in lowered if not _is_stop(word))) or list(
@@ -306,10 +306,10 @@ def content_words(query: str) -> list[str]:
 
 
 def terms(query: str) -> list[str]:
-    """Return what the index is searched for, each once: words in lower case, and phrases.
+    """Return the search terms for the index, each once: words in lower case, and phrases.
 
-    Stop words are out (unless there is nothing else). What stands in double quotes is a phrase. An
-    identifier is also searched in its parts: `getUserName` finds `get_user_name`.
+    Stop words are left out, unless there is nothing else. Text in double quotes is a phrase. An
+    identifier is also searched by its parts: `getUserName` finds `get_user_name`.
     """
     found: dict[str, None] = dict.fromkeys(phrases(query))
     loose = words(_PHRASE.sub(" ", query))
@@ -322,7 +322,7 @@ def terms(query: str) -> list[str]:
 
 
 def phrases(query: str) -> dict[str, list[str]]:
-    """Return what stands in double quotes, in lower case, and the telling words of each."""
+    """Return the text in double quotes, in lower case, and the content words of each."""
     found: dict[str, list[str]] = {}
     for quoted in _PHRASE.finditer(query):
         said = quoted[1] or quoted[2] or ""
