@@ -391,7 +391,7 @@ def _comparable(hashes: Iterable[str]) -> list[str]:
 
 
 def _without(*given: object) -> str:
-    """Return an SQL function that removes a text from JSON; invalid JSON is treated as text."""
+    """Remove a text from JSON, as an SQL function; other content is treated as plain text."""
     said, text, instead = map(str, given)
     try:
         tree = json.loads(said)

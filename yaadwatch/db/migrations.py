@@ -23,7 +23,7 @@ _SCHEMA: Final = Path(__file__).parent / "schema"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One numbered file of the schema: SQL that leads from the version before to `version`."""
+    """A numbered schema file: SQL from the previous version to `version`."""
 
     version: int
     sql: str
@@ -31,7 +31,7 @@ class Step:
 
 @cache
 def chain() -> tuple[Step, ...]:
-    """Return all steps, from an empty file to the newest version."""
+    """Return all steps from an empty file to the newest version."""
     return tuple(
         Step(version=int(path.name[:4]), sql=path.read_text(encoding="utf-8"))
         for path in sorted(_SCHEMA.glob("[0-9][0-9][0-9][0-9]-*.sql"))
@@ -39,7 +39,7 @@ def chain() -> tuple[Step, ...]:
 
 
 def check(path: Path, version: int, steps: Sequence[Step]) -> None:
-    """Refuse a store that a later program has written.
+    """Refuse a store written by a newer program.
 
     Raises:
         YaadError: UNAVAILABLE when `version` is above the one that `steps` lead to.
@@ -53,7 +53,7 @@ def check(path: Path, version: int, steps: Sequence[Step]) -> None:
 
 
 def require_newest(conn: apsw.Connection, path: Path, steps: Sequence[Step]) -> None:
-    """Refuse a store that would have to be upgraded first, which a reader does not do.
+    """Refuse a store that needs an upgrade, which readers do not do.
 
     Raises:
         YaadError: UNAVAILABLE.
@@ -67,7 +67,7 @@ def require_newest(conn: apsw.Connection, path: Path, steps: Sequence[Step]) -> 
 
 
 def upgrade(conn: apsw.Connection, path: Path, steps: Sequence[Step]) -> None:
-    """Bring the store at `path` to the newest version: all steps, or none of them.
+    """Upgrade the store at `path` to the newest version: all steps or none.
 
     Raises:
         YaadError: UNAVAILABLE; it is newer than `steps`, or a step failed. The store is unchanged.
@@ -88,7 +88,7 @@ def upgrade(conn: apsw.Connection, path: Path, steps: Sequence[Step]) -> None:
 
 
 def run(conn: apsw.Connection, steps: Sequence[Step]) -> None:
-    """Take the steps that the database has not seen, in order and in one transaction.
+    """Run the missing steps in order and in one transaction.
 
     Raises:
         apsw.Error: a step failed; the database is unchanged.
@@ -132,7 +132,7 @@ def _take(conn: apsw.Connection, steps: Sequence[Step]) -> None:
 
 
 def is_users(path: Path) -> bool:
-    """Return whether a copy is of a user store, not of a project's.
+    """Return whether a copy is of a user store rather than a project's.
 
     Raises:
         YaadError: BAD_REQUEST when it is the database of another program; UNAVAILABLE when it is
@@ -156,10 +156,10 @@ def is_users(path: Path) -> bool:
 
 
 def newest_sound_copy(folder: Path, *, role: str) -> Path | None:
-    """Return the newest copy in a folder of copies that is whole, None without one.
+    """Return the newest undamaged copy in a folder of copies, or None.
 
     Args:
-        folder: of the copies of one store; their names begin with when they were made.
+        folder: copies of one store; their names begin with their creation time.
         role: 'user' or 'project'.
     """
     for copy in sorted(folder.glob("*.db"), reverse=True):
@@ -172,12 +172,12 @@ def newest_sound_copy(folder: Path, *, role: str) -> Path | None:
 
 
 def check_copy(path: Path, *, role: str, project: str = "") -> None:
-    """Refuse a copy that is not whole, or not of this store.
+    """Refuse a copy that is damaged or not of this store.
 
     Args:
-        path: a single file, to which nobody writes.
+        path: a single file without writers.
         role: 'user' or 'project'.
-        project: the id that it must have; '' for any.
+        project: the expected project id; '' for any.
 
     Raises:
         YaadError: UNAVAILABLE when it is damaged, of a later version or cannot be read; REFUSED

@@ -15,7 +15,7 @@ from yaadwatch.model.settings import ID_CHARS_MAX
 
 _NONE: Final[Mapping[str, int]] = {}
 _ROW: Final = Record(Node)
-# Most texts are short, and are not kept twice.
+# Most texts are short and are not stored twice.
 _READ: Final = _ROW.columns.replace("summary", "iif(summary = '', text, summary)")
 _WRITTEN: Final = ", ".join(
     "iif(?7 = ?5, '', ?7)" if name == "summary" else f"?{place}"
@@ -24,7 +24,7 @@ _WRITTEN: Final = ", ".join(
 
 
 def insert(conn: apsw.Connection, node: Node) -> int:
-    """Add a node; return its number, which the full-text index knows it by.
+    """Add a node; return its number in the full-text index.
 
     Raises:
         apsw.ConstraintError: its id is taken, a living node of its scope says the same or has the
@@ -36,7 +36,7 @@ def insert(conn: apsw.Connection, node: Node) -> int:
 def insert_all(
     conn: apsw.Connection, new: Sequence[Node], folded: Mapping[str, int] = _NONE
 ) -> int:
-    """Add nodes; return the number of the first, those of the others follow one by one.
+    """Add nodes; return the number of the first; the others are numbered consecutively.
 
     Args:
         conn: in a transaction.
@@ -44,7 +44,7 @@ def insert_all(
         folded: numbers of their folded texts, where known, by id.
 
     Raises:
-        apsw.ConstraintError: as for `insert`, of any of them.
+        apsw.ConstraintError: as for `insert`, for any node.
     """
     first = last_num(conn) + 1
     conn.executemany(
@@ -68,12 +68,14 @@ def get(conn: apsw.Connection, id: str) -> Node | None:
 
 
 def has(conn: apsw.Connection, id: str) -> bool:
-    """Return whether there is a node of this id, living or archived."""
+    """Return whether the node exists, living or archived."""
     return conn.execute("SELECT 1 FROM nodes WHERE id = ?", (id,)).get is not None
 
 
 def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Node]:
-    """Return those of `ids` that exist, living or archived, sorted by id."""
+    """Return the nodes with these ids, living or archived, sorted by id; unknown ids are left
+    out.
+    """
     wanted = json_list(ids)
     if wanted == "[]":
         return {}
@@ -90,7 +92,7 @@ def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Node]:
 
 
 def texts(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, str]:
-    """Return what those of `ids` say that live, by id."""
+    """Return the texts of the living ones of `ids`, by id."""
     rows = conn.execute(
         """
         SELECT id, text
@@ -106,7 +108,7 @@ def texts(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, str]:
 def find(conn: apsw.Connection, fragment: str, limit: int = 8) -> list[str]:
     """Return at most `limit` ids that begin or end with `fragment`, living or archived, sorted.
 
-    An id that is `fragment` itself stands alone. ASCII letters match in either case.
+    An id equal to `fragment` is returned alone. ASCII letters match in either case.
     """
     if not fragment or len(fragment) > ID_CHARS_MAX:
         return []
@@ -128,7 +130,9 @@ def find(conn: apsw.Connection, fragment: str, limit: int = 8) -> list[str]:
 
 
 def by_hash(conn: apsw.Connection, scope: str, text_hash: str, *, thing: bool) -> Node | None:
-    """Return the living node of `scope` with this text: a file or entity if `thing`, else not."""
+    """Return the living node of `scope` with this text: a file or entity if `thing`, else a
+    memory.
+    """
     found = conn.execute(
         f"""
         SELECT {_READ}
@@ -156,7 +160,7 @@ def thing(conn: apsw.Connection, scope: str, text_hash: str) -> tuple[str, str] 
 
 
 def hashes_said(conn: apsw.Connection, scope: str, hashes: Iterable[str]) -> set[str]:
-    """Return those of `hashes` that are of what a living memory of `scope` says."""
+    """Return those of `hashes` that are texts of living memories of `scope`."""
     rows = conn.execute(
         """
         SELECT DISTINCT text_hash
@@ -175,7 +179,7 @@ def by_folded(conn: apsw.Connection, folded: int, limit: int) -> list[tuple[str,
 
     Args:
         conn: a snapshot.
-        folded: the number, see `core.ingest.likeness.number`; above 0.
+        folded: the number of the folded text; above 0.
         limit: the most rows.
     """
     rows = conn.execute(
@@ -193,7 +197,7 @@ def by_folded(conn: apsw.Connection, folded: int, limit: int) -> list[tuple[str,
 
 
 def unfolded(conn: apsw.Connection, limit: int) -> list[tuple[int, str]]:
-    """Return number and text of living memories without the number of their folded text."""
+    """Return number and text of living memories without a number of their folded text."""
     rows = conn.execute(
         """
         SELECT num, text
@@ -209,12 +213,12 @@ def unfolded(conn: apsw.Connection, limit: int) -> list[tuple[int, str]]:
 
 
 def note_folded(conn: apsw.Connection, found: Iterable[tuple[int, int]]) -> None:
-    """Store the numbers of folded texts, each behind the `num` of its node."""
+    """Store the numbers of folded texts, each with the `num` of its node."""
     conn.executemany("UPDATE nodes SET folded = ?2 WHERE num = ?1", found)
 
 
 def by_key(conn: apsw.Connection, scope: str, key: str) -> Node | None:
-    """Return the living node of `scope` that is kept under `key`."""
+    """Return the living node of `scope` with this key."""
     found = conn.execute(
         "SELECT id FROM nodes WHERE scope = ? AND key = ? AND archived_ms IS NULL", (scope, key)
     ).fetchone()
@@ -222,7 +226,7 @@ def by_key(conn: apsw.Connection, scope: str, key: str) -> Node | None:
 
 
 def archived_under(conn: apsw.Connection, key: str, limit: int) -> list[str]:
-    """Return at most `limit` ids of archived nodes with this key, the one archived last first."""
+    """Return at most `limit` ids of archived nodes with this key, last archived first."""
     rows = conn.execute(
         """
         SELECT id
@@ -240,8 +244,8 @@ def replace(conn: apsw.Connection, node: Node, *, expected_version: int) -> None
     """Write every field of a node; `node.version` is the new one.
 
     Raises:
-        YaadError: CONFLICT when the stored version is not `expected_version`, NOT_FOUND when there
-            is no such node; nothing was changed.
+        YaadError: CONFLICT when the stored version is not `expected_version`, NOT_FOUND when the
+            node does not exist; nothing was changed.
         ValueError: `node.version` is not the one after `expected_version`.
         apsw.ConstraintError: a living node of its scope says the same or has the same key.
     """
@@ -260,10 +264,10 @@ def replace(conn: apsw.Connection, node: Node, *, expected_version: int) -> None
 
 
 def require_version(conn: apsw.Connection, id: str, expected_version: int) -> None:
-    """Refuse a change that is meant for another version of a node than the one that is there.
+    """Refuse a change made for a version of a node other than the stored one.
 
     Raises:
-        YaadError: CONFLICT, with the version and the words it has now; NOT_FOUND.
+        YaadError: CONFLICT, with its current version and text; NOT_FOUND.
     """
     there = get(conn, id)
     if there is None or there.version != expected_version:
@@ -271,7 +275,7 @@ def require_version(conn: apsw.Connection, id: str, expected_version: int) -> No
 
 
 def num(conn: apsw.Connection, id: str) -> int:
-    """Return the number that the full-text index knows a node by.
+    """Return the number of a node in the full-text index.
 
     Raises:
         YaadError: NOT_FOUND when there is no such node.
@@ -283,7 +287,7 @@ def num(conn: apsw.Connection, id: str) -> int:
 
 
 def nums(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, int]:
-    """Return the numbers, as `num` does, of those of `ids` that exist."""
+    """Return the numbers of those of `ids` that exist, as `num` does."""
     rows = conn.execute(
         "SELECT id, num FROM nodes WHERE id IN (SELECT value FROM json_each(?)) ORDER BY num",
         (json_list(ids),),
@@ -292,7 +296,7 @@ def nums(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, int]:
 
 
 def last_num(conn: apsw.Connection) -> int:
-    """Return the number that was given out last, at least how many nodes there are; 0 of none."""
+    """Return the last number given out, at least the count of nodes; 0 when empty."""
     return int(conn.execute("SELECT coalesce(max(num), 0) FROM nodes").get)
 
 
@@ -301,9 +305,9 @@ def batch(conn: apsw.Connection, *, after: str, limit: int, archived: bool) -> l
 
     Args:
         conn: a snapshot.
-        after: the last id of the batch before; '' to begin.
+        after: the last id of the previous batch; '' to begin.
         limit: how many at most.
-        archived: the archived ones instead of the living ones.
+        archived: return archived nodes instead of living ones.
     """
     rows = conn.execute(
         """
@@ -319,8 +323,9 @@ def batch(conn: apsw.Connection, *, after: str, limit: int, archived: bool) -> l
 
 
 def has_own_memories(conn: apsw.Connection) -> bool:
-    """Return whether there is a memory, archived or not, that was said, edited or imported here:
-    one that reading the agent files again would not bring.
+    """Return whether a memory, archived or not, was stored, edited or imported here.
+
+    Such a memory cannot be rebuilt by reading the agent files again.
     """
     found = conn.execute(
         """
@@ -336,7 +341,7 @@ def has_own_memories(conn: apsw.Connection) -> bool:
 
 
 def hot(conn: apsw.Connection, limit: int) -> list[Node]:
-    """Return at most `limit` living memories that are hot or pinned, tasks left out, by id.
+    """Return at most `limit` living memories that are hot or pinned, without tasks, by id.
 
     Over the limit the pinned ones stay, then those confirmed last.
     """
@@ -355,7 +360,7 @@ def hot(conn: apsw.Connection, limit: int) -> list[Node]:
 
 
 def of_kind(conn: apsw.Connection, kind: str, limit: int) -> list[Node]:
-    """Return at most `limit` living nodes of a kind, by id; over the limit the newest ones."""
+    """Return at most `limit` living nodes of a kind, by id; over the limit the newest."""
     rows = conn.execute(
         """
         SELECT id
@@ -370,7 +375,7 @@ def of_kind(conn: apsw.Connection, kind: str, limit: int) -> list[Node]:
 
 
 def count(conn: apsw.Connection) -> int:
-    """Return how many memories live; the sessions they were learned in are not counted."""
+    """Return the number of living memories, without session nodes."""
     rows = conn.execute(
         """
         SELECT count(*)
@@ -382,9 +387,9 @@ def count(conn: apsw.Connection) -> int:
 
 
 def erase(conn: apsw.Connection, ids: Iterable[str]) -> None:
-    """Take nodes away for good, with their versions, words, places, edges, anchors and flags.
+    """Delete nodes with their versions, words, provenance, edges, anchors and flags.
 
-    What had given way to them gives way to what stands in their place.
+    Memories that they superseded are then superseded by what superseded them.
     """
     gone = list(ids)
     edges.hand_on(conn, gone)
@@ -394,10 +399,10 @@ def erase(conn: apsw.Connection, ids: Iterable[str]) -> None:
 
 
 def boost(conn: apsw.Connection, raised: Mapping[str, float], *, now: datetime) -> int:
-    """Note that living nodes were recalled, with the confidence that this left them.
+    """Store that living nodes were recalled, with the confidence that remained.
 
-    Their age counts from now. A node that was raised on the same UTC day, or up to a day later by a
-    clock that went back, stays as it is.
+    Their age restarts now. A node raised on the same UTC day, or up to a day later by a clock that
+    went back, is unchanged.
 
     Args:
         conn: in a transaction.
@@ -405,7 +410,7 @@ def boost(conn: apsw.Connection, raised: Mapping[str, float], *, now: datetime) 
         now: aware.
 
     Returns:
-        How many were raised.
+        The number raised.
     """
     conn.execute(
         """
@@ -423,9 +428,9 @@ def boost(conn: apsw.Connection, raised: Mapping[str, float], *, now: datetime) 
 
 
 def strengthen(conn: apsw.Connection, ids: Iterable[str], *, now: datetime) -> int:
-    """Let the age of living nodes count from now; return for how many it did not yet.
+    """Restart the age of living nodes now; return the number changed.
 
-    A node that was confirmed on the same UTC day, or a later one, stays as it is.
+    A node confirmed on the same UTC day or later is unchanged.
     """
     conn.execute(
         """

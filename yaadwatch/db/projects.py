@@ -20,7 +20,7 @@ _ROW: Final = Record(Project)
 
 
 def put(conn: apsw.Connection, project: Project) -> None:
-    """Write every field of a project; a new one is entered."""
+    """Insert or replace a project."""
     conn.execute(
         f"INSERT OR REPLACE INTO projects ({_ROW.columns}) VALUES ({_ROW.marks})",  # noqa: S608
         _ROW.values(project),
@@ -28,7 +28,7 @@ def put(conn: apsw.Connection, project: Project) -> None:
 
 
 def get(conn: apsw.Connection, id: str) -> Project | None:
-    """Return the project, watched or removed."""
+    """Return the project, watched or removed, or None."""
     return next(iter(_many(conn, [id])), None)
 
 
@@ -38,7 +38,7 @@ def everything(conn: apsw.Connection) -> list[Project]:
 
 
 def known(conn: apsw.Connection) -> list[Project]:
-    """Return the projects that are watched or were removed, those that left last first."""
+    """Return the projects, watched or removed, those that left last first."""
     rows = conn.execute(
         "SELECT id FROM projects ORDER BY coalesce(removed_ms, gone_ms, 0) DESC, id DESC"
     )
@@ -48,15 +48,15 @@ def known(conn: apsw.Connection) -> list[Project]:
 
 
 def read_through(conn: apsw.Connection) -> int:
-    """Read all that `everything` reads, and make nothing of it; return how many projects it is.
+    """Read every row that `everything` reads without building objects; return the count.
 
-    For whoever only asks, every few seconds, whether it can be read.
+    For health checks every few seconds.
     """
     return sum(1 for _ in _rows(conn, _watched(conn)))
 
 
 def by_path(conn: apsw.Connection, common_dir: Path) -> Project | None:
-    """Return the watched project that is known by its git common directory alone."""
+    """Return the watched project that is registered by its git common directory alone."""
     row = conn.execute(
         "SELECT id FROM projects WHERE common_dir = ? AND by_path AND removed_ms IS NULL",
         (str(common_dir),),
@@ -65,9 +65,9 @@ def by_path(conn: apsw.Connection, common_dir: Path) -> Project | None:
 
 
 def move(conn: apsw.Connection, project: Project) -> bool:
-    """Write where a project is now, unless it was removed meanwhile; return whether it is watched.
+    """Store the new place of a project, unless it was removed; return whether it is watched.
 
-    It is not gone any more.
+    The project is no longer gone.
     """
     conn.execute(
         """
@@ -81,17 +81,17 @@ def move(conn: apsw.Connection, project: Project) -> bool:
 
 
 def set_gone(conn: apsw.Connection, id: str, at: datetime | None) -> None:
-    """Note since when a project is gone; None when it is at its place."""
+    """Store since when a project is gone; None when it is in place."""
     conn.execute("UPDATE projects SET gone_ms = ? WHERE id = ?", (to_ms_or_null(at), id))
 
 
 def set_root_commit(conn: apsw.Connection, id: str, commit: str) -> None:
-    """Note the first commit of a project that had none when it was added."""
+    """Store the first commit of a project that had none when it was added."""
     conn.execute("UPDATE projects SET root_commit = ? WHERE id = ?", (commit, id))
 
 
 def drop(conn: apsw.Connection, id: str) -> None:
-    """Take the project out of the registry for good."""
+    """Delete the project from the registry."""
     conn.execute("DELETE FROM projects WHERE id = ?", (id,))
 
 
@@ -117,7 +117,7 @@ def _rows(conn: apsw.Connection, ids: Iterable[str]) -> Iterable[tuple[Any, ...]
 
 
 def all_worktrees(conn: apsw.Connection) -> list[Worktree]:
-    """Return the work trees in the order in which they were added."""
+    """Return the work trees in the order they were added."""
     rows = conn.execute("SELECT id, path, head, branch, checked_ms FROM worktrees ORDER BY id")
     return [_tree(*row) for row in rows]
 
@@ -131,32 +131,32 @@ def worktree_by_path(conn: apsw.Connection, path: Path) -> Worktree | None:
 
 
 def add_worktree(conn: apsw.Connection, path: Path) -> Worktree:
-    """Return the work tree at this absolute path; it is entered when it is new."""
+    """Return the work tree at this absolute path, adding it when new."""
     conn.execute("INSERT INTO worktrees (path) VALUES (?) ON CONFLICT DO NOTHING", (str(path),))
     return next(tree for tree in all_worktrees(conn) if tree.path == path)
 
 
 def set_worktree_head(conn: apsw.Connection, id: int, head: str, branch: str) -> None:
-    """Note the commit (hex, '' before the first) and branch ('' when detached) checked out."""
+    """Store the checked-out commit (hex, '' before the first) and branch ('' when detached)."""
     conn.execute("UPDATE worktrees SET head = ?, branch = ? WHERE id = ?", (head, branch, id))
 
 
 def set_worktree_checked(conn: apsw.Connection, id: int, at: datetime) -> None:
-    """Note that every anchor was known to be judged at `at`."""
+    """Store that every anchor had been checked by `at`."""
     conn.execute("UPDATE worktrees SET checked_ms = ? WHERE id = ?", (to_ms(at), id))
 
 
 def move_worktree(conn: apsw.Connection, id: int, path: Path) -> None:
-    """Note that a work tree is at this absolute path now; what is known of it stays.
+    """Store the new absolute path of a work tree and keep its rows.
 
     Raises:
-        apsw.ConstraintError: another work tree is known to be there.
+        apsw.ConstraintError: another work tree has this path.
     """
     conn.execute("UPDATE worktrees SET path = ? WHERE id = ?", (str(path), id))
 
 
 def drop_worktree(conn: apsw.Connection, id: int) -> None:
-    """Forget a work tree, with its flags, its sightings and the places in its files."""
+    """Delete a work tree with its flags, fingerprints and provenance."""
     conn.execute("DELETE FROM worktrees WHERE id = ?", (id,))
 
 
@@ -174,7 +174,7 @@ def _tree(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRun:
-    """The last run of a job. `ended_at` is None while it runs, and when it was cut off."""
+    """The last run of a job. `ended_at` is None while it runs, and after an interrupted run."""
 
     started_at: datetime
     ended_at: datetime | None
@@ -183,7 +183,7 @@ class JobRun:
 
 
 def start_job(conn: apsw.Connection, job: str, at: datetime) -> None:
-    """Note that `job` starts; what is known of the run before is replaced."""
+    """Store the start of `job`, replacing its previous run."""
     conn.execute(
         """
         INSERT INTO job_runs (job, start_ms)
@@ -196,12 +196,12 @@ def start_job(conn: apsw.Connection, job: str, at: datetime) -> None:
 
 
 def end_job(conn: apsw.Connection, job: str, at: datetime, error: str | None) -> None:
-    """Note that `job` ended: with `error` (masked text), or well (None)."""
+    """Store the end of `job`: with `error` (masked text), or None for success."""
     conn.execute("UPDATE job_runs SET end_ms = ?, error = ? WHERE job = ?", (to_ms(at), error, job))
 
 
 def all_jobs(conn: apsw.Connection) -> dict[str, JobRun]:
-    """Return the last run of each job that ever ran, by name."""
+    """Return the last run of each job, by name."""
     rows = conn.execute("SELECT job, start_ms, end_ms, error, runs FROM job_runs ORDER BY job")
     return {
         job: JobRun(
@@ -224,7 +224,7 @@ _AGENT_FILE: Final = Record(
 
 
 def get_agent_file(conn: apsw.Connection, worktree: int, path: str) -> AgentFileRow | None:
-    """Return the row of one file; None when there is none."""
+    """Return the row of one file, or None."""
     rows = conn.execute(
         f"SELECT {_AGENT_FILE.columns} FROM agent_files WHERE worktree = ? AND path = ?",  # noqa: S608
         (worktree, path),
@@ -233,7 +233,7 @@ def get_agent_file(conn: apsw.Connection, worktree: int, path: str) -> AgentFile
 
 
 def agent_files_of_worktree(conn: apsw.Connection, worktree: int) -> dict[str, AgentFileRow]:
-    """Return the rows of a work tree by path, in the order of the paths."""
+    """Return the rows of a work tree, sorted by path."""
     rows = conn.execute(
         f"SELECT {_AGENT_FILE.columns} FROM agent_files WHERE worktree = ? ORDER BY path",  # noqa: S608
         (worktree,),
@@ -242,7 +242,7 @@ def agent_files_of_worktree(conn: apsw.Connection, worktree: int) -> dict[str, A
 
 
 def agent_file_paths(conn: apsw.Connection, worktree: int) -> set[str]:
-    """Return the paths that are known of a work tree."""
+    """Return the known agent file paths of a work tree."""
     rows = conn.execute(
         "SELECT path FROM agent_files WHERE worktree = ? ORDER BY path", (worktree,)
     )
@@ -250,7 +250,7 @@ def agent_file_paths(conn: apsw.Connection, worktree: int) -> set[str]:
 
 
 def personal_files(conn: apsw.Connection) -> list[str]:
-    """Return the paths of the files that git does not share in any work tree."""
+    """Return the paths of files that git shares in no work tree."""
     rows = conn.execute(
         "SELECT path FROM agent_files GROUP BY path HAVING min(personal) = 1 ORDER BY path"
     )
@@ -258,7 +258,7 @@ def personal_files(conn: apsw.Connection) -> list[str]:
 
 
 def note_personal_file(conn: apsw.Connection, worktree: int, paths: Iterable[str]) -> None:
-    """Note which files of a work tree git does not share."""
+    """Store which files of a work tree git does not share."""
     conn.execute(
         """
         UPDATE agent_files
@@ -270,7 +270,7 @@ def note_personal_file(conn: apsw.Connection, worktree: int, paths: Iterable[str
 
 
 def put_agent_file(conn: apsw.Connection, row: AgentFileRow) -> None:
-    """Note how a file is now; what was known of it is replaced."""
+    """Insert or replace the row of a file."""
     conn.execute(
         f"INSERT OR REPLACE INTO agent_files ({_AGENT_FILE.columns}) VALUES ({_AGENT_FILE.marks})",  # noqa: S608
         _AGENT_FILE.values(row),
@@ -278,7 +278,7 @@ def put_agent_file(conn: apsw.Connection, row: AgentFileRow) -> None:
 
 
 def drop_agent_files(conn: apsw.Connection, worktree: int, paths: Iterable[str]) -> None:
-    """Forget files."""
+    """Delete the rows of files."""
     conn.execute(
         """
         DELETE FROM agent_files
@@ -296,7 +296,7 @@ BRANCHES_MAX: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchBlock:
-    """The commit and the keyed hash of the block ('' without one) of the last agreement."""
+    """The commit and keyed block hash ('' without a block) of the last agreement."""
 
     branch: str
     head: str
@@ -306,7 +306,7 @@ class BranchBlock:
 def agreements_of_block(
     conn: apsw.Connection, worktree: int, path: str, block: str
 ) -> Agreement | None:
-    """Return what was agreed for a block of a file; None when no rule was."""
+    """Return the agreement on a block of a file; None without an agreed rule."""
     rows = conn.execute(
         """
         SELECT position, node, text, line
@@ -326,7 +326,7 @@ def agreements_of_block(
 def put_agreements(
     conn: apsw.Connection, worktree: int, path: str, agreement: Agreement, at: datetime
 ) -> None:
-    """Note what is agreed now; the newest 16 blocks of the file are kept."""
+    """Store the current agreement; the newest 16 blocks of the file are kept."""
     conn.execute(
         "DELETE FROM agreements WHERE worktree = ? AND path = ? AND block = ?",
         (worktree, path, agreement.digest),
@@ -367,13 +367,13 @@ def put_agreements(
 
 
 def forget_agreements(conn: apsw.Connection, worktree: int, path: str) -> None:
-    """Forget everything that was agreed for a file."""
+    """Delete all agreements on a file."""
     conn.execute("DELETE FROM agreements WHERE worktree = ? AND path = ?", (worktree, path))
     conn.execute("DELETE FROM branch_blocks WHERE worktree = ? AND path = ?", (worktree, path))
 
 
 def offer_rules(conn: apsw.Connection, nodes: Iterable[str]) -> None:
-    """Forget that blocks were agreed to have no line for some nodes: they get one again."""
+    """Delete agreements that these nodes have no line, so that they are exported again."""
     conn.execute(
         """
         DELETE FROM agreements
@@ -384,7 +384,7 @@ def offer_rules(conn: apsw.Connection, nodes: Iterable[str]) -> None:
 
 
 def agreed_places(conn: apsw.Connection, node: str) -> list[tuple[int, str]]:
-    """Return the work trees and files in whose blocks a node was agreed on."""
+    """Return the work trees and files whose blocks have an agreed line of a node."""
     rows = conn.execute(
         """
         SELECT DISTINCT worktree, path
@@ -398,7 +398,7 @@ def agreed_places(conn: apsw.Connection, node: str) -> list[tuple[int, str]]:
 
 
 def agreed_files(conn: apsw.Connection, node: str) -> list[str]:
-    """Return the files in whose blocks a node stands, as far as both sides last agreed."""
+    """Return the files whose last agreed blocks contain a node."""
     rows = conn.execute(
         """
         SELECT DISTINCT path
@@ -415,7 +415,7 @@ def agreed_files(conn: apsw.Connection, node: str) -> list[str]:
 def branch_block(
     conn: apsw.Connection, worktree: int, path: str, branch: str
 ) -> BranchBlock | None:
-    """Return what was last agreed on a branch; None when nothing was."""
+    """Return the last agreement on a branch, or None."""
     rows = conn.execute(
         "SELECT head, block FROM branch_blocks WHERE worktree = ? AND path = ? AND branch = ?",
         (worktree, path, branch),
@@ -428,7 +428,7 @@ def branch_block(
 def put_branch_block(
     conn: apsw.Connection, worktree: int, path: str, found: BranchBlock, at: datetime
 ) -> None:
-    """Note what is agreed on a branch now; the last used 16 branches are kept."""
+    """Store the agreement on a branch; the last used 16 branches are kept."""
     conn.execute(
         """
         INSERT OR REPLACE INTO branch_blocks (worktree, path, branch, head, block, at_ms)
@@ -454,7 +454,7 @@ def put_branch_block(
 def note_taken_out(
     conn: apsw.Connection, worktree: int, path: str, hashes: Iterable[str], at: datetime
 ) -> None:
-    """Note that a person took words out of a block."""
+    """Store that a person removed these texts from a block."""
     conn.executemany(
         """
         INSERT OR REPLACE INTO tombstones (worktree, path, text_hash, at_ms)
@@ -465,7 +465,7 @@ def note_taken_out(
 
 
 def note_typed_again(conn: apsw.Connection, hashes: Iterable[str]) -> None:
-    """Note that a person typed words again, wherever they were taken out."""
+    """Store that a person typed these texts again, wherever they were removed."""
     conn.execute(
         "DELETE FROM tombstones WHERE text_hash IN (SELECT value FROM json_each(?))",
         (json_list(hashes),),
@@ -473,6 +473,6 @@ def note_typed_again(conn: apsw.Connection, hashes: Iterable[str]) -> None:
 
 
 def buried_rules(conn: apsw.Connection) -> set[str]:
-    """Return the hashes of all words that a person took out of a block."""
+    """Return the hashes of all texts that a person removed from a block."""
     rows = conn.execute("SELECT DISTINCT text_hash FROM tombstones ORDER BY text_hash")
     return {one for (one,) in rows}

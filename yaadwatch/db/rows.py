@@ -28,7 +28,7 @@ from yaadwatch.model.events import time_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Import:
-    """An import; `source` is the name of the file or folder, masked."""
+    """An import; `source` is the masked name of the file or folder."""
 
     id: str
     at: datetime
@@ -38,7 +38,7 @@ class Import:
 
 
 def note_import(conn: apsw.Connection, row: Import) -> None:
-    """Note an import."""
+    """Store an import."""
     conn.execute(
         "INSERT INTO imports (id, at_ms, format, source, counts) VALUES (?, ?, ?, ?, ?)",
         (row.id, to_ms(row.at), row.format, row.source, to_json(dict(row.counts))),
@@ -46,7 +46,7 @@ def note_import(conn: apsw.Connection, row: Import) -> None:
 
 
 def imports(conn: apsw.Connection) -> list[Import]:
-    """Return what was imported, newest first."""
+    """Return the imports, newest first."""
     rows = conn.execute(
         "SELECT id, at_ms, format, source, counts FROM imports ORDER BY at_ms DESC, id DESC"
     )
@@ -100,17 +100,17 @@ class Table:
     """A table that is exported.
 
     Args:
-        name: in SQL, and in the lines.
-        columns: those that go out, in their order.
+        name: its name in SQL and in the lines.
+        columns: the exported columns, in order.
         types: the SQL type of each.
-        trees: columns that hold JSON.
-        key: the columns that tell a row from others; empty when nothing does.
-        number: the column with a number that the store gives; None without one.
-        refers: for a column that refers to another table: which one, and its column there.
-        needed: columns that must be given: not null, and without a default.
-        plain: columns of text that say nothing but what stands there.
-        numbers: columns of numbers that can be measured or are times.
-        readings: by the names on a line, how such lines are read; noted when the first one comes.
+        trees: columns with JSON.
+        key: the columns that identify a row; empty when none do.
+        number: the column with a number assigned by the store; None without one.
+        refers: for each foreign key column the referenced table and column.
+        needed: required columns: not null and without a default.
+        plain: text columns that need no conversion.
+        numbers: number columns with a limited range, and times.
+        readings: cache of how to read a line, by the names on it.
     """
 
     name: str
@@ -127,18 +127,20 @@ class Table:
 
 
 class _Reading(NamedTuple):
-    """How a line is read: name, column and type of each value, by columns; which are missing."""
+    """How to read a line with certain names: name, column and type of each value, and missing
+    columns.
+    """
 
     steps: list[tuple[str, str, type | None]]
     missing: frozenset[str]
 
 
 class Unreadable(ValueError):
-    """A line is no row of its table; the message says why."""
+    """A line is not a valid row of its table; the message has the reason."""
 
 
 def tables(conn: apsw.Connection) -> list[Table]:
-    """Return the tables that are exported: those first that others refer to."""
+    """Return the exported tables, referenced tables first."""
     waiting = {name: _table(conn, name) for name in _names(conn) if name not in STAYS}
     done: list[Table] = []
     while waiting:
@@ -155,7 +157,7 @@ def tables(conn: apsw.Connection) -> list[Table]:
 
 
 def everything(conn: apsw.Connection, table: Table) -> Iterator[dict[str, Any]]:
-    """Yield every row of a table as it is in SQL, column by column, in a stable order."""
+    """Yield every row of a table as stored, in a stable order."""
     order = ", ".join(table.key or table.columns)
     rows = conn.execute(f"SELECT {', '.join(table.columns)} FROM {table.name} ORDER BY {order}")  # noqa: S608
     for row in rows:
@@ -163,9 +165,9 @@ def everything(conn: apsw.Connection, table: Table) -> Iterator[dict[str, Any]]:
 
 
 def find(conn: apsw.Connection, table: Table, row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the row of the store that has the key of `row`, or None.
+    """Return the stored row with the key of `row`, or None.
 
-    Of a table whose rows are only numbered: the row that says the same under any number.
+    In a table with only numbers as keys: the row with equal values under any number.
     """
     key = [name for name in table.columns if name != table.number] if table.number else table.key
     given = [name for name in key if name in row]
@@ -178,7 +180,7 @@ def find(conn: apsw.Connection, table: Table, row: Mapping[str, Any]) -> dict[st
 
 
 def last(conn: apsw.Connection, table: Table) -> int:
-    """Return the highest number that a row of a table has; 0 of none, and without numbers."""
+    """Return the highest number in a table; 0 when empty or without numbers."""
     if table.number is None:
         return 0
     return int(conn.execute(f"SELECT coalesce(max({table.number}), 0) FROM {table.name}").get)  # noqa: S608
@@ -194,7 +196,7 @@ def insert(conn: apsw.Connection, table: Table, row: Mapping[str, Any]) -> int:
     """Add a row; return its number.
 
     Raises:
-        apsw.ConstraintError: it is there already, or refers to what is not there.
+        apsw.ConstraintError: the row exists, or a referenced row does not.
     """
     conn.execute(_adding(table.name, tuple(row)), tuple(row.values()))
     return conn.last_insert_rowid()
@@ -207,7 +209,7 @@ def _adding(table: str, columns: tuple[str, ...]) -> str:
 
 
 def to_line(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row as JSON says it: instants as text, JSON as itself, bytes in base64."""
+    """Return a row as JSON: instants as text, JSON columns as JSON, bytes in base64."""
     line: dict[str, Any] = {"table": table.name}
     for name, value in row.items():
         if value is None:
@@ -224,10 +226,10 @@ def to_line(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def from_line(table: Table, line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row that a line of JSON says, as it is in SQL.
+    """Return the row of a JSON line, as stored in SQL.
 
     Raises:
-        Unreadable: a column is not known, is missing, or holds what it cannot.
+        Unreadable: a column is unknown, missing, or has an invalid value.
     """
     reading = table.readings.get(names := tuple(line))
     if reading is None:
@@ -252,10 +254,10 @@ def from_line(table: Table, line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reading(table: Table, names: Iterable[str]) -> _Reading:
-    """Return how a line with these names is read.
+    """Return how to read a line with these names.
 
     Raises:
-        Unreadable: a column is not known.
+        Unreadable: a column is unknown.
     """
     columns: dict[str, str] = {}
     for name in names:
@@ -277,17 +279,17 @@ def _reading(table: Table, names: Iterable[str]) -> _Reading:
 
 
 def _spoiled(said: str) -> str:
-    """Return what a text holds that no store takes; '' for a good one."""
+    """Return what makes a text invalid for a store; '' for a valid text."""
     if "\0" in said:
         return "a zero character"
     return "" if said.isascii() or not _HALF.search(said) else "half a character"
 
 
 def _sound(column: str, said: str) -> str:
-    """Return a text as it is.
+    """Return a valid text unchanged.
 
     Raises:
-        Unreadable: no store takes it.
+        Unreadable: no store accepts it.
     """
     spoiled = _spoiled(said)
     if spoiled:
@@ -331,7 +333,6 @@ def _value(table: Table, column: str, value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _ms_of(at: str) -> int:
-    """Return a time as Unix milliseconds; the rows of one import have many in common."""
     return to_ms(datetime.fromisoformat(at))
 
 
@@ -383,7 +384,7 @@ def _table(conn: apsw.Connection, name: str) -> Table:
 
 
 def _unique(conn: apsw.Connection, name: str) -> tuple[str, ...]:
-    """Return the columns of the constraint that tells the rows of a table apart."""
+    """Return the columns of the table's unique constraint."""
     index = conn.execute(
         "SELECT name FROM pragma_index_list(?) WHERE origin = 'u' ORDER BY seq LIMIT 1", (name,)
     ).get
@@ -408,20 +409,20 @@ NOT_INDEXED: Final = ("file", "entity", "session")
 
 
 def scratch() -> apsw.Connection:
-    """Return an empty store in memory, to rebuild rows in and compare."""
+    """Return an empty store in memory, for rebuilding and comparing rows."""
     conn = apsw.Connection(":memory:")
     migrations.run(conn, migrations.chain())
     return conn
 
 
 def empty_index(conn: apsw.Connection) -> None:
-    """Take every word out of the full-text index, and forget the numbers of folded texts."""
+    """Empty the full-text index and the numbers of folded texts."""
     conn.execute("DELETE FROM nodes_fts")
     conn.execute("UPDATE nodes SET folded = NULL")
 
 
 def drop_vectors(conn: apsw.Connection, ids: Iterable[str]) -> None:
-    """Take away every vector of some nodes."""
+    """Delete every vector of these nodes."""
     conn.execute(
         """
         DELETE FROM embeddings
@@ -444,7 +445,7 @@ _FIRST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YaadStore:
-    """A node of that database; `created` is None when it has no usable time."""
+    """A node of the other database; `created` is None without a valid time."""
 
     id: str
     kind: str
@@ -459,10 +460,10 @@ class YaadStore:
 
 @contextmanager
 def opened_yaad(path: Path) -> Iterator[apsw.Connection]:
-    """Give a copy of such a database, to be read; its log, if any, lies beside it.
+    """Open a copy of another Yaad's database for reading; its log, if any, lies beside it.
 
     Raises:
-        YaadError: BAD_REQUEST when it is none; UNAVAILABLE when it is damaged.
+        YaadError: BAD_REQUEST when it is not such a database; UNAVAILABLE when it is damaged.
     """
     outcome = "nothing was imported"
     with translated_errors(path, outcome):
@@ -489,7 +490,7 @@ def opened_yaad(path: Path) -> Iterator[apsw.Connection]:
 
 
 def yaad_nodes(conn: apsw.Connection) -> Iterator[YaadStore | str]:
-    """Yield the nodes, and for one that makes no sense why."""
+    """Yield the nodes, and for an invalid node the reason."""
     there = {
         str(name).lower()
         for (name,) in conn.execute("SELECT name FROM pragma_table_info(?)", ("nodes",))
@@ -497,7 +498,7 @@ def yaad_nodes(conn: apsw.Connection) -> Iterator[YaadStore | str]:
     columns = [name for name in _COLUMNS if name in there]
     if not {"id", "content"} <= there:
         raise damaged(Path("nodes"), "it has no column id or content", "nothing was imported")
-    # Another Yaad forgets by taking all confidence away; a run of decay may take it from every
+    # The other Yaad forgets by setting confidence to zero; its decay may do that to every
     # node, so zero counts only beside nodes that have some left.
     fades = (
         "confidence" in there
@@ -527,7 +528,7 @@ def yaad_nodes(conn: apsw.Connection) -> Iterator[YaadStore | str]:
 
 
 def rows_left(conn: apsw.Connection) -> Iterator[str]:
-    """Yield the other tables that hold rows, each with their number: they are not read."""
+    """Yield the other tables that have rows, with their counts; they are not imported."""
     for table in sorted(_tables(conn) - {"nodes"}):
         name = table.replace('"', '""')
         count = conn.execute(f'SELECT count(*) FROM "{name}"').get  # noqa: S608
@@ -542,7 +543,7 @@ def _tables(conn: apsw.Connection) -> set[str]:
 
 
 def _tags(value: object) -> tuple[str, ...]:
-    """Return tags: a list in JSON, or words with commas between."""
+    """Return tags from a JSON list or comma-separated words."""
     if not isinstance(value, str):
         return ()
     try:
@@ -556,7 +557,9 @@ def _tags(value: object) -> tuple[str, ...]:
 
 
 def _instant(value: object) -> datetime | None:
-    """Return a time as text, or as seconds or milliseconds since 1970; None for none, or zero."""
+    """Return a time given as text or as seconds or milliseconds since 1970; None for none or
+    zero.
+    """
     found = None
     try:
         if isinstance(value, int | float):

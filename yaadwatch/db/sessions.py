@@ -30,8 +30,8 @@ from yaadwatch.model.projects import (
 
 
 def put(conn: apsw.Connection, session: Session) -> None:
-    """Write every field of a session, a new one or one that is there."""
-    # Not replaced: what it was shown and its notes would go with the old row.
+    """Insert or update a session."""
+    # An update, because a replace would delete the rows that refer to it.
     conn.execute(
         f"""
         INSERT INTO sessions ({_ROW.columns})
@@ -44,12 +44,12 @@ def put(conn: apsw.Connection, session: Session) -> None:
 
 
 def touch(conn: apsw.Connection, id: str, at: datetime) -> bool:
-    """Note that a session asked for something at `at`; one that is over goes on.
+    """Store a request of a session at `at`; an ended session is reopened.
 
     Returns:
-        Whether it is there.
+        Whether the session exists.
     """
-    # Most go on: the index of open ones is written only for one that was over.
+    # Most are open: the index of open sessions is written only to reopen one.
     conn.execute(
         "UPDATE sessions SET last_ms = max(last_ms, ?) WHERE id = ? AND end_ms IS NULL",
         (to_ms(at), id),
@@ -73,7 +73,7 @@ def get(conn: apsw.Connection, id: str) -> Session | None:
 
 
 def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Session]:
-    """Return those of `ids` that are there, by id."""
+    """Return the sessions with these ids, by id; unknown ids are left out."""
     rows = conn.execute(
         f"""
         SELECT {_ROW.columns}
@@ -87,7 +87,7 @@ def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Session]:
 
 
 def find(conn: apsw.Connection, fragment: str, limit: int) -> list[str]:
-    """Return at most `limit` ids that begin or end with `fragment`, sorted; itself alone."""
+    """Return at most `limit` ids that begin or end with `fragment`, sorted; an equal id alone."""
     literal = fragment.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     rows = conn.execute(
         r"""
@@ -104,7 +104,7 @@ def find(conn: apsw.Connection, fragment: str, limit: int) -> list[str]:
 
 
 def named(conn: apsw.Connection, worktree: int, agent: str, name: str) -> Session | None:
-    """Return the newest session that an agent calls so in a work tree, also one that is over."""
+    """Return the newest session with this name by an agent in a work tree, ended or not."""
     return _first(
         conn,
         """
@@ -117,9 +117,10 @@ def named(conn: apsw.Connection, worktree: int, agent: str, name: str) -> Sessio
 
 
 def going_on(conn: apsw.Connection, worktree: int, agent: str, since: datetime) -> list[Session]:
-    """Return the open sessions of an agent in a work tree that asked since, newest first.
+    """Return the open sessions of an agent in a work tree with a request since `since`, newest
+    first.
 
-    A day at the command line is none of them.
+    Day sessions of the command line are left out.
     """
     rows = conn.execute(
         """
@@ -137,7 +138,7 @@ def going_on(conn: apsw.Connection, worktree: int, agent: str, since: datetime) 
 
 
 def idle(conn: apsw.Connection, before: datetime) -> list[Session]:
-    """Return the open sessions that asked for nothing since `before`, oldest first."""
+    """Return the open sessions without a request since `before`, oldest first."""
     rows = conn.execute(
         "SELECT id FROM sessions WHERE end_ms IS NULL AND last_ms < ? ORDER BY last_ms, id",
         (to_ms(before),),
@@ -156,9 +157,9 @@ def latest(conn: apsw.Connection, limit: int) -> list[Session]:
 
 
 def last_with_news(conn: apsw.Connection, worktree: int, but: str) -> Session | None:
-    """Return the session in a work tree that ended last and has something to tell.
+    """Return the session of a work tree that ended last and has content to report.
 
-    Neither a day at the command line, nor the session `but`.
+    Day sessions of the command line and the session `but` are left out.
     """
     return _first(
         conn,
@@ -175,10 +176,9 @@ def last_with_news(conn: apsw.Connection, worktree: int, but: str) -> Session | 
 def set_node_words(
     conn: apsw.Connection, id: str, *, text: str, summary: str, at: datetime
 ) -> None:
-    """Give the node of a session, if it has one, these words.
+    """Set the text of a session's node, if it has one.
 
-    They are made of what is kept elsewhere, so no version of them is kept: what is erased there is
-    gone here.
+    The text is derived, so no version of it is stored: what is erased elsewhere is gone here too.
     """
     conn.execute(
         """
@@ -190,17 +190,17 @@ def set_node_words(
 
 
 def set_told(conn: apsw.Connection, id: str, seq: int) -> None:
-    """Note that events up to number `seq` are no news to a session any more."""
+    """Store that events up to number `seq` have been reported to a session."""
     conn.execute("UPDATE sessions SET told_seq = max(told_seq, ?) WHERE id = ?", (seq, id))
 
 
 def drop(conn: apsw.Connection, id: str) -> None:
-    """Take a session away, with what it was shown, its notes and its words; its node stays."""
+    """Delete a session with its shown nodes, notes and words; its node stays."""
     conn.execute("DELETE FROM sessions WHERE id = ?", (id,))
 
 
 def index(conn: apsw.Connection, id: str, *, summary: str, notes: str) -> None:
-    """Make a session findable by these words, as they are to be indexed, and by no others."""
+    """Index a session by exactly these words."""
     conn.execute(
         """
         INSERT OR REPLACE INTO sessions_fts (rowid, summary, notes)
@@ -211,7 +211,7 @@ def index(conn: apsw.Connection, id: str, *, summary: str, notes: str) -> None:
 
 
 def search(conn: apsw.Connection, match: str, limit: int) -> list[tuple[str, float]]:
-    """Return the ids of sessions whose words match, with their BM25 (positive), best first.
+    """Return the ids of sessions that match, with their BM25 (positive), best first.
 
     Raises:
         apsw.SQLError: `match` is no FTS5 expression.
@@ -269,7 +269,7 @@ _ROW: Final = Record(
 def note_shown_nodes(
     conn: apsw.Connection, session: str, tokens: Mapping[str, int], at: datetime
 ) -> None:
-    """Note nodes that were shown, and the tokens it took; those that are gone are left out."""
+    """Store nodes that were shown and their token counts; deleted nodes are left out."""
     conn.execute(
         """
         INSERT INTO session_nodes (session, node, role, at_ms, tokens)
@@ -286,7 +286,7 @@ def note_shown_nodes(
 def note_nodes(
     conn: apsw.Connection, session: str, role: Role, nodes: Iterable[str], at: datetime
 ) -> None:
-    """Note that a session used or learned nodes; those that are noted already stay as they are."""
+    """Store that a session used or learned nodes; existing rows are unchanged."""
     at_ms = to_ms(at)
     conn.executemany(
         """
@@ -298,17 +298,17 @@ def note_nodes(
 
 
 def forget_role(conn: apsw.Connection, session: str, role: Role) -> None:
-    """Take back every node of a role: it is about to be found out anew."""
+    """Delete every node of a role from a session, before the role is computed again."""
     conn.execute("DELETE FROM session_nodes WHERE session = ? AND role = ?", (session, role))
 
 
 def drop_node(conn: apsw.Connection, session: str, node: str) -> None:
-    """Take back that a session had anything to do with a node."""
+    """Delete every relation of a session to a node."""
     conn.execute("DELETE FROM session_nodes WHERE session = ? AND node = ?", (session, node))
 
 
 def of_session(conn: apsw.Connection, session: str) -> list[SessionNode]:
-    """Return the nodes of a session in the order in which they came up."""
+    """Return the nodes of a session in order of appearance."""
     rows = conn.execute(
         """
         SELECT node, role, at_ms, tokens
@@ -325,7 +325,9 @@ def of_session(conn: apsw.Connection, session: str) -> list[SessionNode]:
 
 
 def learned_in(conn: apsw.Connection, nodes: Iterable[str]) -> dict[str, list[str]]:
-    """Return the sessions that learned each of `nodes`, oldest first; none: left out."""
+    """Return the sessions that learned each of `nodes`, oldest first; nodes without one are left
+    out.
+    """
     found: dict[str, list[str]] = {}
     rows = conn.execute(
         """
@@ -342,7 +344,7 @@ def learned_in(conn: apsw.Connection, nodes: Iterable[str]) -> dict[str, list[st
 
 
 def used(conn: apsw.Connection, nodes: Iterable[str]) -> dict[str, int]:
-    """Return in how many sessions each of `nodes` was of use; none: left out."""
+    """Return the number of sessions that used each of `nodes`; unused nodes are left out."""
     rows = conn.execute(
         """
         SELECT node, count(*)
@@ -357,7 +359,7 @@ def used(conn: apsw.Connection, nodes: Iterable[str]) -> dict[str, int]:
 
 
 def tallies(conn: apsw.Connection, sessions: Iterable[str]) -> dict[str, dict[str, int]]:
-    """Return for each session how many nodes it was shown, used and learned, and the tokens."""
+    """Return for each session the number of nodes shown, used and learned, and the tokens."""
     rows = conn.execute(
         """
         SELECT session, role, count(*), sum(tokens)
@@ -377,10 +379,10 @@ def tallies(conn: apsw.Connection, sessions: Iterable[str]) -> dict[str, dict[st
 
 
 def add_note(conn: apsw.Connection, session: str, text: str, at: datetime) -> None:
-    """Keep a note of a session, after those it has.
+    """Append a note to a session.
 
-    One that says what the last of that time says is of the millisecond after it: an import tells
-    notes apart by their time and words.
+    A note equal to the last one of the same time gets the next millisecond, because an import
+    identifies notes by time and text.
     """
     conn.execute(
         """
@@ -402,7 +404,7 @@ def notes(conn: apsw.Connection, session: str) -> list[SessionNote]:
 
 
 def sessions_with_note(conn: apsw.Connection, is_meant: Callable[[str], bool]) -> list[str]:
-    """Return the ended sessions that have a note that is meant, each once."""
+    """Return the ended sessions with a note for which `is_meant` is true, each once."""
     rows = conn.execute(
         """
         SELECT session, text
@@ -415,7 +417,7 @@ def sessions_with_note(conn: apsw.Connection, is_meant: Callable[[str], bool]) -
 
 
 def touched(conn: apsw.Connection, session: str, paths: Iterable[str], at: datetime) -> None:
-    """Note files that an agent touched."""
+    """Store files that an agent touched."""
     conn.execute(
         """
         INSERT INTO session_files (session, path, at_ms)
@@ -427,8 +429,8 @@ def touched(conn: apsw.Connection, session: str, paths: Iterable[str], at: datet
 
 
 def files(conn: apsw.Connection, session: str) -> dict[str, bool]:
-    """Return the files touched in a session, in that order: whether it was told what rests on
-    each.
+    """Return the files touched in a session in order, with whether their memories were reported to
+    it.
     """
     rows = conn.execute(
         "SELECT path, told FROM session_files WHERE session = ? ORDER BY at_ms, path", (session,)
@@ -437,7 +439,7 @@ def files(conn: apsw.Connection, session: str) -> dict[str, bool]:
 
 
 def note_told_files(conn: apsw.Connection, session: str, paths: Iterable[str]) -> None:
-    """Note that a session was told what rests on these files."""
+    """Store that a session got the memories of these files."""
     conn.execute(
         """
         UPDATE session_files SET told = 1
@@ -451,7 +453,7 @@ LISTED_MAX: Final = 1_000
 
 
 def skill_named(conn: apsw.Connection, name: str) -> str | None:
-    """Return the id of the living skill of this name, or None."""
+    """Return the id of the living skill with this name, or None."""
     found = conn.execute(
         """
         SELECT id FROM nodes
@@ -463,7 +465,7 @@ def skill_named(conn: apsw.Connection, name: str) -> str | None:
 
 
 def skill_holder(conn: apsw.Connection, key: str) -> str | None:
-    """Return the id of the living memory of the project that is kept under this key, or None."""
+    """Return the id of the living project memory with this key, or None."""
     found = conn.execute(
         "SELECT id FROM nodes WHERE scope = 'project' AND key = ? AND archived_ms IS NULL", (key,)
     ).fetchone()
@@ -471,10 +473,10 @@ def skill_holder(conn: apsw.Connection, key: str) -> str | None:
 
 
 def describe_skill(conn: apsw.Connection, id: str, *, name: str, description: str) -> None:
-    """Give a skill its name and the line on its use (masked).
+    """Set the name and the masked description of a skill.
 
     Raises:
-        apsw.ConstraintError: another living memory has this name for its key.
+        apsw.ConstraintError: another living memory has this name as its key.
     """
     conn.execute(
         """
@@ -486,7 +488,7 @@ def describe_skill(conn: apsw.Connection, id: str, *, name: str, description: st
 
 
 def skill_description(conn: apsw.Connection, id: str) -> str:
-    """Return the line on the use of a skill; '' without one."""
+    """Return the description of a skill; '' without one."""
     found = conn.execute(
         "SELECT json_extract(attributes, '$.description') FROM nodes WHERE id = ?", (id,)
     ).fetchone()
@@ -495,7 +497,7 @@ def skill_description(conn: apsw.Connection, id: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRow:
-    """How a task is; `waits_for`: tasks that it depends on and that are not done."""
+    """The state of a task; `waits_for`: unfinished tasks it depends on."""
 
     node: str
     state: str
@@ -504,9 +506,9 @@ class TaskRow:
 
 
 def of_states(conn: apsw.Connection, wanted: Iterable[str], limit: int) -> list[TaskRow]:
-    """Return at most `limit` living tasks in these states, what comes first at the front.
+    """Return at most `limit` living tasks in these states, most urgent first.
 
-    Those under way first, then by priority, then those that wait for no other, the oldest first.
+    Order: in progress, then priority, then unblocked, then oldest.
     """
     rows = conn.execute(
         f"""
@@ -537,7 +539,7 @@ def of_states(conn: apsw.Connection, wanted: Iterable[str], limit: int) -> list[
 
 
 def counts(conn: apsw.Connection) -> dict[str, int]:
-    """Return how many living tasks there are in each state that any is in."""
+    """Return the number of living tasks in each state that occurs."""
     rows = conn.execute(
         f"""
         SELECT {_STATE} AS state, count(*) FROM nodes
@@ -560,7 +562,7 @@ def states(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, str]:
 
 
 def get_task(conn: apsw.Connection, id: str) -> TaskRow | None:
-    """Return how a task is, living or archived; None when there is no task of this id."""
+    """Return the state of a task, living or archived; None when there is no such task."""
     row = conn.execute(
         f"SELECT {_STATE}, {_PRIORITY} FROM nodes WHERE kind = 'task' AND id = ?",  # noqa: S608
         (id,),
@@ -569,7 +571,7 @@ def get_task(conn: apsw.Connection, id: str) -> TaskRow | None:
 
 
 def put_task(conn: apsw.Connection, id: str, *, state: str, priority: str) -> None:
-    """Note how a task is, beside what else is kept of it."""
+    """Store the state and priority of a task beside its other attributes."""
     conn.execute(
         """
         UPDATE nodes SET attributes = json_set(attributes, '$.state', ?, '$.priority', ?)
@@ -580,7 +582,7 @@ def put_task(conn: apsw.Connection, id: str, *, state: str, priority: str) -> No
 
 
 def _one_of(known: Iterable[str], node: str, name: str, other: str) -> str:
-    """Return SQL for an attribute of a node: one of the `known` words, else `other`."""
+    """Return SQL for an attribute of a node: one of the `known` values, else `other`."""
     value = f"json_extract({node}.attributes, '$.{name}')"
     words = ", ".join(f"'{word}'" for word in known)
     return f"iif({value} IN ({words}), {value}, '{other}')"

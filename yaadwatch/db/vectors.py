@@ -28,10 +28,10 @@ _CHUNK_ROWS = 4_096
 
 
 def nearest(conn: apsw.Connection, space: str, vector: bytes, limit: int) -> Scored:
-    """Return the `limit` nodes whose vectors in `space` are most like `vector`.
+    """Return the `limit` nodes whose vectors in `space` are nearest to `vector`.
 
-    With sqlite-vec where it is installed, else the same answers in more time. Vectors of another
-    length are passed over.
+    Uses sqlite-vec where installed, else numpy or Python with identical results. Vectors of another
+    length are skipped.
     """
     if not any(vector):
         return []
@@ -52,9 +52,9 @@ def nearest(conn: apsw.Connection, space: str, vector: bytes, limit: int) -> Sco
 
 
 def extend(conn: apsw.Connection) -> bool:
-    """Have a connection know the functions of sqlite-vec; return whether it does.
+    """Load sqlite-vec into a connection; return whether that succeeded.
 
-    Extensions can be loaded by C for that moment only, and never by SQL.
+    Extension loading is enabled for that moment only, and never from SQL.
     """
     known = conn.execute(
         "SELECT 1 FROM pragma_function_list WHERE name = 'vec_distance_cosine' LIMIT 1"
@@ -76,9 +76,9 @@ def extend(conn: apsw.Connection) -> bool:
 
 @cache
 def extension() -> str | None:
-    """Return where sqlite-vec is, without its suffix; None when it is not installed.
+    """Return the path of sqlite-vec without its suffix; None when it is not installed.
 
-    Its package is not imported: it would bring the standard library's own copy of SQLite along.
+    Its package is not imported, because that would load the standard library's own SQLite.
     """
     found = importlib.util.find_spec("sqlite_vec")
     if found is None or found.origin is None:
@@ -87,7 +87,7 @@ def extension() -> str | None:
 
 
 def scanned_rows(conn: apsw.Connection, space: str, length: int) -> Iterable[tuple[int, bytes]]:
-    """Return the nodes with a vector of `length` dimensions in a space, and those vectors."""
+    """Return the nodes with a vector of `length` dimensions in a space, and the vectors."""
     return conn.execute(
         """
         SELECT node, vector
@@ -100,19 +100,19 @@ def scanned_rows(conn: apsw.Connection, space: str, length: int) -> Iterable[tup
 
 
 def exact(found: Iterable[tuple[int, bytes]], vector: bytes, limit: int) -> Scored:
-    """Return what `nearest` does, without sqlite-vec: with numpy where it is installed."""
+    """Return what `nearest` does without sqlite-vec, with numpy where installed."""
     numpy = _numpy()
     distances = plainly(found, vector) if numpy is None else with_numpy(numpy, found, vector)
     return best(distances, limit)
 
 
 def best(distances: Iterable[tuple[float, int]], limit: int) -> Scored:
-    """Return the `limit` nodes with the least distances, as cosines."""
+    """Return the `limit` nodes with the smallest distances, as cosines."""
     return [(node, 1.0 - distance) for distance, node in heapq.nsmallest(limit, distances)]
 
 
 def plainly(found: Iterable[tuple[int, bytes]], vector: bytes) -> Iterable[tuple[float, int]]:
-    """Yield how far each vector is from `vector`, and its node."""
+    """Yield the distance of each vector from `vector`, and its node."""
     asked = memoryview(vector).cast("b").tolist()
     length = math.sqrt(_dot(asked, asked))
     for node, stored in found:
@@ -123,7 +123,7 @@ def plainly(found: Iterable[tuple[int, bytes]], vector: bytes) -> Iterable[tuple
 def with_numpy(
     numpy: Any, found: Iterable[tuple[int, bytes]], vector: bytes
 ) -> Iterable[tuple[float, int]]:
-    """Yield what `plainly` does, in a tenth of its time."""
+    """Yield what `plainly` does, in a tenth of the time."""
     asked = numpy.frombuffer(vector, numpy.int8).astype(numpy.float32)
     length = math.sqrt(float(asked @ asked))
     chunk: list[tuple[int, bytes]] = []
@@ -149,7 +149,7 @@ def _dot(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 def _distance(dot: float, square: float, length: float) -> float:
-    """Return 1 less the cosine, rounded as sqlite-vec rounds it; 2.0 for what has no direction."""
+    """Return 1 minus the cosine, rounded as sqlite-vec rounds it; 2.0 for a zero vector."""
     if not square:
         return 2.0
     whole = 1.0 - dot / (math.sqrt(square) * length)
@@ -158,14 +158,14 @@ def _distance(dot: float, square: float, length: float) -> float:
 
 @cache
 def _numpy() -> Any:
-    """Return numpy if it is there. It costs 27 MB, so only those without sqlite-vec pay for it."""
+    """Return numpy if installed. It takes 27 MB, so it is loaded only without sqlite-vec."""
     if importlib.util.find_spec("numpy") is None:
         return None
     return importlib.import_module("numpy")
 
 
 def everything(conn: apsw.Connection) -> list[Model]:
-    """Return every model that is known, the one enabled last first."""
+    """Return every known model, the last enabled first."""
     rows = conn.execute(
         """
         SELECT space, name, dimensions, state, enabled_ms, active_ms
@@ -187,7 +187,7 @@ def everything(conn: apsw.Connection) -> list[Model]:
 
 
 def in_state(conn: apsw.Connection, state: State) -> Model | None:
-    """Return the model in a state, of the kept ones the last that was active; None without one."""
+    """Return the model in a state, or None; of kept models the one active last."""
     found = [model for model in everything(conn) if model.state == state]
     if state == "kept":
         found = [model for model in found if model.active_at is not None]
@@ -195,10 +195,10 @@ def in_state(conn: apsw.Connection, state: State) -> Model | None:
 
 
 def put_model(conn: apsw.Connection, model: Model) -> None:
-    """Write down a model, in place of what was known of its space.
+    """Insert a model, or replace the one of its space.
 
     Raises:
-        apsw.ConstraintError: another one is active, or filling, already.
+        apsw.ConstraintError: another model is already active or filling.
     """
     conn.execute(
         """
@@ -220,24 +220,24 @@ def put_model(conn: apsw.Connection, model: Model) -> None:
 
 
 def drop_model(conn: apsw.Connection, space: str) -> None:
-    """Forget a model; its vectors are not touched."""
+    """Delete a model; its vectors stay."""
     conn.execute("DELETE FROM embedding_models WHERE space = ?", (space,))
 
 
 def digest(text: str) -> bytes:
-    """Return what a vector keeps of the text it was made of: 8 bytes."""
+    """Return the 8-byte hash that a vector stores of its text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8]
 
 
 def missing(conn: apsw.Connection, space: str, *, after: int, limit: int) -> list[Unembedded]:
     """Return at most `limit` living memories without a vector in `space`, by number.
 
-    The sessions they were learned in are not among them: what a session did is in its memories.
+    Session nodes are left out: their content is in their memories.
 
     Args:
         conn: a snapshot.
-        space: of the vectors.
-        after: the last number of the batch before; 0 to begin.
+        space: the vector space.
+        after: the last number of the previous batch; 0 to begin.
         limit: how many at most.
     """
     found = conn.execute(
@@ -273,11 +273,11 @@ def missing_of(conn: apsw.Connection, space: str, ids: Iterable[str]) -> list[Un
 def put(
     conn: apsw.Connection, space: str, made: Sequence[Unembedded], vectors: Sequence[bytes]
 ) -> int:
-    """Keep the vectors of memories that still read as they were embedded; return how many did.
+    """Store vectors of memories whose text has not changed since; return the number stored.
 
     Raises:
         apsw.ConstraintError: a vector has fewer than 8 or more than 1024 dimensions.
-        ValueError: a vector has no direction.
+        ValueError: a vector is zero.
     """
     kept = 0
     for one, vector in zip(made, vectors, strict=True):
@@ -305,7 +305,7 @@ def put(
 
 
 class Stamp(NamedTuple):
-    """How many vectors a space has, and a number that is another one after each change of them."""
+    """The number of vectors of a space, and a number that changes with every change to them."""
 
     stamp: int
     vectors: int
@@ -320,8 +320,9 @@ def stamp(conn: apsw.Connection, space: str) -> Stamp:
 
 
 def rows(conn: apsw.Connection, space: str, dimensions: int) -> tuple[int, bytes]:
-    """Return the stamp of a space and its vectors: of each the number of its memory, in 8 bytes
-    from the lowest, and as many bytes as there are dimensions."""
+    """Return the stamp of a space and its vectors: for each the number of its memory in 8 bytes,
+    little-endian, and one byte per dimension.
+    """
     found = (
         node.to_bytes(8, "little") + vector
         for node, vector in scanned_rows(conn, space, dimensions)
@@ -330,12 +331,12 @@ def rows(conn: apsw.Connection, space: str, dimensions: int) -> tuple[int, bytes
 
 
 def count(conn: apsw.Connection, space: str) -> int:
-    """Return how many memories have a vector in `space`."""
+    """Return the number of memories with a vector in `space`."""
     return int(conn.execute("SELECT count(*) FROM embeddings WHERE space = ?", (space,)).get)
 
 
 def spaces(conn: apsw.Connection) -> list[str]:
-    """Return the spaces that there are vectors in, sorted."""
+    """Return the spaces with vectors, sorted."""
     found = conn.execute(
         """
         WITH RECURSIVE found (space) AS (
@@ -352,7 +353,7 @@ def spaces(conn: apsw.Connection) -> list[str]:
 
 
 def drop(conn: apsw.Connection, space: str, limit: int) -> int:
-    """Take at most `limit` vectors out of `space`; return how many."""
+    """Delete at most `limit` vectors of `space`; return the number deleted."""
     conn.execute(
         """
         DELETE FROM embeddings
@@ -365,9 +366,10 @@ def drop(conn: apsw.Connection, space: str, limit: int) -> int:
 
 
 def outdated(conn: apsw.Connection) -> list[str]:
-    """Return the ids of memories whose vectors are of another text, sorted: none, ever.
+    """Return the ids of memories whose vectors belong to another text, sorted; none in a sound
+    store.
 
-    For those who look a store over; see `digest`.
+    For store checks; see `digest`.
     """
     found = conn.execute(
         """

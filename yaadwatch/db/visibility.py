@@ -64,12 +64,12 @@ SELECT node, '{FILE}' FROM ({HIDDEN})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """From where memories are seen: a work tree, and what git says of its branch.
+    """The point of view of a read: a work tree, and the state of its branch in git.
 
     Args:
-        worktree: its number.
-        branch: what is checked out there; None: memories of other branches are seen, too.
-        unmerged: commits of branches only whose work is not here.
+        worktree: the number of the work tree.
+        branch: the checked-out branch; None shows memories of all branches.
+        unmerged: commits on other branches whose work this branch lacks.
     """
 
     worktree: int
@@ -84,14 +84,14 @@ def seen_from(
     *args: P.args,
     **kw: P.kwargs,
 ) -> R:
-    """Run `look(conn, ...)` while the memories are hidden that `view` does not show.
+    """Run `look(conn, ...)` while the memories that `view` does not show are hidden.
 
     Args:
         conn: a snapshot or a transaction.
-        view: from where; None hides nothing.
+        view: the point of view; None hides nothing.
         look: a read or a change.
-        args: of it.
-        kw: of it.
+        args: its positional arguments.
+        kw: its keyword arguments.
     """
     if view is None:
         return look(conn, *args, **kw)
@@ -111,7 +111,7 @@ def seen_from(
 
 
 def hidden(conn: apsw.Connection, *reasons: str) -> set[str]:
-    """Return the ids of the memories that are hidden just now, for any of these reasons or all."""
+    """Return the ids of the hidden memories, for any of these reasons or all."""
     rows = conn.execute(
         """
         SELECT DISTINCT id
@@ -125,12 +125,12 @@ def hidden(conn: apsw.Connection, *reasons: str) -> set[str]:
 
 
 def of_other_branches(conn: apsw.Connection) -> set[str]:
-    """Return the hidden memories that were learned elsewhere: by branch, or by uncommitted work."""
+    """Return the hidden memories learned on other branches or in uncommitted work."""
     return hidden(conn, BRANCH, WORK)
 
 
 def among(conn: apsw.Connection, ids: Collection[str]) -> set[str]:
-    """Return those of `ids` that are hidden just now."""
+    """Return those of `ids` that are hidden."""
     rows = conn.execute(
         """
         SELECT DISTINCT id
@@ -146,9 +146,9 @@ def among(conn: apsw.Connection, ids: Collection[str]) -> set[str]:
 def by_work(
     conn: apsw.Connection, ids: Collection[str] | None = None
 ) -> list[tuple[str | None, str, int]]:
-    """Return where the uncommitted work is that hidden memories are about: path, branch, count.
+    """Return path, branch and count of the uncommitted work that hidden memories rest on.
 
-    The path is None where the work tree is gone.
+    The path is None when the work tree is gone.
 
     Args:
         conn: a snapshot, inside `seen_from`.
@@ -177,9 +177,9 @@ _KEPT = 4
 def note_learned(
     conn: apsw.Connection, node: str, commit: str, at: datetime, *, fresh: bool = False
 ) -> None:
-    """Note that a memory was learned, or said again, at a commit; the last four are kept.
+    """Store that a memory was learned, or stated again, at a commit; the last four are kept.
 
-    One that is `fresh`, stored in this transaction, was learned nowhere before.
+    A `fresh` memory, stored in this transaction, has no earlier commits.
 
     Raises:
         apsw.ConstraintError: the node is not there.
@@ -209,12 +209,12 @@ def note_learned(
 
 
 def forget_learned(conn: apsw.Connection, node: str) -> None:
-    """Forget at which commits a memory was learned."""
+    """Delete the commits at which a memory was learned."""
     conn.execute("DELETE FROM learned WHERE node = ?", (node,))
 
 
 def learned_of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, set[str]]:
-    """Return, for those of `ids` that were learned at commits, which these are."""
+    """Return the commits at which each of `ids` was learned."""
     rows = conn.execute(
         """
         SELECT node, commit_id
@@ -232,7 +232,7 @@ def learned_of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, set
 
 def learned_commits(conn: apsw.Connection) -> set[str]:
     """Return the commits at which memories were learned."""
-    # From one commit to the next by the index: few commits have many memories.
+    # Skips from commit to commit in the index: few commits have many memories.
     rows = conn.execute(
         """
         WITH RECURSIVE found(commit_id) AS (
@@ -250,7 +250,7 @@ def learned_commits(conn: apsw.Connection) -> set[str]:
 def put_provisional(
     conn: apsw.Connection, node: str, base: str, checkouts: Iterable[Checkout]
 ) -> None:
-    """Make these the checkouts with the uncommitted files that a memory rests on.
+    """Set the checkouts with the uncommitted files that a memory rests on.
 
     Args:
         conn: a transaction.
@@ -269,12 +269,12 @@ def put_provisional(
 
 
 def drop_provisional(conn: apsw.Connection, node: str) -> None:
-    """Note that a memory rests on nothing uncommitted."""
+    """Store that a memory rests on nothing uncommitted."""
     conn.execute("DELETE FROM provisional WHERE node = ?", (node,))
 
 
 def all_provisional(conn: apsw.Connection) -> dict[str, tuple[str, tuple[Checkout, ...]]]:
-    """Return the base and the checkouts of each living memory that rests on uncommitted files."""
+    """Return base and checkouts of each living memory that rests on uncommitted files."""
     rows = conn.execute(
         """
         SELECT node, base, worktree, branch
@@ -291,7 +291,7 @@ def all_provisional(conn: apsw.Connection) -> dict[str, tuple[str, tuple[Checkou
 
 
 def provisional_of_node(conn: apsw.Connection, node: str) -> tuple[Checkout, ...]:
-    """Return the checkouts with the uncommitted files that a memory rests on."""
+    """Return the checkouts with uncommitted files that a memory rests on."""
     rows = conn.execute(
         "SELECT worktree, branch FROM provisional WHERE node = ? ORDER BY worktree", (node,)
     )

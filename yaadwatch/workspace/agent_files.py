@@ -61,14 +61,14 @@ _STUB = re.compile(rb"\s*@(?:\./)?(?P<path>[\w./-]+)\s*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFile:
-    """An agent file, or a name for one that is not there.
+    """An agent file, or the name of a missing one.
 
     Args:
-        path: where it is, relative to the work tree, links followed.
-        name: what it is known by.
+        path: its path relative to the work tree, links resolved.
+        name: the name it was found by.
         bridge: its format.
-        reason: why it is left alone; '' when it is not.
-        here: whether it is at the top of the project, so that it holds for all of it.
+        reason: why it is paused; '' when it is not.
+        here: whether it is at the top of the project, so that it holds for the whole project.
     """
 
     path: str
@@ -79,7 +79,7 @@ class FoundFile:
 
     @property
     def may_have_block(self) -> bool:
-        """Whether our block may be put into it."""
+        """Whether our block may be written into it."""
         return self.here and self.bridge.block
 
 
@@ -89,10 +89,9 @@ class Fleet:
 
     Args:
         files: by the path of each.
-        also: names that stand for a file that has another one already: the name, its format, and
-            the path of the file.
-        taken_in: which others a file takes in with '@', and they in turn.
-        sought: the signs of the formats that were looked for; see `sign`.
+        also: further names of listed files: the name, its format, and the path of the file.
+        taken_in: the files that a file includes with '@', recursively.
+        sought: the signs of the formats searched for; see `sign`.
     """
 
     files: Mapping[str, FoundFile]
@@ -101,7 +100,7 @@ class Fleet:
     sought: frozenset[str] = frozenset()
 
     def formats(self, root: Path) -> dict[str, frozenset[str]]:
-        """Return the formats of each file that is there, at the top and to be read, by path."""
+        """Return the formats of each readable file at the top of the project, by path."""
         known: dict[str, set[str]] = {
             path: {found.bridge.name}
             for path, found in self.files.items()
@@ -114,7 +113,7 @@ class Fleet:
 
 
 class Formats:
-    """The formats of agent files that are looked for, and where such files may be.
+    """The formats of agent files to look for, and the places of such files.
 
     Args:
         known: the formats.
@@ -134,7 +133,7 @@ class Formats:
             self.names | rules.CARRIERS | {f"{folder}/*".lstrip("/") for folder in self.folders}
         )
         """Where agent files, and our own, may come up: names, and folders with '/*' behind."""
-        # What the path of an agent file ends in: quickly told of the many that are none.
+        # Endings of agent file paths: a quick test that rejects most files.
         self._ends = tuple({path.rpartition("*")[2] for path in paths})
 
     def is_one(self, path: str) -> bool:
@@ -145,15 +144,15 @@ class Formats:
         )
 
     def is_at_top(self, path: str) -> bool:
-        """Return whether a file at `path` would be an agent file for all of a project."""
+        """Return whether a file at `path` would be an agent file for the whole project."""
         return any(bridge.is_at(path) for bridge in self.known)
 
     def is_below(self, path: str) -> bool:
-        """Return whether a file at `path`, in a folder further down, would be an agent file."""
+        """Return whether a file at `path` would be an agent file of a folder further down."""
         return path.endswith(self._ends) and any(bridge.is_below(path) for bridge in self.known)
 
     def among(self, paths: Iterable[str]) -> list[str]:
-        """Return which of the files of a project are agent files of a person's, in their order."""
+        """Return which of a project's files are agent files written by a person, in their order."""
         return [
             path
             for path in paths
@@ -164,7 +163,7 @@ class Formats:
         ]
 
     def of(self, path: str) -> Bridge | None:
-        """Return the format of the file at `path`, None if it has none of these."""
+        """Return the format of the file at `path`, or None."""
         return for_path(path, more=self.known)
 
     def find(self, root: Path, below: Iterable[str] = ()) -> Fleet:
@@ -172,8 +171,8 @@ class Formats:
 
         Args:
             root: the work tree.
-            below: what git says is there in folders further down: every file, or those with the
-                right names.
+            below: files in folders further down according to git: all, or those with matching
+                names.
         """
         search = _Search(root, self)
         for bridge in self.known:
@@ -192,9 +191,9 @@ class Formats:
 
 
 def personal(repository: Repository, fleet: Fleet) -> frozenset[str]:
-    """Return the agent files that are one person's: git ignores them, or overlooks their changes.
+    """Return the agent files of one person: ignored by git, or marked unchanged in its index.
 
-    So is a `CLAUDE.local.md` that git does not track. Any other new file is meant for a commit.
+    Also a `CLAUDE.local.md` that git does not track. Any other new file is meant to be committed.
 
     Raises:
         YaadError: from git.
@@ -208,7 +207,7 @@ def personal(repository: Repository, fleet: Fleet) -> frozenset[str]:
 
 
 def unshared_reason(repository: Repository, file: FoundFile) -> str:
-    """Return why the lines of a `personal` file reach no shared file.
+    """Return why the lines of a `personal` file are not copied to shared files.
 
     Raises:
         YaadError: from git.
@@ -219,12 +218,12 @@ def unshared_reason(repository: Repository, file: FoundFile) -> str:
 
 
 def is_skipped_folder(name: str) -> bool:
-    """Return whether a folder of this name is of other people's work, or of a tool."""
+    """Return whether a folder of this name belongs to dependencies or a tool."""
     return name in VENDORED or name.startswith(".")
 
 
 def sign(bridge: Bridge) -> str:
-    """Return what tells a format from others, and from itself when it had other paths."""
+    """Return a key that identifies a format with its paths."""
     return " ".join((bridge.name, *bridge.paths))
 
 
@@ -233,10 +232,10 @@ def formats(also: tuple[str, ...] = ()) -> Formats:
     """Return the formats that are looked for.
 
     Args:
-        also: patterns of the files that a person named besides.
+        also: further patterns set by the person.
 
     Raises:
-        YaadError: BAD_REQUEST when one of them is no pattern.
+        YaadError: BAD_REQUEST when one of them is not a valid pattern.
     """
     if not also:
         return Formats(bridges())
@@ -259,7 +258,7 @@ class _Search:
     taken_in: dict[str, set[str]] = field(default_factory=dict)
 
     def take(self, name: str, bridge: Bridge, *, here: bool = True) -> None:
-        """Add the file of a name, unless it is there under another one."""
+        """Add the file of a name, unless it was added under another name."""
         if name in rules.CARRIERS:
             return
         if self._holds_rules(name) and (self.root / name).is_dir():
@@ -287,7 +286,7 @@ class _Search:
             self.take(path, bridge, here=False)
 
     def follow_imports(self) -> None:
-        """Add the files that others take in with '@', and they in turn; no other is one."""
+        """Add the files that others include with '@', recursively."""
         for path, found in list(self.files.items()):
             if found.bridge.name in IMPORTERS and not found.reason:
                 self.taken_in[path] = set()
@@ -318,7 +317,7 @@ class _Search:
         return any(f"{folder}/".startswith(f"{name}/") for folder in self.formats.folders)
 
     def _stub(self, path: str, *, here: bool) -> str | None:
-        """Return what a file includes that does nothing else: it is one file with that one."""
+        """Return the file that a stub, which only includes it, stands for."""
         seen = files.observe(self.root, path, bytes_max=_STUB_BYTES_MAX, now_ns=0)
         found = _STUB.fullmatch(seen.data or b"")
         if found is None:
@@ -327,25 +326,25 @@ class _Search:
         included = os.path.normpath(folder / found["path"].decode())
         if included == path or included.startswith("../"):
             return None
-        # A file at the top that includes one further down is still the one that its agent reads.
+        # A file at the top that includes a file further down is still the file its agent reads.
         is_one = self.formats.is_one if not here else self.formats.is_at_top
         return included if is_one(included) else None
 
 
 @cached(64)
 def imported(data: bytes) -> tuple[str, ...]:
-    """Return the paths that the bytes of a file take in; see `bridges.reading`."""
+    """Return the paths that a file's bytes include; see `bridges.reading`."""
     return imports(data)
 
 
 def place_of(path: str, named: str) -> str | None:
-    """Return the file that `@named` in the file at `path` stands for; None: none of the tree."""
+    """Return the file that `@named` in the file at `path` means; None outside the work tree."""
     place = os.path.normpath(PurePosixPath(path).parent / named)
     return None if place.startswith("../") or place in ("..", ".") else place
 
 
 def may_be_imported(path: str) -> bool:
-    """Return whether a file may make statements for another one that takes it in."""
+    """Return whether a file may make statements for a file that includes it."""
     return (
         path not in rules.CARRIERS
         and ".git" not in path.split("/")
@@ -354,7 +353,7 @@ def may_be_imported(path: str) -> bool:
 
 
 def target(root: Path, name: str) -> tuple[str | None, str]:
-    """Return the file that a name stands for, relative to `root`; else None, and why."""
+    """Return the file a name leads to, relative to `root`; else None and the reason."""
     path = root / name
     if not os.path.lexists(path):
         return None, ""
@@ -372,7 +371,7 @@ def target(root: Path, name: str) -> tuple[str | None, str]:
 
 
 def _as_listed(path: Path, name: str) -> str:
-    """Return a name as its folder spells it: two spellings may be one file."""
+    """Return a name in the spelling of its folder listing: two spellings may be one file."""
     try:
         listed = [one.name for one in path.parent.iterdir()]
     except OSError:
@@ -381,10 +380,9 @@ def _as_listed(path: Path, name: str) -> str:
 
 
 def spelled(name: str, listed: Collection[str]) -> str:
-    """Return `name` with its last part as it stands in the listing of its folder.
+    """Return `name` with its last part in the spelling of its folder listing.
 
-    A file system that takes upper and lower case for the same finds a file under other spellings
-    than its own; one that does not has never to look further than the name itself.
+    A case-insensitive file system finds a file under other spellings too.
     """
     folder, slash, last = name.rpartition("/")
     if last in listed:
@@ -394,9 +392,9 @@ def spelled(name: str, listed: Collection[str]) -> str:
 
 
 def spelled_otherwise(root: Path, path: str) -> str:
-    """Return the name of a file that differs from that of a missing one by case only; '' for none.
+    """Return the name of a file that differs from a missing one only by case; '' for none.
 
-    A file system that takes both for the same has no such file.
+    On a case-insensitive file system there is none.
     """
     try:
         listed = [one.name for one in (root / path).parent.iterdir()]
@@ -407,9 +405,9 @@ def spelled_otherwise(root: Path, path: str) -> str:
 
 
 def _named(root: Path, bridge: Bridge, pattern: str) -> Iterator[str]:
-    """Yield the files that a pattern of a format stands for, in the order of their names.
+    """Yield the files that match a pattern of a format, sorted by name.
 
-    No link is followed on the way. A pattern without '*' is one name, whether it is there or not.
+    No link is followed. A pattern without '*' yields its name even when the file is missing.
     """
     start, star, rest = pattern.partition("*")
     if not star:
@@ -426,7 +424,6 @@ def _named(root: Path, bridge: Bridge, pattern: str) -> Iterator[str]:
 
 
 def _is_utf8(name: str) -> bool:
-    """Tell whether a name is UTF-8 text; a file system allows any bytes."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -462,9 +459,9 @@ FILTERED: Final = "git filters it, so no block is written"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentFile:
-    """One agent file as it is now; `state` is synced, or paused (then `reason` says why).
+    """The current state of an agent file: synced, or paused with a `reason`.
 
-    `own`: it was read under this name; False too for another name of the same file.
+    `own` is False when it was read under another name of the same file.
     """
 
     path: str
@@ -487,9 +484,9 @@ def fleet(home: Home, space: Space, *, thorough: bool = False) -> Fleet:
     """Return the agent files of a work tree; see `Formats.find`.
 
     Args:
-        home: what may be reached.
+        home: the workspace.
         space: the work tree.
-        thorough: look through all folders for files that git does not track.
+        thorough: search all folders for files that git does not track.
 
     Raises:
         YaadError: from git or the store.
@@ -503,15 +500,15 @@ def fleet(home: Home, space: Space, *, thorough: bool = False) -> Fleet:
 
 
 def known_formats(home: Home) -> Formats:
-    """Return the formats of agent files that are looked for, with what this person named."""
+    """Return the formats of agent files to look for, with the person's own patterns."""
     return formats(home.settings.agent_files.also)
 
 
 def read_all(home: Home, space: Space) -> list[AgentFile]:
-    """Return the agent files of a work tree; each real file once, whatever its names.
+    """Return the agent files of a work tree, each real file once.
 
-    A name that is a link to another agent file of the repository is that file; a link that leads
-    out of the repository is never followed.
+    A link to another agent file of the repository is that file. A link out of the repository is
+    never followed.
 
     Raises:
         YaadError: from git or the store.
@@ -520,7 +517,7 @@ def read_all(home: Home, space: Space) -> list[AgentFile]:
     found = [_read(home, space, one) for one in there.files.values()]
     for name, bridge, path in there.also:
         first = there.files.get(path)
-        if name == path and first is not None:  # found by a link to it, which is its other name
+        if name == path and first is not None:  # found through a link, its other name
             name, bridge = first.name, first.bridge  # noqa: PLW2901
         same = f"is the same file as {path}"
         found.append(AgentFile(path=name, bridge=bridge.name, state="synced", reason=same))
@@ -529,7 +526,7 @@ def read_all(home: Home, space: Space) -> list[AgentFile]:
 
 @cached(FILES_MAX)
 def parsed(bridge: Bridge, data: bytes) -> Document:
-    """Return what the bytes of an agent file say outside the block."""
+    """Return the statements in an agent file's bytes outside the block."""
     return bridge.parse(data)
 
 
@@ -559,5 +556,5 @@ def _read(home: Home, space: Space, found: FoundFile) -> AgentFile | None:
 
 
 def is_refused(row: AgentFileRow) -> bool:
-    """Return whether a file takes part by a block, and has none on this branch."""
+    """Return whether a file should have a block and has none on this branch."""
     return row.mode == INLINE and row.reason.startswith((NO_BLOCK, FILTERED))

@@ -31,14 +31,14 @@ ones go into folders in it.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """The project of a repository, registered for the place it is at now.
+    """The project of a repository, registered for the repository's current place.
 
     Attributes:
-        project: it.
-        again: it was watched before.
-        adopted: its memories are from before: it had been removed, or was gone.
-        former_root: the main work tree that its store was made or last used for, if known.
-        copy_of: where the project is registered, when this repository is a copy of that one.
+        project: the project.
+        again: the project was watched before.
+        adopted: it has earlier memories, because the project had been removed or was gone.
+        former_root: the main work tree that the store was created or last used for, if known.
+        copy_of: the registered place of the project when this repository is a copy of it.
     """
 
     project: Project
@@ -51,15 +51,15 @@ class Identity:
 def identify(
     home: Home, layout: Layout, *, adopt: bool = False, separate: bool = False
 ) -> Identity:
-    """Return the project of this repository; a new one is registered and gets a store.
+    """Return the project of this repository; a new project is registered and gets a store.
 
-    The identity table of docs/contracts.md, row by row.
+    Implements the identity table of docs/contracts.md, row by row.
 
     Args:
         home: what may be reached.
         layout: the repository.
-        adopt: take over the memories of a project that was removed, or is gone.
-        separate: begin a project of its own, whatever is known.
+        adopt: take over the memories of a removed or gone project.
+        separate: create a separate project in any case.
 
     Raises:
         YaadError: CONFLICT (memories from before are known, and neither `adopt` nor `separate`
@@ -93,10 +93,10 @@ def identify(
 
 
 def former_project(home: Home, layout: Layout) -> Project | None:
-    """Return the project that this repository had before: one that was removed, or that is gone.
+    """Return the removed or gone project that this repository belonged to.
 
-    It is the same repository when `origin` is the same; without one, when the first commit is; and
-    before there is one, when its place is.
+    Repositories match by `origin`; without one by the first commit; before the first commit by
+    path.
     """
     remote, root_commit = repo_layout.remote(layout.common_dir), _root_commit(home, layout)
     named = repo_layout.project_id(layout.common_dir)
@@ -120,10 +120,9 @@ def former_project(home: Home, layout: Layout) -> Project | None:
 
 
 def is_believed(home: Home, project: Project, layout: Layout) -> bool:
-    """Return whether a repository at another place that bears a project's id may be the project's.
+    """Return whether a repository elsewhere with a project's id may be that project's.
 
-    An archive from elsewhere may bring any id along: one whose `origin` and history are others is
-    not believed.
+    An archive may bring any id along, so a different `origin` and history is rejected.
     """
     remote = repo_layout.remote(layout.common_dir)
     if remote and remote == project.remote:
@@ -135,14 +134,14 @@ def is_believed(home: Home, project: Project, layout: Layout) -> bool:
 
 
 def register_trees(home: Home, identity: Identity, layout: Layout) -> None:
-    """Know every work tree there is, and none that is gone or another repository's.
+    """Register every work tree of the repository, and drop those that are gone or not its own.
 
-    When the main work tree was elsewhere before, what the store knows of it is kept.
+    Rows of a moved main work tree are kept.
     """
     project = identity.project
     current = [tree.root for tree in repo_layout.worktrees(layout) if tree.root is not None]
     main = repo_layout.main_root(layout)
-    # Those that git is yet to find again, as after a move, and those on a disk that is not there.
+    # Work trees that git has yet to find again after a move, or on a disk that is not mounted.
     named = repo_layout.registered(layout)
     with home.stores.use(project) as db:
         before = db.read(projects.all_worktrees)
@@ -152,7 +151,7 @@ def register_trees(home: Home, identity: Identity, layout: Layout) -> None:
             rows = projects.all_worktrees(conn)
             lost = [row for row in rows if row.path not in kept]
             if main is not None and all(row.path != main for row in rows):
-                # Of a store that came from elsewhere, the first work tree is the main one.
+                # In a store from another machine the first work tree is the main one.
                 former = identity.former_root or next((row.path for row in lost), None)
                 for row in lost:
                     if row.path == former:
@@ -222,12 +221,12 @@ def restore(home: Home, layout: Layout) -> Identity:
 
 
 def newest_backup(project: Project) -> Path | None:
-    """Return the last copy that was made of a project's store and is whole."""
+    """Return the newest undamaged backup of a project's store, or None."""
     return migrations.newest_sound_copy(places.backups(project.id), role="project")
 
 
 def repositories(home: Home, project: Project) -> list[Path]:
-    """Return the git folders that bear a project's id: its own, and those of copies."""
+    """Return the git folders with a project's id: its own, and those of copies."""
     found = [project.common_dir]
     with contextlib.suppress(YaadError), home.stores.use(project) as db:
         for row in db.read(projects.all_worktrees):
@@ -238,7 +237,7 @@ def repositories(home: Home, project: Project) -> list[Path]:
 
 
 def excludes(path: Path, line: str) -> bool:
-    """Return whether a line is in an exclude file.
+    """Return whether an exclude file has a line.
 
     Raises:
         YaadError: UNAVAILABLE when the file cannot be read: a pipe, or larger than 1 MiB, too.
@@ -258,14 +257,14 @@ def excludes(path: Path, line: str) -> bool:
 
 
 def unmark(home: Home, project: Project, common_dirs: Iterable[Path]) -> None:
-    """Take the id of a project out of git's configuration of its repositories, where it can be."""
+    """Remove the id of a project from the git configuration of its repositories, where possible."""
     for common_dir in common_dirs:
         if repo_layout.project_id(common_dir) == project.id:
             _configure(home, common_dir, None)
 
 
 def delete_store(home: Home, project: str) -> None:
-    """Delete everything that is kept of a project: its store, copies and backups.
+    """Delete a project's store, copies and backups.
 
     Raises:
         YaadError: UNAVAILABLE when something could not be deleted.
@@ -290,7 +289,7 @@ def _again(home: Home, known: Project, layout: Layout) -> Identity:
         return Identity(project=known, again=True, copy_of=known.root)
     remote = repo_layout.remote(layout.common_dir)
     current = replace(known, root=repo_layout.main_root(layout) or layout.common_dir, remote=remote)
-    if known.by_path:  # perhaps it can be written by now
+    if known.by_path:  # it may be writable now
         current = _marked(home, current)
     if current != known:
         home.user.write(projects.put, current)
@@ -310,10 +309,9 @@ def _adopt(home: Home, former: Project, layout: Layout) -> Identity:
 
 
 def _register(home: Home, layout: Layout) -> Project:
-    """Register a new project, make its store, then have git's configuration bear its id.
+    """Register a new project, create its store, then write its id to git's configuration.
 
-    An id that is there and is nobody's here is kept: another data folder, on the host of a
-    container say, knows the repository by it.
+    An id unknown here is kept: another data folder, for example of a container's host, may use it.
     """
     named = repo_layout.project_id(layout.common_dir)
     taken = named and (home.user.read(projects.get, named) or home.stores.path(named).exists())
@@ -332,7 +330,6 @@ def _register(home: Home, layout: Layout) -> Project:
 
 
 def _of(home: Home, layout: Layout, project: str) -> Project:
-    """Return a project as it is registered when it is added."""
     return Project(
         id=project,
         root=repo_layout.main_root(layout) or layout.common_dir,
@@ -344,14 +341,16 @@ def _of(home: Home, layout: Layout, project: str) -> Project:
 
 
 def _marked(home: Home, project: Project) -> Project:
-    """Return the project after git's configuration bears its id, or was found not to take it."""
+    """Return the project after writing its id to git's configuration, or noting that this
+    failed.
+    """
     bears = repo_layout.project_id(project.common_dir) == project.id
     bears = bears or _configure(home, project.common_dir, project.id)
     return replace(project, by_path=not bears)
 
 
 def _configure(home: Home, common_dir: Path, value: str | None) -> bool:
-    """Write, or take out (None), the id in git's configuration; return whether that was done."""
+    """Write or remove (None) the id in git's configuration; return whether that succeeded."""
     config = common_dir / "config"
     try:
         found = config.lstat()
@@ -360,7 +359,7 @@ def _configure(home: Home, common_dir: Path, value: str | None) -> bool:
     if config.is_symlink() or found.st_uid != os.geteuid() or not os.access(config, os.W_OK):
         return False
     change = ["--unset-all", "yaad.project"] if value is None else ["yaad.project", value]
-    # Run where no repository is, so that git reads nothing of that one but this file.
+    # Run outside any repository, so that git reads only this file of that repository.
     arguments = ["config", "--file", str(config), *change]
     try:
         home.git.run(arguments, cwd=places.data_folder(), isolated=True, allowed=(0, 5))
@@ -370,7 +369,7 @@ def _configure(home: Home, common_dir: Path, value: str | None) -> bool:
 
 
 def _leave(home: Home, project: Project, layout: Layout) -> None:
-    """Make a copy, which is a work tree of a project so far, none of it any more."""
+    """Detach a copy, so far a work tree of the project, from the project."""
     roots = [tree.root for tree in repo_layout.worktrees(layout)]
 
     def commit(conn: Connection) -> None:
@@ -398,13 +397,13 @@ def _asked(home: Home, former: Project) -> YaadError:
 
 
 def _holds_memories(home: Home, project: Project) -> bool:
-    """Return whether a store holds more than reading the agent files again would make."""
+    """Return whether a store has memories that reading the agent files again would not restore."""
     with home.stores.use(project) as db:
         return db.read(nodes.has_own_memories)
 
 
 def _lost(home: Home, layout: Layout) -> Project | None:
-    """Return the project whose backups may be those of this repository, its store lost or not."""
+    """Return the project whose backups may belong to this repository, with or without its store."""
     former = former_project(home, layout)
     if former is not None:
         return former
@@ -421,7 +420,7 @@ def _is_believed(project: Project, remote: str, root_commit: str) -> bool:
 
 
 def may_be_there(project: Project) -> bool:
-    """Return whether a repository is at its place; one on a network disk is not asked."""
+    """Return whether a repository is at its place; network disks are not accessed."""
     return not files.near([project.common_dir]) or is_there(project)
 
 
@@ -435,10 +434,9 @@ def _root_commit(home: Home, layout: Layout) -> str:
 
 
 def _forget_lost(db: Database) -> None:
-    """Forget the copies of files that a store names and that are not beside it.
+    """Delete the snapshot rows of a store whose files are missing.
 
-    A backup is the database alone, so one that was brought back names copies that were dropped
-    after it was made.
+    A backup holds only the database, so a restored one may name snapshots that were dropped later.
     """
     lost = [
         file

@@ -42,33 +42,33 @@ _OF_OURS: Final = re.compile(r"[0-9a-fA-F-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shelf:
-    """A store with memories; `space` is None for the user's own, which rests on no files."""
+    """A store with memories; `space` is None for the user store, whose memories have no anchors."""
 
     db: Database
     space: Space | None
 
     @property
     def worktree(self) -> int:
-        """Return the work tree whose doubts count; 0, which none has, for the user's own store."""
+        """Return the work tree whose flags count; 0, which no work tree has, for the user store."""
         return self.space.worktree.id if self.space is not None else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocatedMemory:
-    """One memory by its whole id, and the store that it is in."""
+    """A memory by its full id, and the store that holds it."""
 
     shelf: Shelf
     id: str
 
     @property
     def db(self) -> Database:
-        """Return the store that it is in."""
+        """Return the store that holds it."""
         return self.shelf.db
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shelves:
-    """The stores that a call can mean; `project` is None where `unwatched` says why."""
+    """The stores of a call; `project` is None for the reason in `unwatched`."""
 
     project: Shelf | None
     own: Shelf
@@ -76,16 +76,16 @@ class Shelves:
 
     @property
     def nearest(self) -> Shelf:
-        """Return the project's store, or where none is watched the user's own."""
+        """Return the project's store, or the user store when no project is watched here."""
         return self.project or self.own
 
     def beside(self, held: LocatedMemory) -> list[Database]:
-        """Return the stores of the call that a memory is not in."""
+        """Return the other stores of the call."""
         both = (self.project, self.own)
         return [shelf.db for shelf in both if shelf is not None and shelf.db is not held.db]
 
     def require_project(self) -> Space:
-        """Return the work tree that the call is about.
+        """Return the work tree of the call.
 
         Raises:
             YaadError: NOT_FOUND when the folder is in no watched project.
@@ -95,12 +95,13 @@ class Shelves:
         return self.project.space
 
     def find(self, fragment: str) -> LocatedMemory:
-        """Return the one memory that `fragment` names, by its id or a unique end of it, or its key.
+        """Return the memory that `fragment` names: its id, a unique start or end of the id, or its
+        key.
 
-        A key means the living memory under it; where no store has one, the archived one.
+        A key names the living memory that has it, otherwise the archived one.
 
         Raises:
-            YaadError: NOT_FOUND, BAD_REQUEST (it fits, and is shorter than four characters),
+            YaadError: NOT_FOUND, BAD_REQUEST (a match shorter than four characters),
                 CONFLICT with the candidates.
         """
         try:
@@ -137,10 +138,10 @@ class Shelves:
                 raise nowhere from None
 
     def there(self, named: str) -> LocatedMemory | None:
-        """Return the memory that may be deleted by this name; None when it is not there.
+        """Return the memory to delete by this name; None when there is none.
 
-        Of ids that were made here a unique end will do. Of ids that callers gave it will not: a
-        second `delete task-1` would mean `task-10`.
+        Generated ids may be shortened to a unique end. Ids given by callers may not: a second
+        `delete task-1` would mean `task-10`.
 
         Raises:
             YaadError: CONFLICT with the candidates.
@@ -163,7 +164,7 @@ class Shelves:
         return self._together(self.find(start), self.find(end))
 
     def pair_there(self, start: str, end: str) -> tuple[LocatedMemory, LocatedMemory] | None:
-        """Return the two memories of a relation that may be deleted; None when one is not there.
+        """Return the two memories of a relation to delete; None when one is missing.
 
         Raises:
             YaadError: as `there`; REFUSED when they are not in one store.
@@ -188,7 +189,7 @@ class Shelves:
 
 @contextlib.contextmanager
 def shelves(home: Home, call: Call) -> Iterator[Shelves]:
-    """Lend the stores that a call can mean.
+    """Lend the stores of a call.
 
     Raises:
         YaadError: as `Home.space`, but for a folder that is not watched.
@@ -216,10 +217,10 @@ _following: Final = threading.Lock()
 
 
 def follow(home: Home, layout: Layout) -> Project | None:
-    """Return the project whose id a repository bears, if it may be believed; None otherwise.
+    """Return the project whose id a repository has, if plausible; otherwise None.
 
-    When the repository is not at its registered place any more, it was moved here, and is
-    registered here. When it still is, this is a copy: one more work tree of the project.
+    When the registered place is empty, the repository was moved here and is registered here.
+    Otherwise this is a copy: a further work tree of the project.
 
     Raises:
         YaadError: UNAVAILABLE when git cannot be asked.
@@ -234,8 +235,8 @@ def follow(home: Home, layout: Layout) -> Project | None:
         is_here = project.common_dir == layout.common_dir
         is_gone = project.gone_at is not None
         if is_here and not is_gone and project.root == _root_of(layout):
-            return project  # another request has followed it just now
-        # Where one was deleted, something else may bear its id by now.
+            return project  # another request has just followed it
+        # Where a repository was deleted, another may have its id by now.
         if (is_gone or not is_here) and not identity.is_believed(home, project, layout):
             return None
         if not home.user.is_writable or (not is_here and identity.may_be_there(project)):
@@ -245,10 +246,10 @@ def follow(home: Home, layout: Layout) -> Project | None:
 
 
 def seek(home: Home, project: str | None = None) -> None:
-    """Follow one project, or every one (None), that is not at its place.
+    """Find one project, or all (None), that are not at their place.
 
-    It is looked for in the folders that hold watched repositories, its own among them. One that is
-    not found is gone from now on; one that is at its place is not gone.
+    Searches the folders that hold watched repositories. A project that is not found is marked gone;
+    one at its place is unmarked.
     """
     if home.user.stands_in:
         return
@@ -296,7 +297,7 @@ def _note_root_commit(home: Home, project: Project, layout: Layout | None) -> No
 
 
 def _place_of(home: Home, project: Project, parents: set[Path]) -> Layout | None:
-    """Return where a project is that is not at its place; None when it is not found."""
+    """Return the new place of a project that is not at its registered one, or None."""
     if project.by_path:
         return None
     nearest = sorted(parents, key=lambda parent: (parent != project.root.parent, parent))
@@ -309,7 +310,7 @@ def _place_of(home: Home, project: Project, parents: set[Path]) -> Layout | None
 
 
 def _move(home: Home, project: Project, layout: Layout) -> Project | None:
-    """Register a project for the place at which it is now; None: it was removed meanwhile."""
+    """Register a project's new place; None when the project was removed meanwhile."""
     moved = identity.located(project, layout)
     if not home.user.write(projects.move, moved):
         return None
@@ -322,21 +323,21 @@ def _move(home: Home, project: Project, layout: Layout) -> Project | None:
 
 
 def _repositories(project: Project, parent: Path) -> Iterator[Path]:
-    """Yield the folders in `parent` that bear the id of a project."""
-    if not files.near([parent]):  # looking there may take for ever
+    """Yield the folders in `parent` with the id of a project."""
+    if not files.near([parent]):  # a network disk may never answer
         return
     inside = project.common_dir.name if project.common_dir.parent == project.root else ""
     try:
         with os.scandir(parent) as entries:
             for _, entry in zip(range(ENTRIES_MAX), entries, strict=False):
                 place = Path(entry)
-                # Looking into a network disk may take for ever.
+                # A network disk may never answer.
                 if not files.near([place]) or not entry.is_dir(follow_symlinks=False):
                     continue
                 if repo_layout.project_id(place / inside) == project.id:
                     yield place
     except OSError:
-        return  # gone as well, or not for us to look into
+        return  # gone as well, or not readable
 
 
 MIB: Final = 1024 * 1024
@@ -349,7 +350,7 @@ _EPOCH_ORDINAL: Final = 719_163
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """How a store grows; `reached_at` is None when its budget is not reached in ten years."""
+    """The growth of a store; `reached_at` is None when the budget lasts more than ten years."""
 
     bytes: int
     budget: int
@@ -363,13 +364,13 @@ def day_of(at: datetime) -> int:
 
 
 def forecast(known: Sequence[Size], now_bytes: int, budget: int, now: datetime) -> Forecast:
-    """Say when a store reaches its budget if it grows on as it did lately.
+    """Return when a store reaches its budget at its recent growth.
 
     Args:
-        known: how large it was on days before, in their order.
-        now_bytes: how large it is now.
-        budget: how large it may be, in bytes; 0: no budget.
-        now: the time; its day is not among `known`, or counts no more than now.
+        known: its size on earlier days, in order.
+        now_bytes: its current size in bytes.
+        budget: its size limit in bytes; 0 for none.
+        now: the time; a size of the same day in `known` is ignored.
     """
     today = day_of(now)
     past = [one for one in known if one.day < today]
@@ -384,7 +385,7 @@ def forecast(known: Sequence[Size], now_bytes: int, budget: int, now: datetime) 
 
 
 def of_store(home: Home, db: Database) -> Forecast:
-    """Return how a store grows."""
+    """Return the growth of a store."""
     now = home.clock.now()
     now_bytes, known = db.read(_known, day_of(now) - LOOK_BACK_DAYS)
     return forecast(known, now_bytes, limit_of(home, db), now)
@@ -401,12 +402,12 @@ def row(found: Forecast) -> dict[str, object]:
 
 
 def note(home: Home, db: Database) -> None:
-    """Write down how large a store is today."""
+    """Store today's size of a store."""
     db.write(_note, day_of(home.clock.now()))
 
 
 def require_room(home: Home, db: Database) -> None:
-    """Refuse to add to a store that has reached its budget; what is there can still be changed.
+    """Refuse to add to a store that has reached its budget; changes and deletions are allowed.
 
     Raises:
         YaadError: TOO_LARGE; nothing was stored.
@@ -416,12 +417,12 @@ def require_room(home: Home, db: Database) -> None:
 
 
 def limit_of(home: Home, db: Database) -> int:
-    """Return how many bytes a store may have; 0: as many as it likes."""
+    """Return the size limit of a store in bytes; 0 for none."""
     return home.settings_of(db.path).store.budget_mib * MIB
 
 
 def refuse_beyond(home: Home, db: Database, used: int) -> None:
-    """Refuse to add to a store that takes `used` bytes, where that is its budget or more.
+    """Refuse to add to a store that uses `used` bytes, when that is its budget or more.
 
     Raises:
         YaadError: TOO_LARGE; nothing was stored.
@@ -448,7 +449,7 @@ def _note(conn: Connection, day: int) -> None:
 
 
 def health(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
-    """Return whether all is well, since when, and what is not; the answer is Health."""
+    """Return whether all is well, since when, and the problems; the answer is Health."""
     pulse = home.pulse
     told = pulse.problems() if pulse is not None else []
     problems = [{"what": one["what"], "mend": one["mend"]} for one in told]
@@ -469,12 +470,12 @@ def open_home(
     on_commit: Callable[[str], None] | None = None,
     read_only: bool = False,
 ) -> Home:
-    """Return a home; the caller closes it.
+    """Open the workspace; the caller closes it.
 
     Args:
-        settings: of the person.
-        user: the user store; by default the one in the data folder, made when nothing is there.
-        clock: the source of time and of ids; by default that of the machine.
+        settings: the person's settings.
+        user: the user store; by default the one in the data folder, created when missing.
+        clock: the source of time and ids; by default the system clock.
         on_commit: called with a project's id after each transaction in its store.
         read_only: change no store; another process may have them open.
 

@@ -27,14 +27,14 @@ SETTINGS_FOLDER = ".yaad"
 
 
 def is_of(project: Project, layout: Layout) -> bool:
-    """Return whether a repository says that it belongs to a project, or is known to by its path."""
+    """Return whether a repository belongs to a project, by its id or by its registered path."""
     if layout.common_dir == project.common_dir:
         return project.by_path or repo_layout.project_id(layout.common_dir) == project.id
     return repo_layout.project_id(layout.common_dir) == project.id
 
 
 def is_there(project: Project) -> bool:
-    """Return whether the repository of a project is where it was last seen."""
+    """Return whether the repository of a project is at its registered place."""
     place = project.common_dir
     if os.path.realpath(place) != str(place) or not os.path.lexists(project.root):
         return False
@@ -44,10 +44,10 @@ def is_there(project: Project) -> bool:
 
 
 def why_missing(project: Project) -> str:
-    """Return why the repository of a project is not at its place, '' when it is there.
+    """Return why the repository of a project is not at its place; '' when it is.
 
     Raises:
-        YaadError: UNAVAILABLE when that cannot be found out.
+        YaadError: UNAVAILABLE when that cannot be determined.
     """
     since = f"gone since {day(project.gone_at)}: " if project.gone_at is not None else ""
     place = project.common_dir
@@ -73,9 +73,9 @@ def why_missing(project: Project) -> str:
 
 
 def is_deinited(project: Project) -> bool:
-    """Return whether a project is a submodule whose work tree was emptied by git.
+    """Return whether a project is a submodule whose work tree git emptied.
 
-    Its repository stays in that of the superproject.
+    Its repository stays inside the superproject's.
     """
     return (
         project.common_dir != project.root / ".git"
@@ -90,7 +90,7 @@ def exclude_file(common_dir: Path) -> Path:
 
 
 def day(at: datetime) -> str:
-    """Return a day as messages show it."""
+    """Return a day in the format of messages."""
     return f"{at.astimezone():%Y-%m-%d}"
 
 
@@ -102,7 +102,7 @@ class Stores:
 
     Args:
         on_commit: called with the project's id after each transaction in its store.
-        clock: says how long a store has been idle.
+        clock: measures how long a store has been idle.
         read_only: change no store; another process may have them open.
     """
 
@@ -125,11 +125,11 @@ class Stores:
         self._checking: dict[tuple[str, int], threading.Lock] = {}
 
     def path(self, project: str) -> Path:
-        """Return where the store of a project is, or would be."""
+        """Return the path of a project's store."""
         return places.project_store(project)
 
     def create(self, project: str) -> None:
-        """Make an empty store for a project, its folder with it; one that is there is kept.
+        """Create an empty store for a project, with its folder; an existing store is kept.
 
         Raises:
             YaadError: UNAVAILABLE when it cannot be written.
@@ -138,11 +138,11 @@ class Stores:
 
     @contextlib.contextmanager
     def use(self, project: Project, *, in_passing: bool = False) -> Iterator[Database]:
-        """Lend the project's database, opened if need be.
+        """Lend the project's database, opening it if needed.
 
         Args:
-            project: whose.
-            in_passing: it was open anyway, and is not kept open for this.
+            project: the project.
+            in_passing: do not extend the time that the store stays open.
 
         Raises:
             YaadError: UNAVAILABLE (missing, corrupt, newer than the program), REFUSED (the file
@@ -155,7 +155,7 @@ class Stores:
             self._give_back(project.id)
 
     def look(self, project: Project, ask: Callable[[Connection], R]) -> R:
-        """Return what `ask(conn)` reads in the project's store; one at rest stays so.
+        """Return what `ask(conn)` reads in the project's store, without opening a store at rest.
 
         Raises:
             YaadError: as for `use`.
@@ -171,12 +171,12 @@ class Stores:
             return db.read(ask)
 
     def checking(self, project: str, worktree: int) -> threading.Lock:
-        """Return the lock that keeps two checks of one work tree apart."""
+        """Return the lock against two checks of one work tree at a time."""
         with self._lock:
             return self._checking.setdefault((project, worktree), threading.Lock())
 
     def forget(self, project: str) -> None:
-        """Keep nothing of a project that is not watched any more."""
+        """Drop everything kept in memory about a removed project."""
         with self._lock:
             self._checking = {
                 key: lock for key, lock in self._checking.items() if key[0] != project
@@ -187,9 +187,9 @@ class Stores:
         return project in self._open
 
     def close_one(self, project: str) -> None:
-        """Close a project's store, if it is open; whoever still uses it gets an error.
+        """Close a project's store, if open; later calls of its users fail.
 
-        What is being read or written just now is waited for.
+        Waits for reads and writes in progress.
         """
         with self._lock:
             self._wait_until_closed(project)
@@ -200,7 +200,7 @@ class Stores:
             db.wait_until_unused(STORE_CLOSING_S)
 
     def rest(self, idle: timedelta) -> int:
-        """Close the stores that nobody used for so long; return how many those were."""
+        """Close the stores unused for `idle`; return their number."""
         before = self._clock.monotonic_s() - idle.total_seconds()
         with self._lock:
             resting = [
@@ -211,7 +211,7 @@ class Stores:
         return self._put_to_rest(resting)
 
     def begins_long_rest(self, idle: timedelta) -> bool:
-        """Return, once each time, whether nobody has used any store for so long."""
+        """Return True once after every store has been unused for `idle`."""
         before = self._clock.monotonic_s() - idle.total_seconds()
         with self._lock:
             if self._users or self._used_last is None or self._used_last > before:
@@ -232,7 +232,7 @@ class Stores:
         with self._lock:
             self._wait_until_closed(project.id)
             db = self._open.get(project.id)
-            if db is not None and not db.is_in_place():  # a backup was put there by hand
+            if db is not None and not db.is_in_place():  # a backup was copied there by hand
                 db.close()
                 db = None
             if db is None:
@@ -248,7 +248,7 @@ class Stores:
         return db
 
     def _take_at_rest(self, project: Project) -> bool:
-        """Keep a store that is not open from being opened; False: it is open."""
+        """Keep a closed store from being opened; False when it is open."""
         with self._lock:
             self._wait_until_closed(project.id)
             if project.id in self._open:
@@ -267,25 +267,29 @@ class Stores:
         self._put_to_rest(resting)
 
     def _wait_until_closed(self, project: str) -> None:
-        """Wait until a store is not being put to rest, or looked into; the lock is held."""
+        """Wait until a store is neither being closed nor read in place; the caller holds the
+        lock.
+        """
         self._lock.wait_for(lambda: project not in self._closing)
 
     def _too_many(self) -> list[tuple[str, Database]]:
-        """Take the stores out that there is no room for; the lock is held."""
+        """Remove the stores beyond the limit; the caller holds the lock."""
         idle = [project for project in self._open if project not in self._users]
         return [
             self._take(project) for project in idle[: max(len(self._open) - STORES_OPEN_MAX, 0)]
         ]
 
     def _take(self, project: str) -> tuple[str, Database]:
-        """Take a store out, to be closed; until then nobody opens it again. The lock is held."""
+        """Remove a store for closing; it cannot be reopened until then. The caller holds the
+        lock.
+        """
         db = self._open.pop(project)
         del self._used_at[project]
         self._closing.add(project)
         return project, db
 
     def _put_to_rest(self, resting: Iterable[tuple[str, Database]]) -> int:
-        """Close stores while others are lent; return how many those were."""
+        """Close stores while others are lent; return their number."""
         closed = 0
         for project, db in resting:
             try:

@@ -49,29 +49,27 @@ AGENT = "agent:"
 
 
 def origin_of(agent: str) -> str:
-    """Return the origin of a call that an agent made; what it calls itself may be anything."""
+    """Return the origin of an agent's call; an agent may name itself anything."""
     return f"{AGENT}{privacy.mask(agent).text}"
 
 
 class DaemonState(Protocol):
-    """What the running daemon knows of itself; the verbs only report it."""
+    """The state of the running daemon, for operations that report it."""
 
     def watch(self, project: str) -> tuple[str, int | None]:
         """Return how the project is watched (full, poll or off) and the last lag in ms."""
 
     def hangs(self, project: str) -> bool:
-        """Return whether a disk that the project is on does not answer just now."""
+        """Return whether the disk of the project is not answering now."""
 
     def problems(self) -> list[dict[str, str]]:
-        """Return what is degraded: rows of `what`, `mend`, and the id of the `project` that it is
-        of, or ''.
-        """
+        """Return the degraded parts: rows of `what`, `mend`, and the `project` id or ''."""
 
     def next_runs(self) -> dict[str, datetime]:
-        """Return when each job runs next."""
+        """Return the next run of each job."""
 
     def since(self) -> str:
-        """Return when the daemon was started, as answers tell it."""
+        """Return the start time of the daemon, as in answers."""
 
     def socket(self) -> str:
         """Return the path that the daemon listens on."""
@@ -79,9 +77,9 @@ class DaemonState(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """Where a request comes from: a folder inside the project meant, and who asks.
+    """The origin of a request: a folder inside the project, and the caller.
 
-    `origin` is PERSON or 'agent:NAME'; `session` names the connection of an agent that stays.
+    `origin` is PERSON or 'agent:NAME'; `session` names the connection of a connected agent.
     """
 
     folder: Path
@@ -105,10 +103,10 @@ class Space:
 
 
 class Pending:
-    """Counts what happened in each project until the next upkeep writes it down.
+    """Counts events per project until the next upkeep stores them.
 
     Args:
-        limit: things noted of one project, at most.
+        limit: the number of distinct things counted per project.
     """
 
     def __init__(self, limit: int) -> None:
@@ -117,19 +115,19 @@ class Pending:
         self._counts: dict[str, Counter[str]] = {}
 
     def note(self, project: str, what: Iterable[str]) -> None:
-        """Note that these things happened once more."""
+        """Count each of `what` once more."""
         with self._lock:
             counts = self._counts.setdefault(project, Counter())
             counts.update(one for one in what if one in counts or len(counts) < self._limit)
 
     def has(self, project: str) -> bool:
-        """Return whether there is something to write down."""
+        """Return whether there is anything to store."""
         with self._lock:
             return bool(self._counts.get(project))
 
     @contextlib.contextmanager
     def taken(self, project: str) -> Iterator[Counter[str]]:
-        """Lend what was noted; it is forgotten once the block went well."""
+        """Lend the counts; they are cleared if the block succeeds."""
         with self._lock:
             taken = self._counts.pop(project, Counter[str]())
         try:
@@ -140,13 +138,13 @@ class Pending:
 
 
 class Home:
-    """Everything a verb may reach. One per daemon.
+    """The workspace: everything an operation may access. One per daemon.
 
     Args:
         user: the user store.
         stores: the projects' stores.
-        clock: the only source of time and of ids.
-        settings: what the person set.
+        clock: the only source of time and ids.
+        settings: the person's settings.
         git: runs git.
     """
 
@@ -158,8 +156,8 @@ class Home:
         self.clock = clock
         self.settings = settings
         self.set_by: Mapping[str, str] = {}
-        self.not_set: Sequence[str] = ()  # what a person set that cannot be, in words
-        self.settings_now: Callable[[], Loaded] | None = None  # as a daemon started now would
+        self.not_set: Sequence[str] = ()  # problems of the person's settings, in words
+        self.settings_now: Callable[[], Loaded] | None = None  # as a newly started daemon would
         self.git = git
         self.formers = StaleHandles()
         self.below = Below()
@@ -175,25 +173,27 @@ class Home:
         """Git folders that bear the id of a project which is at another place, too: copies."""
         self.recalled = Pending(SHOWN_NOTED_MAX)  # ids of memories
         self.unanswered = Pending(GAPS_NOTED_MAX)  # hashes of questions without a good answer
-        self.adding = threading.Lock()  # of those who have a repository watched, one at a time
-        self.naming = threading.Lock()  # of those who give a skill its name, one at a time
+        self.adding = threading.Lock()  # one `add` at a time
+        self.naming = threading.Lock()  # one naming of a skill at a time
         self.compared: Counter[tuple[str, int]] = Counter()
         """Memories of a work tree that the look back has compared and not written down yet."""
         self.unmerged_here: dict[tuple[str, int], tuple[object, frozenset[str]]] = {}
         """For each work tree the commits of other branches that git named last, and of which."""
 
     def settings_of(self, store: Path) -> Settings:
-        """Return the settings that hold for a store: those of its project over the person's."""
+        """Return the settings of a store: its project's over the person's."""
         return self.settings_beside(store).settings
 
     def settings_beside(self, store: Path) -> Loaded:
-        """Return the same with where each is from, and what is odd about the project's file."""
+        """Return the same with the source of each, and the problems of the project's settings
+        file.
+        """
         project = self.user.known(projects.get, store.parent.name)
         folder = places.data_folder() if project is None else project.root / SETTINGS_FOLDER
         return self._beside.load(folder, self.settings, self.set_by)
 
     def forget(self, project: Project) -> None:
-        """Keep nothing in memory of a project that is not watched any more."""
+        """Drop everything in memory about a removed project."""
         self._beside.forget(project.root / SETTINGS_FOLDER)
         self.copies = {copy for copy in self.copies if copy[0] != project.id}
         self.stores.forget(project.id)
@@ -207,18 +207,18 @@ class Home:
         return Repository(layout, self.git)
 
     def left(self, call: Call) -> None:
-        """Note that the session of an agent that worked in the folder of `call` has ended."""
+        """Record that the session of an agent in the folder of `call` has ended."""
         self.at_work.left(call.folder.resolve(), call.origin, call.session)
 
     def poorly_answered(self, project: str, question: str) -> None:
-        """Note that a question had no good answer: a hash of its words, which are not kept."""
+        """Count a question without a good answer by a hash of its words; the words are not kept."""
         words = text_words.question_form(privacy.mask(question).text)
         if words:
             digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
             self.unanswered.note(project, [digest])
 
     def close(self) -> None:
-        """End git and the workers, close every store and file."""
+        """End git and the workers, and close every store and file."""
         self.git.close()
         self.vectors.close()
         self.formers.close()
@@ -226,19 +226,19 @@ class Home:
         self.user.close()
 
     def project_at(self, folder: Path) -> tuple[Project, Layout]:
-        """Return the watched project that `folder` is in, and the layout of that work tree.
+        """Return the watched project of `folder`, and the layout of that work tree.
 
-        One whose repository was moved there is followed.
+        A moved repository is followed.
 
         Raises:
             YaadError: NOT_FOUND when the folder is in no repository, or in one that is not watched;
                 UNAVAILABLE when the user store is damaged and no copy of it knows a project;
-                see `moved.follow`.
+                see `lookup.follow`.
         """
         layout = require_repository(folder)
         project = self.registered(layout) or self.follow(layout)
         if project is None and not self.user.read(projects.everything):
-            self.user.refuse_if_stands_in()  # nobody knows whether it is watched
+            self.user.refuse_if_stands_in()  # it is unknown whether the project is watched
         if project is None:
             where = layout.root or layout.common_dir
             raise YaadError(
@@ -249,9 +249,9 @@ class Home:
         return project, layout
 
     def registered(self, layout: Layout) -> Project | None:
-        """Return the watched project that a repository at its registered place belongs to.
+        """Return the watched project of a repository at its registered place.
 
-        One that was gone is looked at more closely first, see `moved.follow`.
+        A project marked gone is checked more closely first, see `lookup.follow`.
         """
         named = repo_layout.project_id(layout.common_dir)
         project = self.user.known(projects.get, named) if named else None
@@ -265,11 +265,10 @@ class Home:
 
     @contextlib.contextmanager
     def space(self, call: Call) -> Iterator[Space]:
-        """Lend the work tree that a call is about; a linked work tree is registered when first
-        seen.
+        """Lend the work tree of a call; a new linked work tree is registered.
 
         Args:
-            call: where it comes from.
+            call: the origin of the request.
 
         Raises:
             YaadError: see `project_at` and `Stores.use`.
@@ -281,7 +280,7 @@ class Home:
             worktree = db.read(projects.worktree_by_path, root)
             if worktree is None and db.is_writable:
                 worktree = db.write(projects.add_worktree, root)
-            elif worktree is None:  # nothing is known of it, and nothing can be noted
+            elif worktree is None:  # unknown, and the store is read-only
                 worktree = Worktree(id=0, path=root, head="", branch="", checked_at=None)
             if call.origin.startswith(AGENT):
                 self.at_work.seen(root, call.origin, call.session, self.clock.monotonic_s())
@@ -311,7 +310,7 @@ class Home:
 
 
 def _nobody_moved(layout: Layout) -> None:
-    """Follow nobody: only the daemon does."""
+    """Follow no moved project: only the daemon does."""
 
 
 def _not_there(where: Path) -> YaadError:
@@ -324,7 +323,7 @@ def _not_there(where: Path) -> YaadError:
 
 
 def require_repository(folder: Path) -> Layout:
-    """Return the repository that `folder` is in.
+    """Return the repository of `folder`.
 
     Raises:
         YaadError: NOT_FOUND when there is none, or no such folder.
@@ -339,7 +338,7 @@ def require_repository(folder: Path) -> Layout:
                     hint="Rename the folder.",
                 )
         return layout
-    if not os.path.isdir(folder):  # noqa: PTH112  (what may not be looked at is no folder to us)
+    if not os.path.isdir(folder):  # noqa: PTH112  (an unreadable folder counts as missing)
         raise YaadError(
             Code.NOT_FOUND,
             f"There is no folder {folder} that may be read.",
@@ -353,16 +352,16 @@ def require_repository(folder: Path) -> Layout:
 
 
 def find_node(db: Database, fragment: str, of: str = "of this project") -> str:
-    """Return the id of the one memory that `fragment` names: the id, its key, or a unique end of
-    the id.
+    """Return the id of the memory that `fragment` names: its id, its key, or a unique start or end
+    of the id.
 
     Args:
-        db: the store to look in.
-        fragment: what was given.
-        of: whose memories were looked through, once none of this store is it.
+        db: the store to search.
+        fragment: the given name.
+        of: the owner of the memories, for the error message.
 
     Raises:
-        YaadError: NOT_FOUND, BAD_REQUEST (it fits, and is shorter than four characters), CONFLICT
+        YaadError: NOT_FOUND, BAD_REQUEST (a match shorter than four characters), CONFLICT
             with the candidates.
     """
     keyed = db.read(_keyed, fragment)
@@ -388,7 +387,7 @@ def find_node(db: Database, fragment: str, of: str = "of this project") -> str:
 
 @contextlib.contextmanager
 def with_more_hint(more: str) -> Iterator[None]:
-    """Have an error that no project is here begin its hint with `more`; "" for nothing.
+    """Prepend `more` to the hint of an error that no project is here; '' for nothing.
 
     Raises:
         YaadError: what was raised.
@@ -402,7 +401,7 @@ def with_more_hint(more: str) -> Iterator[None]:
 
 
 def too_short(fragment: str) -> YaadError:
-    """Return what is said to a part of an id that fits one, and might fit another tomorrow."""
+    """Return the message for an id fragment that matches now, but is too short to stay unique."""
     return YaadError(
         Code.BAD_REQUEST,
         f"{fragment!r} is too short for a part of an id; nothing was done.",
@@ -411,7 +410,7 @@ def too_short(fragment: str) -> YaadError:
 
 
 def find_archived(db: Database, key: str) -> str | None:
-    """Return the id of the one archived memory that was kept under a key; None: there is none.
+    """Return the id of the archived memory with a key, or None.
 
     Raises:
         YaadError: CONFLICT with the candidates.
@@ -431,7 +430,7 @@ def _several(named: str, found: Sequence[Node], hint: str) -> YaadError:
 
 
 def _keyed(conn: Connection, given: str) -> str | None:
-    """Return the id of the living memory that is kept under a key; what is an id, is no key."""
+    """Return the id of the living memory with a key; an id is not a key."""
     try:
         key = canonical_key(given)
     except ValueError:
@@ -451,9 +450,9 @@ def _once_keyed(conn: Connection, given: str) -> list[Node]:
 
 
 def _memories_named(conn: Connection, fragment: str) -> list[Node]:
-    """Return the memories that a part of an id fits; a session only where no other one does.
+    """Return the memories that an id fragment matches; sessions only when no other node does.
 
-    Its id is made with that of the first memory said in it, and begins like that.
+    A session id is created with its first memory and shares its beginning.
     """
     found = nodes.many(conn, nodes.find(conn, fragment, CANDIDATES_MAX))
     named = [node for node in found.values() if node.kind not in THINGS]
@@ -461,7 +460,7 @@ def _memories_named(conn: Connection, fragment: str) -> list[Node]:
 
 
 def require_files(layout: Layout) -> Layout:
-    """Return this work tree, or of a bare repository the first linked one.
+    """Return this work tree, or the first linked one of a bare repository.
 
     Raises:
         YaadError: REFUSED when there is none.
