@@ -143,7 +143,7 @@ def suggested(found: Assessed) -> str | None:
         return found.suggestion.path
     if found.suggestion is not None and len(found.suggestion.places) == 1:
         return found.suggestion.places[0]
-    likely = (sight.judgement.likely for sight in found.sights)
+    likely = (sight.result.likely for sight in found.observations)
     return found.worst.likely or next((path for path in likely if path), None)
 
 

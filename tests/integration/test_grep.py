@@ -103,30 +103,30 @@ def test_a_git_without_the_expressions_of_perl_finds_the_same(grown, runner, mon
 def test_a_later_job_does_not_search_a_commit_again(grown, runner, monkeypatch):
     repo, first, last = grown
     words = ["retry", "retry_all", "name1", "nowhere"]
-    expected = {at: History(repo.open(runner)).standing(words, at=at) for at in (first, last)}
+    expected = {at: History(repo.open(runner)).files_by_word(words, at=at) for at in (first, last)}
     repo.write("src/part0/file0.py", "nowhere\nretry\n")
     newer = repo.commit()
     commands = counted(monkeypatch, runner)
 
-    again = {at: History(repo.open(runner)).standing(words, at=at) for at in (first, last)}
-    carried = History(repo.open(runner)).standing(words, at=newer)
+    again = {at: History(repo.open(runner)).files_by_word(words, at=at) for at in (first, last)}
+    derived = History(repo.open(runner)).files_by_word(words, at=newer)
 
     assert again == expected
     assert "grep" not in commands
     anew = GitRunner(Repo.TIMEOUT)
-    assert carried == repo.open(anew).files_with(words, at=newer)
+    assert derived == repo.open(anew).files_with(words, at=newer)
     anew.close()
 
 
 def test_a_rewritten_history_does_not_lead_to_what_is_gone(grown, runner):
     """The commit that was searched is no more, and is not compared with."""
     repo, first, last = grown
-    History(repo.open(runner)).standing(["retry"], at=last)
+    History(repo.open(runner)).files_by_word(["retry"], at=last)
     repo.git("reset", "-q", "--hard", first)
     repo.git("reflog", "expire", "--expire=now", "--all")
     repo.git("gc", "-q", "--prune=now")
 
-    assert len(History(repo.open(runner)).standing(["retry"], at=first)["retry"]) == 40
+    assert len(History(repo.open(runner)).files_by_word(["retry"], at=first)["retry"]) == 40
 
 
 def test_what_is_not_the_whole_of_a_commit_is_not_kept(grown, runner):
@@ -154,9 +154,9 @@ def test_what_is_named_as_a_picture_is_not_searched(grown, runner, near):
     last = repo.commit()
     history = History(repo.open(runner))
     if near:
-        history.standing(["retry"], at=first)
+        history.files_by_word(["retry"], at=first)
 
-    found = history.standing(["retry"], at=last)["retry"]
+    found = history.files_by_word(["retry"], at=last)["retry"]
 
     assert {"src/logo.txt", "png"} <= set(found)
     assert "src/logo.png" not in found
@@ -236,7 +236,7 @@ def test_a_commit_near_one_that_was_searched_is_not_searched_itself(grown, runne
     history = History(repo.open(runner))
     commands = counted(monkeypatch, runner)
 
-    found = {at: history.standing(words, at=at) for at in (first, last)}
+    found = {at: history.files_by_word(words, at=at) for at in (first, last)}
 
     assert found == expected
     assert commands.count("grep") == 1
@@ -248,9 +248,9 @@ def test_what_is_expected_is_looked_for_in_the_same_search(grown, runner, monkey
     commands = counted(monkeypatch, runner)
 
     history.expect(["name1"])
-    history.standing(["retry"], at=first)
+    history.files_by_word(["retry"], at=first)
 
-    assert history.standing(["name1"], at=last) == {"name1": ["src/new/file.py"]}
+    assert history.files_by_word(["name1"], at=last) == {"name1": ["src/new/file.py"]}
     assert commands.count("grep") == 1
 
 
@@ -262,9 +262,9 @@ def test_a_commit_far_from_one_that_was_searched_is_searched(grown, runner, monk
     history = History(repo.open(runner))
     commands = counted(monkeypatch, runner)
 
-    history.standing(["retry"], at=first)
+    history.files_by_word(["retry"], at=first)
 
-    assert len(history.standing(["retry"], at=last)["retry"]) == 10
+    assert len(history.files_by_word(["retry"], at=last)["retry"]) == 10
     assert commands.count("grep") == 2
 
 
@@ -273,7 +273,7 @@ def test_the_uses_of_a_word_do_not_depend_on_what_was_searched_before(grown, run
     words = ["retry", "name1", "name0"]
     fresh = Window(History(repo.open(runner)), first, last)
     history = History(repo.open(runner))
-    history.standing(words, at=first)
+    history.files_by_word(words, at=first)
     known = Window(history, first, last)
 
     for word in words:
@@ -284,7 +284,7 @@ def test_the_uses_of_a_word_do_not_depend_on_what_was_searched_before(grown, run
 def test_only_changed_files_that_named_a_word_are_read(grown, runner, monkeypatch):
     repo, first, last = grown
     history = History(repo.open(runner))
-    history.standing(["name1"], at=first)
+    history.files_by_word(["name1"], at=first)
     window = Window(history, first, last)
     read = []
     read_blob = history.read_blob
@@ -301,7 +301,7 @@ def test_what_is_known_to_stand_nowhere_is_not_stirred_and_no_change_is_looked_a
     runner.found.clear()
     runner.searched.clear()
     for commit in (first, last):
-        History(repo.open(runner)).standing(["nowhere", "name7"], at=commit)
+        History(repo.open(runner)).files_by_word(["nowhere", "name7"], at=commit)
     window = Window(History(repo.open(runner)), first, last)
     read = []
     read_blob = window.history.read_blob
@@ -377,8 +377,8 @@ def test_a_file_that_attributes_call_no_text_is_not_carried_from_a_near_commit(n
     repo.write("b.made.js", "retry\n")
     second = repo.add("b.js", "retry\n")
     history = History(repo.open(runner))
-    history.standing(["retry"], at=first)
+    history.files_by_word(["retry"], at=first)
 
-    found = history.standing(["retry"], at=second)["retry"]
+    found = history.files_by_word(["retry"], at=second)["retry"]
 
     assert [path for path in found if path.startswith("b")] == ["b.js"]

@@ -148,7 +148,7 @@ def judged(repo, repository, rests_on, *, committed=False):
     for kind, own in rests_on.items():
         assessed = assessing.assess(SAYINGS[kind][0], own, head if committed else tree, head)
         verdicts = {
-            (one.judgement.anchor.method, one.judgement.verdict.value) for one in assessed.sights
+            (one.result.anchor.method, one.result.verdict.value) for one in assessed.observations
         }
         found[kind] = (assessed.worst, verdicts, assessed.suggestion)
     return found

@@ -62,9 +62,9 @@ def test_what_was_only_renamed_has_moved_and_what_was_not_is_fresh(
     for answer in answers:
         stem = answer.memory.id
         found = {
-            (one.judgement.verdict.value, one.judgement.place)
-            for one in answer.assessed.sights
-            if one.judgement.anchor.path == old[stem]
+            (one.result.verdict.value, one.result.place)
+            for one in answer.assessed.observations
+            if one.result.anchor.path == old[stem]
         }
         if new[stem] == old[stem]:
             assert found == {("fresh", old[stem])}

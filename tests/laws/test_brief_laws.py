@@ -11,7 +11,7 @@ from yaadwatch.text.words import estimate_tokens
 words = st.text(st.characters(exclude_categories=("Cs",)), max_size=500)
 ids = st.uuids().map(str)
 causes = st.builds(Cause, summary=words, commit=st.sampled_from(["", "1a2b", '3c4d, "a"']) | words)
-doubts = st.lists(
+flagged = st.lists(
     st.builds(
         FlaggedMemory,
         id=ids,
@@ -41,7 +41,7 @@ DOUBT = FlaggedMemory(
 )
 
 
-@given(doubts, statements, statements, budgets, budgets, words)
+@given(flagged, statements, statements, budgets, budgets, words)
 @example([DOUBT], [], [], 1, 1, "")
 def test_neither_budget_is_ever_overdrawn(doubted, rules, tasks, tokens_max, chars_max, note):
     brief = compose(doubted, rules, tasks, tokens_max=tokens_max, chars_max=chars_max, note=note)
@@ -52,10 +52,10 @@ def test_neither_budget_is_ever_overdrawn(doubted, rules, tasks, tokens_max, cha
     assert brief.left >= 0
 
 
-@given(doubts, statements, statements, budgets)
+@given(flagged, statements, statements, budgets)
 def test_every_memory_is_told_or_counted(doubted, rules, tasks, tokens_max):
     brief = compose(doubted, rules, tasks, tokens_max=tokens_max, chars_max=1_000_000)
-    told = (brief.doubts, brief.rules, brief.tasks)
+    told = (brief.flagged, brief.rules, brief.tasks)
     there = (len(doubted), len(rules), len(tasks))
     parts = [brief.text.partition(heading)[2].partition("\n## ")[0] for heading in HEADINGS]
 
@@ -65,7 +65,7 @@ def test_every_memory_is_told_or_counted(doubted, rules, tasks, tokens_max):
             assert number + (int(more[1]) if more else 0) == all_of_them
 
 
-@given(doubts, statements, statements, st.integers(1, 150))
+@given(flagged, statements, statements, st.integers(1, 150))
 @example(
     [
         FlaggedMemory(
@@ -86,17 +86,17 @@ def test_nothing_is_told_without_the_warnings_that_there_are(doubted, rules, tas
 HEADINGS = ("\n## May no longer be true", "\n## Rules", "\n## Open tasks")
 
 
-@given(doubts, statements, statements)
+@given(flagged, statements, statements)
 def test_with_room_everything_is_told_warnings_first(doubted, rules, tasks):
     brief = compose(doubted, rules, tasks, tokens_max=10**6, chars_max=10**7)
     places = [brief.text.find(heading) for heading in HEADINGS]
 
-    assert (brief.doubts, brief.rules, brief.tasks) == (len(doubted), len(rules), len(tasks))
+    assert (brief.flagged, brief.rules, brief.tasks) == (len(doubted), len(rules), len(tasks))
     assert [place for place in places if place >= 0] == sorted(p for p in places if p >= 0)
     assert bool(brief.text) == bool(doubted or rules or tasks)
 
 
-@given(doubts, statements, statements, budgets)
+@given(flagged, statements, statements, budgets)
 def test_the_number_of_lines_is_ours_whatever_the_texts_hold(doubted, rules, tasks, tokens_max):
     brief = compose(doubted, rules, tasks, tokens_max=tokens_max, chars_max=1_000_000)
 

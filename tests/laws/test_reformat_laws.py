@@ -33,9 +33,9 @@ class Place:
 def told(found):
     """Return the level of a memory, and each verdict that is not "touched"."""
     return found.level, [
-        (one.judgement.anchor.symbol, one.judgement.verdict.value)
-        for one in found.sights
-        if one.judgement.verdict.value != "touched"
+        (one.result.anchor.symbol, one.result.verdict.value)
+        for one in found.observations
+        if one.result.verdict.value != "touched"
     ]
 
 

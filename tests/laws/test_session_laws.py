@@ -51,7 +51,7 @@ statements = st.lists(
     ),
     max_size=12,
 )
-doubts = st.lists(st.tuples(names, words, words), max_size=12)
+flagged = st.lists(st.tuples(names, words, words), max_size=12)
 
 
 @given(sessions, facts, lessons, st.lists(words, max_size=5))
@@ -96,7 +96,7 @@ def test_words_of_others_never_leave_their_quotes(session, said, subjects):
         done=told,
         going_on=False,
         tasks=tasks,
-        doubts=[("a", text, "") for text in said],
+        flagged=[("a", text, "") for text in said],
         tokens_max=100_000,
     ).text
 
@@ -122,26 +122,26 @@ def test_plain_words_are_no_names(plain):
     assert memory_lessons.names(" ".join(plain)) == frozenset()
 
 
-@given(words, st.booleans(), statements, doubts, budgets)
+@given(words, st.booleans(), statements, flagged, budgets)
 def test_a_handoff_keeps_its_budget(done, going_on, tasks, doubted, tokens_max):
     told = news.compose(
-        done=done, going_on=going_on, tasks=tasks, doubts=doubted, tokens_max=tokens_max
+        done=done, going_on=going_on, tasks=tasks, flagged=doubted, tokens_max=tokens_max
     )
 
     assert estimate_tokens(told.text) <= tokens_max
     assert told.used + told.left == tokens_max
     assert told.left >= 0
     assert told.open <= len(tasks)
-    assert told.doubts <= len(doubted)
+    assert told.flagged <= len(doubted)
 
 
-@given(statements, doubts)
+@given(statements, flagged)
 def test_a_handoff_with_room_tells_everything(tasks, doubted):
     told = news.compose(
-        done="claude.\nNoted: it", going_on=False, tasks=tasks, doubts=doubted, tokens_max=100_000
+        done="claude.\nNoted: it", going_on=False, tasks=tasks, flagged=doubted, tokens_max=100_000
     )
 
-    assert (told.open, told.doubts) == (len(tasks), len(doubted))
+    assert (told.open, told.flagged) == (len(tasks), len(doubted))
 
 
 @given(

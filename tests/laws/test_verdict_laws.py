@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from yaadwatch.model.anchors import Anchor, Method, Verdict
 from yaadwatch.staleness.proposals import proposal, suggest
-from yaadwatch.staleness.verdict import DOUBTS, Seen, Span, combine, judge_anchor
+from yaadwatch.staleness.verdict import STALE_VERDICTS, Seen, Span, combine, judge_anchor
 
 PATHS = ("src/net.py", "src/http.py", "net.py")
 GRAVITY = ["fresh", "touched", "unknown", "changed", "moved", "gone"]
@@ -63,7 +63,7 @@ def test_a_sight_is_always_judged_alike_and_a_place_is_where_it_is(anchor, seen)
 
     assert judged == judge_anchor(anchor, seen)
     assert judged.place in {None, seen.place, *seen.elsewhere}
-    assert (judged.verdict in DOUBTS) == (judged.verdict in ("changed", "moved", "gone"))
+    assert (judged.verdict in STALE_VERDICTS) == (judged.verdict in ("changed", "moved", "gone"))
 
 
 words = st.lists(

@@ -299,7 +299,7 @@ def _intake(home: Home, bell: WriteSignal, health: Health) -> Intake:
 
         visibility.find_merged_elsewhere(home, project, worktree)
         done = tree.sync_tree(home, project, worktree, paths)
-        context.prepare(home, project, worktree, anew=paths is None)
+        context.prepare(home, project, worktree, force=paths is None)
         return done.waiting or done.watching
 
     def is_rule(path: str) -> bool:

@@ -25,7 +25,7 @@ EVIDENCE_MAX: Final = 3
 SHORT_ID_CHARS: Final = 8
 """The end of an id, which commands take for the whole."""
 
-_DOUBTS = (
+_FLAGGED = (
     "## May no longer be true",
     (
         "Check each against the code first. Wrong: yaadwatch edit ID TEXT, or the line in its file."
@@ -130,7 +130,7 @@ class Brief:
     """
 
     text: str
-    doubts: int
+    flagged: int
     rules: int
     tasks: int
     used: int
@@ -143,7 +143,7 @@ class Brief:
 
 
 def compose(
-    doubts: Sequence[FlaggedMemory],
+    flagged: Sequence[FlaggedMemory],
     rules: Sequence[Statement],
     tasks: Sequence[Statement],
     *,
@@ -172,7 +172,7 @@ def compose(
         is_note_urgent: it is given when there is nothing else, too.
     """
     sections = (
-        _Section(_DOUBTS, _by_commit(doubts), "yaadwatch stale", "may no longer be true"),
+        _Section(_FLAGGED, _by_commit(flagged), "yaadwatch stale", "may no longer be true"),
         _Section(
             _CLASHES,
             [_Item(each.id, _clash(each)) for each in clashes],
@@ -190,7 +190,7 @@ def compose(
         _Section(_GAPS, [_Item("", [_gap(each)]) for each in gaps], "yaadwatch gaps"),
     )
     sourced = any(map(_is_quoted, (*rules, *tasks)))
-    quotes = sourced or any((doubts, clashes, notes, last, gaps))
+    quotes = sourced or any((flagged, clashes, notes, last, gaps))
     begin = [_INTRODUCTION + (_QUOTES if quotes else ""), *([note] if note else [])]
     whole = _Cost(tokens=tokens_max, chars=chars_max)
     # Contradictions are few and keep nothing: they come right after the doubts.
@@ -203,7 +203,7 @@ def compose(
     ]
     left = whole.less(_cost(begin))
     body: list[str] = []
-    told: list[list[str]] = []
+    section_ids: list[list[str]] = []
     shown: dict[str, int] = {}
     for place, section in enumerate(sections):
         kept = _NOTHING
@@ -216,15 +216,15 @@ def compose(
             break  # no rule without the warning that belongs to it
         left = left.less(_cost(lines))
         body += lines
-        told.append([item.id for item in items])
+        section_ids.append([item.id for item in items])
         shown |= {item.id: _cost(item.lines).tokens for item in items if item.id}
     is_all = is_note_urgent and not any(section.items for section in sections)
     if not body and not (is_all and left.holds(_NOTHING)):
-        return Brief(text="", doubts=0, rules=0, tasks=0, used=0, left=tokens_max)
-    counts = [len(ids) for ids in told] + [0] * (len(sections) - len(told))
+        return Brief(text="", flagged=0, rules=0, tasks=0, used=0, left=tokens_max)
+    counts = [len(ids) for ids in section_ids] + [0] * (len(sections) - len(section_ids))
     return Brief(
         text="\n".join(begin + body),
-        doubts=counts[0],
+        flagged=counts[0],
         clashes=counts[1],
         rules=counts[2],
         tasks=counts[3],
@@ -305,16 +305,16 @@ class _Section:
             return self._whole(), self.items
         left = room.less(_cost([*self.heading, self._more(len(self.items))]))
         lines: list[str] = []
-        told: list[_Item] = []
+        fitted: list[_Item] = []
         for item in self.items:
-            said = _after(told, item)
+            said = _after(fitted, item)
             price = _cost(said)
             if left.holds(price):
                 lines += said
                 left = left.less(price)
-                told.append(item)
+                fitted.append(item)
         if left.holds(_NOTHING):
-            return [*self.heading, *lines, self._more(len(self.items) - len(told))], told
+            return [*self.heading, *lines, self._more(len(self.items) - len(fitted))], fitted
         short = [f"- {len(self.items)} {self.urgent}: {self.rest}"] if self.urgent else []
         return (short, []) if room.holds(_cost(short)) else ([], [])
 
@@ -328,9 +328,9 @@ class _Section:
         return f"- and {count} more: {self.rest}"
 
 
-def _after(told: Sequence[_Item], item: _Item) -> list[str]:
+def _after(before: Sequence[_Item], item: _Item) -> list[str]:
     """Return the lines of an item that is told after others."""
-    if not item.under or (told and told[-1].under == item.under):
+    if not item.under or (before and before[-1].under == item.under):
         return item.lines
     return [item.under, *item.lines]
 
@@ -342,57 +342,63 @@ def _cost(lines: Sequence[str]) -> _Cost:
     )
 
 
-def _by_commit(doubts: Sequence[FlaggedMemory]) -> list[_Item]:
+def _by_commit(flagged: Sequence[FlaggedMemory]) -> list[_Item]:
     """Return doubts as items; several of the same commits in a row, these above them."""
     commits: dict[tuple[str, ...], list[FlaggedMemory]] = {}
-    for doubt in doubts:
-        made = tuple(dict.fromkeys(each.commit for each in _newest(doubt)))
-        commits.setdefault(made if made and all(made) else (doubt.id,), []).append(doubt)
+    for one in flagged:
+        made = tuple(dict.fromkeys(each.commit for each in _newest(one)))
+        commits.setdefault(made if made and all(made) else (one.id,), []).append(one)
     items = []
     for made, own in commits.items():
         if len(own) == 1:
             items.append(_Item(own[0].id, _alone(own[0])))
             continue
         under = as_line(f"- Since {' and '.join(made)}:")
-        for doubt in own:
-            done = "; ".join(dict.fromkeys(as_line(each.summary) for each in _newest(doubt)))
-            items.append(_Item(doubt.id, [f"  - {_doubt(doubt)}: {done}", *_instead(doubt)], under))
+        for one in own:
+            done = "; ".join(dict.fromkeys(as_line(each.summary) for each in _newest(one)))
+            items.append(
+                _Item(one.id, [f"  - {_flagged_item(one)}: {done}", *_instead(one)], under)
+            )
     return items
 
 
-def _alone(doubt: FlaggedMemory) -> list[str]:
-    lines = [f"- {_doubt(doubt)}"]
-    for each in _newest(doubt) or (Cause(doubt.reason),):
+def _alone(memory: FlaggedMemory) -> list[str]:
+    lines = [f"- {_flagged_item(memory)}"]
+    for each in _newest(memory) or (Cause(memory.reason),):
         commit = f" ({each.commit})" if each.commit else ""
         lines.append(f"  - {as_line(each.summary + commit)}")
-    return lines + _instead(doubt)
+    return lines + _instead(memory)
 
 
-def _newest(doubt: FlaggedMemory) -> tuple[Cause, ...]:
-    return doubt.evidence[-EVIDENCE_MAX:]
+def _newest(memory: FlaggedMemory) -> tuple[Cause, ...]:
+    return memory.evidence[-EVIDENCE_MAX:]
 
 
-def _doubt(doubt: FlaggedMemory) -> str:
-    return f"{doubt.verdict}: {quoted(_short(doubt.text, doubt.summary))} ({_id(doubt.id)})"
+def _flagged_item(memory: FlaggedMemory) -> str:
+    return f"{memory.verdict}: {quoted(_short(memory.text, memory.summary))} ({_id(memory.id)})"
 
 
-def _instead(doubt: FlaggedMemory) -> list[str]:
-    newer = [f"  - newer, about the same: {quoted(text)} ({_id(one)})" for one, text in doubt.newer]
-    return [*newer, *_proposed(doubt)]
+def _instead(memory: FlaggedMemory) -> list[str]:
+    newer = [
+        f"  - newer, about the same: {quoted(text)} ({_id(one)})" for one, text in memory.newer
+    ]
+    return [*newer, *_proposed(memory)]
 
 
-def _proposed(doubt: FlaggedMemory) -> list[str]:
-    where = places_in_words(doubt.said_in)
+def _proposed(memory: FlaggedMemory) -> list[str]:
+    where = places_in_words(memory.said_in)
     place = (
-        [f"  - now at {as_name(doubt.now_at)}; more than its place changed"] if doubt.now_at else []
+        [f"  - now at {as_name(memory.now_at)}; more than its place changed"]
+        if memory.now_at
+        else []
     )
-    if where and doubt.instead:
-        return [f"  - to be written {where}: {quoted(doubt.instead)}"]
+    if where and memory.instead:
+        return [f"  - to be written {where}: {quoted(memory.instead)}"]
     if where:
         return [*place, f"  - to be corrected or deleted {where}"]
     if place:
         return place
-    return [f"  - would be true: {quoted(doubt.instead)}"] if doubt.instead else []
+    return [f"  - would be true: {quoted(memory.instead)}"] if memory.instead else []
 
 
 def _clash(clash: Clash) -> list[str]:

@@ -333,11 +333,11 @@ def gather(
     seen = {one.id: one for one in found}
     hidden = frozenset(known[num].id for num in unseen if known[num].id in seen)
 
-    def answer(told: Sequence[Candidate]) -> Answer:
-        ranked = rank.rank(told, now=now, settings=settings)
+    def answer(candidates: Sequence[Candidate]) -> Answer:
+        ranked = rank.rank(candidates, now=now, settings=settings)
         best = seen[ranked[0].candidate.id].text if ranked else ""
         named_first = bool(ranked) and ranked[0].candidate.exact
-        sure = bool(bm25) or any(one.exact for one in told)
+        sure = bool(bm25) or any(one.exact for one in candidates)
         return Answer(
             ranked=ranked,
             covered=1.0 if named_first else rank.coverage(question.text, best),

@@ -102,22 +102,24 @@ def recall(home: Home, call: Call, ask: Recall) -> dict[str, object]:
         fitted = brief.fit(
             _items(ask.query, found.best, known, ask.depth), ask.tokens_max, ask.depth
         )
-        told = [each.id for each in fitted.items]
+        ids_shown = [each.id for each in fitted.items]
         doubts = _of_stores(
             found,
-            told,
+            ids_shown,
             lambda shelf, ids: shelf.db.read(flags.spread_flags_of, shelf.worktree, ids),
         )
-        whose = _of_stores(found, told, lambda shelf, ids: shelf.db.read(authority.of_nodes, ids))
+        whose = _of_stores(
+            found, ids_shown, lambda shelf, ids: shelf.db.read(authority.of_nodes, ids)
+        )
         later = _of_stores(
             found,
-            told,
+            ids_shown,
             lambda shelf, ids: changes.here(home, shelf, ids, everywhere=ask.all_branches),
         )
         # What is done reads as what is to be done.
         states = _of_stores(
             found,
-            [one for one in told if known[one].kind == "task"],
+            [one for one in ids_shown if known[one].kind == "task"],
             lambda shelf, ids: shelf.db.read(sessions.states, ids),
         )
         related, left = _edges(found, fitted)

@@ -166,13 +166,15 @@ def _walked(
         ],
         asked.tokens_max,
     )
-    told = {item.id: item for item in fitted.items}
-    numbers = graph.among(conn, told, kinds=asked.kinds, view=asked.view, limit=GRAPH_EDGES_MAX + 1)
-    doubts = flags.spread_flags_of(conn, worktree, told)
-    whose = authority.of_nodes(conn, told)
-    more = len(walk.left) + len(walk.found) - len(told)
+    shown = {item.id: item for item in fitted.items}
+    numbers = graph.among(
+        conn, shown, kinds=asked.kinds, view=asked.view, limit=GRAPH_EDGES_MAX + 1
+    )
+    flagged = flags.spread_flags_of(conn, worktree, shown)
+    whose = authority.of_nodes(conn, shown)
+    more = len(walk.left) + len(walk.found) - len(shown)
     return {
-        "start": [one for one in starts if one in told],
+        "start": [one for one in starts if one in shown],
         "nodes": [
             {
                 "id": node_id,
@@ -182,9 +184,9 @@ def _walked(
                 **views.by_row(whose.get(node_id)),
                 "depth": item.depth,
                 "steps": walk.found[node_id][1],
-                "stale": views.short_flag(doubts.get(node_id)),
+                "stale": views.short_flag(flagged.get(node_id)),
             }
-            for node_id, item in told.items()
+            for node_id, item in shown.items()
         ],
         "edges": [views.edge_row(edge) for edge in edges.many(conn, numbers[:GRAPH_EDGES_MAX])],
         "more": more,

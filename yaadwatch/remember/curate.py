@@ -65,7 +65,9 @@ def refuse_false(
     expect(tree, anchors)
     assessing.expect_anchors(anchors, head)
     found = assessing.assess(node.text, anchors, tree, head)
-    reasons = [one.judgement.reason for one in found.sights if assessing.is_false(one, node.text)]
+    reasons = [
+        one.result.reason for one in found.observations if assessing.is_false(one, node.text)
+    ]
     if not reasons:
         return
     why = "; ".join(dict.fromkeys(reasons[:SHOWN_MAX]))
@@ -215,8 +217,8 @@ def confirm(home: Home, call: Call, ask: Confirm) -> dict[str, object]:
 
         held.db.write(seen_from, view, change)
         against = contradictions.contradicts_row(home, held.shelf, node.id)
-        told = held.db.read(views.attributed, [views.changed_row(confirmed)])[0]
-        return told | against
+        answer = held.db.read(views.attributed, [views.changed_row(confirmed)])[0]
+        return answer | against
 
 
 def pin(home: Home, call: Call, ask: Pin) -> dict[str, object]:
@@ -273,8 +275,8 @@ def tag(home: Home, call: Call, ask: Tag) -> dict[str, object]:
         held = both.find(ask.id)
         before, after = _changed(home, held, change)
         row = views.changed_row(after, undo=_untag(before, after))
-        told = held.db.read(views.attributed, [row])[0]
-    return told | {
+        answer = held.db.read(views.attributed, [row])[0]
+    return answer | {
         "version": after.version,
         "tags": list(after.tags),
         "masked": list(dict.fromkeys(kind for one in masked for kind in one.kinds)),
@@ -424,7 +426,7 @@ def _show(
         ],
         "edges": [
             views.edge_row(edge)
-            | {"text": _told(other.text), "archived": other.archived_at is not None}
+            | {"text": _end_row(other.text), "archived": other.archived_at is not None}
             | views.by_row(whose.get(other.id))
             for edge in related
             for other in (others[_other(edge, node_id)],)
@@ -445,7 +447,7 @@ def _show(
     }
 
 
-def _told(said: str) -> str:
+def _end_row(said: str) -> str:
     """Return what is told of the memory at the other end of an edge."""
     return said if len(said) <= EDGE_TEXT_CHARS_MAX else words.summarise(said)
 

@@ -140,7 +140,7 @@ class Admitted:
     decision: str
     why: str
     before: Node | None = None
-    torn: bool = False
+    has_conflict: bool = False
     flagged: tuple[Overlap, ...] = ()
     alike: tuple[Node, ...] = ()
     missing: tuple[Missing, ...] = ()
@@ -407,8 +407,8 @@ def nearest_definition(
     paths = list(dict.fromkeys((*files, *paths)))
     scopes = parts_of(symbol)[:-1]
     if not paths and scopes and scopes[-1]:
-        standing = tree.standing([scopes[-1]]).get(scopes[-1], ())
-        paths = [path for path in standing if file_state.is_code(path)]
+        files_by_word = tree.files_by_word([scopes[-1]]).get(scopes[-1], ())
+        paths = [path for path in files_by_word if file_state.is_code(path)]
     names: list[str] = []
     for path in paths[:8]:
         data = tree.read(path)
@@ -427,7 +427,7 @@ def nearest_definition(
 def _nearest_anywhere(symbol: str, tree: WorkTree) -> str:
     """Return the one defined name of a project that is nearly a name which no file has; '' else."""
     name = symbol.removesuffix("()")
-    if not _PLAIN.fullmatch(name) or tree.standing([name]).get(name):
+    if not _PLAIN.fullmatch(name) or tree.files_by_word([name]).get(name):
         return ""
     errors_max = 1 if len(name) < LONG_CHARS else 2
     try:
@@ -437,13 +437,15 @@ def _nearest_anywhere(symbol: str, tree: WorkTree) -> str:
     near = [one for one in alike if _typing_errors(name, one) <= errors_max]
     if len(near) > NEAR_MAX:
         return ""
-    standing = tree.standing(near) if near else {}
+    files_by_word = tree.files_by_word(near) if near else {}
     defined = [
         one
         for one in near
         if any(
             file_state.define_in(tree, path, one)
-            for path in [path for path in standing.get(one, ()) if file_state.is_code(path)][:8]
+            for path in [path for path in files_by_word.get(one, ()) if file_state.is_code(path)][
+                :8
+            ]
         )
     ]
     return defined[0] if len(defined) == 1 else ""

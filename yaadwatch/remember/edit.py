@@ -132,8 +132,8 @@ def reword(
             same = Edited(before=node, after=node, anchors=old, masked=masked.kinds)
             if decides is not None:
                 held.db.write(_decide, decides)
-            told = held.db.read(views.attributed, [updated(same)])[0]
-            return told | contradictions.contradicts_row(home, held.shelf, node.id)
+            answer = held.db.read(views.attributed, [updated(same)])[0]
+            return answer | contradictions.contradicts_row(home, held.shelf, node.id)
         held.db.read(changes.require_not_in_file, node, said)
         if held.db.read(proposing.is_needed, node.id, actor=call.origin):
             held.db.read(nodes.require_version, node.id, version)
@@ -156,8 +156,8 @@ def reword(
             elsewhere=visibility.in_stores(both.beside(held), [said], actor=call.origin),
         )
         held.db.write(seen_from, done.view, _reword, home, done, call.origin, decides)
-        told = held.db.read(views.attributed, [updated(done)])[0]
-        return told | contradictions.contradicts_row(home, held.shelf, node.id)
+        answer = held.db.read(views.attributed, [updated(done)])[0]
+        return answer | contradictions.contradicts_row(home, held.shelf, node.id)
 
 
 def _decide(conn: Connection, decides: tuple[Proposal, str]) -> None:

@@ -158,9 +158,9 @@ def bring_back(
         held.db.write(seen_from, view, commit)
         against = contradictions.contradicts_row(home, held.shelf, back.id)
         row = edit.updated(edit.Edited(before=node, after=back, anchors=rests_on, masked=()))
-        told = held.db.read(views.attributed, [row])[0]
+        answer = held.db.read(views.attributed, [row])[0]
     undo = f"yaadwatch restore {short_id(node.id)} --version {node.version}"
-    return told | against | {"undo": undo}
+    return answer | against | {"undo": undo}
 
 
 def _named(node: Node, every: list[Version], number: int) -> Version:
@@ -319,15 +319,17 @@ def _look(conn: Connection, worktree: int, target: _Target, paths: Sequence[str]
         {node: 1.0 for node in on if node in living}, lambda _, node: node not in living
     )
     strong = {node: come for node, come in spread.items() if memory_impact.level_of(come.part)}
-    away = visibility.of_other_branches(conn)
-    told = {node: come for node, come in strong.items() if node not in away}
-    central = graph.centrality(told)
-    ordered = sorted(told.values(), key=lambda come: (-come.part, -central[come.node], come.node))
+    hidden_ids = visibility.of_other_branches(conn)
+    visible = {node: come for node, come in strong.items() if node not in hidden_ids}
+    central = graph.centrality(visible)
+    ordered = sorted(
+        visible.values(), key=lambda come: (-come.part, -central[come.node], come.node)
+    )
     shown = ordered[:IMPACT_NODES_MAX]
     return _Resting(
         reached=shown,
         more=len(ordered) - len(shown),
-        hidden=len(strong) - len(told),
+        hidden=len(strong) - len(visible),
         known=living,
         on=on,
         central=central,

@@ -72,8 +72,8 @@ def edge_of(place: int, one: GivenEdge, now: datetime) -> tuple[Edge, bool]:
         kind = given_kind(one.kind)
         attributes = clean_attributes(one.attributes or {}, EDGE_ATTRIBUTES_BYTES_MAX)
     except YaadError as error:
-        told = f"edges[{place}]: {error.message}"
-        raise YaadError(error.code, told, hint=error.hint) from error
+        message = f"edges[{place}]: {error.message}"
+        raise YaadError(error.code, message, hint=error.hint) from error
     edge = Edge(
         from_node=one.from_,
         to_node=one.to,
@@ -238,7 +238,7 @@ def _row(edge: Edge) -> dict[str, object]:
 
 Found = TypeVar("Found")
 
-LEFT_OUT_TOLD_MAX: Final = 2_000
+LEFT_OUT_SHOWN_MAX: Final = 2_000
 """Told one by one: each may name four ids, and an answer is 4 MiB at most."""
 
 
@@ -314,9 +314,9 @@ def inject(home: Home, call: Call, ask: Inject) -> dict[str, object]:
             callers, and new words for what a person's own file says.
     """
     answer = inject_all(home, call, nodes=ask.nodes, edges=ask.edges, dry_run=ask.dry_run)
-    told = list(answer["left_out"])
-    more = max(0, len(told) - LEFT_OUT_TOLD_MAX)
-    return answer | {"left_out": told[:LEFT_OUT_TOLD_MAX], "left_out_more": more}
+    left_out = list(answer["left_out"])
+    more = max(0, len(left_out) - LEFT_OUT_SHOWN_MAX)
+    return answer | {"left_out": left_out[:LEFT_OUT_SHOWN_MAX], "left_out_more": more}
 
 
 def inject_all(
@@ -381,8 +381,8 @@ def _each(given: Sequence[GivenNode], work: Callable[[GivenNode], Found]) -> dic
         try:
             found[one.id] = work(one)
         except YaadError as error:
-            told = f"nodes[{place}], {short_id(one.id)}: {error.message}"
-            raise YaadError(error.code, told, hint=error.hint) from error
+            message = f"nodes[{place}], {short_id(one.id)}: {error.message}"
+            raise YaadError(error.code, message, hint=error.hint) from error
     return found
 
 

@@ -347,7 +347,7 @@ def _end(
     _refuse_to_end(conn, edge, ends, actor=actor)
     edges.close(conn, edge, at)
     history.append_edge(conn, events.EDGE_CLOSED, edge, now)
-    _stand_back(conn, edge, now, actor=actor)
+    _undo_supersede(conn, edge, now, actor=actor)
     return edges.get(conn, edge.id) or edge
 
 
@@ -362,11 +362,11 @@ def _delete(conn: Connection, which: int | Edge, now: datetime, *, actor: str) -
     edges.erase(conn, [edge.id for edge in gone])
     for edge in gone:
         if edge.valid_until is None:
-            _stand_back(conn, edge, now, actor=actor)
+            _undo_supersede(conn, edge, now, actor=actor)
     return gone
 
 
-def _stand_back(conn: Connection, edge: Edge, now: datetime, *, actor: str) -> None:
+def _undo_supersede(conn: Connection, edge: Edge, now: datetime, *, actor: str) -> None:
     if edge.kind == SUPERSEDES:
         changes.undo_superseded(conn, edge.from_node, now, actor=actor)
 
@@ -379,8 +379,8 @@ def _again(edge: Edge, *, since: datetime | None = None, whole: bool = False) ->
     if since is not None:
         said += f" --since {events.time_text(since)}"
     if edge.attributes or whole:
-        told = json.dumps(dict(edge.attributes), ensure_ascii=False, separators=(",", ":"))
-        said += f" --attributes {shlex.quote(told)}"
+        attributes = json.dumps(dict(edge.attributes), ensure_ascii=False, separators=(",", ":"))
+        said += f" --attributes {shlex.quote(attributes)}"
     return said
 
 

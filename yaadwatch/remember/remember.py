@@ -127,7 +127,7 @@ def remember(home: Home, call: Call, ask: Remember) -> dict[str, object]:
         with shelves(home, call) as both:
             beside = () if both.project is None else (both.project.db,)
             admitted = admit(home, None, [draft], beside=beside)[0]
-        return _told(home, call, admitted, Shelf(db=home.user, space=None))
+        return _answer(home, call, admitted, Shelf(db=home.user, space=None))
     of_a_project = bool(ask.files or ask.symbols) or ask.kind == "task"
     own = "" if of_a_project else "For all your projects: yaadwatch remember --scope user TEXT."
     with contextlib.ExitStack() as stack:
@@ -140,12 +140,12 @@ def remember(home: Home, call: Call, ask: Remember) -> dict[str, object]:
         learned = lessons.session_of(home, call, space, ask.session)
         placed = _placed(draft, call, space, learned)
         admitted = admit(home, space, [placed], beside=(home.user,))[0]
-        return _told(home, call, admitted, Shelf(db=space.db, space=space))
+        return _answer(home, call, admitted, Shelf(db=space.db, space=space))
 
 
-def _told(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[str, object]:
+def _answer(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[str, object]:
     before = admitted.before
-    told: dict[str, object] = {
+    answer: dict[str, object] = {
         "id": admitted.node.id,
         "kind": admitted.node.kind,
         "tier": admitted.node.tier,
@@ -162,23 +162,28 @@ def _told(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[str,
         "supersedes": None,
     }
     if admitted.node.origin != PERSON:  # a person's own needs no look
-        told |= shelf.db.read(_whose, admitted.node.id)
+        answer |= shelf.db.read(_whose, admitted.node.id)
     else:
         whose = replace(
             of_origin(admitted.node.origin, admitted.node.created_at), scope=admitted.node.scope
         )
-        told |= views.by_row(whose) | {"waits": False}
+        answer |= views.by_row(whose) | {"waits": False}
     if before is not None:
-        told["supersedes"] = {
+        answer["supersedes"] = {
             "id": before.id,
             "version": before.version,
             "text": before.text,
             **{
-                name: told[name] for name in ("by", "said_at", "approved_at", "unverified", "reach")
+                name: answer[name]
+                for name in ("by", "said_at", "approved_at", "unverified", "reach")
             },
         }
-    against = contradictions.contradicts_row(home, shelf, admitted.node.id) if admitted.torn else {}
-    return told | against | offers(shelf, call, admitted)
+    against = (
+        contradictions.contradicts_row(home, shelf, admitted.node.id)
+        if admitted.has_conflict
+        else {}
+    )
+    return answer | against | offers(shelf, call, admitted)
 
 
 def _whose(conn: Connection, node: str) -> dict[str, object]:
@@ -215,7 +220,10 @@ def admit(
     def commit(conn: Connection) -> list[Admitted]:
         stored = [storing.store(conn, home, item, now, elsewhere=elsewhere) for item in ready]
         # Asked here: another connection would have to read anew what was just written.
-        stored = [replace(one, torn=True) if _is_contradicted(conn, one) else one for one in stored]
+        stored = [
+            replace(one, has_conflict=True) if _is_contradicted(conn, one) else one
+            for one in stored
+        ]
         if space is None:
             return stored
         return [

@@ -59,7 +59,7 @@ _UNCHECKED = "Files may have changed since the last check; more may be flagged: 
 
 _COMPARING = "Comparing the rules of agent files with the code they were written for"
 
-_STANDS_IN = (
+_COPY_IN_USE = (
     "The store of what holds in every project cannot be used; a copy of it is read. The person "
     "should run: yaadwatch doctor"
 )
@@ -77,7 +77,7 @@ class Budget:
 class _BriefParts:
     """What there is to tell, in the order of its weight."""
 
-    doubts: list[FlaggedMemory]
+    flagged: list[FlaggedMemory]
     rules: list[Statement]
     notes: list[Statement]
     tasks: list[Statement]
@@ -106,7 +106,7 @@ def context(home: Home, call: Call, ask: Context) -> dict[str, object]:
         comparing = views.comparing_row(home, space)
     return {
         "brief": composed.text,
-        "stale": composed.doubts,
+        "stale": composed.flagged,
         "rules": composed.rules,
         "notes": composed.notes,
         "tasks": composed.tasks,
@@ -144,22 +144,22 @@ def compose(
     agent = next((one for one in AGENTS if origin == f"{AGENT}{one.name}"), None)
     loaded = _loaded_by(home, space, agent)
     read = loaded.read if loaded is not None else None
-    carried = rules_file.words_given_to_agents(
+    in_rules_files = rules_file.words_given_to_agents(
         space,
         space.db.read(projects.agent_files_of_worktree, space.worktree.id),
         loaded=loaded,
         formats=agent.reads if agent else None,
     )
     view = view_of(home, space)
-    told = space.db.read(
+    parts = space.db.read(
         seen_from,
         view,
-        _look,
+        _gather_parts,
         worktree=space.worktree.id,
         session=session,
         folder=folder,
         read=read,
-        carried=carried,
+        in_rules_files=in_rules_files,
         settings=home.settings_of(space.db.path),
         now=now,
     )
@@ -169,12 +169,12 @@ def compose(
     comparing = views.comparing_row(home, space)
     return [
         brief.compose(
-            told.doubts,
-            told.rules,
-            told.tasks,
+            parts.flagged,
+            parts.rules,
+            parts.tasks,
             clashes=[_clash(one) for one in found],
-            notes=told.notes,
-            last=told.last.splitlines(),
+            notes=parts.notes,
+            last=parts.last.splitlines(),
             gaps=asked,
             tokens_max=budget.tokens,
             chars_max=budget.chars,
@@ -208,7 +208,7 @@ def _notes(
         done, total = comparing["done"], comparing["total"]
         yield f"{_COMPARING}: {done} of {total} done; more may turn out stale"
     if home.user.stands_in:
-        yield _STANDS_IN
+        yield _COPY_IN_USE
 
 
 def _clash(one: Contradiction) -> brief.Clash:
@@ -253,14 +253,14 @@ def _check(home: Home, space: Space, time_s: float) -> bool:
     return done.wait(max(end_s - home.clock.monotonic_s(), 0.0))
 
 
-def _look(
+def _gather_parts(
     conn: Connection,
     *,
     worktree: int,
     session: str,
     folder: str,
     read: frozenset[str] | None,
-    carried: frozenset[str],
+    in_rules_files: frozenset[str],
     settings: Settings,
     now: datetime,
 ) -> _BriefParts:
@@ -270,43 +270,47 @@ def _look(
         for flag in flags.spread_flags(conn, worktree)
         if flag.level == "warn" and flag.node not in hidden
     ]
-    spoken = history.said_in_checkout(conn, worktree, read)
+    in_files = history.said_in_checkout(conn, worktree, read)
     ruling = nodes.hot(conn, RULES_MAX)
-    asked = {flag.node for flag in flagged} | {node.id for node in ruling} | spoken
+    asked = {flag.node for flag in flagged} | {node.id for node in ruling} | in_files
     gone = edges.successors(conn, asked)
     # What has given way is told only where the agent reads it in a file all the same.
-    raised = [flag for flag in flagged if flag.node in spoken or flag.node not in gone]
+    raised = [flag for flag in flagged if flag.node in in_files or flag.node not in gone]
     raised.sort(key=lambda flag: (-flag.score, flag.node))
-    replaced = sorted((gone.keys() & spoken) - hidden - {flag.node for flag in raised})
-    doubted = nodes.many(conn, [*(flag.node for flag in raised), *replaced])
-    places = said_places(conn, worktree, doubted)
-    left_out = hidden | spoken | doubted.keys() | gone.keys()
+    replaced = sorted((gone.keys() & in_files) - hidden - {flag.node for flag in raised})
+    flagged_nodes = nodes.many(conn, [*(flag.node for flag in raised), *replaced])
+    places = said_places(conn, worktree, flagged_nodes)
+    left_out = hidden | in_files | flagged_nodes.keys() | gone.keys()
     left_out |= other_packages(conn, ruling, folder)
     # What replaced a flagged memory is carried in its place, whatever its tier.
-    heirs = {new for flag in flagged if flag.node not in spoken for new in gone.get(flag.node, ())}
+    heirs = {
+        new for flag in flagged if flag.node not in in_files for new in gone.get(flag.node, ())
+    }
     ruling += list(nodes.many(conn, sorted(heirs - {node.id for node in ruling})).values())
     newer = flags.newer_than(conn, raised, hidden=hidden | gone.keys())
     rules = [
         node
         for node in ruling
-        if node.id not in left_out and rules_file.words_of(node.text) not in carried
+        if node.id not in left_out and rules_file.words_of(node.text) not in in_rules_files
     ]
     ranked = _ranked(conn, rules, settings, now)
     last = sessions.last_with_news(conn, worktree, session)
     later = nodes.many(conn, sorted({new for node in replaced for new in gone[node]}))
     return _BriefParts(
-        doubts=[
+        flagged=[
             *(
-                _doubt(
+                _flagged_memory(
                     flag,
-                    doubted[flag.node],
+                    flagged_nodes[flag.node],
                     places.get(flag.node, ()),
                     newer.get(flag.node, ()),
                 )
                 for flag in raised
             ),
             *(
-                _replaced(doubted[node], [later[new] for new in gone[node]], places.get(node, ()))
+                _replaced(
+                    flagged_nodes[node], [later[new] for new in gone[node]], places.get(node, ())
+                )
                 for node in replaced
             ),
         ],
@@ -372,7 +376,7 @@ def _is_unverified(said: Statement) -> bool:
     return said.whose is not None and said.whose.is_unverified
 
 
-def _doubt(
+def _flagged_memory(
     flag: Flag, node: Node, places: Sequence[tuple[str, int]], newer: Sequence[Node]
 ) -> FlaggedMemory:
     suggestion = flag.suggestion
@@ -429,7 +433,7 @@ TRIES_MAX: Final = 3
 _log: Final = logging.getLogger(__name__)
 
 
-def prepare(home: Home, project: str, worktree: int, *, anew: bool = False) -> None:
+def prepare(home: Home, project: str, worktree: int, *, force: bool = False) -> None:
     """Write the brief of a work tree for each agent that has worked there, and for any other.
 
     What cannot be written is logged: hooks then have only the daemon to ask.
@@ -444,7 +448,7 @@ def prepare(home: Home, project: str, worktree: int, *, anew: bool = False) -> N
         with home.tree(project, worktree) as space:
             root = str(space.root)
             for agent in sorted(places.agents_at(root) | {places.ANY_AGENT}):
-                _prepare(home, space, agent, anew=anew)
+                _prepare(home, space, agent, force=force)
         _delete_old(Path(places.prepared_briefs()), home.clock.now_ns() / 1e9 - AGE_MAX_S)
     except (YaadError, OSError) as error:
         _log.info("brief.not_prepared", extra={"project": project, "error": str(error)})
@@ -462,13 +466,13 @@ def expect(root: Path, origin: str) -> None:
             os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
-def _prepare(home: Home, space: Space, agent: str, *, anew: bool) -> None:
+def _prepare(home: Home, space: Space, agent: str, *, force: bool) -> None:
     root = str(space.root)
     for _ in range(TRIES_MAX):
         head = places.head_of(root)
         place = Path(places.path_of(root, head, agent))
         state = _repository_state(home, space)
-        if not anew and _state_in(place) == state:
+        if not force and _state_in(place) == state:
             os.utime(place)
             return
         whole, short = compose(

@@ -94,7 +94,7 @@ def _gathered(space: Space, session: Session, since: datetime, until: datetime) 
     changed = dict(committed)
     for path, how in open_ones.items():
         recent_changes.fold(changed, path, how)
-    told = [
+    files = [
         Touched(path=privacy.mask(path).text, how=changed[path], committed=path not in open_ones)
         for path in sorted(changed)
     ]
@@ -104,8 +104,8 @@ def _gathered(space: Space, session: Session, since: datetime, until: datetime) 
                 SessionCommit(id=one.id, subject=privacy.mask(one.subject).text)
                 for one in made[-100:]
             ),
-            files=tuple(told[:FILES_KEPT]),
-            more=max(0, len(told) - FILES_KEPT),
+            files=tuple(files[:FILES_KEPT]),
+            more=max(0, len(files) - FILES_KEPT),
         ),
         paths=frozenset(changed),
         written=_written(space, session, sorted(changed)),
@@ -309,11 +309,11 @@ def _end(
     use = used(conn, shown, found, sessions.files(conn, session.id))
     sessions.forget_role(conn, session.id, USED)
     sessions.note_nodes(conn, session.id, USED, use, now)
-    told = lessons.reword_session(conn, session.id, now)
-    if not told and not part:
+    summary = lessons.reword_session(conn, session.id, now)
+    if not summary and not part:
         sessions.drop(conn, session.id)
         return None
-    if told:
+    if summary:
         _relate(conn, home, session, now)
     body: dict[str, object] = {
         "agent": session.agent,
@@ -322,7 +322,7 @@ def _end(
         "files": len(found.facts.files) + found.facts.more,
     }
     history.append(conn, Event(kind=events.SESSION_ENDED, at=now, subject=session.id, body=body))
-    return replace(session, summary=told)
+    return replace(session, summary=summary)
 
 
 def _relate(conn: Connection, home: Home, session: Session, now: datetime) -> None:
@@ -372,11 +372,11 @@ def _refuse(failed: Iterable[str]) -> None:
     Raises:
         YaadError: UNAVAILABLE, if anything did.
     """
-    told = list(dict.fromkeys(filter(None, failed)))
-    if told:
+    problems = list(dict.fromkeys(filter(None, failed)))
+    if problems:
         raise YaadError(
             Code.UNAVAILABLE,
-            f"Sessions could not be written down and are kept in memory: {' '.join(told)}",
+            f"Sessions could not be written down and are kept in memory: {' '.join(problems)}",
             hint="What is wrong: yaadwatch status. It is tried again by itself.",
         )
 

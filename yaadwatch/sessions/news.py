@@ -65,22 +65,22 @@ def compose_news(items: Sequence[Item], *, tokens_max: int) -> tuple[str, dict[s
     """Return the news that fit into a budget, and the tokens of each by id; '' when none do."""
     left = tokens_max - estimate_tokens(_BEGIN + "\n")
     lines: list[str] = []
-    told: dict[str, int] = {}
+    shown: dict[str, int] = {}
     for item in items:
         line = _line(item)
         cost = estimate_tokens(line + "\n")
         if cost <= left:
             lines.append(line)
-            told[item.id] = told.get(item.id, 0) + cost
+            shown[item.id] = shown.get(item.id, 0) + cost
             left -= cost
-    return ("\n".join([_BEGIN, *lines]), told) if lines else ("", {})
+    return ("\n".join([_BEGIN, *lines]), shown) if lines else ("", {})
 
 
 def blast(files: Sequence[Backed], *, tokens_max: int) -> tuple[str, list[str]]:
     """Return what rests on files, a line for each, and the paths that were told; '' for none."""
     left = tokens_max
     lines: list[str] = []
-    told: list[str] = []
+    shown: list[str] = []
     for file in files:
         if not file.rules + file.memories:
             continue
@@ -88,9 +88,9 @@ def blast(files: Sequence[Backed], *, tokens_max: int) -> tuple[str, list[str]]:
         cost = estimate_tokens(line + "\n")
         if cost <= left:
             lines.append(line)
-            told.append(file.path)
+            shown.append(file.path)
             left -= cost
-    return "\n".join(lines), told
+    return "\n".join(lines), shown
 
 
 def _line(item: Item) -> str:
@@ -124,7 +124,7 @@ def _count(number: int, one: str, many: str) -> str:
 
 EVENTS_MAX = 2_000
 """Events looked at for news; of more, only the newest are."""
-_TOLD = {"created", "edited", "restored"}
+_NEWS_CHANGES = {"created", "edited", "restored"}
 
 
 def session_news(home: Home, call: Call, ask: SessionNews) -> dict[str, object]:
@@ -141,19 +141,19 @@ def session_news(home: Home, call: Call, ask: SessionNews) -> dict[str, object]:
         session = space.db.read(sessions.get, live.id) or live.session
         view = view_of(home, space)
         items, seq = space.db.read(seen_from, view, _news, session, space.worktree.id)
-        text, told = compose_news(items, tokens_max=ask.tokens_max)
+        text, shown = compose_news(items, tokens_max=ask.tokens_max)
 
         def note(conn: Connection) -> None:
             lessons.write(conn, live, home.clock.now())
-            sessions.note_shown_nodes(conn, live.id, told, home.clock.now())
+            sessions.note_shown_nodes(conn, live.id, shown, home.clock.now())
             sessions.set_told(conn, live.id, seq)
 
-        if told:
+        if shown:
             space.db.write(note)
         elif seq > session.told_seq and session.told_seq:
             space.db.write(sessions.set_told, live.id, seq)
-    doubted = sum(1 for item in items if item.reason and item.id in told)
-    return {"news": text, "stale": doubted, "memories": len(told) - doubted, "session": live.id}
+    flagged = sum(1 for item in items if item.reason and item.id in shown)
+    return {"news": text, "stale": flagged, "memories": len(shown) - flagged, "session": live.id}
 
 
 def session_touched(home: Home, call: Call, ask: SessionTouched) -> dict[str, object]:
@@ -172,13 +172,13 @@ def session_touched(home: Home, call: Call, ask: SessionTouched) -> dict[str, ob
         found = [path for path in dict.fromkeys(places) if path and privacy.mask(path).text == path]
         view = view_of(home, space) if found else None
         backed = space.db.read(seen_from, view, _backed, found, live.id)
-        text, told = blast(backed, tokens_max=ask.tokens_max)
+        text, shown = blast(backed, tokens_max=ask.tokens_max)
 
         def note(conn: Connection) -> None:
             now = home.clock.now()
             lessons.write(conn, live, now)
             sessions.touched(conn, live.id, found, now)
-            sessions.note_told_files(conn, live.id, told)
+            sessions.note_told_files(conn, live.id, shown)
 
         if found:
             space.db.write(note)
@@ -196,7 +196,7 @@ def _news(conn: Connection, session: Session, worktree: int) -> tuple[list[Item]
     last = history.last(conn)
     since = max(session.told_seq, last - EVENTS_MAX)
     happened = history.after(conn, since, EVENTS_MAX)
-    doubted = {
+    raised = {
         event.subject
         for event in happened
         if event.kind == events.STALE_RAISED and event.body.get("worktree") in (None, worktree)
@@ -205,16 +205,16 @@ def _news(conn: Connection, session: Session, worktree: int) -> tuple[list[Item]
         event.subject
         for event in happened
         if event.kind in (events.NODE_CREATED, events.NODE_RESTORED)
-        or (event.kind == events.NODE_UPDATED and event.body.get("change") in _TOLD)
+        or (event.kind == events.NODE_UPDATED and event.body.get("change") in _NEWS_CHANGES)
     }
     hidden = visibility.hidden(conn)
-    flags = memory_flags.spread_flags_of(conn, worktree, sorted(doubted))
+    flags = memory_flags.spread_flags_of(conn, worktree, sorted(raised))
     places = said_places(conn, worktree, flags)
-    known = nodes.many(conn, doubted | said)
+    known = nodes.many(conn, raised | said)
     whose = authority.of_nodes(conn, known)
     own = {one.node for one in sessions.of_session(conn, session.id)}
     touched = sessions.files(conn, session.id)
-    doubts = [
+    flagged = [
         Item(
             id=id,
             kind=known[id].kind,
@@ -222,16 +222,16 @@ def _news(conn: Connection, session: Session, worktree: int) -> tuple[list[Item]
             reason=flags[id].reason,
             said_in=tuple(places.get(id, ())),
         )
-        for id in sorted(doubted & known.keys() - hidden)  # noqa: A001
+        for id in sorted(raised & known.keys() - hidden)  # noqa: A001
         if id in flags and flags[id].level == "warn"
     ]
-    told = {item.id for item in doubts}
+    flagged_ids = {item.id for item in flagged}
     new = [
         Item(id=node.id, kind=node.kind, text=node.summary, by=_unverified(whose[node.id]))
         for node in known.values()
-        if node.id in said - hidden - own - told and _is_news(node, session, touched)
+        if node.id in said - hidden - own - flagged_ids and _is_news(node, session, touched)
     ]
-    return [*doubts, *new], last
+    return [*flagged, *new], last
 
 
 def _unverified(whose: Authority) -> str:
@@ -250,11 +250,11 @@ def _is_news(node: Node, session: Session, touched: Iterable[str]) -> bool:
 
 def _backed(conn: Connection, paths: Sequence[str], session: str) -> list[Backed]:
     """Return what rests on files of which a session was not told yet."""
-    told = sessions.files(conn, session)
+    shown = sessions.files(conn, session)
     hidden = visibility.hidden(conn)
     found = []
     for path in paths:
-        if told.get(path):
+        if shown.get(path):
             continue
         ids = {node for _, node in anchors.nodes_resting_on(conn, [path])} - hidden
         resting = [
@@ -290,7 +290,7 @@ class Handoff:
 
     text: str
     open: int
-    doubts: int
+    flagged: int
     used: int
     left: int
 
@@ -300,7 +300,7 @@ def compose(
     done: str,
     going_on: bool,
     tasks: Sequence[Statement],
-    doubts: Sequence[tuple[str, str, str]],
+    flagged: Sequence[tuple[str, str, str]],
     tokens_max: int,
 ) -> Handoff:
     """Return the prompt: what was done, what is open, what is in doubt; what does not fit is
@@ -316,9 +316,9 @@ def compose(
     title = "## What is being done" if going_on else "## What was done"
     happened = [f"- {as_line(line)}" for line in done.splitlines()] or [_NOTHING]
     opened = [_task(task) for task in tasks]
-    doubted = [
+    lines_flagged = [
         f"- {quoted(words)} ({as_line(node)[-SHORT_ID_CHARS:]}): {as_line(reason)}"
-        for node, words, reason in doubts
+        for node, words, reason in flagged
     ]
     left = tokens_max - _cost([_HANDOFF_BEGIN, _END])
     body: list[str] = []
@@ -326,7 +326,7 @@ def compose(
     for heading, lines in (
         (title, happened),
         ("## What is open", opened),
-        ("## What may no longer be true", doubted),
+        ("## What may no longer be true", lines_flagged),
     ):
         if not lines:
             counts.append(0)
@@ -336,11 +336,11 @@ def compose(
         left -= _cost(part)
         counts.append(count)
     if left < 0:
-        return Handoff(text="", open=0, doubts=0, used=0, left=tokens_max)
+        return Handoff(text="", open=0, flagged=0, used=0, left=tokens_max)
     return Handoff(
         text="\n".join([_HANDOFF_BEGIN, *body, _END]),
         open=counts[1],
-        doubts=counts[2],
+        flagged=counts[2],
         used=tokens_max - left,
         left=left,
     )
@@ -376,7 +376,7 @@ def _cost(lines: Sequence[str]) -> int:
 
 
 TASKS_MAX = 50
-DOUBTS_MAX = 50
+FLAGGED_MAX = 50
 
 
 def handoff(home: Home, call: Call, ask: Handoff_of_store) -> dict[str, object]:
@@ -398,7 +398,7 @@ def handoff(home: Home, call: Call, ask: Handoff_of_store) -> dict[str, object]:
         "prompt": prompt.text,
         "session": found.id if found is not None else None,
         "open": prompt.open,
-        "flags": prompt.doubts,
+        "flags": prompt.flagged,
         "budget": {"used": prompt.used, "left": prompt.left},
     }
 
@@ -420,7 +420,7 @@ def _compose(conn: Connection, session: Session | None, worktree: int, tokens_ma
         if flag.level == "warn" and flag.node not in hidden
     ]
     flags.sort(key=lambda flag: (-flag.score, flag.node))
-    doubted = nodes.many(conn, [flag.node for flag in flags[:DOUBTS_MAX]])
+    memories = nodes.many(conn, [flag.node for flag in flags[:FLAGGED_MAX]])
     found = [
         row for row in sessions.of_states(conn, UNFINISHED, TASKS_MAX) if row.node not in hidden
     ]
@@ -440,10 +440,10 @@ def _compose(conn: Connection, session: Session | None, worktree: int, tokens_ma
             )
             for row in found
         ],
-        doubts=[
-            (flag.node, doubted[flag.node].summary, flag.reason)
-            for flag in flags[:DOUBTS_MAX]
-            if flag.node in doubted
+        flagged=[
+            (flag.node, memories[flag.node].summary, flag.reason)
+            for flag in flags[:FLAGGED_MAX]
+            if flag.node in memories
         ],
         tokens_max=tokens_max,
     )

@@ -71,7 +71,7 @@ def receipt(
     superseded = edges.successors(conn, found)
     whose = authority.of_nodes(conn, found)
 
-    def told(node: str) -> dict[str, object]:
+    def row(node: str) -> dict[str, object]:
         memory = found[node]
         return {
             "id": node,
@@ -86,13 +86,11 @@ def receipt(
 
     return session_row(conn, session) | {
         "shown_memories": [
-            told(one.node) | {"tokens": one.tokens, "used": one.node in used, "at": one.at}
+            row(one.node) | {"tokens": one.tokens, "used": one.node in used, "at": one.at}
             for one in part
             if one.role == SHOWN
         ],
-        "learned_memories": [
-            told(one.node) | {"at": one.at} for one in part if one.role == LEARNED
-        ],
+        "learned_memories": [row(one.node) | {"at": one.at} for one in part if one.role == LEARNED],
         "notes": [{"at": note.at, "text": note.text} for note in db_sessions.notes(conn, id)],
         "made": [{"id": one.id, "subject": one.subject} for one in session.facts.commits],
         "changed": [
@@ -152,8 +150,8 @@ def session_note(home: Home, call: Call, ask: SessionNote) -> dict[str, object]:
             live, now = home.live.get(id), home.clock.now()
             if live is not None:
                 lessons.write(conn, live, now)
-            told = db_sessions.notes(conn, id)
-            if len(told) >= NOTES_MAX:
+            notes = db_sessions.notes(conn, id)
+            if len(notes) >= NOTES_MAX:
                 raise YaadError(
                     Code.TOO_LARGE,
                     f"The session has {NOTES_MAX} notes already; this one was not kept.",
@@ -165,7 +163,7 @@ def session_note(home: Home, call: Call, ask: SessionNote) -> dict[str, object]:
                 lessons.reword_session(conn, id, now)
             else:
                 lessons.index(conn, id, "")
-            return len(told) + 1
+            return len(notes) + 1
 
         notes = space.db.write(note)
     return {"session": id, "text": masked.text, "masked": list(masked.kinds), "notes": notes}
@@ -206,8 +204,10 @@ def sessions(home: Home, call: Call, ask: Sessions) -> dict[str, object]:
                 lessons.flush(home, live)
             view = view_of(home, space)
             clashes = open_contradictions(space.db, view, home.clock.now())
-            told = space.db.read(seen_from, view, receipt, found.id, space.worktree.id, clashes)
-            return {"sessions": [told]}
+            found_receipt = space.db.read(
+                seen_from, view, receipt, found.id, space.worktree.id, clashes
+            )
+            return {"sessions": [found_receipt]}
         return {"sessions": space.db.read(_listed, ask.query, ask.limit)}
 
 

@@ -82,8 +82,8 @@ def task_update(home: Home, call: Call, ask: TaskUpdate) -> dict[str, object]:
             return changed
 
         node, row = space.db.write(change)
-        told = space.db.read(views.attributed, [_row(node, row)])[0]
-    return told | {"made": made}
+        answer = space.db.read(views.attributed, [_row(node, row)])[0]
+    return answer | {"made": made}
 
 
 def _find(space: Space, id: str) -> str:

@@ -133,8 +133,8 @@ def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
         head: the commit that is checked out, which knows what happened since the anchor's.
     """
     try:
-        if anchor.method in _SIGHTS:
-            seen = _SIGHTS[anchor.method](anchor, view, head)
+        if anchor.method in _OBSERVERS:
+            seen = _OBSERVERS[anchor.method](anchor, view, head)
         else:
             seen = file_state.see(anchor, view, head)
             if anchor.method is Method.FILE and not seen.unknown:
@@ -211,7 +211,7 @@ def _uses(anchor: Anchor, head: AtHead) -> tuple[Uses, int]:
 def _as_common(word: str, since: str, head: AtHead) -> bool:
     """Return whether as many files of code name a thing now as did at a commit."""
     then, now = (
-        sum(map(file_state.is_code, head.history.standing([word], at=at)[word]))
+        sum(map(file_state.is_code, head.history.files_by_word([word], at=at)[word]))
         for at in (since, head.head.commit)
     )
     return now >= then
@@ -561,7 +561,7 @@ def _text(anchor: Anchor, view: View, head: AtHead) -> tuple[str | None, Seen]:
     return data.decode("utf-8", "replace"), seen
 
 
-_SIGHTS = {
+_OBSERVERS = {
     Method.FOLDER: _see_folder,
     Method.GLOB: see_pattern,
     Method.WORD: _see_word,

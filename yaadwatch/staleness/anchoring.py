@@ -37,7 +37,7 @@ class Maker:
         # a file, or what it defines, is named is counted in the commit once it matters
         # (`Window.spread`).
         self.counts_names = not isinstance(view, WorkTree)
-        self.standing: dict[str, Sequence[str]] = {}
+        self.files_by_word: dict[str, Sequence[str]] = {}
         self._commit = commit
         self._homes: dict[str, str | None] = {}
         self._defined: dict[tuple[str, str, str], Anchor | None] = {}
@@ -46,10 +46,10 @@ class Maker:
 
     def search(self, words: list[str]) -> None:
         """Find out in which files words stand; those that this program writes do not count."""
-        standing = self.view.standing(words)
-        self.standing = {
+        files_by_word = self.view.files_by_word(words)
+        self.files_by_word = {
             word: [path for path in paths if not is_only_ours(word, path, self.view.read)]
-            for word, paths in standing.items()
+            for word, paths in files_by_word.items()
         }
 
     def file(self, path: str, trust: str) -> Anchor | None:
@@ -120,7 +120,7 @@ class Maker:
 
     def spread(self, word: str) -> int:
         """Return in how many files a word stands."""
-        return len(self.standing.get(word, ()))
+        return len(self.files_by_word.get(word, ()))
 
     def spread_of(self, name: str) -> int:
         """Return in how many files the name of what is anchored stands; 0 when not counted."""
@@ -130,7 +130,7 @@ class Maker:
         """Return what a file says; '' when it cannot be read."""
         return (self.view.read(path) or b"").decode("utf-8", "replace")
 
-    def version_home(self, stated: values.Version, folder: str) -> str | None:
+    def file_of_version(self, stated: values.Version, folder: str) -> str | None:
         """Return the file that says that a version is used; None when there is none, or several.
 
         The text speaks of its own folder, then of those above it. Of several packages elsewhere
@@ -163,7 +163,7 @@ class Maker:
     def _version(self, path: str, thing: str) -> str | None:
         return values.version_in(path, self.text(path), thing)
 
-    def only_home(self, symbol: str) -> str | None:
+    def only_definer(self, symbol: str) -> str | None:
         """Return the one file that defines `symbol`; None when there is none, or several."""
         if symbol not in self._homes:
             defining = (path for path in self._few(symbol) if self._place(path, symbol))
@@ -188,18 +188,18 @@ class Maker:
         named = self._in_code(last_part(symbol))
         return named if len(named) <= SYMBOL_FILES_MAX else []
 
-    def word_home(self, word: str, named: Iterable[str]) -> str | None:
+    def file_of_word(self, word: str, named: Iterable[str]) -> str | None:
         """Return the file in which a word is anchored; None when it is in no code, or everywhere.
 
         One that the text names, else the one that is most likely its own: no test, high up.
         """
-        standing = self._in_code(word)
-        if not standing or len(standing) > WORD_FILES_MAX:
+        files_by_word = self._in_code(word)
+        if not files_by_word or len(files_by_word) > WORD_FILES_MAX:
             return None
         for path in named:
-            if path in standing:
+            if path in files_by_word:
                 return path
-        return min(standing, key=_remoteness)
+        return min(files_by_word, key=_remoteness)
 
     def _place(self, path: str, symbol: str) -> tuple[Method, str, int] | None:
         """Return what `file_state.define_in` does; a file is taken apart once for each name."""
@@ -208,7 +208,7 @@ class Maker:
         return self._places[path, symbol]
 
     def _in_code(self, word: str) -> list[str]:
-        return [path for path in self.standing.get(word, ()) if file_state.is_code(path)]
+        return [path for path in self.files_by_word.get(word, ()) if file_state.is_code(path)]
 
 
 def _remoteness(path: str) -> tuple[bool, int, str]:
@@ -278,7 +278,7 @@ def anchors_of(sought: Sequence[AnchorSearch], view: View, commit: str) -> list[
         maker.search(_open_words(sought))
     maker.look_up(symbol for one in sought for symbol, _ in one.homeless)
     for one in sought:
-        _home(one, maker)
+        _define_anywhere(one, maker)
         _point(one, maker)
         _spell(one, maker)
     return [one.found[:ANCHORS_PER_NODE_MAX] for one in sought]
@@ -406,10 +406,10 @@ def _define(one: AnchorSearch, maker: Maker) -> None:
             one.homeless.append((symbol, trust))
 
 
-def _home(one: AnchorSearch, maker: Maker) -> None:
+def _define_anywhere(one: AnchorSearch, maker: Maker) -> None:
     """Anchor names whose file the text does not tell, where exactly one file defines them."""
     for symbol, trust in one.homeless:
-        path = maker.only_home(symbol)
+        path = maker.only_definer(symbol)
         found = maker.definition(path, symbol, trust) if path is not None else None
         if found is not None:
             one.found.append(found)
@@ -460,7 +460,7 @@ def _value(one: AnchorSearch, maker: Maker) -> None:
     _value_in_words(one, maker)
     _held(one, maker)
     for stated in one.spoken.versions:
-        path = maker.version_home(stated, one.source.folder)
+        path = maker.file_of_version(stated, one.source.folder)
         if path is not None:
             made = maker.anchor(path, Method.VALUE, symbol=stated.thing, fingerprint=stated.version)
             _add(one, made)
@@ -530,7 +530,7 @@ def _spell(one: AnchorSearch, maker: Maker) -> None:
     for word in one.words:
         if _is_taken(word, taken):
             continue
-        path = maker.word_home(word, one.files)
+        path = maker.file_of_word(word, one.files)
         if path is not None:
             taken |= {word, last_part(word), _plain(word)}
             made = maker.anchor(path, Method.WORD, symbol=word, spread=maker.spread(word))

@@ -11,8 +11,8 @@ from yaadwatch.model.anchors import Anchor, Method, Suggestion, Verdict
 from yaadwatch.staleness import anchor_state, proposals, verdict
 from yaadwatch.staleness.commits import AtHead
 from yaadwatch.staleness.verdict import (
-    DOUBTS,
     HEIR_LINES_MIN,
+    STALE_VERDICTS,
     AnchorVerdict,
     Observed,
     Seen,
@@ -38,13 +38,13 @@ class Assessed:
     score: float
     level: str
     suggestion: Suggestion | None
-    sights: tuple[Observed, ...]
+    observations: tuple[Observed, ...]
     features: dict[str, float]
 
 
 def observe(text: str, anchor: Anchor, view: View, head: AtHead) -> Observed:
     """Return what became of one anchor of a memory that says `text`."""
-    return _sight(text, anchor, anchor_state.see(anchor, view, head))
+    return _observe(text, anchor, anchor_state.see(anchor, view, head))
 
 
 def expect_anchors(anchors: Iterable[Anchor], head: AtHead) -> None:
@@ -72,47 +72,49 @@ def assess(
     Raises:
         ValueError: it rests on nothing.
     """
-    sights = [_sight(text, anchor, anchor_state.see(anchor, view, head)) for anchor in anchors]
-    settled = [sight.judgement for sight in sights]
+    observations = [
+        _observe(text, anchor, anchor_state.see(anchor, view, head)) for anchor in anchors
+    ]
+    settled = [observed.result for observed in observations]
     along: list[AnchorVerdict] = []
     if pages and any(one.verdict is Verdict.MOVED for one in settled):
         named = _named_from(text, pages)
         settled = [_moved_along(text, one, named) for one in settled]
-        along = [now for one, now in zip(sights, settled, strict=True) if one.judgement != now]
-    sights = [_settled(one, now) for one, now in zip(sights, settled, strict=True)]
-    if not is_lost(sights):
-        sights = [
-            sight
-            if sight.judgement in along
-            else _sight(text, anchor, anchor_state.with_uses(anchor, sight.seen, head))
-            for anchor, sight in zip(anchors, sights, strict=True)
+        along = [now for one, now in zip(observations, settled, strict=True) if one.result != now]
+    observations = [_settled(one, now) for one, now in zip(observations, settled, strict=True)]
+    if not is_lost(observations):
+        observations = [
+            observed
+            if observed.result in along
+            else _observe(text, anchor, anchor_state.with_uses(anchor, observed.seen, head))
+            for anchor, observed in zip(anchors, observations, strict=True)
         ]
-    found = features(sights)
+    found = features(observations)
     score = verdict.score(found)
     level = verdict.level(score)
-    if level and is_named_still(sights):
+    if level and is_named_still(observations):
         level = "suspect"
-    worst = _worst(sights)
+    worst = _worst(observations)
     if worst.verdict is Verdict.UNKNOWN:
         score, level = 0.0, ""
     elif worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
-        replaced = _replaced(sights) if level else None
+        replaced = _replaced(observations) if level else None
         worst, level = (replaced, level) if replaced else (worst, "")
-    if any(_was_given(sight.judgement) for sight in sights):
+    if any(_was_given(observed.result) for observed in observations):
         score, level = max(score, verdict.WARN), "warn"
     return Assessed(
         worst=worst,
         score=score,
         level=level,
-        suggestion=_suggestion(text, worst, sights),
-        sights=tuple(sights),
+        suggestion=_suggestion(text, worst, observations),
+        observations=tuple(observations),
         features=found,
     )
 
 
-def _settled(sight: Observed, judgement: AnchorVerdict) -> Observed:
-    misplaced = sight.misplaced and judgement.verdict is not Verdict.TOUCHED
-    return replace(sight, judgement=judgement, misplaced=misplaced)
+def _settled(observed: Observed, result: AnchorVerdict) -> Observed:
+    misplaced = observed.misplaced and result.verdict is not Verdict.TOUCHED
+    return replace(observed, result=result, misplaced=misplaced)
 
 
 def _named_from(text: str, pages: Collection[str]) -> set[tuple[str, str]]:
@@ -159,27 +161,27 @@ _MOVES = re.compile(r"(?i)\b(?:mov|renam|migrat|relocat|becom|replac|supersed)|-
 _PLACED = frozenset((Method.FILE, Method.FOLDER))
 
 
-def _worst(sights: Sequence[Observed]) -> AnchorVerdict:
+def _worst(observations: Sequence[Observed]) -> AnchorVerdict:
     """Return the judgement that stands for a memory: one that speaks against its text, if any does.
 
     Of a definition whose name alone stands in the text nothing is lost where it moved: then another
     anchor is what is told.
     """
-    worst = verdict.combine([sight.judgement for sight in sights])
-    lost = [sight.judgement for sight in lost_of(sights)]
+    worst = verdict.combine([observed.result for observed in observations])
+    lost = [observed.result for observed in lost_of(observations)]
     definition = worst.anchor.method in (Method.TREE, Method.HUNKS)
     if definition and worst.verdict is Verdict.MOVED and lost and worst not in lost:
         return verdict.combine(lost)
     return worst
 
 
-def _sight(text: str, anchor: Anchor, seen: Seen) -> Observed:
+def _observe(text: str, anchor: Anchor, seen: Seen) -> Observed:
     judged = verdict.judge_anchor(anchor, seen)
     proposed = proposals.suggest(text, judged)
     misplaced = proposed is not None and proposed.text is not None
     misplaced = misplaced and anchor.method not in (Method.VALUE, Method.TARGET)
     named_still = not misplaced and _is_named_still(text, judged)
-    return Observed(judgement=judged, seen=seen, misplaced=misplaced, named_still=named_still)
+    return Observed(result=judged, seen=seen, misplaced=misplaced, named_still=named_still)
 
 
 def _is_named_still(text: str, judged: AnchorVerdict) -> bool:
@@ -195,13 +197,15 @@ def _is_named_still(text: str, judged: AnchorVerdict) -> bool:
     return bool(meant) and all(map(new.endswith, meant))
 
 
-def _suggestion(text: str, worst: AnchorVerdict, sights: Sequence[Observed]) -> Suggestion | None:
+def _suggestion(
+    text: str, worst: AnchorVerdict, observations: Sequence[Observed]
+) -> Suggestion | None:
     """Return what would mend the memory: what `worst` proposes, then what other anchors do.
 
     That others use something else now, or that something calls itself deprecated, does not make the
     text true with another name in it: nothing is proposed then.
     """
-    every = [sight.judgement for sight in sights]
+    every = [observed.result for observed in observations]
     valued = any(map(proposals.has_other_value, every))
     if worst.verdict is Verdict.CHANGED and not valued:
         return None
@@ -211,16 +215,16 @@ def _suggestion(text: str, worst: AnchorVerdict, sights: Sequence[Observed]) -> 
             for one in every
             if one.verdict in (Verdict.MOVED, Verdict.GONE)
             or (one.heir and one.anchor.method is Method.TARGET)
-            or (valued and one.verdict in DOUBTS)
+            or (valued and one.verdict in STALE_VERDICTS)
         ),
         key=lambda found: (bool(found.anchor.symbol), found.anchor.path, found.anchor.symbol),
     )
     return proposals.proposal(text, [worst, *(one for one in others if one is not worst)], every)
 
 
-def _was_given(judgement: AnchorVerdict) -> bool:
+def _was_given(result: AnchorVerdict) -> bool:
     """Return whether a doubt is about what the caller named by itself, to hear of its changes."""
-    return judgement.anchor.trust == "given" and judgement.verdict in DOUBTS
+    return result.anchor.trust == "given" and result.verdict in STALE_VERDICTS
 
 
 def committed(worst: AnchorVerdict, head: AtHead) -> AnchorVerdict:
@@ -230,42 +234,42 @@ def committed(worst: AnchorVerdict, head: AtHead) -> AnchorVerdict:
     return verdict.judge_anchor(worst.anchor, anchor_state.see(worst.anchor, head, head))
 
 
-def _replaced(sights: Sequence[Observed]) -> AnchorVerdict | None:
+def _replaced(observations: Sequence[Observed]) -> AnchorVerdict | None:
     """Return the judgement that another thing is used in place of what is still there."""
     best = max(
-        sights,
-        key=lambda sight: (
-            is_replaced(sight.seen),
-            sight.seen.replaced,
-            sight.seen.lost_files,
-            sight.judgement.anchor.path,
-            sight.judgement.anchor.symbol,
+        observations,
+        key=lambda observed: (
+            is_replaced(observed.seen),
+            observed.seen.replaced,
+            observed.seen.lost_files,
+            observed.result.anchor.path,
+            observed.result.anchor.symbol,
         ),
     )
     if not best.seen.replaced and not best.seen.lost_files:
         return None
-    anchor = best.judgement.anchor
+    anchor = best.result.anchor
     name = anchor.symbol or as_name(anchor.path)
     is_sure = best.seen.replaced >= HEIR_LINES_MIN
     now = f"; {as_name(best.seen.instead)} is in its place" if is_sure else ""
     reason = f"{name} is there, but {best.seen.lost_files} files no longer name it{now}"
     return replace(
-        best.judgement, verdict=Verdict.CHANGED, reason=reason, by_use=True, heir=best.seen.heir
+        best.result, verdict=Verdict.CHANGED, reason=reason, by_use=True, heir=best.seen.heir
     )
 
 
-def is_false(sight: Observed, text: str) -> bool:
+def is_false(observed: Observed, text: str) -> bool:
     """Return whether what an anchor is on is false for certain, whatever anybody confirms.
 
     The text names it and it is not there, or gives it a value that is another one. A new body
     proves nothing.
     """
-    judged = sight.judgement
+    judged = observed.result
     anchor = judged.anchor
     if anchor.method is Method.VALUE:
         return judged.verdict in (Verdict.CHANGED, Verdict.GONE) or judged.also_changed
     if judged.verdict is Verdict.MOVED:
-        return sight.misplaced
+        return observed.misplaced
     return judged.verdict is Verdict.GONE and _is_named(text, anchor)
 
 

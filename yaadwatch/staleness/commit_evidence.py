@@ -24,7 +24,7 @@ from yaadwatch.repo.changes import Departure
 from yaadwatch.staleness import anchor_state, uses
 from yaadwatch.staleness.commits import AtHead
 from yaadwatch.staleness.git_queries import History
-from yaadwatch.staleness.verdict import DOUBTS, AnchorVerdict
+from yaadwatch.staleness.verdict import STALE_VERDICTS, AnchorVerdict
 from yaadwatch.text import privacy
 from yaadwatch.text.quoting import as_name
 
@@ -63,7 +63,7 @@ def explain(
     same = (committed.verdict, committed.reason) == (worst.verdict, worst.reason)
     steps: list[Step] = []
     untouched = not head.head.commit  # then nothing is in a commit
-    if head.head.commit and committed.verdict in DOUBTS:
+    if head.head.commit and committed.verdict in STALE_VERDICTS:
         try:
             steps = _between(anchor, head)
             untouched = not steps and _untouched(anchor, head)
@@ -86,15 +86,15 @@ def explain(
         for step in steps
     ]
     if uncommitted or not found:
-        told = "(uncommitted)" if uncommitted else "(the history does not show in which commit)"
+        where = "(uncommitted)" if uncommitted else "(the history does not show in which commit)"
         if committed.verdict is Verdict.UNKNOWN:
-            told = NOT_KNOWN
+            where = NOT_KNOWN
         found.append(
             Evidence(
                 path=(worst.place if anchor.method is not Method.GLOB else None) or anchor.path,
                 symbol=anchor.name,
                 commit=None,
-                summary=privacy.mask(f"{worst.reason} {told}").text,
+                summary=privacy.mask(f"{worst.reason} {where}").text,
             )
         )
     return tuple(found), uncommitted

@@ -122,7 +122,7 @@ class Window:
 
         All expected words that stand no more somewhere are looked for in one search.
         """
-        found = self.history.standing([word, *self.lost()], at=self.since)[word]
+        found = self.history.files_by_word([word, *self.lost()], at=self.since)[word]
         return sum(
             path not in self.hidden and not is_only_ours(word, path, self._before) for path in found
         )
@@ -160,7 +160,7 @@ class Window:
     def _named(self, words: Iterable[str]) -> set[str]:
         """Return the words that stand in a file of one of the two commits."""
         asked = sorted(words)
-        both = [self.history.standing(asked, at=at) for at in (self.since, self.until)]
+        both = [self.history.files_by_word(asked, at=at) for at in (self.since, self.until)]
         return {word for found in both for word in found if found[word]}
 
     def lost(self) -> list[str]:
@@ -194,9 +194,9 @@ class Window:
         It is looked for where so many files differ that not all of them are read: what else changed
         must not hide those that held a word.
         """
-        known = self.history.known_standing(words, at=self.since)
+        known = self.history.known_files_by_word(words, at=self.since)
         if known is None and len(self.differing) > FILES_MAX:
-            known = self.history.standing(words, at=self.since)
+            known = self.history.files_by_word(words, at=self.since)
         return {path for paths in known.values() for path in paths} if known is not None else None
 
     def _changed(self, words: Sequence[str], places: Collection[str] | None = None) -> list[Change]:
@@ -400,11 +400,11 @@ class AtHead:
         """Return whether a file of the commit matches the pattern."""
         return any(True for _ in self.listing().matching(pattern))
 
-    def standing(self, words: Sequence[str]) -> dict[str, Sequence[str]]:
+    def files_by_word(self, words: Sequence[str]) -> dict[str, Sequence[str]]:
         """Return the text files of the commit that hold each word, without hidden ones."""
         if not self.head.commit:
             return dict.fromkeys(words, ())
-        found = self.history.standing(words, at=self.head.commit)
+        found = self.history.files_by_word(words, at=self.head.commit)
         return {
             word: [path for path in paths if path not in self.hidden]
             for word, paths in found.items()
@@ -413,7 +413,7 @@ class AtHead:
     def using(self, word: str, like: str) -> Sequence[str]:  # noqa: ARG002
         """Return the files of the commit that hold `word`, as far as git has their content."""
         lost = (one for window in self._windows.values() for one in window.lost())
-        return self.standing([word, *lost])[word]
+        return self.files_by_word([word, *lost])[word]
 
     def holding(self, word: str, like: str) -> Sequence[str]:
         """Return the files of the commit that hold `word`, sorted; `like` as for a work tree."""

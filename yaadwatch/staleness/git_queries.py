@@ -15,7 +15,7 @@ from yaadwatch.staleness.successors import Departed
 
 _READ_COST = 2
 """To read a changed file costs as much as to search so many files of a tree."""
-_STANDING = "standing"
+_FILES_BY_WORD = "standing"
 _STOPS_MAX = 8
 """Places that a file is followed to, before the newest commits."""
 
@@ -323,21 +323,23 @@ class History:
         """Tell which words will be asked for, at any commit: a scan looks for all of them."""
         self._expected |= dict.fromkeys(words)
 
-    def standing(self, words: Sequence[str], *, at: str | None) -> dict[str, Sequence[str]]:
+    def files_by_word(self, words: Sequence[str], *, at: str | None) -> dict[str, Sequence[str]]:
         """Return the text files that hold each word; of a work tree the tracked ones only.
 
         A commit that differs little from one that was searched is not searched itself.
         """
         wanted = self._unknown(words, at)
         if wanted and at is not None:
-            if not self._carried(wanted, at):
+            if not self._derive(wanted, at):
                 wanted += self._unknown(self._expected, at)
             wanted = self._unknown(wanted, at)
         if wanted:
-            self._keep(self._once((_STANDING, at, *wanted), self._hold, wanted, at), at)
+            self._keep(self._once((_FILES_BY_WORD, at, *wanted), self._hold, wanted, at), at)
         return self._known(words, at)
 
-    def known_standing(self, words: Sequence[str], *, at: str) -> dict[str, Sequence[str]] | None:
+    def known_files_by_word(
+        self, words: Sequence[str], *, at: str
+    ) -> dict[str, Sequence[str]] | None:
         """Return what `standing` does if that is known already; git is not asked."""
         return None if self._unknown(words, at) else self._known(words, at)
 
@@ -348,18 +350,20 @@ class History:
 
     def _unknown(self, words: Iterable[str], at: str | None) -> list[str]:
         once = dict.fromkeys(words)
-        return [word for word in once if (_STANDING, at, word) not in self._answers]
+        return [word for word in once if (_FILES_BY_WORD, at, word) not in self._answers]
 
     def _known(self, words: Iterable[str], at: str | None) -> dict[str, Sequence[str]]:
-        return {word: cast("Sequence[str]", self._answers[_STANDING, at, word]) for word in words}
+        return {
+            word: cast("Sequence[str]", self._answers[_FILES_BY_WORD, at, word]) for word in words
+        }
 
     def _keep(self, found: Mapping[str, Sequence[str]], at: str | None) -> None:
         for word, paths in found.items():
-            self._answers[_STANDING, at, word] = paths
+            self._answers[_FILES_BY_WORD, at, word] = paths
         if at is not None:
             self._searched[at] = None
 
-    def _carried(self, words: Sequence[str], at: str) -> bool:
+    def _derive(self, words: Sequence[str], at: str) -> bool:
         """Note where words stand by what differs from a commit that was searched; False: none."""
         whole = self._repository.remembered(words, at=at)
         if len(whole) == len(set(words)):
@@ -368,14 +372,14 @@ class History:
         for near in dict.fromkeys((*self._searched, *self._repository.searched(words))):
             if near == at:
                 continue
-            known: Mapping[str, Sequence[str]] | None = self.known_standing(words, at=near)
+            known: Mapping[str, Sequence[str]] | None = self.known_files_by_word(words, at=near)
             known = known or self._repository.remembered(words, at=near)
             if len(known) < len(set(words)):
                 continue
             changes = self.differing_little(near, at, len(self._paths_at(near)) // _READ_COST)
             if changes is None:
                 continue
-            carried = self._carry(known, changes)
+            carried = self._apply_changes(known, changes)
             found = self._repository.texts_only(carried, at=at) if carried is not None else None
             if found is not None:
                 self._keep(found, at)
@@ -383,7 +387,7 @@ class History:
                 return True
         return False
 
-    def _carry(
+    def _apply_changes(
         self, known: Mapping[str, Sequence[str]], changes: Sequence[Change]
     ) -> dict[str, Sequence[str]] | None:
         """Return where words stand after `changes`; None when a changed file is too large."""

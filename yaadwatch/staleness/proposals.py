@@ -29,7 +29,7 @@ _PART = re.compile(r"[;\n]|[.!?](?=\s)")
 """Where a part of a text ends that says one thing."""
 
 
-def suggest(text: str, judgement: AnchorVerdict) -> Suggestion | None:
+def suggest(text: str, result: AnchorVerdict) -> Suggestion | None:
     """Return what would make a memory true again; None when there is nothing to propose.
 
     The text is rewritten only where it names the old path, or its file name, in full: a longer path
@@ -37,32 +37,32 @@ def suggest(text: str, judgement: AnchorVerdict) -> Suggestion | None:
     that wherever the text names it. A value is put in place of the old one where that stands right
     behind the name, once.
     """
-    new = judgement.place
-    old = judgement.anchor.path
-    if judgement.anchor.is_held:
+    new = result.place
+    old = result.anchor.path
+    if result.anchor.is_held:
         return None  # the text states it in its own words; which to exchange is not certain
-    if has_other_value(judgement):
-        revalued = _revalued(text, [judgement])
+    if has_other_value(result):
+        revalued = _revalued(text, [result])
         return Suggestion(path=None, text=revalued) if revalued else None
-    if judgement.heir and judgement.anchor.method is Method.TARGET:
-        rewritten = _commanded(text, judgement)
+    if result.heir and result.anchor.method is Method.TARGET:
+        rewritten = _commanded(text, result)
         return Suggestion(path=None, text=rewritten) if rewritten else None
-    if judgement.heir and judgement.anchor.symbol:
-        rewritten = _renamed(text, last_part(judgement.anchor.symbol), judgement.heir)
+    if result.heir and result.anchor.symbol:
+        rewritten = _renamed(text, last_part(result.anchor.symbol), result.heir)
         return Suggestion(path=None, text=rewritten) if rewritten != text else None
-    if judgement.heir:
-        new = judgement.heir
-    elif judgement.verdict is not Verdict.MOVED:
+    if result.heir:
+        new = result.heir
+    elif result.verdict is not Verdict.MOVED:
         return None
     if new is None:
-        places = judgement.places
+        places = result.places
         return Suggestion(path=None, text=None, places=places) if places else None
-    if judgement.anchor.method is Method.GLOB:
-        rewritten = _repatterned(text, judgement.anchor.symbol, new)
+    if result.anchor.method is Method.GLOB:
+        rewritten = _repatterned(text, result.anchor.symbol, new)
         if rewritten == text:  # it is a list in braces there, which no path is put into
             return Suggestion(path=None, text=None, places=(new,))
         return Suggestion(path=new, text=rewritten)
-    folder = judgement.anchor.method is Method.FOLDER
+    folder = result.anchor.method is Method.FOLDER
     rewritten = _renamed(text, old, new, folder=folder, from_top=True)
     name, new_name = old.rpartition("/")[2], new.rpartition("/")[2]
     if name != new_name and not folder:
@@ -80,7 +80,7 @@ def _from_folder_of(old: str, new: str) -> str:
 
 
 def proposal(
-    text: str, judgements: Sequence[AnchorVerdict], beside: Iterable[AnchorVerdict] = ()
+    text: str, results: Sequence[AnchorVerdict], beside: Iterable[AnchorVerdict] = ()
 ) -> Suggestion | None:
     """Return what judgements of a memory propose together, the first for its path.
 
@@ -95,8 +95,8 @@ def proposal(
     moved or not, the text may be false for that: then the place is proposed without it.
     """
     beside = tuple(beside)
-    found = _proposal(text, judgements, beside)
-    every = (*judgements, *beside)
+    found = _proposal(text, results, beside)
+    every = (*results, *beside)
     also_changed = _also_changed(every)
     may_be_false = also_changed or any(one.verdict is Verdict.UNKNOWN for one in every)
     if found is None or not may_be_false or found.path is None:
@@ -104,26 +104,26 @@ def proposal(
     return replace(found, text=None, also_changed=also_changed, placed_text=found.text)
 
 
-def _also_changed(judgements: Sequence[AnchorVerdict]) -> bool:
+def _also_changed(results: Sequence[AnchorVerdict]) -> bool:
     """Return whether more changed than places, and than the values that a text gives."""
-    valued = {last_part(one.anchor.name) for one in judgements if has_other_value(one)}
-    moved = any(one.verdict is Verdict.MOVED for one in judgements)
+    valued = {last_part(one.anchor.name) for one in results if has_other_value(one)}
+    moved = any(one.verdict is Verdict.MOVED for one in results)
     return any(
         (one.also_changed and not (valued and one.anchor.method is Method.FILE))
         or (one.verdict is Verdict.CHANGED and moved and not one.by_use)
-        for one in judgements
+        for one in results
         if last_part(one.anchor.name) not in valued
     )
 
 
 def _proposal(
-    text: str, judgements: Sequence[AnchorVerdict], beside: Sequence[AnchorVerdict]
+    text: str, results: Sequence[AnchorVerdict], beside: Sequence[AnchorVerdict]
 ) -> Suggestion | None:
     """Return what these propose together, as if nothing of them had changed but what is told."""
-    valued = [one for one in judgements if has_other_value(one)]
+    valued = [one for one in results if has_other_value(one)]
     offers = [
-        (one, _where_sure(text, one, suggest(text, one), (*judgements, *beside)))
-        for one in judgements
+        (one, _where_sure(text, one, suggest(text, one), (*results, *beside)))
+        for one in results
         if one not in valued
     ]
     said = text if not valued else _revalued(text, valued)
@@ -135,7 +135,7 @@ def _proposal(
     if accepted and split:
         split += [offer.path for _, offer in accepted if offer.path]
         return Suggestion(path=None, text=None, places=tuple(dict.fromkeys(split)))
-    if accepted and _is_left([one for one, offer in offers if not offer], judgements):
+    if accepted and _is_left([one for one, offer in offers if not offer], results):
         places = tuple(dict.fromkeys(offer.path for _, offer in accepted if offer.path))
         return Suggestion(path=None, text=None, places=places) if places else None
     if valued and not accepted:
@@ -148,7 +148,7 @@ def _proposal(
     put = set[str]()
     deepest = sorted(accepted, key=lambda found: -len(_said(found[0].anchor)))
     for judged, offer in deepest:
-        if offer.text is None or any(_stands_in(judged, new) for new in put):
+        if offer.text is None or any(_is_within_new(judged, new) for new in put):
             continue
         again = suggest(said, judged)
         said = again.text if again and again.text else said
@@ -227,9 +227,9 @@ def _where_sure(
     return Suggestion(path=None, text=None, places=(offer.path,))
 
 
-def has_other_value(judgement: AnchorVerdict) -> bool:
+def has_other_value(result: AnchorVerdict) -> bool:
     """Return whether the value that the text gives is another now, which is its heir."""
-    return judgement.anchor.method is Method.VALUE and bool(judgement.heir)
+    return result.anchor.method is Method.VALUE and bool(result.heir)
 
 
 def _may_be_false(
@@ -245,9 +245,9 @@ def _may_be_false(
     )
 
 
-def _is_left(others: Sequence[AnchorVerdict], judgements: Sequence[AnchorVerdict]) -> bool:
+def _is_left(others: Sequence[AnchorVerdict], results: Sequence[AnchorVerdict]) -> bool:
     """Return whether one of these, for which nothing is proposed, is gone: the text names it."""
-    counting = counted(judgements)
+    counting = counted(results)
     return any(one.verdict is Verdict.GONE and one in counting for one in others)
 
 
@@ -317,7 +317,7 @@ def _said(anchor: Anchor) -> str:
     return anchor.symbol if anchor.method is Method.GLOB else anchor.path
 
 
-def _stands_in(judged: AnchorVerdict, put: str) -> bool:
+def _is_within_new(judged: AnchorVerdict, put: str) -> bool:
     """Return whether what is to be rewritten stands in the path `put`, which is new in the text."""
     if has_other_value(judged):
         return False
@@ -357,13 +357,13 @@ def _repatterned(text: str, old: str, new: str) -> str:
     return text
 
 
-def _commanded(text: str, judgement: AnchorVerdict) -> str | None:
+def _commanded(text: str, result: AnchorVerdict) -> str | None:
     """Return `text` with its commands running the target that is there now; None unless all do.
 
     None as well where the text runs that one already.
     """
-    old, new = judgement.anchor.symbol, judgement.heir
-    tools = targets.tools_of(judgement.anchor.path)
+    old, new = result.anchor.symbol, result.heir
+    tools = targets.tools_of(result.anchor.path)
     rewritten = renamed_target(text, tools, old, new)
     wanted = [
         replace(one, target=new) if one.target == old and one.tool in tools else one

@@ -39,7 +39,7 @@ from yaadwatch.workspace.lookup import Shelf
 from yaadwatch.workspace.stores import is_of
 from yaadwatch.workspace.workspace import Call, Home, Space
 
-STANDS = "stands"
+PRESENT = "stands"
 """The signature of a folder of which only that matters, and never that of a file."""
 TRIES_MAX = 3
 """A check starts over when HEAD moves under it, so often at most; the next hint brings another."""
@@ -70,7 +70,7 @@ def stale(home: Home, call: Call, ask: Stale) -> dict[str, object]:
             views.not_compared, space.worktree.id, is_whole=shallow is None
         )
         view = view_of(home, space, all_branches=ask.all_branches, ask_again=ask.check)
-        away = space.db.read(seen_from, view, of_other_branches)
+        hidden_ids = space.db.read(seen_from, view, of_other_branches)
         elsewhere = space.db.read(seen_from, view, by_work)
         shelf = Shelf(db=space.db, space=space)
         later = changes.here(home, shelf, known, everywhere=ask.all_branches)
@@ -83,7 +83,7 @@ def stale(home: Home, call: Call, ask: Stale) -> dict[str, object]:
         and (flag.level == "warn" or ask.all or flag.verdict is Verdict.UNKNOWN)
     ]
     former = later.keys() - places.keys()  # agents load what a person's file says
-    here = [flag for flag in asked if flag.node not in away]
+    here = [flag for flag in asked if flag.node not in hidden_ids]
     living = [flag for flag in here if ask.all or flag.node not in former]
     shown = sorted(
         (flag for flag in living if flag.level == "warn" or flag.verdict is not Verdict.UNKNOWN),
@@ -184,20 +184,20 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     flagged = {flag.node: flag for flag in db.read(anchors.flags_of_worktree, worktree)}
     hidden, loose = db.read(history.hidden_by_git, worktree), db.read(visibility.all_provisional)
     tree, head = look_at(space, known.values(), home.clock.now_ns())
-    head_stands = (head.head.commit, head.head.branch) == (row.head, row.branch)
-    full = paths is None or not head_stands
+    is_same_head = (head.head.commit, head.head.branch) == (row.head, row.branch)
+    full = paths is None or not is_same_head
     head_was = head.head.commit
-    if flagged and not head_stands:
+    if flagged and not is_same_head:
         head_was = _grown_from(row.head, head)
     changed = _changed(space, None if full else paths, known, tree.now_ns)
     resting = db.read(anchors.folders)
     folders = _folders(resting, changed, tree)
     # A doubt may be of a moment at which the folder was away, and the hint was about another file.
     affected = {one.node for one in resting if one.path in folders and one.node in flagged}
-    if head_stands:
+    if is_same_head:
         changed -= {path for path, now in folders.items() if now and known.get(path) == now}
     affected |= {node for _, node in db.read(anchors.nodes_resting_on, changed)}
-    if row.head and not head_stands:
+    if row.head and not is_same_head:
         affected |= _stirred(db.read(anchors.named_elsewhere), row.head, head)
     affected |= flagged.keys() & hidden
     affected |= loose.keys() if full else set()
@@ -258,7 +258,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
         judged=judged,
         provisional=settled,
         held=frozenset(held),
-        seen=tuple(sight for path, sight in tree.seen.items() if sight != known.get(path)),
+        seen=tuple(one for path, one in tree.seen.items() if one != known.get(path)),
     )
 
 
@@ -312,17 +312,17 @@ def _folders(
     found: dict[str, Sighting | None] = {}
     for anchor in anchored:
         path = anchor.path
-        if path not in paths or found.get(path, _standing(path)) is None:
+        if path not in paths or found.get(path, _present(path)) is None:
             continue
         try:
-            found[path] = _standing(path) if tree.stands(anchor) else None
+            found[path] = _present(path) if tree.stands(anchor) else None
         except YaadError:  # who judges it says so
             found[path] = None
     return found
 
 
-def _standing(path: str) -> Sighting:
-    return Sighting(path=path, signature=STANDS, blob="")
+def _present(path: str) -> Sighting:
+    return Sighting(path=path, signature=PRESENT, blob="")
 
 
 def _stirred(named: Sequence[Anchor], former: str, head: AtHead) -> set[str]:
@@ -386,7 +386,7 @@ def _settled(flag: Flag, head: AtHead, head_was: str) -> bool:
     )
 
 
-def _still_stands(before: Flag | None, head: AtHead) -> bool:
+def _stays_flagged(before: Flag | None, head: AtHead) -> bool:
     """Return whether a flag stays where nothing can be told now: what is lost clears nothing."""
     return (
         before is not None
@@ -424,7 +424,7 @@ def _judge(
     tree, head = views
     assessed = assessing.assess(text, own, tree, head, pages=pages)
     worst = assessed.worst
-    if worst.verdict is Verdict.UNKNOWN and _still_stands(before, head):
+    if worst.verdict is Verdict.UNKNOWN and _stays_flagged(before, head):
         return before
     if worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
         return None

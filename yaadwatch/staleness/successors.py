@@ -187,7 +187,7 @@ def of_file(
         return Successor(best, sure=False)
     if same is not None and (len(called) == 1 or _is_near(path, same.path)):
         return same
-    tells = _is_telling(path)
+    tells = _is_distinctive(path)
     others = (new for new in added if new not in called and (tells or _is_near(path, new)))
     return _most_alike(path, others)
 
@@ -206,7 +206,7 @@ def _of_same_name(path: str, added: Collection[str]) -> Successor | None:
         return None
     near = max(found, key=lambda new: (_common(path, new), new))
     is_alone = len(found) == 1
-    return Successor(near, sure=is_alone and (_common(path, near) > 0 or _is_telling(path)))
+    return Successor(near, sure=is_alone and (_common(path, near) > 0 or _is_distinctive(path)))
 
 
 def _folder_of_same_name(
@@ -229,7 +229,7 @@ def _is_near(path: str, other: str) -> bool:
     return f"{mine}/".startswith(f"{its}/") or f"{its}/".startswith(f"{mine}/")
 
 
-def _is_telling(path: str) -> bool:
+def _is_distinctive(path: str) -> bool:
     """Return whether a name alone says which thing it is: `chat-row.tsx`, but not `src/types.ts`.
 
     A file at the top was called nothing but its name.

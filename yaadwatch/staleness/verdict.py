@@ -86,7 +86,7 @@ class AnchorVerdict:
     also_changed: bool = False
 
 
-DOUBTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
+STALE_VERDICTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
 """The verdicts that speak against a memory; how much, the features of all its anchors tell."""
 
 BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
@@ -140,7 +140,7 @@ def judge_anchor(anchor: Anchor, seen: Seen) -> AnchorVerdict:
     return _still_there(anchor, seen)
 
 
-def combine(judgements: Sequence[AnchorVerdict]) -> AnchorVerdict:
+def combine(results: Sequence[AnchorVerdict]) -> AnchorVerdict:
     """Return the judgement that stands for a node: the gravest; their order plays no part.
 
     Of equals, that of a value stands before that of a definition, and this before that of a file;
@@ -152,9 +152,9 @@ def combine(judgements: Sequence[AnchorVerdict]) -> AnchorVerdict:
     Raises:
         ValueError: there is none.
     """
-    gravest = counted(judgements)
+    gravest = counted(results)
     if not gravest:
-        raise ValueError("there is no judgement to stand for the node")
+        raise ValueError("a memory without anchors has no verdict")
     return min(
         gravest,
         key=lambda j: (
@@ -166,14 +166,12 @@ def combine(judgements: Sequence[AnchorVerdict]) -> AnchorVerdict:
     )
 
 
-def counted(judgements: Sequence[AnchorVerdict]) -> list[AnchorVerdict]:
+def counted(results: Sequence[AnchorVerdict]) -> list[AnchorVerdict]:
     """Return the judgements without those of files that are gone whose definition was found."""
-    moved_from = {
-        j.anchor.path for j in judgements if j.anchor.symbol and j.verdict is Verdict.MOVED
-    }
+    moved_from = {j.anchor.path for j in results if j.anchor.symbol and j.verdict is Verdict.MOVED}
     return [
         j
-        for j in judgements
+        for j in results
         if not (j.verdict is Verdict.GONE and not j.anchor.symbol and j.anchor.path in moved_from)
     ]
 
@@ -359,52 +357,54 @@ class Observed:
     too, but the text names it by what it is still called.
     """
 
-    judgement: AnchorVerdict
+    result: AnchorVerdict
     seen: Seen
     misplaced: bool = False
     named_still: bool = False
 
 
-def features(sights: Sequence[Observed]) -> dict[str, float]:
+def features(observations: Sequence[Observed]) -> dict[str, float]:
     """Return the features of a memory, by name; each is 0 when nothing speaks for it.
 
     How much else changed meanwhile plays no part: what does not touch an anchor, or the places that
     name it, changes no score.
     """
-    known = [sight for sight in sights if sight.judgement.verdict is not Verdict.UNKNOWN]
+    known = [
+        observed for observed in observations if observed.result.verdict is not Verdict.UNKNOWN
+    ]
     if not known:
         return {}
     gravest = _gravest(known)
     lost = {name: float(name == gravest) for name, _, _ in _GRAVEST}
     return {
         **lost,
-        "unused": float(not gravest and any(_is_unused(sight.seen) for sight in known)),
-        "anchors": math.log1p(sum(not _is_silent(sight) for sight in known)),
+        "unused": float(not gravest and any(_is_unused(observed.seen) for observed in known)),
+        "anchors": math.log1p(sum(not _is_silent(observed) for observed in known)),
     }
 
 
-def _is_silent(sight: Observed) -> bool:
+def _is_silent(observed: Observed) -> bool:
     """Return whether a number inside a definition still holds: that definition is counted."""
-    return sight.judgement.anchor.is_held and sight.judgement.verdict not in DOUBTS
+    return observed.result.anchor.is_held and observed.result.verdict not in STALE_VERDICTS
 
 
-def is_lost(sights: Sequence[Observed]) -> bool:
+def is_lost(observations: Sequence[Observed]) -> bool:
     """Return whether something is lost, so that what uses tell is not asked."""
-    return bool(lost_of(sights))
+    return bool(lost_of(observations))
 
 
-def is_named_still(sights: Sequence[Observed]) -> bool:
+def is_named_still(observations: Sequence[Observed]) -> bool:
     """Return whether all that is lost is files that moved and have the name that the text gives.
 
     Such a sentence is true of its file, so it is suspect at most.
     """
-    lost = lost_of(sights)
-    return bool(lost) and all(sight.named_still for sight in lost)
+    lost = lost_of(observations)
+    return bool(lost) and all(observed.named_still for observed in lost)
 
 
-def lost_of(sights: Sequence[Observed]) -> list[Observed]:
+def lost_of(observations: Sequence[Observed]) -> list[Observed]:
     """Return those of whom something is lost that is as grave as all that is."""
-    known = [one for one in sights if one.judgement.verdict is not Verdict.UNKNOWN]
+    known = [one for one in observations if one.result.verdict is not Verdict.UNKNOWN]
     gravest = _gravest(known)
     kinds = {name: (methods, verdicts) for name, methods, verdicts in _GRAVEST}
     return [one for one in known if gravest and _counts(one, gravest, *kinds[gravest])]
@@ -413,19 +413,19 @@ def lost_of(sights: Sequence[Observed]) -> list[Observed]:
 def _gravest(known: Sequence[Observed]) -> str:
     """Return the name of the gravest thing that was lost; '' when nothing was."""
     for name, methods, verdicts in _GRAVEST:
-        if any(_counts(sight, name, methods, verdicts) for sight in known):
+        if any(_counts(observed, name, methods, verdicts) for observed in known):
             return name
     return ""
 
 
 def _counts(
-    sight: Observed, name: str, methods: frozenset[Method], verdicts: frozenset[Verdict]
+    observed: Observed, name: str, methods: frozenset[Method], verdicts: frozenset[Verdict]
 ) -> bool:
-    judged = sight.judgement
+    judged = observed.result
     if judged.anchor.method in methods and judged.verdict in verdicts:
         return True
-    seen = sight.seen
-    return name == "place_lost" and bool(sight.misplaced or seen.retired or is_replaced(seen))
+    seen = observed.seen
+    return name == "place_lost" and bool(observed.misplaced or seen.retired or is_replaced(seen))
 
 
 def is_replaced(seen: Seen) -> bool:

@@ -184,9 +184,9 @@ class WorkTree:
             return True
         return any(True for _ in Tree.of(self.head.history.untracked()).matching(pattern))
 
-    def standing(self, words: Sequence[str]) -> dict[str, Sequence[str]]:
+    def files_by_word(self, words: Sequence[str]) -> dict[str, Sequence[str]]:
         """Return the text files that hold each word: tracked ones, or else new ones."""
-        found = self.head.history.standing(words, at=None)
+        found = self.head.history.files_by_word(words, at=None)
         lost = [word for word, paths in found.items() if not paths]
         new: dict[str, list[str]] = {word: [] for word in lost}
         for path in islice(self.head.history.untracked(), NEW_FILES_MAX) if lost else ():

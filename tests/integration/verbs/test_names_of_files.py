@@ -114,7 +114,7 @@ def test_a_verdict_does_not_depend_on_when_they_were_counted(site, what):
         judged.level,
         judged.features,
     )
-    assert [one.seen for one in again.sights] == [one.seen for one in judged.sights]
+    assert [one.seen for one in again.observations] == [one.seen for one in judged.observations]
 
 
 def test_of_a_great_change_only_what_is_named_anywhere_may_be_stirred(site):

@@ -128,7 +128,7 @@ def test_nothing_new_is_a_new_time_and_no_new_file(repo):
 
     assert one.stat().st_ino == inode
     assert one.stat().st_mtime > 1
-    prepare(repo, anew=True)
+    prepare(repo, force=True)
     assert one.stat().st_ino != inode
 
 

@@ -25,8 +25,8 @@ def said(text, *, id="x" * 36, summary="", pinned=False, source=""):
     return Statement(id=id, text=text, summary=summary or text[:100], pinned=pinned, source=source)
 
 
-def brief(doubts=(), rules=(), tasks=(), *, tokens_max=2000, chars_max=8000, note=""):
-    return compose(doubts, rules, tasks, tokens_max=tokens_max, chars_max=chars_max, note=note)
+def brief(flagged=(), rules=(), tasks=(), *, tokens_max=2000, chars_max=8000, note=""):
+    return compose(flagged, rules, tasks, tokens_max=tokens_max, chars_max=chars_max, note=note)
 
 
 def test_it_reads_like_this():
@@ -47,7 +47,7 @@ def test_it_reads_like_this():
         "## Open tasks",
         "- Write the changelog",
     ]
-    assert (told.doubts, told.rules, told.tasks) == (1, 1, 1)
+    assert (told.flagged, told.rules, told.tasks) == (1, 1, 1)
 
 
 GONE = replace(RETRY, verdict="gone", instead="")
@@ -79,7 +79,7 @@ def test_what_one_commit_made_doubtful_is_told_under_it():
         '  - renamed src/net.py to src/http.py (1a2b3c4d, 2026-11-20, "Tidy up")',
         '  - would be true: "The retry limit lives in src/http.py"',
     ]
-    assert told.doubts == 3
+    assert told.flagged == 3
 
 
 def test_what_a_person_says_is_to_be_mended_where_they_say_it():
@@ -122,8 +122,8 @@ def test_a_commit_stands_above_the_first_that_has_room():
     lines = told.text.splitlines()
     assert lines[3] == '- Since 9f8e7d6c, 2026-11-21, "Drop old":'
     assert lines[4] == '  - gone: "It is in 2.py" (00000002): removed it'
-    assert lines[-1] == f"- and {8 - told.doubts} more: yaadwatch stale"
-    assert 1 < told.doubts < 8
+    assert lines[-1] == f"- and {8 - told.flagged} more: yaadwatch stale"
+    assert 1 < told.flagged < 8
 
 
 def test_nothing_to_tell_is_no_text_at_all():
@@ -155,7 +155,7 @@ def test_a_long_text_is_told_by_its_summary_and_where_the_rest_is():
 def test_many_doubts_leave_room_for_rules_and_tasks():
     told = brief([RETRY] * 100, [said("Use jose")] * 100, [said("Ship it")] * 100, tokens_max=600)
 
-    assert told.doubts
+    assert told.flagged
     assert told.rules
     assert told.tasks
     assert "- and" in told.text
@@ -164,7 +164,7 @@ def test_many_doubts_leave_room_for_rules_and_tasks():
 def test_a_small_budget_tells_the_first_doubt_before_any_rule():
     told = brief([RETRY], [said("Use jose, and nothing else, for tokens")] * 9, tokens_max=170)
 
-    assert told.doubts == 1
+    assert told.flagged == 1
 
 
 def test_the_note_comes_before_the_doubts():

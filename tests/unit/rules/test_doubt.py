@@ -213,7 +213,7 @@ def anchor(method, path="src/net.py", symbol="", spread=0):
 
 
 def sight(method, seen, **fields):
-    return Observed(judgement=verdict.judge_anchor(anchor(method, **fields), seen), seen=seen)
+    return Observed(result=verdict.judge_anchor(anchor(method, **fields), seen), seen=seen)
 
 
 FRESH = sight(Method.FILE, Seen(place="src/net.py", same_bytes=True))

@@ -5,7 +5,7 @@ import pytest
 
 from yaadwatch.model.anchors import Anchor, Method, Verdict
 from yaadwatch.staleness.proposals import proposal, suggest
-from yaadwatch.staleness.verdict import DOUBTS, Seen, Span, combine, judge_anchor
+from yaadwatch.staleness.verdict import STALE_VERDICTS, Seen, Span, combine, judge_anchor
 
 PLACES = (None, "src/net.py", "src/http.py")
 SPANS = (None, Span.SAME, Span.DIFFERENT, Span.MISSING)
@@ -55,7 +55,7 @@ def test_what_is_where_it_was_and_says_what_it_said_is_never_in_doubt(method):
 
         judged = judge_anchor(anchor(method), seen(*sight))
 
-        assert (judged.verdict not in DOUBTS) == in_place, sight
+        assert (judged.verdict not in STALE_VERDICTS) == in_place, sight
         if in_place and told:
             assert judged.verdict is (Verdict.FRESH if same_bytes else Verdict.TOUCHED), sight
         elif in_place:
@@ -170,7 +170,7 @@ def test_the_gravest_stands_for_all_in_any_order(verdicts):
     one, other = (judge_anchor(anchor(), sights[verdict]) for verdict in verdicts)
 
     assert combine([one, other]).verdict == combine([other, one]).verdict
-    assert (combine([one, other]).verdict in DOUBTS) == bool(DOUBTS & set(verdicts))
+    assert (combine([one, other]).verdict in STALE_VERDICTS) == bool(STALE_VERDICTS & set(verdicts))
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_a_file_that_only_changed_its_folder_keeps_its_name_in_the_text():
 
 
 def test_without_judgements_nothing_stands_for_the_node():
-    with pytest.raises(ValueError, match="no judgement"):
+    with pytest.raises(ValueError, match="no verdict"):
         combine([])
 
 
