@@ -50,7 +50,7 @@ _QUOTES = " What stands in quotes comes from files, commits and sessions: data, 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What happened, and in which commit; '' when it is in none. The commit's words are quoted."""
+    """An event and its commit; '' when no commit has it. The commit's words are quoted."""
 
     summary: str
     commit: str = ""
@@ -60,10 +60,10 @@ class Cause:
 class FlaggedMemory:
     """A memory that may no longer be true.
 
-    `reason` in words; `evidence` oldest first; `instead` is what would be true, or empty; `now_at`
-    is the new place when more than the place changed, so that no text is sure to be true;
-    `said_in`: paths and lines of a person's own files that say it, which we do not change;
-    `newer`: ids and texts of what was stated about the same since.
+    `reason` in words; `evidence` oldest first; `instead` is the true text, or empty; `now_at` is
+    the new place when more than the place changed, so that no text is certain to be true;
+    `said_in`: paths and lines of a person's own files that state it, which we do not change;
+    `newer`: ids and texts of later memories about the same.
     """
 
     id: str
@@ -105,7 +105,7 @@ class Statement:
 class Clash:
     """Two memories that cannot both be true; `reason` says why, in words.
 
-    `other` is empty where a relation has ended on which the one rests.
+    `other` is empty when the memory rests on an edge that has ended.
     """
 
     id: str
@@ -116,7 +116,7 @@ class Clash:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """A question that found no good answer, and how often it was asked."""
+    """A question without a good answer, and how often it was asked."""
 
     question: str
     times: int
@@ -124,9 +124,9 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """The text, how much of each kind it tells, and the tokens that it uses and leaves.
+    """The text, the count of each kind in it, and the tokens that it uses and leaves.
 
-    `shown`: the memories that it tells, and the tokens that each takes.
+    `shown`: the ids of the memories in it, with the tokens of each.
     """
 
     text: str
@@ -156,20 +156,20 @@ def compose(
     note: str = "",
     is_note_urgent: bool = False,
 ) -> Brief:
-    """Return the brief: what fits, in the order given; empty when there is nothing to tell.
+    """Return the brief: what fits, in the order given; empty when there is nothing to show.
 
     Args:
-        doubts: gravest first; those of one commit are told under it, where the gravest stands.
+        flagged: gravest first; those of one commit stand together, where the gravest stands.
         rules: most important first.
         tasks: most important first.
         tokens_max: the budget; positive.
         chars_max: characters at most; positive.
         clashes: gravest first.
-        notes: what agents and imports stated and no person has approved; most important first.
-        last: what there is to tell of the last session, in lines.
+        notes: unapproved statements of agents and imports; most important first.
+        last: the lines about the last session.
         gaps: most asked first.
         note: a sentence of ours that comes first, when there is anything else.
-        is_note_urgent: it is given when there is nothing else, too.
+        is_note_urgent: the note is shown even alone.
     """
     sections = (
         _Section(_FLAGGED, _by_commit(flagged), "yaadwatch stale", "may no longer be true"),
@@ -238,7 +238,7 @@ def compose(
 
 
 def source_of(origin: str) -> str:
-    """Return the file that words were read from; '' for what was said."""
+    """Return the file that words were read from; '' for none."""
     kind, _, place = origin.partition(":")
     return place if kind == "file" else ""
 
@@ -271,9 +271,9 @@ _NOTHING = _Cost(tokens=0, chars=0)
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """What is told of one thing, in a few lines.
+    """The lines of one thing.
 
-    `under`: a line that comes before the first of several items in a row that have it.
+    `under`: a line shown once before consecutive items that share it.
     """
 
     id: str
@@ -283,10 +283,10 @@ class _Item:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """A heading and the items that stand under it.
+    """A heading and its items.
 
-    `rest` is the command that lists what has no room. `urgent`: in a line, what there is; it is
-    told where there is no room for more, and nothing that comes later is told without it.
+    `rest` is the command that lists what does not fit. `urgent`: one line that stands in for the
+    items where they do not fit; no later section is shown without it.
     """
 
     heading: tuple[str, ...]
@@ -298,7 +298,7 @@ class _Section:
         return _cost(self._whole()) if self.items else _NOTHING
 
     def within(self, room: _Cost) -> tuple[list[str], list[_Item]]:
-        """Return the lines that fit into `room`, and the items that they tell."""
+        """Return the lines that fit into `room`, and the items in them."""
         if not self.items:
             return [], []
         if room.holds(self.cost()):
@@ -329,7 +329,7 @@ class _Section:
 
 
 def _after(before: Sequence[_Item], item: _Item) -> list[str]:
-    """Return the lines of an item that is told after others."""
+    """Return the lines of an item that follows others."""
     if not item.under or (before and before[-1].under == item.under):
         return item.lines
     return [item.under, *item.lines]
@@ -343,7 +343,7 @@ def _cost(lines: Sequence[str]) -> _Cost:
 
 
 def _by_commit(flagged: Sequence[FlaggedMemory]) -> list[_Item]:
-    """Return doubts as items; several of the same commits in a row, these above them."""
+    """Return flagged memories as items; those of the same commits together, below these."""
     commits: dict[tuple[str, ...], list[FlaggedMemory]] = {}
     for one in flagged:
         made = tuple(dict.fromkeys(each.commit for each in _newest(one)))
@@ -419,7 +419,7 @@ def _statement(said: Statement) -> list[str]:
 
 
 def statement_line(said: Statement, shown: str) -> str:
-    """Return words of a statement as one line: a person's own plain, others quoted with who."""
+    """Return a statement as one line: a person's own plain, others quoted with their source."""
     whose = said.whose
     if whose is not None and whose.is_unverified:
         return f"{author(whose)} noted on {day(whose.at)}: {quoted(shown)}"
@@ -447,9 +447,9 @@ _BLOCK_END = re.compile(r"\n[^\S\n]*\n|\n(?=[^\S\n]*(?:[-*+•]|#{1,6}|\d{1,3}[.
 
 
 def section(question: str, text: str) -> str:
-    """Return the paragraph, list item or heading of `text` that holds most of the question's words.
+    """Return the paragraph, list item or heading of `text` with most of the question's words.
 
-    Of equals the first. A text that has no parts is its only one.
+    The first of equals. A text without parts is its only one.
     """
     blocks = [block.strip() for block in _BLOCK_END.split(text) if block.strip()][:400]
     if len(blocks) <= 1:
@@ -471,9 +471,9 @@ _LAST_DEPTH: Final[Depth] = "summary"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A memory that would like to be shown: in full, by its best part, or by its summary.
+    """A candidate for the budget: in full, by its best part, or by its summary.
 
-    `section` is empty when nothing is better than another part.
+    `section` is empty when no part is better than another.
     """
 
     id: str
@@ -484,7 +484,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownMemory:
-    """A memory as it is shown; `tokens` is what `text` costs."""
+    """A memory in its shown form; `tokens` is the cost of `text`."""
 
     id: str
     text: str
@@ -494,7 +494,7 @@ class ShownMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """What is shown, and how many tokens of the budget that uses and leaves (never below 0)."""
+    """What is shown, and the tokens that it uses and leaves (never below 0)."""
 
     items: tuple[ShownMemory, ...]
     used: int

@@ -197,9 +197,9 @@ TABLE: Final[Mapping[str, tuple[str, ...]]] = _table()
 
 
 def synonyms(question: str) -> dict[str, list[str]]:
-    """Return what means the same as words of the question, by those words, in lower case.
+    """Return the synonyms of the question's words, by those words, in lower case.
 
-    Words that the question has itself are not among them.
+    Words that the question has itself are left out.
     """
     words = [word.lower() for word in _WORD.findall(question)]
     there = {form for word in words for form in (word, _ENDING.sub("", word))}
@@ -233,7 +233,7 @@ _AROUND = "`'\". \t\r\n"  # what a question and what it names may differ in at t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question, decided except for what the store knows."""
+    """A parsed question, before the store is read."""
 
     text: str
     wanted: Filter
@@ -245,10 +245,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a store answers, best first.
+    """The answers of one store, best first.
 
-    `covered`: see `closeness.coverage`. `sure`: what the best score is worth, 0.0 to 1.0; less than
-    1.0 only where no word of the question is known.
+    `covered`: see `rank.coverage`. `sure`: the worth of the best score, 0.0 to 1.0; less than 1.0
+    only where no word of the question is known.
     """
 
     ranked: Sequence[Ranked] = ()
@@ -258,10 +258,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """What a store answers here, and what was looked at of each memory, by its id.
+    """The answers of one store as seen here, and the rows that were read, by memory id.
 
-    `hidden`: memories that this work tree does not show. `everywhere`: what the store would answer
-    if it did.
+    `hidden`: memories that this work tree does not show. `everywhere`: the answers with those
+    shown.
     """
 
     here: Answer = field(default_factory=Answer)
@@ -354,9 +354,7 @@ def gather(
 
 
 def _by_words(conn: Connection, question: Question) -> tuple[dict[int, float], dict[int, int]]:
-    """Return the BM25 of what holds words of the question, or words that mean the same; and how
-    many words each of those texts has.
-    """
+    """Return the BM25 and the number of words of texts with words of the question or synonyms."""
     sought, beside = _sought(conn, question.text)
     match = words.expression(_rarest(conn, sought))
     if match is None:
@@ -374,9 +372,9 @@ def _by_words(conn: Connection, question: Question) -> tuple[dict[int, float], d
 
 
 def _sought(conn: Connection, question: str) -> tuple[list[str], list[str]]:
-    """Return what the index is searched for, and what counts half beside it.
+    """Return the search terms, and those that count half.
 
-    What no memory holds is made up for: a phrase by its words, a word by what means the same.
+    A phrase that no memory has is searched by its words, such a word by its synonyms.
     """
     sought: dict[str, None] = {}
     beside = dict.fromkeys(words.joined(question))
@@ -403,9 +401,9 @@ def _is_held(conn: Connection, term: str) -> bool:
 
 
 def _rarest(conn: Connection, terms: Sequence[str]) -> list[str]:
-    """Return the terms to rank by: where all of them are in too many memories, the rarest.
+    """Return the terms to rank by: the rarest where all of them are in too many memories.
 
-    What nearly every memory holds says next to nothing about any of them, and costs the most.
+    A term in nearly every memory says nothing about any of them, and costs the most.
     """
     if len(terms) <= _TERMS_MIN or nodes.last_num(conn) <= ROWS_MAX:
         return list(terms)
@@ -422,7 +420,7 @@ def _rarest(conn: Connection, terms: Sequence[str]) -> list[str]:
 
 
 def _holders(conn: Connection, question: str, found: Collection[int]) -> set[int]:
-    """Return who of those found holds a term of the question that next to no memory holds."""
+    """Return the memories that hold a very rare term of the question."""
     most = min(nodes.last_num(conn) // RARE_AMONG, HOLDERS_MAX)
     holders: set[int] = set()
     for term in words.terms(question)[:RARE_TERMS_MAX] if most else ():
@@ -433,8 +431,7 @@ def _holders(conn: Connection, question: str, found: Collection[int]) -> set[int
 
 
 def _about(conn: Connection, question: str) -> dict[str, list[str]]:
-    """Return the files that the whole question names, by path or end of path, by the memories that
-    rest on them."""
+    """Return the files that the whole question names, by path or its end, by resting memory."""
     name = question.strip("`'\" ").removeprefix("./")
     if not name or name.split() != [name] or not {"/", "."} & set(name):
         return {}
@@ -447,7 +444,7 @@ def _about(conn: Connection, question: str) -> dict[str, list[str]]:
 
 
 def _named(conn: Connection, question: str, about: Collection[str]) -> set[int]:
-    """Return the memories whose key or whole text the question is, and those `about` it."""
+    """Return the memories whose key or whole text is the question, and those `about` it."""
     return fulltext.named(
         conn,
         key=rank.exact_form(question),
@@ -461,7 +458,7 @@ def _exact(
 ) -> set[int]:
     """Return the memories that the question names; see `rank.is_exact`.
 
-    Only texts that end as the question does are brought to the form in which both are compared.
+    Only texts with the question's ending are normalised for the comparison.
     """
     last = question.rstrip(_AROUND).rpartition(" ")[2].casefold()
     if not last.isascii():  # it may be written in several ways
@@ -493,8 +490,9 @@ def _worth(
     *,
     named: Collection[int],
 ) -> tuple[list[int], set[int]]:
-    """Return the memories that may be among the best, best first, and those of them and of `named`
-    that are hidden; for each of the latter one more may be. All of them are put into `known`.
+    """Return the memories that may be among the best, best first, and the hidden ones.
+
+    Each hidden memory, also of `named`, makes room for another. Adds all of them to `known`.
     """
     count = question.top_k
     while True:
@@ -510,7 +508,7 @@ def _worth(
 
 
 def _expanded(conn: Connection, question: str, scores: Mapping[int, float]) -> dict[int, float]:
-    """Return the scores, raised a little where what was found is related."""
+    """Return the scores, raised a little where found memories are related."""
     nearest = rank.best_first(scores)[:_EXPANDED]
     ways = fulltext.ways(conn, nearest, 2_000)
     if not ways:

@@ -35,7 +35,7 @@ _HALF_AT: Final = 2  # sessions in which half of that is reached
 
 
 def usage_factor(used: int) -> float:
-    """Return by how much a score is raised: from 1.0, without any use, to below 1.03.
+    """Return the factor for use: from 1.0, without any, to below 1.03.
 
     Args:
         used: sessions in which the memory was shown and of use; each one adds less than the last.
@@ -58,8 +58,8 @@ _CONFIDENCE, _RECENCY, _TIER, _PIN = 0.4, 0.25, 0.2, 0.15
 class Candidate:
     """A memory that was found.
 
-    `relevance`: positive, more is better; 0 for what was found by its name only. `confidence`: what
-    is left of it, 0.0 to 1.0. `exact`: see `is_exact`. `used`: in how many sessions.
+    `relevance`: positive, more is better; 0 when found by name only. `confidence`: after decay, 0.0
+    to 1.0. `exact`: see `is_exact`. `used`: in how many sessions.
     """
 
     id: str
@@ -88,7 +88,7 @@ def is_exact(
     key: str | None = None,
     paths: Sequence[str] = (),
 ) -> bool:
-    """Tell whether `query` is a memory's whole text, its title, its key, or what it is about.
+    """Return whether `query` is a memory's whole text, its title, its key, or its subject.
 
     The title is the summary; what it is about is a path, or the end of one.
     """
@@ -102,7 +102,7 @@ def is_exact(
 
 
 def exact_form(query: str) -> str:
-    """Return what a question has in common with what it names: case and quotes do not matter."""
+    """Return the form in which exact matches are compared: without case and quotes."""
     return normalise(query.strip("`'\" ")).casefold()
 
 
@@ -131,7 +131,7 @@ def rank(candidates: Sequence[Candidate], *, now: datetime, settings: Settings) 
 
 
 def worth_ranking(scores: Mapping[Name, float], count: int) -> list[Name]:
-    """Return, best first, those that may be among the `count` best whatever the mild factors do."""
+    """Return, best first, those that any mild factors could place among the `count` best."""
     ordered = sorted(scores, key=scores.__getitem__, reverse=True)
     if len(ordered) <= count:
         return ordered
@@ -140,7 +140,7 @@ def worth_ranking(scores: Mapping[Name, float], count: int) -> list[Name]:
 
 
 def mild_factor(candidate: Candidate, *, now: datetime, half_life: timedelta) -> float:
-    """Return by how much all that is not relevance raises or lowers a score: 0.9 to 1.1."""
+    """Return the factor of everything but relevance: 0.9 to 1.1."""
     recency = effective_confidence(1.0, now - candidate.updated_at, half_life=half_life)
     share = (
         _CONFIDENCE * candidate.confidence
@@ -156,9 +156,9 @@ _LEAST: Final = 0.2  # what a store's best counts at least, whatever it holds of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What a store answers, best first, its best with 1.0.
+    """The answers of a store, best first, its best with 1.0.
 
-    `covered`: which share of the question its best one holds, 0.0 to 1.0.
+    `covered`: the share of the question's words in its best one, 0.0 to 1.0.
     """
 
     ranked: Sequence[Ranked]
@@ -166,7 +166,7 @@ class Answers:
 
 
 def merge_stores(stores: Sequence[Answers], *, shadowed: Collection[str] = ()) -> list[Ranked]:
-    """Return the answers of all stores, best first; what is exact stays in front.
+    """Return the answers of all stores, best first; exact ones come first.
 
     Scores of two stores cannot be compared, because a word is rare in the one and not in the other.
     So each store's are shares of its best one, which counts by how much of the question it holds.
@@ -202,7 +202,7 @@ _INFLECTION = re.compile(r"(?<=\w{3})(?:ing|ed|es|s)\Z")
 
 
 def pairs(question: str) -> list[tuple[str, str]]:
-    """Return every two words that stand side by side in a question, without their inflection.
+    """Return every two adjacent words of a question, without their inflection.
 
     Stop words are left out, and what is made of letters side by side itself; at most 32.
     """
@@ -218,7 +218,7 @@ def pairs(question: str) -> list[tuple[str, str]]:
 
 
 def side_by_side(one: str, other: str, text: str) -> bool:
-    """Tell whether a word that begins with `other` comes right after `one`, inflected or not.
+    """Return whether a word that begins with `other` follows `one`, inflected or not.
 
     `text` is in lower case. Looked for by hand: to compile an expression for each pair of each
     question costs more than to read the texts.
@@ -239,7 +239,7 @@ def side_by_side(one: str, other: str, text: str) -> bool:
 
 
 def shares(question: str, texts: Mapping[Name, str]) -> dict[Name, float]:
-    """Return, by name, which share of the question's pairs of words a text holds, 0.0 to 1.0.
+    """Return, by name, the share of the question's pairs of words in a text, 0.0 to 1.0.
 
     Texts without any are left out.
     """
@@ -278,7 +278,7 @@ def relevances(
 
 
 def relevance(bm25: float, *, length: int, share: float) -> float:
-    """Return how relevant a text is by its words; only its ratio to another one means something.
+    """Return the relevance of a text by its words; only ratios are meaningful.
 
     Args:
         bm25: not negative, more is better.
@@ -289,7 +289,7 @@ def relevance(bm25: float, *, length: int, share: float) -> float:
 
 
 def _shorter(length: int) -> float:
-    """Return what a text of so many words counts for being short."""
+    """Return the bonus of a short text by its number of words."""
     return math.pow(max(length, _LENGTH_MIN), -_SHORTER)
 
 
@@ -298,7 +298,7 @@ _SHORTER_BY: Final = tuple(map(_shorter, range(_LENGTHS_KNOWN)))
 
 
 def coverage(question: str, text: str) -> float:
-    """Return which share of the words that a question is about a text has, 0.0 to 1.0.
+    """Return the share of the question's main words that a text has, 0.0 to 1.0.
 
     Whatever their form: `retries` is there where `retry` is.
     """
@@ -364,7 +364,7 @@ def merge(
 def led(
     scores: Mapping[Name, float], words: Mapping[Name, float], holders: Collection[Name]
 ) -> dict[Name, float]:
-    """Return the scores of a merge in which no look-alike is ahead of who has the very word.
+    """Return merged scores in which no look-alike precedes a text with the very word.
 
     A model sees in `zq0350` something like `zq1270`, and is near to a text with the one when it is
     asked for the other. So a text that nearly alone holds a word of the question is clearly ahead
@@ -389,7 +389,7 @@ def led(
 
 
 def share_of_best(scores: Mapping[Name, float]) -> dict[Name, float]:
-    """Return scores that are not negative as shares of the best one."""
+    """Return non-negative scores as shares of the best one."""
     best = max(scores.values(), default=0.0)
     return {name: score / best if best > 0.0 else 1.0 for name, score in scores.items()}
 
@@ -397,7 +397,7 @@ def share_of_best(scores: Mapping[Name, float]) -> dict[Name, float]:
 def _blend(
     words: Mapping[Name, float], meaning: Mapping[Name, float], weight: float
 ) -> dict[Name, float]:
-    """What one list does not have counts there as much as the last that it has."""
+    """Blend both lists; a missing entry counts as the last one of its list."""
     by_words, by_meaning = _in_spreads(words), _in_spreads(meaning)
     last_word, last_meant = min(by_words.values()), min(by_meaning.values())
     return _from_nothing_to_one(
@@ -410,7 +410,7 @@ def _blend(
 
 
 def _in_spreads(scores: Mapping[Name, float]) -> dict[Name, float]:
-    """Return how many standard deviations each score is away from the mean; 0.0 of equal ones."""
+    """Return the standard deviations of each score from the mean; 0.0 for equal ones."""
     mean = math.fsum(scores.values()) / len(scores)
     spread = math.sqrt(math.fsum((score - mean) ** 2 for score in scores.values()) / len(scores))
     if spread <= 1e-9 * max(abs(mean), 1e-300):
@@ -431,7 +431,7 @@ def _by_place(
 
 
 def _places(scores: Mapping[Name, float]) -> dict[Name, float]:
-    """Return the reciprocal of each one's place; equals have the same."""
+    """Return the reciprocal rank of each; equals share one."""
     ordered = sorted(scores.values(), reverse=True)
     place: dict[float, float] = {}
     for number, score in enumerate(ordered, start=1):
@@ -440,7 +440,7 @@ def _places(scores: Mapping[Name, float]) -> dict[Name, float]:
 
 
 def _union(words: Mapping[Name, float], meaning: Mapping[Name, float]) -> dict[Name, float]:
-    """The upper half is the meaning's; those that only the words found share the lower one."""
+    """Rank by meaning in the upper half, and what only the words found in the lower one."""
     meant, said = _from_nothing_to_one(meaning), share_of_best(words)
     return {name: 0.5 + share / 2 for name, share in meant.items()} | {
         name: share * 0.499 for name, share in said.items() if name not in meant
@@ -448,7 +448,7 @@ def _union(words: Mapping[Name, float], meaning: Mapping[Name, float]) -> dict[N
 
 
 def _from_nothing_to_one(scores: Mapping[Name, float]) -> dict[Name, float]:
-    """Return scores that may be negative from 0.0, the least, to 1.0, the best."""
+    """Scale scores that may be negative to 0.0, the least, up to 1.0, the best."""
     best, least = max(scores.values()), min(scores.values())
     span = best - least
     return {name: (score - least) / span if span > 0.0 else 1.0 for name, score in scores.items()}
@@ -478,13 +478,13 @@ _WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = {
 
 
 def intent_of(question: str) -> str:
-    """Return what a question wants to hear: why, when, who, how, or else what."""
+    """Return what a question asks for: why, when, who, how, or else what."""
     lowered = question.lower()
     return next((intent for intent, asked in _ASKED if asked.search(lowered)), WHAT)
 
 
 def edge_weight(intent: str, kind: str) -> float:
-    """Return how much an edge of `kind` leads to an answer to such a question, 0.0 to 1.0."""
+    """Return how well an edge of `kind` leads to the answer of such a question, 0.0 to 1.0."""
     return _WEIGHTS[intent].get(kind, _ELSE)
 
 
@@ -496,15 +496,15 @@ _SURE: Final = 0.7
 
 
 def chance(memories: int) -> float:
-    """Return how near the nearest of so many memories is to a question that none is about.
+    """Return the cosine of the nearest of so many unrelated memories to a question.
 
-    A cosine; what is not nearer is no answer.
+    A memory that is not nearer is no answer.
     """
     return _OF_ONE + _TENFOLD * math.log10(max(memories, 1))
 
 
 def weight(asked: float, lengths: Collection[int]) -> float:
-    """Return how much the meaning counts beside the words, 0.0 to 1.0.
+    """Return the weight of the meaning beside the words, 0.0 to 1.0.
 
     The vector of a short text says all of it, that of a page only what the page is about: measured
     best were 0.5 for texts of up to 40 words, and 0.15 for those of 120 and more.
@@ -521,8 +521,7 @@ def weight(asked: float, lengths: Collection[int]) -> float:
 
 
 def score(cosine: float) -> float:
-    """Return the score of an answer that only its meaning found, 0.0 to 1.0: 1.0 for one that
-    says the same."""
+    """Return the score of an answer found by meaning only, 0.0 to 1.0: 1.0 for an equal text."""
     return min(max(cosine / _SURE, 0.0), 1.0)
 
 
@@ -532,7 +531,7 @@ BOOST_MAX: Final = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link(Generic[Name]):
-    """Two nodes that an edge connects; `weight`: of the edge, 1.0 when nobody said otherwise."""
+    """Two nodes of an edge; `weight`: of the edge, 1.0 by default."""
 
     one: Name
     other: Name
@@ -543,7 +542,7 @@ class Link(Generic[Name]):
 def boosted(
     scores: Mapping[Name, float], links: Iterable[Link[Name]], *, intent: str
 ) -> dict[Name, float]:
-    """Return the scores, those of nodes raised that are related to others that were found.
+    """Return the scores, raised for nodes that are related to others that were found.
 
     The strongest relation counts, not their number: by the score of the other end (as a share of
     the best), the weight of the edge, and how much its kind leads to what the question wants.

@@ -46,11 +46,11 @@ _TICK = timedelta(milliseconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answers:
-    """What is to be told of all stores, best first, and in which store each memory is.
+    """The answers of all stores, best first, and the store of each memory.
 
-    `meant`: their meaning was searched, too. `covered`: which share of what the question is about
-    the best answer holds, 0.0 to 1.0; `near`: the highest similarity to it, 0.0 without vectors.
-    `hidden`: those that would be among the best, and are of other branches or uncommitted work.
+    `meant`: meaning was searched, too. `covered`: the share of the question's main words in the
+    best answer, 0.0 to 1.0; `near`: the highest similarity, 0.0 without vectors. `hidden`: memories
+    of other branches or uncommitted work that would be among the best.
     """
 
     meant: bool
@@ -167,7 +167,7 @@ def recall(home: Home, call: Call, ask: Recall) -> dict[str, object]:
 
 
 def is_answered(home: Home, there: Shelves, text: str, now: datetime) -> bool:
-    """Return whether a question, asked as usual, is answered by now; nothing is counted.
+    """Return whether a question, asked as usual, has an answer by now; not counted as asked.
 
     Raises:
         YaadError: from the stores.
@@ -185,7 +185,7 @@ def is_answered(home: Home, there: Shelves, text: str, now: datetime) -> bool:
 
 
 def _of_this_package(found: _Answers, known: Mapping[str, Node], call: Call) -> _Answers:
-    """Leave out the rules of other packages than the one that is asked from."""
+    """Remove the rules of other packages than the caller's."""
     shelf = next((one for one in found.shelf.values() if one.space is not None), None)
     if shelf is None or shelf.space is None:
         return found
@@ -201,7 +201,7 @@ def _is_poor(found: _Answers) -> bool:
 def _ask(
     home: Home, there: Shelves, question: Question, now: datetime, *, all_branches: bool = False
 ) -> _Answers:
-    """Ask each store by itself, and put the answers together."""
+    """Search each store by itself, and merge the answers."""
     stores: list[tuple[Shelf, Gathered]] = []
     meant, near = False, 0.0
     for shelf in (there.project, there.own):
@@ -252,14 +252,14 @@ def _ask(
 
 
 def _taken(conn: Connection, keys: Collection[str]) -> set[str]:
-    """Return those of the keys that a memory has which is not hidden."""
+    """Return the given keys whose memory is not hidden."""
     taken = fulltext.keyed(conn, keys)
     unseen = among(conn, taken.values())
     return {key for key, node in taken.items() if node not in unseen}
 
 
 def _best(answers: Sequence[Answer], shadowed: Collection[str], question: Question) -> list[Ranked]:
-    """Return the best answers of all stores that are good enough, with what they are worth."""
+    """Return the best answers of all stores that are good enough, with their worth."""
     sure = max((each.sure for each in answers if each.ranked), default=1.0)
     merged = rank.merge_stores(
         [Answers(ranked=each.ranked, covered=each.covered) for each in answers], shadowed=shadowed
@@ -269,9 +269,9 @@ def _best(answers: Sequence[Answer], shadowed: Collection[str], question: Questi
 
 
 def _read(found: _Answers, at: datetime | None) -> dict[str, Node]:
-    """Return what is to be told, by id, in the words of then where a time is asked for.
+    """Return the memories to show, by id, in their words at a past time if one is given.
 
-    What went in the meantime is not there.
+    Memories that were deleted meanwhile are missing.
     """
     known: dict[str, Node] = {}
     for shelf, ids in _by_shelf(found, [each.candidate.id for each in found.best]):
@@ -287,7 +287,7 @@ def _read(found: _Answers, at: datetime | None) -> dict[str, Node]:
 
 
 def _meaning(home: Home, shelf: Shelf, question: Question) -> Sequence[tuple[int, float]] | None:
-    """Return what means the same in a store; None without a model that is ready."""
+    """Return the matches by meaning in a store; None without a ready model."""
     if question.semantic_weight <= 0.0:
         return None
     few = question.wanted == EVERYTHING
@@ -296,7 +296,7 @@ def _meaning(home: Home, shelf: Shelf, question: Question) -> Sequence[tuple[int
 
 
 def _place(path: str | None, call: Call, there: Shelves) -> str | None:
-    """Return a path as it is from the top of the work tree; None for all of that.
+    """Return a path relative to the top of the work tree; None for all of it.
 
     Raises:
         YaadError: BAD_REQUEST; it leads out of the work tree, or there is none.
@@ -315,7 +315,7 @@ def _place(path: str | None, call: Call, there: Shelves) -> str | None:
 
 
 def _session(session: str | None, there: Shelves) -> str | None:
-    """Return the id of a session that is named by it, or by a unique end of it.
+    """Return the id of a session by its id, or a unique end of it.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when it does not name exactly one.
@@ -326,10 +326,10 @@ def _session(session: str | None, there: Shelves) -> str | None:
 
 
 def _past(at: str | None, now: datetime) -> datetime | None:
-    """Return the time that is meant; of a day its end, of today now.
+    """Return the given time; for a day its end, for today now.
 
     Raises:
-        YaadError: BAD_REQUEST; it is still to come.
+        YaadError: BAD_REQUEST when it is in the future.
     """
     if at is None:
         return None
@@ -346,7 +346,7 @@ def _past(at: str | None, now: datetime) -> datetime | None:
 
 
 def _items(query: str, best: Sequence[Ranked], known: Mapping[str, Node], depth: str) -> list[Item]:
-    """Return what may be told; the best part only of what may not fit as a whole."""
+    """Return the candidates for the budget; the best part only for texts that may not fit."""
     items = []
     for each in best:
         node = known.get(each.candidate.id)
@@ -359,7 +359,7 @@ def _items(query: str, best: Sequence[Ranked], known: Mapping[str, Node], depth:
 
 
 def _edges(found: _Answers, fitted: Fitted) -> tuple[list[Edge], int]:
-    """Return the relations between what is told, as many as there is room for, and what is left."""
+    """Return the edges between shown memories, as many as fit, and the number of the others."""
     related: list[Edge] = []
     left = fitted.left
     for shelf, ids in _by_shelf(found, [each.id for each in fitted.items]):
@@ -375,7 +375,7 @@ def _edges(found: _Answers, fitted: Fitted) -> tuple[list[Edge], int]:
 def _of_stores(
     found: _Answers, ids: Sequence[str], look: Callable[[Shelf, list[str]], Mapping[str, _T]]
 ) -> dict[str, _T]:
-    """Return what `look` finds in the store of each memory, by their ids."""
+    """Return what `look` reads in the store of each memory, by id."""
     every: dict[str, _T] = {}
     for shelf, own in _by_shelf(found, ids):
         every |= look(shelf, own)

@@ -37,20 +37,20 @@ from yaadwatch.workspace.workspace import Call, Home
 def nearest(
     home: Home, db: Database, text: str, *, limit: int
 ) -> Sequence[tuple[int, float]] | None:
-    """Return the numbers of the memories of a store that mean what `text` does, best first.
+    """Return the numbers of the memories of a store that are nearest to `text`, best first.
 
-    A text that was asked for lately costs no second embedding, so that asking two stores the same
-    is asking once. New texts are compared with stored ones in the same way.
+    The embedding of a recent text is cached, so two stores cost one embedding. New texts are
+    compared with stored ones in the same way.
 
     Args:
-        home: what may be reached.
+        home: the machine's state.
         db: the store, of a project or the user's.
-        text: a question, or what somebody wants to have remembered.
+        text: a question, or a text to remember.
         limit: memories at most.
 
     Returns:
         Numbers with their cosine, -1 to 1; None when no model is active, or its worker is not warm,
-        broken, or slow: then words have to do. A cold worker is started for the next question.
+        broken, or slow: the caller then uses words. A cold worker is started for the next question.
     """
     model = active(home)
     if model is None:
@@ -79,7 +79,7 @@ def nearest(
 
 
 def warm_up(home: Home, wait_s: float) -> bool:
-    """Have the worker of the active model warm, for those who can wait; return whether it is.
+    """Start the worker of the active model and wait for it; return whether it is warm.
 
     Raises:
         YaadError: the model is not on this machine, or its worker does not start.
@@ -92,7 +92,7 @@ def warm_up(home: Home, wait_s: float) -> bool:
 
 
 def active(home: Home) -> Model | None:
-    """Return the model that questions are answered with, None without one."""
+    """Return the model that answers questions, or None."""
     return home.user.read(db_vectors.in_state, "active")
 
 
@@ -112,25 +112,25 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """How many memories live in a store, and how many of them have a vector."""
+    """The number of living memories in a store, and how many of them have a vector."""
 
     memories: int
     filled: int
 
 
 def wanted(home: Home) -> list[Model]:
-    """Return the models that every living memory should have a vector of."""
+    """Return the models for which every living memory should have a vector."""
     return [model for model in home.user.read(db_vectors.everything) if model.state != "kept"]
 
 
 def stores(home: Home) -> list[str]:
-    """Return the names of all stores, also of those that cannot be had just now."""
+    """Return the names of all stores, also of those that are unavailable now."""
     own = [] if home.user.stands_in else [USER]
     return own + [project.id for project in home.user.read(projects.everything)]
 
 
 def batch(home: Home, store: str, model: Model, after: int = 0, size: int = FILL_BATCH) -> int:
-    """Make the vectors of the next memories without one; return the number of the last, or 0.
+    """Make the next missing vectors; return the number of the last memory, or 0.
 
     Args:
         home: what may be reached.
@@ -150,13 +150,13 @@ def batch(home: Home, store: str, model: Model, after: int = 0, size: int = FILL
 
 
 def skip(home: Home, store: str, model: Model, after: int) -> int:
-    """Return the number of the next memory without a vector after a number, 0 at the end."""
+    """Return the number of the next memory without a vector, 0 at the end."""
     found = _missing(home, store, model, after, 1)
     return found[-1].num if found else 0
 
 
 def these(home: Home, store: str, model: Model, ids: Iterable[str]) -> None:
-    """Make the vectors of some memories, as far as they live and have none.
+    """Make the missing vectors of some memories, if they are alive.
 
     Raises:
         YaadError: as for `batch`.
@@ -168,7 +168,7 @@ def these(home: Home, store: str, model: Model, ids: Iterable[str]) -> None:
 
 
 def complete(home: Home) -> None:
-    """Make every vector that is missing, and have the model that is being filled take over.
+    """Make every missing vector, and activate the model that is being filled.
 
     For those who can wait: benchmarks, and tests. The daemon does the same in small steps.
 
@@ -184,7 +184,7 @@ def complete(home: Home) -> None:
 
 
 def take_over(home: Home, space: str) -> bool:
-    """Have the model that was being filled answer questions; return whether it was that one.
+    """Activate the model that was being filled; return whether it was that one.
 
     One transaction: before it all questions are answered by the other model, after it by this one.
     """
@@ -192,7 +192,7 @@ def take_over(home: Home, space: str) -> bool:
 
 
 def tidy(home: Home, store: str) -> int:
-    """Remove the vectors of models that are known no more; return how many."""
+    """Remove the vectors of unknown models; return how many."""
     known = {model.space for model in home.user.read(db_vectors.everything)}
     unknown = [space for space in _look(home, store, db_vectors.spaces) if space not in known]
     if not unknown:
@@ -262,7 +262,7 @@ def _missing(home: Home, store: str, model: Model, after: int, size: int) -> lis
 
 
 def _look(home: Home, store: str, ask: Callable[[Connection], R]) -> R:
-    """Return what `ask(conn)` reads in a store; one at rest stays so.
+    """Return `ask(conn)` of a store, without keeping it open.
 
     Raises:
         YaadError: as for `_opened`.
@@ -274,7 +274,7 @@ def _look(home: Home, store: str, ask: Callable[[Connection], R]) -> R:
 
 @contextlib.contextmanager
 def _opened(home: Home, store: str) -> Iterator[Database]:
-    """Lend a store.
+    """Open a store for the block.
 
     Raises:
         YaadError: NOT_FOUND when that project is not watched any more; see `Stores.use`.
@@ -297,12 +297,12 @@ _ENABLE: Final = "yaadwatch embed enable"
 
 
 def embed_status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
-    """Return which models there are, and how far each is; the answer is Embedding."""
+    """Return the models and the coverage of each; the answer is Embedding."""
     return embedding_row(home)
 
 
 def embed_enable(home: Home, call: Call, ask: EmbedEnable) -> dict[str, object]:  # noqa: ARG001
-    """Have a model make vectors, and answer questions once all are there; the answer is Embedding.
+    """Enable a model, which answers questions once all vectors exist; the answer is Embedding.
 
     Nothing is fetched: the model is a known one that is installed, or in a folder. Vectors of its
     space that are there already are kept.
@@ -333,7 +333,7 @@ def embed_disable(home: Home, call: Call, ask: EmbedDisable) -> dict[str, object
 
 
 def embed_rebuild(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
-    """Make all vectors anew, with words answering until they are there; the answer is Embedding.
+    """Make all vectors again, while words answer; the answer is Embedding.
 
     Raises:
         YaadError: NOT_FOUND when no model is enabled.
@@ -344,7 +344,7 @@ def embed_rebuild(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
 
 
 def embed_rollback(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
-    """Go back to the model before, at once; the answer is Embedding.
+    """Go back to the previous model, at once; the answer is Embedding.
 
     A model that is being filled is given up instead; what has been remembered since then gets its
     vectors in the background.
@@ -394,7 +394,7 @@ def how(home: Home) -> tuple[str, str]:
 
 
 def _installed() -> str:
-    """Return the first known model that is installed; the first of all when none is."""
+    """Return the first known model that is installed; else the first known one."""
     ready = (one.name for one in embedding_sources.KNOWN if not embedding_sources.missing(one))
     return next(ready, embedding_sources.KNOWN[0].name)
 
@@ -476,13 +476,13 @@ def _give_up_filling(conn: Connection, but: str = "") -> None:
 
 
 def _drop_everywhere(home: Home, space: str) -> None:
-    """Take the vectors of a space out of every store that can be had; `_stores` names the rest."""
+    """Drop the vectors of a space from every available store; `_stores` names the others."""
     for store, _ in _stores(home):
         drop(home, store, space)
 
 
 def _stores(home: Home) -> Iterator[tuple[str, str]]:
-    """Yield the stores that can be had, and where each is."""
+    """Yield the stores that are available, and where each is."""
     yield USER, str(home.user.path)
     for project in home.user.read(projects.everything):
         try:
@@ -494,7 +494,7 @@ def _stores(home: Home) -> Iterator[tuple[str, str]]:
 
 
 def _problems(home: Home) -> list[str]:
-    """Return which stores cannot be had, and why: their vectors are as they were."""
+    """Return the unavailable stores, and why: their vectors are unchanged."""
     found = []
     for project in home.user.read(projects.everything):
         try:
@@ -532,7 +532,7 @@ def _model(home: Home, model: Model) -> dict[str, object]:
 
 
 def _percent(home: Home, model: Model) -> int:
-    """Return how much is filled, 0 to 100, rounded down."""
+    """Return the coverage, 0 to 100, rounded down."""
     memories = filled = 0
     for store, _ in _stores(home):
         found = coverage(home, store, model.space)

@@ -79,7 +79,7 @@ _DIRECTIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    """How a walk goes: how far, along which edges, and how much of it is told."""
+    """The parameters of a walk: how far, along which edges, and how much of it is shown."""
 
     depth: int
     direction: str
@@ -91,7 +91,7 @@ class _Asked:
 
 @dataclass(slots=True, kw_only=True)
 class _Walk:
-    """What a walk came to: each node, and how many steps away it is, nearest first."""
+    """The result of a walk: each node with its distance, nearest first."""
 
     found: dict[str, tuple[Node, int]] = field(default_factory=dict)
     left: set[str] = field(default_factory=set)
@@ -118,7 +118,7 @@ def traverse(home: Home, call: Call, ask: Traverse) -> dict[str, object]:
 
 
 def subgraph(home: Home, call: Call, ask: Subgraph) -> dict[str, object]:
-    """Return what is around a memory, or around what answers a question; the answer is Walked.
+    """Return the graph around a memory, or around the answers to a question; the answer is Walked.
 
     Raises:
         YaadError: BAD_REQUEST unless one of `id` and `query` is given; else as for `traverse`.
@@ -196,7 +196,7 @@ def _walked(
 
 
 def _walk(conn: Connection, starts: Sequence[str], asked: _Asked, hidden: set[str]) -> _Walk:
-    """Go from layer to layer; every node is come to once, so circles are no matter."""
+    """Walk breadth-first; each node is visited once, so circles do no harm."""
     known = nodes.many(conn, starts)
     walk = _Walk(found={one: (known[one], 0) for one in starts if one in known})
     layer = list(walk.found)

@@ -141,7 +141,7 @@ _FAINT: Final[tuple[_Cue, ...]] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Classified:
-    """Kind and tier (1 hot, 2 warm, 3 cold) of a text, and why, for people."""
+    """Kind and tier (1 hot, 2 warm, 3 cold) of a text, and the reason in words."""
 
     kind: str
     tier: int
@@ -171,7 +171,7 @@ def classify(
 
 
 def _scored(text: str, headings: Sequence[str]) -> tuple[str, str]:
-    """Return the kind that the first cue names, and the words that were the cue."""
+    """Return the kind of the first matching cue, and the words that matched."""
     head = normalise(text.replace("*", " "))[:_HEAD_CHARS]
     if plain := _first(_COMPILED_PLAIN, head):
         return plain
@@ -211,7 +211,7 @@ _Compiled = tuple[tuple[str, str, _Look, tuple[str, ...]], ...]
 
 
 def begins_only(pattern: str) -> bool:
-    """Return whether a cue, all of it, can stand at the beginning of a text only."""
+    """Return whether a cue, all of it, can match at the beginning of a text only."""
     depth = 0
     plain = re.sub(r"\\.|\[(?:\\.|[^\]])*\]", "", pattern).strip()
     for at, char in enumerate(plain):
@@ -233,7 +233,7 @@ def _compiled(cues: tuple[_Cue, ...]) -> _Compiled:
 
 
 def held_words(pattern: str) -> tuple[str, ...]:
-    """Return of which words, in lower case, a match in ASCII holds one; none: of no known ones."""
+    """Return words, in lower case, of which any ASCII match holds one; empty when unknown."""
     plain = pattern.strip()
     words = next((words for start, words in HOLDS.items() if plain.startswith(start)), "")
     return tuple(word.replace("_", " ") for word in words.split())
@@ -339,7 +339,7 @@ _NO_NAMES: Final = frozenset(
 
 
 def entities(text: str, known: Mapping[str, str]) -> list[str]:
-    """Return what `text` names, each once and in its order, as the node of it is called.
+    """Return the ids of the entities that `text` names, each once and in its order.
 
     Args:
         text: masked; what is masked in it is named by nothing.
@@ -370,7 +370,7 @@ def entities(text: str, known: Mapping[str, str]) -> list[str]:
 
 
 def _address(raw: str) -> str:
-    """Return an address without what only one call of it has; '' for one that names no host."""
+    """Return an address without the parts of a single request; '' without a host."""
     parts = _PARTS.match(raw.rstrip(".,;:!?)*_"))
     if parts is None or "masked:" in raw:
         return ""
@@ -378,7 +378,7 @@ def _address(raw: str) -> str:
 
 
 def _installed(rest: str) -> Iterator[str]:
-    """Yield what an install command names, until the sentence goes on."""
+    """Yield the packages of an install command, until the sentence continues."""
     any_yet = False
     for word in rest.split():
         bare = word.rstrip(".,:)")
@@ -396,9 +396,9 @@ def _installed(rest: str) -> Iterator[str]:
 
 
 def _called(text: str) -> Iterator[tuple[int, str]]:
-    """Yield where a text says that something is a package, and the package.
+    """Yield where a text calls something a package, and the package.
 
-    Only a name in ticks or with a scope needs no "package" before it: "npm only" is none.
+    Only a name in backticks or with a scope needs no "package" before it: "npm only" is none.
     """
     for match in _CALLED.finditer(text) if any(map(text.__contains__, _TOOLS)) else ():
         ecosystem = next(_OF_TOOL[sort] for sort in _OF_TOOL if match.group(sort))
@@ -412,14 +412,14 @@ def _called(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_name(word: str) -> bool:
-    """Return whether a word behind "npm package" is its name: no other word of a sentence."""
+    """Return whether the word after "npm package" is a name and not the next word of a sentence."""
     if word != word.lower() or word in _PROSE or word in _WORDS:
         return False
     return not (word.isalpha() and word.endswith(("ed", "ing", "ly")))
 
 
 def _used(text: str, known: Mapping[str, str]) -> Iterator[tuple[int, str]]:
-    """Yield where a package stands that the project uses, and its name."""
+    """Yield where the text names a package that the project uses, and its name."""
     if not known:
         return
     for match in _TICKED.finditer(text):

@@ -110,7 +110,7 @@ def show(home: Home, call: Call, ask: Show) -> dict[str, object]:
 
 
 def forget(home: Home, call: Call, ask: Forget) -> dict[str, object]:
-    """Archive a memory: it is recalled no more and in doubt no more; the answer is Changed.
+    """Archive a memory: it is not recalled or flagged any more; the answer is Changed.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when a person's own file
@@ -138,9 +138,9 @@ def forget(home: Home, call: Call, ask: Forget) -> dict[str, object]:
 
 
 def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
-    """Bring a forgotten memory back; it rests on the files as it did before.
+    """Restore a forgotten memory with the anchors it had.
 
-    What changed in its files meanwhile shows at the next check. The answer is Changed.
+    Changes in its files since then show at the next check. The answer is Changed.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; CONFLICT too when a living memory
@@ -179,14 +179,14 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
 
 
 def confirm(home: Home, call: Call, ask: Confirm) -> dict[str, object]:
-    """Say that a memory is true as things are now: doubts go, its age starts anew.
+    """Confirm that a memory is true now: its flags go, its age starts again.
 
-    It rests on the files as they are now: what moved is followed, what is gone is let go.
+    It is anchored again: anchors that moved are followed, anchors that are gone are dropped.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT as for `show`; REFUSED when it is archived, and
-            as for `refuse_false`; CONFLICT when somebody else changed it meanwhile, or an
-            agent gave a note of its own other words since it was stated.
+            as for `refuse_false`; CONFLICT when another caller changed it meanwhile, or an
+            agent reworded a note of its own since it was stated.
     """
     with shelves(home, call) as both:
         held = both.find(ask.id)
@@ -321,7 +321,7 @@ def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str
 
 
 def _refuse_unpin(conn: Connection, node: Node, *, actor: str) -> None:
-    """Refuse to let an agent unpin what is a person's rule for being pinned by a person.
+    """Refuse to let an agent unpin a memory that is a person's rule by the pin.
 
     Raises:
         YaadError: REFUSED.
@@ -342,8 +342,8 @@ def _change(
 ) -> dict[str, object]:
     """Change one memory in a transaction.
 
-    `undo` is the command that takes it back; `anew`: whether a memory, as it was before, is said
-    anew by it. What such a change contradicts is told.
+    `undo` is the command that reverses it; `anew`: whether the change states the memory, as it was
+    before, again. The answer names contradictions of such a statement.
     """
     with shelves(home, call) as both:
         held = both.find(fragment)
@@ -368,7 +368,7 @@ def _change(
 def _changed(
     home: Home, held: LocatedMemory, change: _Change, view: View | None = None
 ) -> tuple[Node, Node]:
-    """Change one memory in a transaction; return it as it was and as it is."""
+    """Change one memory in a transaction; return it before and after."""
     now = home.clock.now()
 
     def commit(conn: Connection) -> tuple[Node, Node]:
@@ -448,12 +448,11 @@ def _show(
 
 
 def _end_row(said: str) -> str:
-    """Return what is told of the memory at the other end of an edge."""
+    """Return the row of the memory at the other end of an edge."""
     return said if len(said) <= EDGE_TEXT_CHARS_MAX else words.summarise(said)
 
 
 def _other(edge: Edge, node_id: str) -> str:
-    """Return the end of an edge that is not this memory."""
     return edge.to_node if edge.from_node == node_id else edge.from_node
 
 
@@ -474,7 +473,7 @@ def _refuse_archived(node: Node) -> None:
 
 
 def delete_node(home: Home, call: Call, ask: DeleteNode) -> dict[str, object]:
-    """Delete a memory, its history and its relations, if it is there; the answer is DeletedNode.
+    """Delete a memory, its history and its edges, if it exists; the answer is DeletedNode.
 
     Raises:
         YaadError: CONFLICT when `id` names several; REFUSED when a person's own file says it, or

@@ -48,14 +48,13 @@ REFINES: Final = "refines"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A statement on its way in; `folder` is where its relative paths start.
+    """A statement as given; `folder` is where its relative paths start.
 
-    One that `has_id` of its own is never taken for a memory that says the same. `key` is one that
-    the statement is kept under; `expected_version`: the version of the memory under that key that
-    it is meant for, any when None. `session`: the id of the session that it is said in, if any.
-    `cleaned`: what `clean` made of `text`, where somebody has asked already. `stays`: it is no rule
-    for other agents, so a new memory of it is not hot. `from_git`: its file came with git, or was
-    there before we watched.
+    A draft that `has_id` is never merged with a memory that says the same. `key`: the key of the
+    statement; `expected_version`: the version of the memory under that key, any when None.
+    `session`: the id of its session, if any. `cleaned`: the result of `clean(text)`, where it is
+    known already. `stays`: it is no rule for other agents, so a new memory of it is not hot.
+    `from_git`: its file came with git, or is older than our watch.
     """
 
     text: str
@@ -81,7 +80,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
-    """A file or definition that a text names and that is not there, and the one nearest by name."""
+    """A missing file or definition that a text names, and the nearest name that exists."""
 
     name: str
     kind: str
@@ -90,7 +89,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A living memory, and how a statement means it."""
+    """A living memory, and how a statement matches it."""
 
     node: Node
     how: str
@@ -98,13 +97,12 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """A draft with everything decided that does not need the store; `scope`: whose store.
+    """A prepared draft: all that can be decided without the store; `scope`: whose store.
 
-    `where` it is learned; nowhere for what holds whatever is checked out.
-    `entities`: packages, addresses and ports that it names. `match`: the memory that it seems to
-    mean; what it means is decided when it is stored. `view`: from where memories
-    are seen, where others stand in the place of what it seems to mean. `missing`: files and
-    definitions that the text names, and that are not there.
+    `where`: the commits and checkouts it is learned at; empty for what holds everywhere.
+    `entities`: packages, addresses and ports that it names. `match`: the memory it seems to repeat,
+    decided when it is stored. `view`: the view in which superseding memories count. `missing`:
+    files and definitions that the text names, and that do not exist.
     """
 
     draft: Draft
@@ -125,13 +123,12 @@ class Ready:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admitted:
-    """What became of a draft; `decision` is 'new', 'same' or 'refines'.
+    """The outcome of a draft; `decision` is 'new', 'same' or 'refines'.
 
-    `before`: the memory as it was, when it was given other words.
-    `torn`: another memory claims something else of what this one claims something of, or one of the
-    two stands in the place of the other. `flagged`: memories about the same that are flagged.
-    `missing`: files and definitions that the text names, and that are not there.
-    `alike`: living memories that rest on the same things, in nearly the same words.
+    `before`: the memory before it was reworded. `has_conflict`: another memory makes a conflicting
+    claim, or one of the two supersedes the other. `flagged`: flagged memories about the same.
+    `missing`: files and definitions that the text names, and that do not exist. `alike`: living
+    memories with the same anchors, in nearly the same words.
     """
 
     node: Node
@@ -147,10 +144,10 @@ class Admitted:
 
 
 def clean(raw: str) -> Masked:
-    """Return a text as it is stored.
+    """Return a text in its stored form.
 
     Raises:
-        YaadError: BAD_REQUEST when nothing in it can be seen, TOO_LARGE.
+        YaadError: BAD_REQUEST when nothing in it is visible, TOO_LARGE.
     """
     if all(one.isspace() or unicodedata.category(one) == "Cf" for one in raw):
         raise YaadError(
@@ -166,7 +163,7 @@ def clean(raw: str) -> Masked:
 
 
 def clean_attributes(given: Mapping[str, object], bytes_max: int) -> dict[str, object]:
-    """Return what a caller says besides the words, masked.
+    """Return the attributes that a caller gives, masked.
 
     Raises:
         YaadError: TOO_LARGE.
@@ -183,13 +180,13 @@ def clean_attributes(given: Mapping[str, object], bytes_max: int) -> dict[str, o
 
 
 def merged(known: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
-    """Return the attributes of a memory with those given in their place; null takes one away."""
+    """Return a memory's attributes updated with the given ones; null removes one."""
     both = dict(known) | dict(given)
     return {name: value for name, value in both.items() if value is not None}
 
 
 def refuse_secret(what: str, given: str, *, hint: str) -> None:
-    """Refuse a secret where a name is wanted, which could not be asked for masked.
+    """Refuse a secret as a name: a masked name could not be looked up.
 
     Raises:
         YaadError: BAD_REQUEST.
@@ -202,7 +199,7 @@ def refuse_secret(what: str, given: str, *, hint: str) -> None:
 
 @lru_cache(maxsize=64)  # of a thousand memories there are a few
 def clean_kind(given: str) -> str:
-    """Return a kind as it is stored: it is asked for by name, so it cannot be masked.
+    """Return a kind in its stored form; it is looked up by name, so it cannot be masked.
 
     Raises:
         YaadError: BAD_REQUEST when it looks like a secret, or is kept for something else.
@@ -220,7 +217,7 @@ def clean_kind(given: str) -> str:
 
 
 def clean_key(given: str) -> str:
-    """Return a key as it may be stored: it is looked up, so it cannot be masked.
+    """Return a key in its stored form: it is looked up, so it cannot be masked.
 
     Raises:
         YaadError: BAD_REQUEST when it looks like a secret, or like no key.
@@ -233,7 +230,7 @@ def clean_key(given: str) -> str:
 
 
 def folder_of(call: Call, space: Space) -> str:
-    """Return the folder that a call comes from, relative to the top of the work tree."""
+    """Return the folder of a call, relative to the top of the work tree."""
     if call.folder == space.root:  # which is what its links lead to
         return ""
     here = call.folder.resolve()
@@ -241,7 +238,7 @@ def folder_of(call: Call, space: Space) -> str:
 
 
 def linked_tree(call: Call, space: Space, said: str, files: Sequence[str]) -> Path | None:
-    """Return the linked work tree that a statement is about, though the call comes from elsewhere.
+    """Return the linked work tree that a statement is about, though the call is made elsewhere.
 
     It is the only one with all of the files that the statement names and `space` does not have.
 
@@ -270,7 +267,7 @@ def linked_tree(call: Call, space: Space, said: str, files: Sequence[str]) -> Pa
 
 
 def _is_missing(path: str, here: str, space: Space) -> bool:
-    """Return whether a text names a file by its path that is nowhere in a work tree."""
+    """Return whether a text names a file by a path that a work tree does not have."""
     place = path.removeprefix("./")
     if place.startswith("/") or ".." in place.split("/") or not Path(place).suffix:
         return False
@@ -280,7 +277,7 @@ def _is_missing(path: str, here: str, space: Space) -> bool:
 
 
 def file_of(given: str, here: str, space: Space) -> str:
-    """Return a path that the caller gave as it is from the top of the work tree.
+    """Return a path that the caller gave, relative to the top of the work tree.
 
     Raises:
         YaadError: NOT_FOUND; it leads out of the work tree.
@@ -296,9 +293,9 @@ def file_of(given: str, here: str, space: Space) -> str:
 
 
 def place_of(given: str, here: str, space: Space) -> str | None:
-    """Return a path as it is from the top of the work tree; None when it leads out of that.
+    """Return a path relative to the top of the work tree; None when it leads out of that.
 
-    A relative one starts in the folder `here`, or at the top where that is what exists.
+    A relative path starts in the folder `here`, or at the top if it exists only there.
     """
     top = str(space.root)
     if given.startswith("/"):
@@ -316,14 +313,14 @@ def place_of(given: str, here: str, space: Space) -> str | None:
 
 
 def _spelled(place: str, root: Path) -> str:
-    """Return a place as the disk spells it, whose accents may be written in another way."""
+    """Return a place in the spelling of the disk, which may compose accents differently."""
     return place if place.isascii() else files.spelled(root, place) or place
 
 
 def _without_links(place: str, top: str) -> str:
-    """Return a place by the folder that links on the way lead to, if that is in the work tree.
+    """Return a place with the links above it resolved, if that is in the work tree.
 
-    A link at the end stays one: a memory rests on a file, and a link is none.
+    A link at the end stays: a memory rests on a file, and a link is none.
     """
     folder, name = os.path.split(place)
     real = os.path.realpath(f"{top}/{folder}")
@@ -345,11 +342,10 @@ _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{4,59}")
 
 
 def missing(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> tuple[Missing, ...]:
-    """Return the files and definitions that a text names and that are not there, a few at most.
+    """Return the missing files and definitions that a text names, a few at most.
 
-    A definition counts where its file, or the type that it belongs to, is there and has one of a
-    similar name; and one that no file names, where exactly one defined name of the project is one
-    or two typing errors away.
+    A definition counts where its file, or its type, exists and defines a similar name; without a
+    file, where exactly one defined name of the project is one or two typing errors away.
     """
     spoken = mentions(draft.text)
     listing = tree.listing()
@@ -381,7 +377,7 @@ def missing(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> tuple[Miss
 
 
 def nearest_file(path: str, tree: WorkTree) -> str:
-    """Return the file whose path is most like one that is not there; '' for none."""
+    """Return the existing path most similar to a missing one; '' for none."""
     folder, _, name = path.rpartition("/")
     best, score = "", NEAR
     for other in islice(tree.listing().every(), FILES_MAX):
@@ -399,9 +395,9 @@ def nearest_file(path: str, tree: WorkTree) -> str:
 def nearest_definition(
     symbol: str, found: Sequence[Anchor], files: Iterable[str], tree: WorkTree
 ) -> str:
-    """Return the definition whose name is most like one that is not there; '' for none.
+    """Return the definition most similar to a missing one; '' for none.
 
-    It is looked for in the files of the text, else in the file that defines the type before it.
+    Searches the files of the text, else the file that defines the type before it.
     """
     paths = [anchor.path for anchor in found if file_state.is_code(anchor.path)]
     paths = list(dict.fromkeys((*files, *paths)))
@@ -425,7 +421,7 @@ def nearest_definition(
 
 
 def _nearest_anywhere(symbol: str, tree: WorkTree) -> str:
-    """Return the one defined name of a project that is nearly a name which no file has; '' else."""
+    """Return the one defined name of a project close to a name that no file has; '' else."""
     name = symbol.removesuffix("()")
     if not _PLAIN.fullmatch(name) or tree.files_by_word([name]).get(name):
         return ""
@@ -452,7 +448,7 @@ def _nearest_anywhere(symbol: str, tree: WorkTree) -> str:
 
 
 def _typing_errors(one: str, other: str) -> int:
-    """Return how many characters are missing, added, wrong or exchanged with the next."""
+    """Return the number of characters that are missing, added, wrong or swapped."""
     before: list[int] = []
     last = list(range(len(other) + 1))
     for at, char in enumerate(one, 1):
@@ -467,7 +463,7 @@ def _typing_errors(one: str, other: str) -> int:
 
 
 def _is_file_name(path: str) -> bool:
-    """Return whether a mention is the name of a file: `src/a.py`, and not `and/or` or `e.g`."""
+    """Return whether a mention is a file name: `src/a.py`, and not `and/or` or `e.g`."""
     name = path.rpartition("/")[2]
     stem, point, suffix = name.rpartition(".")
     return bool(stem and point and suffix.isalnum() and not suffix.isdecimal()) and (
@@ -506,18 +502,18 @@ def package_of(root: Path, folder: str) -> str:
 
 
 def in_package(node: Node, words: str) -> str:
-    """Return words of a memory with the package that it was stated in, if it was in one."""
+    """Return words of a memory, with the package that it was stated in, if any."""
     package = node.attributes.get(HOLDS_IN)
     return f"In {as_name(package)}: {words}" if isinstance(package, str) and package else words
 
 
 def other_packages(conn: Connection, memories: Iterable[Node], folder: str) -> set[str]:
-    """Return those of some memories that are rules of folders beside the one that is asked from.
+    """Return the memories that are rules of other folders than the caller's.
 
     Args:
         conn: a snapshot of their store.
-        memories: which.
-        folder: where somebody works, relative to the work tree; '' at its top, where all are told.
+        memories: the memories.
+        folder: where the caller works, relative to the work tree; '' at its top, where all apply.
     """
     if not folder:
         return set()
@@ -536,7 +532,7 @@ def other_packages(conn: Connection, memories: Iterable[Node], folder: str) -> s
 
 
 def widened(known: Node, package: object) -> dict[str, object]:
-    """Return what changes in a memory that is stated again: said in two packages, it holds in all.
+    """Return the changes to a repeated statement: stated in two packages, it holds in all.
 
     Args:
         known: the memory.
@@ -547,6 +543,5 @@ def widened(known: Node, package: object) -> dict[str, object]:
 
 
 def _is_beside(one: str, other: str) -> bool:
-    """Tell whether neither of two folders is in the other."""
     one_, other_ = f"{one}/", f"{other}/"
     return bool(one) and not one_.startswith(other_) and not other_.startswith(one_)

@@ -33,7 +33,7 @@ from yaadwatch.workspace.workspace import Call, Home, Space, find_node
 
 
 def feedback(home: Home, call: Call, ask: Feedback) -> dict[str, object]:
-    """Act on a judgement; the answer is Changed, for an edit Updated, with the verdict.
+    """Act on feedback; the answer is Changed, for an edit Updated, with the verdict.
 
     Raises:
         YaadError: as for `confirm`, `update` and `forget`.
@@ -53,10 +53,9 @@ UNDO_CHARS_MAX = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edited:
-    """A memory before, and as it reads and what it rests on after.
+    """A memory before and after an edit, with its new anchors.
 
-    `view`: from where it is seen. Not `stated`: it only follows a move, and no person says that
-    it is true.
+    `view`: the view of the caller. Not `stated`: it only follows a move, and no person confirms it.
     """
 
     before: Node
@@ -107,7 +106,7 @@ def reword(
     reason: str,
     decides: tuple[Proposal, str] | None,
 ) -> dict[str, object]:
-    """Do what `update` does, and note in the same transaction what this decides.
+    """Do what `update` does, and record in the same transaction what this decides.
 
     Args:
         home: what may be reached.
@@ -180,7 +179,7 @@ def _reword(
 
 
 def reanchor(home: Home, call: Call, ask: Reanchor) -> dict[str, object]:
-    """Accept what flags propose: the words put right, the anchors taken at the new place.
+    """Accept what flags propose: correct the words, anchor at the new place.
 
     Where more than the place changed, that stays flagged. The answer is Reanchored.
 
@@ -233,12 +232,12 @@ def reanchor(home: Home, call: Call, ask: Reanchor) -> dict[str, object]:
 
 
 def _still(flag: Flag | None) -> dict[str, object] | None:
-    """Return the JSON of why a memory is still flagged after it followed a move."""
+    """Return the reason why a memory is still flagged after it followed a move."""
     return {"verdict": flag.verdict.value, "reason": flag.reason} if flag is not None else None
 
 
 def _refuse_another(now: Flag, before: Flag | None) -> None:
-    """Refuse to accept what is proposed when it is not what was proposed before.
+    """Refuse a proposal that is not the one shown before.
 
     Raises:
         YaadError: CONFLICT.
@@ -256,7 +255,7 @@ def _refuse_another(now: Flag, before: Flag | None) -> None:
 
 
 def _proposed(node_id: str, flag: Flag | None, where: str, before: Flag | None) -> Flag:
-    """Return the flag, which proposes something; `where` a person's files say the memory.
+    """Return the flag with its proposal; `where`: a person's files state the memory.
 
     Args:
         node_id: the memory.
@@ -283,7 +282,7 @@ def _proposed(node_id: str, flag: Flag | None, where: str, before: Flag | None) 
 def _accept(
     home: Home, call: Call, space: Space, flag: Flag, *, dry_run: bool, accept_change: bool
 ) -> dict[str, object]:
-    """Do what a flag proposes; return the JSON of it."""
+    """Apply the proposal of a flag; return its row."""
     shelf = Shelf(db=space.db, space=space)
     node, old = space.db.read(_living, flag.node)
     proposal = flag.suggestion or Suggestion(path=None, text=None)
@@ -330,7 +329,7 @@ def _accept(
 
 
 def _living(conn: Connection, node_id: str) -> tuple[Node, Sequence[Anchor]]:
-    """Return a memory and what it rests on.
+    """Return a memory and its anchors.
 
     Raises:
         YaadError: NOT_FOUND when it was erased meanwhile; REFUSED when it is archived.
@@ -351,7 +350,7 @@ def _living(conn: Connection, node_id: str) -> tuple[Node, Sequence[Anchor]]:
 
 
 def _worded(home: Home, node: Node, said: str, version: int) -> Node:
-    """Return a memory as it is with these words, stated now, one version on."""
+    """Return a memory with these words, stated now, at the next version."""
     now = home.clock.now()
     return replace(
         node,
@@ -399,7 +398,7 @@ def updated(done: Edited) -> dict[str, object]:
 
 
 def _undo(done: Edited) -> str:
-    """Return the command that brings the old words back; '' when they are the same."""
+    """Return the command that restores the old words; '' when they are the same."""
     before = done.before
     if before.text == done.after.text:
         return ""

@@ -70,7 +70,7 @@ def history(home: Home, call: Call, ask: History) -> dict[str, object]:
 
 
 def restore(home: Home, call: Call, ask: Restore) -> dict[str, object]:
-    """Bring a forgotten memory back; or its words, kind and tier as they were in one version.
+    """Restore a forgotten memory; or its words, kind and tier of one version.
 
     With `version` that is a new version, and the answer is Updated; else Changed. It rests on what
     the words name, as that is now.
@@ -94,7 +94,7 @@ def bring_back(
     change: str = "restored",
     also: Callable[[Connection], None] = lambda _conn: None,
 ) -> dict[str, object]:
-    """Do what `restore` does with a version, for an agent to propose it; the answer is Updated.
+    """Restore a version as `restore` does, or let an agent propose it; the answer is Updated.
 
     Args:
         home: what may be reached.
@@ -213,7 +213,7 @@ def _anchors(conn: Connection, node_id: str) -> list[Anchor]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Target:
-    """What is asked about: one file, or all below a folder; and maybe one definition."""
+    """The subject of an impact query: a file, or a folder; and maybe a definition."""
 
     path: str
     symbol: str
@@ -222,7 +222,7 @@ class _Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Resting:
-    """What rests on a target, strongest first; `hidden`: how much of other branches does."""
+    """The memories that rest on a target, strongest first; `hidden`: how many of other branches."""
 
     reached: Sequence[Reached]
     more: int
@@ -266,7 +266,7 @@ def impact(home: Home, call: Call, ask: Impact) -> dict[str, object]:
 
 
 def _target(given: str, here: str, space: Space, anchored: Sequence[str]) -> _Target:
-    """Return what is meant; a ':' divides path and symbol only where the path is known so."""
+    """Return the target; a ':' separates path and symbol only where that path is known."""
     outside = False
     for path, symbol in _readings(given):
         place = place_of(path, here, space)
@@ -297,7 +297,6 @@ def _readings(given: str) -> list[tuple[str, str]]:
 
 
 def _inside(path: str, place: str) -> bool:
-    """Return whether `path` is `place`, or below it; '' is the top."""
     return not place or path == place or path.startswith(f"{place}/")
 
 
@@ -340,14 +339,14 @@ def _look(conn: Connection, worktree: int, target: _Target, paths: Sequence[str]
 
 
 def _is_meant(symbol: str, asked: str) -> bool:
-    """Return whether an anchored name is the one asked for, in full or by its last part."""
+    """Return whether an anchored name is the given one, in full or by its last part."""
     return symbol == asked or (symbol != "" and last_part(symbol) == asked)
 
 
 def _living(
     conn: Connection, on: dict[str, list[Anchor]], linked: Sequence[Edge]
 ) -> dict[str, Node]:
-    """Return the memories among these that are neither archived nor only on another branch."""
+    """Return the memories that are neither archived nor only on another branch."""
     ends = on.keys() | {end for edge in linked for end in (edge.from_node, edge.to_node)}
     hidden = visibility.hidden(conn, visibility.FILE)
     return {

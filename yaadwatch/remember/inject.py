@@ -52,7 +52,7 @@ NEW, CHANGED, SAME = "new", "changed", "same"
 
 
 def edge_of(place: int, one: GivenEdge, now: datetime) -> tuple[Edge, bool]:
-    """Return an edge as it is to be stored, and whether it is said since when it holds.
+    """Return an edge in its stored form, and whether the caller gave its start.
 
     Args:
         place: where it stands in the batch, for the messages.
@@ -97,7 +97,7 @@ def store(
     counts: Counter[str],
     left_out: list[dict[str, object]],
 ) -> None:
-    """Store the edges; whether they close a circle is asked once for each kind.
+    """Store the edges; circles are searched once per kind.
 
     Args:
         writes: of the batch; what it collected is written first.
@@ -163,7 +163,7 @@ def store(
 
 
 def _refuse_overlap(place: int, edge: Edge, before: Mapping[Interval, int]) -> None:
-    """Refuse an edge that overlaps one of the same batch: a number of that one is soon nobody's.
+    """Refuse an edge that overlaps another one of the batch, whose number would soon be invalid.
 
     Raises:
         YaadError: CONFLICT.
@@ -182,8 +182,7 @@ def _refuse_overlap(place: int, edge: Edge, before: Mapping[Interval, int]) -> N
 def _there_already(
     conn: Connection, edge: Edge, others: Sequence[Edge], *, dated: bool, now: datetime
 ) -> str:
-    """Return what an equal edge makes of this one: same, changed, or why it is left out; '' when it
-    is new."""
+    """Return 'same', 'changed', or why an equal edge leaves this one out; '' when it is new."""
     for other in others:
         begun = not dated or other.valid_from == edge.valid_from
         if other.interval == edge.interval or (
@@ -213,7 +212,7 @@ def _there_already(
 
 
 def _left_out(edge: Edge, known: Mapping[str, Node]) -> dict[str, object]:
-    """Return why an edge cannot be stored; nothing when it can."""
+    """Return why an edge cannot be stored; '' when it can."""
     ends = (edge.from_node, edge.to_node)
     missing = [privacy.mask(end).text for end in ends if end not in known]
     if missing:
@@ -223,7 +222,7 @@ def _left_out(edge: Edge, known: Mapping[str, Node]) -> dict[str, object]:
 
 
 def _persons(conn: Connection, edge: Edge, others: Sequence[Edge], actor: str) -> dict[str, object]:
-    """Return why an edge is not for an agent; nothing when it is."""
+    """Return why an agent may not store an edge; '' when it may."""
     if edge.kind != SUPERSEDES or edge.valid_until or any(not one.valid_until for one in others):
         return {}
     if changes.may_supersede(conn, edge.from_node, edge.to_node, actor=actor):
@@ -265,7 +264,7 @@ class _Batch:
 
 @dataclass(slots=True, kw_only=True)
 class _Done:
-    """What became of a batch."""
+    """The outcome of a batch."""
 
     nodes: Counter[str] = field(default_factory=Counter)
     edges: Counter[str] = field(default_factory=Counter)
@@ -301,8 +300,7 @@ class _There:
 
 
 def inject(home: Home, call: Call, ask: Inject) -> dict[str, object]:
-    """Store memories with ids of their own, and relations, in one transaction; the answer is
-    Injected.
+    """Store memories with given ids, and edges, in one transaction; the answer is Injected.
 
     A node that is there already gets what is different, and keeps when it was created; so does an
     edge that still holds.
@@ -371,7 +369,7 @@ def inject_all(
 
 
 def _each(given: Sequence[GivenNode], work: Callable[[GivenNode], Found]) -> dict[str, Found]:
-    """Return what comes of each node, by its id.
+    """Return the result of `work` for each node, by id.
 
     Raises:
         YaadError: as `work`; the message begins with which node it is.
@@ -438,7 +436,7 @@ def _draft(one: GivenNode, origin: str, cleaned: Masked, key: str | None) -> Dra
 def _different(
     conn: Connection, given: Sequence[GivenNode], texts: Mapping[str, str], origin: str
 ) -> list[GivenNode]:
-    """Return those that are not there, or read otherwise; what is archived is left alone."""
+    """Return the nodes that are new or differ; archived ones are left alone."""
     known = nodes.many(conn, [one.id for one in given])
     kept = storing.protected_from(conn, origin, known)
     return [
@@ -453,9 +451,9 @@ def _different(
 
 
 def _changes(node: Node, given: GivenNode, text: str, *, kept: bool) -> bool:
-    """Return whether a batch makes something else of a memory.
+    """Return whether a batch changes a memory.
 
-    Of one that is `kept` from whoever brings the batch, nothing but its tags can change.
+    Of a memory that is protected from the caller (`kept`) only tags can change.
     """
     tags = {privacy.kept(tag).text for tag in given.tags}
     if node.text != text or not tags <= set(node.tags):
@@ -514,7 +512,7 @@ def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
 
 
 def _refuse(one: GivenNode, item: Ready | None, node: Node | None) -> None:
-    """Refuse what cannot become a memory, or has become none meanwhile.
+    """Refuse what cannot become a memory, or is protected by now.
 
     Raises:
         YaadError: BAD_REQUEST, CONFLICT.
@@ -536,7 +534,7 @@ def _refuse(one: GivenNode, item: Ready | None, node: Node | None) -> None:
 def _change(
     writes: WriteBatch, batch: _Batch, item: Ready, node: Node, *, there: _There, done: _Done
 ) -> None:
-    """Give a memory that is there what the batch says of it."""
+    """Update an existing memory with what the batch says."""
     if item.text != node.text and node.id in there.in_files:
         raise YaadError(
             Code.REFUSED,
@@ -566,7 +564,7 @@ def _change(
 
 
 def _refuse_key(writes: WriteBatch, key: str | None, node_id: str) -> None:
-    """Refuse a key that another living memory is kept under.
+    """Refuse the key of another living memory.
 
     Raises:
         YaadError: CONFLICT.

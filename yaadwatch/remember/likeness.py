@@ -99,10 +99,7 @@ _BANGS: Final = frozenset(
 
 
 def folded(text: str) -> str:
-    """Return what two texts have in common that differ in nothing that counts.
-
-    Doing it twice changes nothing.
-    """
+    """Return a text without differences that do not count; idempotent."""
     plain = _without_end(normalise(text))
     if plain.islower() or not plain:
         return plain
@@ -112,9 +109,9 @@ def folded(text: str) -> str:
 
 @cached(16)  # a statement needs it twice: to find the same one, and to be stored
 def numbered(text: str) -> int:
-    """Return the number under which statements that say the same are stored.
+    """Return the number under which equal statements are stored.
 
-    It is 1 to 2**32 - 1, and 0 for an empty statement. Few statements share it by chance.
+    It is 1 to 2**32 - 1, and 0 for an empty statement; collisions are rare.
     """
     plain = folded(text)
     return zlib.crc32(plain.encode("utf-8", "surrogatepass")) or 1 if plain else 0
@@ -134,7 +131,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _is_shouted(word: str) -> bool:
-    """Return whether a word is of capitals, and reads the same in small letters."""
+    """Return whether a word in capitals reads the same in small letters."""
     return (
         len(word) > 1
         and word.isupper()
@@ -144,7 +141,7 @@ def _is_shouted(word: str) -> bool:
 
 
 def _without_end(plain: str) -> str:
-    """Return a text without the marks at its end, a question mark aside."""
+    """Return a text without its final punctuation, except a question mark."""
     end = _END.search(plain)
     if end is None:
         return plain
@@ -159,9 +156,10 @@ def _without_end(plain: str) -> str:
 
 
 def _written_two_ways(plain: str) -> set[str]:
-    """Return, in small letters, what a text writes with and without capitals: `React from react`.
+    """Return, in small letters, the words that a text writes with and without capitals.
 
-    At the beginning of a sentence a capital says nothing.
+    In `React from react` one of them is a name. At the beginning of a sentence capitals do not
+    count.
     """
     ways: dict[str, str] = {}
     found = set()
@@ -176,12 +174,11 @@ def _written_two_ways(plain: str) -> set[str]:
 
 
 def _begins(plain: str, start: int) -> bool:
-    """Return whether a sentence begins there."""
     return start == 0 or plain[max(0, start - 2) : start].rstrip().endswith(_SENTENCE_ENDS)
 
 
 def _small(found: re.Match[str], plain: str, two_ways: Container[str]) -> str:
-    """Return a part of a text in small letters, unless a letter of it counts."""
+    """Return a part of a text in small letters, unless its letters count."""
     raw, start = found.group(), found.start()
     if found["word"] is None or raw.islower():
         return raw
@@ -206,7 +203,7 @@ def _is_capitalised(word: str) -> bool:
 
 
 def _is_called(plain: str, start: int, end: int) -> bool:
-    """Return whether the word before or behind says that here is the name of something."""
+    """Return whether the word before or after says that this is a name."""
     before = plain[max(0, start - _NEAR) : start].split()[-1:]
     behind = plain[end : end + _NEAR].split()[:1]
     return any(word.strip("(),;:.!?…").lower() in _CALLED for word in (*before, *behind))
@@ -226,7 +223,7 @@ FILE: Final = "file:"
 
 
 def find(conn: Connection, draft: Draft, text_hash: str, scope: str) -> Match | None:
-    """Return the living memory of `scope` that a masked draft means; None for a new one.
+    """Return the living memory of `scope` that a masked draft repeats; None for a new one.
 
     Args:
         conn: a snapshot.
@@ -257,7 +254,7 @@ def _same_folded(conn: Connection, draft: Draft) -> Match | None:
 
 
 def alike(conn: Connection, node: Node, rests_on: Sequence[Anchor]) -> list[Node]:
-    """Return living memories that rest on the same things, in nearly the same words.
+    """Return living memories with the same anchors, in nearly the same words.
 
     Args:
         conn: where they are.
@@ -282,7 +279,7 @@ def alike(conn: Connection, node: Node, rests_on: Sequence[Anchor]) -> list[Node
 
 
 def has_unfolded(conn: Connection) -> bool:
-    """Return whether folded texts are to be numbered first, as after an import or an edit."""
+    """Return whether texts must be folded first, as after an import or an edit."""
     return bool(nodes.unfolded(conn, 1))
 
 

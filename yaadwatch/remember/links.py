@@ -35,9 +35,9 @@ OURS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Linked:
-    """A relation as it is now, its two memories, whether it is new, and whether it was changed.
+    """An edge after the change, its two memories, whether it is new, and whether it changed.
 
-    `before`: as it was; None of a new one.
+    `before`: the edge before the change; None for a new one.
     """
 
     edge: Edge
@@ -48,7 +48,7 @@ class _Linked:
 
 
 def link(home: Home, call: Call, ask: Link) -> dict[str, object]:
-    """Say that a memory relates to another one; the answer is Linked.
+    """Add an edge between two memories; the answer is Linked.
 
     Said again it changes nothing but the weight, and the attributes when there are any.
 
@@ -100,7 +100,7 @@ def link(home: Home, call: Call, ask: Link) -> dict[str, object]:
 
 
 def unlink(home: Home, call: Call, ask: Unlink) -> dict[str, object]:
-    """End a relation between two memories, if it is there; the answer is Unlinked.
+    """End the edge between two memories, if it exists; the answer is Unlinked.
 
     Raises:
         YaadError: as for `link`; archived memories may be unlinked, and circles are no matter.
@@ -119,7 +119,7 @@ def unlink(home: Home, call: Call, ask: Unlink) -> dict[str, object]:
 
 
 def close_link(home: Home, call: Call, ask: CloseLink) -> dict[str, object]:
-    """End one relation, by its number, now or at a time before; the answer is Unlinked.
+    """End one edge, by its number, now or at an earlier time; the answer is Unlinked.
 
     Numbers are those of the project's store; where no project is watched, of the user's own.
 
@@ -140,7 +140,7 @@ def close_link(home: Home, call: Call, ask: CloseLink) -> dict[str, object]:
 
 
 def delete_edge(home: Home, call: Call, ask: DeleteEdge) -> dict[str, object]:
-    """Delete a relation as if it had never been, if it is there; the answer is DeletedEdge.
+    """Delete an edge as if it had never been, if it exists; the answer is DeletedEdge.
 
     Raises:
         YaadError: BAD_REQUEST unless `edge`, or the three others, are given; CONFLICT when an id
@@ -198,10 +198,10 @@ def given_kind(given: str) -> str:
 
 
 def past(name: str, given: str, now: datetime) -> datetime:
-    """Return a time that a caller gave, which must not be to come.
+    """Return a time that a caller gave.
 
     Raises:
-        YaadError: BAD_REQUEST.
+        YaadError: BAD_REQUEST when it is in the future.
     """
     at = instant(name, given)
     if at > now:
@@ -265,7 +265,9 @@ def _refuse_persons(conn: Connection, edge: Edge, ends: dict[str, Node], *, acto
 
 
 def _refuse_to_end(conn: Connection, edge: Edge, ends: dict[str, Node], *, actor: str) -> None:
-    """Refuse to let an agent end that a person's memory supersedes another: it may be a rule by it.
+    """Refuse to let an agent end an edge by which a person's memory supersedes another.
+
+    Ending it could make the other memory a rule.
 
     Raises:
         YaadError: REFUSED.
@@ -286,14 +288,14 @@ def _refuse_other_start(conn: Connection, edge: Edge) -> None:
 
 
 def _open(conn: Connection, edge: Edge) -> Edge | None:
-    """Return the open edge like `edge`, as it is stored."""
+    """Return the stored open edge that equals `edge`."""
     return next((one for one in edges.equal(conn, edge) if one.valid_until is None), None)
 
 
 def _unlink(
     conn: Connection, edge: Edge, now: datetime, *, actor: str
 ) -> tuple[dict[str, Node], Edge | None]:
-    """Return both ends, and the edge that was there."""
+    """Return both ends, and the edge that existed."""
     ends = _ends(conn, edge)
     there = _open(conn, edge)
     if there is None:
@@ -304,7 +306,7 @@ def _unlink(
 def _close(
     conn: Connection, number: int, at: datetime, now: datetime, *, dated: bool, actor: str
 ) -> tuple[Edge, dict[str, Node], bool]:
-    """Return the edge as it is now, its ends, and whether it had ended before."""
+    """Return the edge after the change, its ends, and whether it had ended before."""
     there = edges.get(conn, number)
     if there is None:
         raise YaadError(
@@ -343,7 +345,7 @@ def _end(
     *,
     actor: str,
 ) -> Edge:
-    """End an open edge at a time; return it as it is then."""
+    """End an open edge at a time; return the ended edge."""
     _refuse_to_end(conn, edge, ends, actor=actor)
     edges.close(conn, edge, at)
     history.append_edge(conn, events.EDGE_CLOSED, edge, now)
@@ -352,7 +354,7 @@ def _end(
 
 
 def _delete(conn: Connection, which: int | Edge, now: datetime, *, actor: str) -> list[Edge]:
-    """Delete one edge by its number, or all that are equal to another; return them."""
+    """Delete one edge by its number, or all that equal another; return them."""
     gone = edges.many(conn, [which]) if isinstance(which, int) else edges.equal(conn, which)
     for edge in gone:
         given_kind(edge.kind)
@@ -372,7 +374,7 @@ def _undo_supersede(conn: Connection, edge: Edge, now: datetime, *, actor: str) 
 
 
 def _again(edge: Edge, *, since: datetime | None = None, whole: bool = False) -> str:
-    """Return the command that makes a relation once more; `whole`: that says all of it anew."""
+    """Return the command that makes an edge again; `whole`: with all of its properties."""
     said = f"yaadwatch link {short_id(edge.from_node)} {edge.kind} {short_id(edge.to_node)}"
     if edge.weight != 1.0 or whole:
         said += f" --weight {edge.weight!r}"

@@ -118,8 +118,10 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
 
 
 def kind_of(statement: Statement) -> str | None:
-    """Return the kind of a statement of a file, if its whole text does not say it: words that it
-    hangs on, such as a heading, stand in front of its own. What must or must not be done is a rule.
+    """Return the kind of a file's statement, if its whole text does not show it.
+
+    Its own words decide then, without a heading or other words in front of them. What must or must
+    not be done is a rule.
     """
     if not statement.stays and is_strict(statement.own):
         said = classify.classify(statement.text, headings=statement.headings, kind=statement.kind)
@@ -143,7 +145,7 @@ def _cleaned(draft: Draft, masked: Masked) -> Draft:
 
 
 def _kinds(draft: Draft, masked: Masked) -> tuple[str, ...]:
-    """Return the kinds of secret in a draft as it came: in its text, its tags, its attributes."""
+    """Return the kinds of secret in a draft: in its text, its tags, its attributes."""
     if not draft.tags and not draft.attributes:
         return masked.kinds
     beside = privacy.tree_kinds((draft.tags, dict(draft.attributes)))
@@ -156,16 +158,16 @@ def _names_now(draft: Draft, space: Space | None) -> bool:
 
 
 def _is_of_file(draft: Draft) -> bool:
-    """Return whether a person's file says it: that file says on which branches it holds."""
+    """Return whether a person's file states it: the file decides on which branches it holds."""
     return draft.origin.startswith("file:")
 
 
 def _placed(
     draft: Draft, anchors: Sequence[Anchor], space: Space, tree: WorkTree, head: AtHead
 ) -> tuple[Sequence[Anchor], Where]:
-    """Return what a draft rests on, and where it is learned.
+    """Return the anchors of a draft, and where it is learned.
 
-    What a file said before it was watched, and what comes with an id, is learned nowhere here.
+    A statement of a file from before the watch, and one with a given id, is learned nowhere.
     """
     if draft.baseline or draft.has_id:
         return anchors, NOWHERE
@@ -177,7 +179,7 @@ def _placed(
 
 
 class Rested(NamedTuple):
-    """What a memory rests on, and where it is learned."""
+    """The anchors of a memory, and where it is learned."""
 
     anchors: Sequence[Anchor]
     where: Where = NOWHERE
@@ -192,15 +194,15 @@ def reanchored(
     folder: str = "",
     keeps_changes: bool = False,
 ) -> Rested:
-    """Return what a memory rests on as things are now; its paths may start in `folder`.
+    """Return the current anchors of a memory; its paths may start in `folder`.
 
-    What its text names is found afresh; what was given by the caller or followed to another place
-    is kept where it still exists; what is gone is dropped. A memory of the user's own store
-    (`space` None) rests on nothing. With `keeps_changes`, what changed stays as it was anchored, at
-    the place where it is now, so that the change is still flagged.
+    Anchors of the text are searched again; anchors that the caller gave, and moved ones, stay where
+    they still exist; the rest is dropped. A memory of the user's own store (`space` None) has none.
+    With `keeps_changes`, a changed anchor keeps its old state at its new place, so that the change
+    is still flagged.
 
     Raises:
-        NoGit: git cannot be run; nothing is known of what it rests on.
+        NoGit: git cannot be run, so the anchors are unknown.
     """
     if space is None:
         return Rested([])
@@ -225,11 +227,10 @@ def _masked(tag: str) -> str:
 
 
 class _Known(NamedTuple):
-    """What a store knows of some drafts: how much it holds, which memories they seem to mean.
+    """What a store knows of some drafts: its size, and the memories they seem to repeat.
 
-    `before`: what these memories rest on, by their id. `touched`: the files that were worked on in
-    the sessions that the drafts are said in, by the id of the session. `replaced`: whether others
-    stand in the place of one of these memories.
+    `before`: the anchors of these memories, by id. `touched`: the files of the drafts' sessions, by
+    session id. `replaced`: whether others supersede one of these memories.
     """
 
     used: int
@@ -242,9 +243,9 @@ class _Known(NamedTuple):
 def _look(
     conn: Connection, drafts: Sequence[Draft], hashes: Sequence[str], scope: str
 ) -> _Known | None:
-    """Return what the store knows of drafts; only those of callers mean memories that it has.
+    """Return what the store knows of drafts; only drafts of callers repeat its memories.
 
-    None when folded texts have to be numbered first.
+    None when texts must be folded first.
     """
     mean = [not (draft.baseline or draft.has_id) for draft in drafts]
     if any(mean) and likeness.has_unfolded(conn):
@@ -283,7 +284,7 @@ def _anchored(
     tree: WorkTree,
     head: AtHead,
 ) -> list[list[Anchor]]:
-    """Return what drafts rest on; one that means a memory, on what that rested on before too."""
+    """Return the anchors of drafts; a repeated memory keeps its own as well."""
     for draft in drafts:
         _require_files(draft, tree)
     sources = [
@@ -313,9 +314,9 @@ def _anchored(
 def _with_false(
     text: str, old: Sequence[Anchor], now: Sequence[Anchor], tree: WorkTree, head: AtHead
 ) -> list[Anchor]:
-    """Return `now` with what is false for certain as it was anchored, so that it stays flagged.
+    """Return `now` with the old anchors that are false for certain, so that those stay flagged.
 
-    To say a false sentence once more does not make it true.
+    Repeating a false sentence does not make it true.
     """
     both = {(anchor.path, anchor.symbol): anchor for anchor in now}
     for anchor in old:
@@ -327,10 +328,9 @@ def _with_false(
 def _followed(
     old: Sequence[Anchor], found: Sequence[Anchor], tree: WorkTree, head: AtHead
 ) -> list[Anchor]:
-    """Return `found`, and after them the `old` anchors that still are somewhere, as they are now.
+    """Return `found`, and then the `old` anchors that still exist, as they are now.
 
-    What the caller had named by itself stays so, whatever else names it.
-    What cannot be told just now stays as it was. At most 16.
+    Anchors that the caller gave stay so. What is unknown now stays unchanged. At most 16.
     """
     both = {(anchor.path, anchor.symbol): anchor for anchor in found}
     for anchor in uncommitted.with_bases(old, head):
@@ -357,9 +357,9 @@ def _followed(
 def _with_changes(
     old: Sequence[Anchor], now: Sequence[Anchor], tree: WorkTree, head: AtHead
 ) -> list[Anchor]:
-    """Return `now` with what changed since the `old` anchors as it was, where it is now.
+    """Return `now` with changed `old` anchors in their old state, at their new place.
 
-    A changed definition counts as given: whoever kept its change wants to hear of it.
+    A changed definition counts as given: a caller that keeps the change wants to hear of it.
     """
     both = {(anchor.path, anchor.symbol): anchor for anchor in now}
     for anchor in old:
@@ -374,7 +374,7 @@ def _with_changes(
 
 
 def packages_of(tree: WorkTree) -> dict[str, str]:
-    """Return the packages that the files of a work tree say it uses, plain name to ecosystem."""
+    """Return the packages that a work tree's manifests list, plain name to ecosystem."""
     used: dict[str, str] = {}
     for path in tree.listing().named_any(anchors_tree.NAMES)[:SYMBOL_FILES_MAX]:
         said = tree.read(path) or b""
@@ -384,7 +384,6 @@ def packages_of(tree: WorkTree) -> dict[str, str]:
 
 
 def _listed(name: str, said: bytes) -> Mapping[str, str]:
-    """Return the packages that a manifest lists."""
     return anchors_tree.packages(name, said.decode("utf-8", "replace"))
 
 
@@ -402,12 +401,12 @@ def entities_named_in(home: Home, space: Space | None, said: str) -> list[str]:
 
 
 def anchors_named_by(said: str, old: Sequence[Anchor]) -> list[Anchor]:
-    """Return the anchors that other words leave: given by the caller, or still spoken of."""
+    """Return the anchors that other words keep: given by the caller, or still named."""
     return [anchor for anchor in old if anchor.trust != "text" or _names(said, anchor)]
 
 
 def _names(said: str, anchor: Anchor) -> bool:
-    """Return whether a text still speaks of what an anchor is on."""
+    """Return whether a text still names what an anchor is on."""
     if anchor.symbol:
         return last_part(anchor.symbol) in said
     return anchor.path.rpartition("/")[2] in said
@@ -428,10 +427,10 @@ def _require_files(draft: Draft, tree: WorkTree) -> None:
 
 
 def _require_symbols(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> None:
-    """Refuse definitions that the caller gave and that are not there, and say why not.
+    """Refuse missing definitions that the caller gave, with the reason.
 
     Raises:
-        YaadError: NOT_FOUND; REFUSED when it cannot be told.
+        YaadError: NOT_FOUND; REFUSED when it is unknown.
     """
     for symbol in draft.symbols:
         if not any(anchor.symbol == symbol for anchor in found):

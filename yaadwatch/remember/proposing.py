@@ -27,7 +27,7 @@ PROPOSED_BY: Final = "proposed by "
 
 
 def is_needed(conn: Connection, node_id: str, *, actor: str) -> bool:
-    """Return whether whoever changes a memory may only propose new words for it."""
+    """Return whether the caller may only propose new words for a memory."""
     return not visibility.is_persons(actor) and bool(authority.approved(conn, [node_id]))
 
 
@@ -40,7 +40,7 @@ def propose(
     actor: str,
     masked: tuple[str, ...],
 ) -> dict[str, object]:
-    """Store new words for a memory of a person, which stays as it is; the answer is Updated.
+    """Store new words for a person's memory, which stays unchanged; the answer is Updated.
 
     Args:
         both: the stores of the call.
@@ -89,13 +89,13 @@ def _propose(
 
 
 def decided(conn: Connection, proposal: Proposal, decision: str) -> None:
-    """Note what a person decided about a proposal, inside the transaction that does it."""
+    """Record a person's decision on a proposal, inside the transaction that applies it."""
     node = _require(conn, proposal)
     authority.put_proposal(conn, replace(proposal, decision=decision, version=node.version))
 
 
 def require_waiting(conn: Connection, proposal: Proposal) -> None:
-    """Refuse to decide about a proposal that does not wait any more.
+    """Refuse to decide on a proposal that is no longer open.
 
     Raises:
         YaadError: CONFLICT.
@@ -110,7 +110,7 @@ def require_waiting(conn: Connection, proposal: Proposal) -> None:
 
 
 def dismiss(conn: Connection, proposal: Proposal, now: datetime) -> dict[str, object]:
-    """Keep the person's words, and remember that the person does not want the proposed ones."""
+    """Keep the person's words, and record that the person rejects the proposed ones."""
     require_waiting(conn, proposal)
     node = _require(conn, proposal)
     visibility.put_words_dismissed(conn, replace(node, text=proposal.text), now)
@@ -120,7 +120,7 @@ def dismiss(conn: Connection, proposal: Proposal, now: datetime) -> dict[str, ob
 
 
 def reopen(conn: Connection, proposal: Proposal, version: int) -> dict[str, object]:
-    """Let a proposal wait again; its words are not unwanted any more.
+    """Reopen a proposal; its words are not rejected any more.
 
     Args:
         conn: inside the transaction that takes the decision back.
@@ -150,7 +150,7 @@ def nothing_to_undo(node_id: str) -> YaadError:
 
 
 def require_same(proposal: Proposal, seen: str | None) -> None:
-    """Refuse to decide about other proposed words than those that the person saw.
+    """Refuse a decision on other proposed words than those that the person saw.
 
     Raises:
         YaadError: CONFLICT, with the words that are proposed now.
@@ -165,7 +165,7 @@ def require_same(proposal: Proposal, seen: str | None) -> None:
 
 
 def require_seen(conn: Connection, node: Node, proposal: Proposal | None) -> None:
-    """Refuse to approve by the id alone what may read otherwise than when the person saw it.
+    """Refuse to approve by the id alone what may differ from what the person saw.
 
     That is each proposal, and a note whose words changed since it was stated.
 
@@ -190,7 +190,7 @@ def require_seen(conn: Connection, node: Node, proposal: Proposal | None) -> Non
 
 
 def require_shown(conn: Connection, node: Node, *, actor: str) -> None:
-    """Refuse to let a person confirm or pin words of an agent that came after those they saw.
+    """Refuse to let a person confirm or pin words of an agent that they have not seen.
 
     Raises:
         YaadError: as for `require_seen`.
@@ -233,9 +233,9 @@ def require_new_words_without_secret(text: str) -> None:
 
 
 def token(proposal: Proposal) -> str:
-    """Return what tells one proposal for a memory from another.
+    """Return the token that identifies one proposal for a memory.
 
-    It is made from the time: an agent could find two texts with one short hash.
+    It is derived from the time: an agent could find two texts with one short hash.
     """
     return f"p{to_ms(proposal.at):x}"
 

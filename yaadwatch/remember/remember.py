@@ -31,7 +31,7 @@ OFFERS_MAX: Final = 3
 
 
 def offers(shelf: Shelf, call: Call, admitted: Admitted) -> dict[str, object]:
-    """Return the part of an answer that names flagged and alike memories; mostly nothing.
+    """Return the part of an answer that names flagged and similar memories; mostly empty.
 
     Args:
         shelf: the store of the statement.
@@ -187,7 +187,7 @@ def _answer(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[st
 
 
 def _whose(conn: Connection, node: str) -> dict[str, object]:
-    """Return whose word a memory is, and whether it waits until a person approves it."""
+    """Return the authority of a memory, and whether it waits for a person's approval."""
     whose = views.by_row(authority.of_nodes(conn, [node]).get(node))
     return whose | {"waits": authority.is_waiting(conn, node)}
 
@@ -195,13 +195,13 @@ def _whose(conn: Connection, node: str) -> dict[str, object]:
 def admit(
     home: Home, space: Space | None, drafts: Sequence[Draft], *, beside: Sequence[Database] = ()
 ) -> list[Admitted]:
-    """Store drafts, all or none, in one transaction; answers come in their order.
+    """Store drafts, all or none, in one transaction; results in their order.
 
-    A draft that says what a living node says already is that node: said by a caller it is confirmed
-    (and rests on the files as they are now), read from a person's file it is left as it is.
+    A draft that repeats a living memory confirms it with its current anchors when a caller states
+    it, and leaves it unchanged when a person's file does.
 
     Args:
-        home: what may be reached.
+        home: the machine's state.
         space: the work tree that they are about; None for the user's own store.
         drafts: the statements.
         beside: other stores in which a person may have dismissed what agents and imports state.
@@ -236,13 +236,13 @@ def admit(
 
 
 def _is_stated(item: Ready) -> bool:
-    """Return whether a caller states it now, as itself."""
+    """Return whether a caller states it now, in its own name."""
     draft = item.draft
     return not (draft.baseline or draft.has_id or draft.origin.startswith(likeness.FILE))
 
 
 def _with_others(conn: Connection, space: Space, one: Admitted) -> Admitted:
-    """Return what became of a draft with the memories that it may replace or repeat."""
+    """Add to the outcome of a draft the memories that it may replace or repeat."""
     flagged = flags.flagged_beside(conn, space.worktree.id, one.node, one.anchors)
     alike = likeness.alike(conn, one.node, one.anchors) if one.decision == NEW else ()
     return replace(one, flagged=tuple(flagged), alike=tuple(alike))
@@ -257,7 +257,7 @@ def _is_contradicted(conn: Connection, one: Admitted) -> bool:
 
 
 def _placed(draft: Draft, call: Call, space: Space, session: str) -> Draft:
-    """Return a draft of a session, its files as they are from the top of the work tree."""
+    """Return a session's draft with its files relative to the top of the work tree."""
     here = drafts.folder_of(call, space)
     files = tuple(drafts.file_of(path, here, space) for path in draft.files)
     package = drafts.package_of(space.root, here)

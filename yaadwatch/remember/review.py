@@ -28,7 +28,7 @@ IN_REVIEW = "in review"
 
 
 def undo(home: Home, call: Call, held: LocatedMemory) -> dict[str, object]:
-    """Undo what a person decided last about a note or a proposal; the answer is Changed.
+    """Undo a person's last decision on a note or a proposal; the answer is Changed.
 
     Args:
         home: what may be reached.
@@ -68,7 +68,7 @@ def _gather(conn: Connection, node_id: str) -> tuple[Node, list[Version], Propos
 def _former_words(
     home: Home, call: Call, node: Node, past: list[Version], *, reopened: Proposal | None = None
 ) -> dict[str, object]:
-    """Give a memory the words of the version before, as if it had not got others."""
+    """Restore a memory's words of the version before, as if it had never been reworded."""
 
     def reopen(conn: Connection) -> None:
         if reopened is not None:
@@ -117,7 +117,7 @@ def review(home: Home, call: Call, ask: Review) -> dict[str, object]:
 
 
 def decide(home: Home, call: Call, ask: Decide) -> dict[str, object]:
-    """Approve, edit or dismiss a note, or a proposal, of an agent; the answer is Decided.
+    """Approve, edit or dismiss a note or a proposal of an agent; the answer is Decided.
 
     Approved or edited words count as the person's. A dismissed note is archived; a dismissed
     proposal leaves the person's words as they are. Dismissed words are refused when an agent states
@@ -284,7 +284,7 @@ def _listed(conn: Connection, shelf: Shelf, limit: int) -> list[dict[str, object
 
 
 def _replaced(conn: Connection, node_id: str) -> str | None:
-    """Return the words of the person that an approval of a note would replace, or None."""
+    """Return the person's words that the approval of a note would replace, or None."""
     old = [
         edge.to_node
         for edge in edges.of_node(conn, node_id)
@@ -297,7 +297,7 @@ def _replaced(conn: Connection, node_id: str) -> str | None:
 
 
 def cause_of(node: Node, whose: Authority) -> str:
-    """Return what notes have in common that came together: an agent's session, or an import."""
+    """Return the common source of notes that came together: an agent's session, or an import."""
     session = f", session {short_id(node.session)}" if node.session else ""
     return f"{whose.by}{session}"
 
@@ -313,17 +313,16 @@ def _row(node: Node, whose: Authority) -> dict[str, object]:
 
 
 def _is_for_files(node: Node) -> bool:
-    """Return whether a memory is a rule for rules files."""
     return node.scope == PROJECT and (node.tier == HOT or node.pinned)
 
 
 def _is_too_long(said: str) -> bool:
-    """Return whether no rules file has room for a text, whatever else is in it."""
+    """Return whether a text fits into no rules file, whatever else is in it."""
     return len(f"- {said}\n".encode()) > BLOCK_BYTES_MAX
 
 
 def _files(conn: Connection, shelf: Shelf, node_id: str, said: str = "") -> list[str]:
-    """Return the files that a note is written into once a person has approved it."""
+    """Return the files that an approved note is written to."""
     node = nodes.get(conn, node_id)
     if node is None or shelf.space is None or node.scope != PROJECT:
         return []
@@ -341,7 +340,7 @@ def _files(conn: Connection, shelf: Shelf, node_id: str, said: str = "") -> list
 def _require_waiting(
     conn: Connection, node_id: str, expected: int | None, seen: str | None = None
 ) -> Proposal | None:
-    """Return the proposal that waits for a memory; None where the memory itself is a note.
+    """Return the open proposal for a memory; None where the memory itself is a note.
 
     Raises:
         YaadError: NOT_FOUND, CONFLICT or REFUSED.
@@ -364,7 +363,7 @@ def _require_waiting(
 
 
 def _require_seen(conn: Connection, node_id: str, proposal: Proposal | None) -> int:
-    """Return the version of a memory whose words the person has seen; see `require_seen`."""
+    """Return the version that the person has seen; see `require_seen`."""
     node = _require_living(conn, node_id)
     proposing.require_seen(conn, node, proposal)
     return node.version

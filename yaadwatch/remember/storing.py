@@ -92,7 +92,7 @@ def store_as(
     created_at: datetime,
     apart: bool,
 ) -> Node:
-    """Gather a prepared draft under an id of its own, with others; return the memory it becomes.
+    """Collect a prepared draft under a given id; return the memory it becomes.
 
     Args:
         writes: where memories of the transaction are gathered.
@@ -112,7 +112,7 @@ def store_as(
 def store_over(
     conn: Connection, home: Home, item: Ready, known: Node, now: datetime, *, reason: str = ""
 ) -> Admitted:
-    """Give a memory what a prepared draft says, inside a transaction; it is what it was else."""
+    """Update a memory with a prepared draft, inside a transaction; its id and links stay."""
     twin = nodes.by_hash(conn, known.scope, item.text_hash, thing=False)
     node = merged_memory(
         item,
@@ -146,7 +146,7 @@ def store_over(
 
 
 def merged_memory(item: Ready, known: Node, now: datetime, *, apart: bool, kept: bool) -> Node:
-    """Return what a memory becomes that is given what a prepared draft says.
+    """Return a memory merged with a prepared draft.
 
     Args:
         item: the draft.
@@ -168,7 +168,7 @@ def merged_memory(item: Ready, known: Node, now: datetime, *, apart: bool, kept:
 
 
 def _reworded(conn: Connection, home: Home, item: Ready, holder: Node, now: datetime) -> Admitted:
-    """Give the memory under a key the words that are said under it now."""
+    """Give the memory under a key the draft's words."""
     changes.require_not_in_file(conn, holder, item.text)
     if is_protected_from(conn, item.draft.origin, holder.id):
         raise YaadError(
@@ -194,7 +194,7 @@ def _refuse_other_key(draft: Draft, known: Node) -> None:
 
 
 def _refuse_other_sort(conn: Connection, item: Ready, known: Node) -> None:
-    """Refuse to make a rule of what is to be done, or the other way round, by saying it again."""
+    """Refuse to turn a task into a rule, or a rule into a task, by repeating it."""
     draft = item.draft
     if not draft.kind or item.kind == known.kind or draft.origin.startswith(likeness.FILE):
         return
@@ -223,7 +223,7 @@ def _require_version(conn: Connection, item: Ready) -> None:
 
 
 def _rests_elsewhere(conn: Connection, item: Ready, known: Node) -> bool:
-    """Return whether a file of one folder says in the words of another what rests on other files.
+    """Return whether a file of one folder repeats the words of another on other files.
 
     "The config is in src/index.ts" is another statement in each package.
     """
@@ -238,12 +238,12 @@ def _rests_elsewhere(conn: Connection, item: Ready, known: Node) -> bool:
 
 
 def _hash_in_folder(item: Ready) -> str:
-    """Return the hash of a statement that holds for one folder, and says there what others say."""
+    """Return the hash of a statement that holds for one folder and repeats words of another."""
     return words.text_hash(f"{place_of(item.draft.origin)}\0{item.text}")
 
 
 def _hash_apart(node: Node) -> str:
-    """Return a hash that no words have: whoever says the words means another memory."""
+    """Return a hash that no words have: a later statement of the words means another memory."""
     return words.text_hash(f"{node.id}\0{node.text}")
 
 
@@ -276,14 +276,14 @@ def is_protected_from(conn: Connection, origin: str, id: str) -> bool:
 
 
 def protected_from(conn: Connection, origin: str, ids: Iterable[str]) -> Collection[str]:
-    """Return those of `ids` that are a person's, if `origin` is an agent or an import."""
+    """Return the `ids` that are a person's, if `origin` is an agent or an import."""
     return () if changes.is_person(origin) else fulltext.persons(conn, ids)
 
 
 def _given(item: Ready, known: Node, now: datetime, *, kept: bool) -> Node:
-    """Return a memory with what a draft says of it besides its words, stated now.
+    """Return a memory with a draft's properties besides its words, stated now.
 
-    What a person said (`kept`) stays as it is when an agent or an import says it again: that
+    A person's memory (`kept`) keeps its properties when an agent or an import repeats it: that
     confirms it, and may add tags.
 
     Raises:

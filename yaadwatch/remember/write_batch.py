@@ -62,8 +62,8 @@ class ExistingRows:
 class _Edges:
     """The edges of a memory while it is changed.
 
-    `touching`: those by which it touches something, closed ones too; `known`: those that begin or
-    end in it and held until now.
+    `touching`: edges to files and entities, closed ones too; `known`: edges from and to it that
+    held until now.
     """
 
     touching: list[Edge]
@@ -71,10 +71,10 @@ class _Edges:
 
 
 class WriteBatch:
-    """Collects the rows of memories and writes them on `flush`, inside one transaction.
+    """Collects the rows of memories and inserts them in one transaction on `flush()`.
 
-    Rows keep the order in which their memories were added or changed, so that a batch leaves what
-    the same memories leave that come one by one.
+    Rows keep the order in which their memories were added or changed, so that a batch leaves the
+    same store as the same memories one by one.
     """
 
     def __init__(self, conn: Connection, home: Home, now: datetime) -> None:
@@ -101,7 +101,7 @@ class WriteBatch:
         self._let_go: dict[str, str] = {}  # keys, and who had them
 
     def holder(self, scope: str, key: str) -> str | None:
-        """Return the id of the living memory that is kept under `key`, gathered or stored."""
+        """Return the id of the living memory under `key`, collected or stored."""
         gathered = self._keys.get(key)
         if gathered is not None:
             return gathered
@@ -116,7 +116,7 @@ class WriteBatch:
         names: Sequence[str],
         has_headings: bool = False,
     ) -> set[str]:
-        """Gather a memory; return the ids of the entities that it and others may touch.
+        """Collect a new memory; return the ids of the entities that it and others may touch.
 
         Args:
             node: the memory; its id is new.
@@ -153,7 +153,7 @@ class WriteBatch:
         reason: str,
         change: str = "edited",
     ) -> tuple[set[str], Sequence[Edge]]:
-        """Collect what a living memory becomes; its flags go.
+        """Collect the new state of a living memory; its flags go.
 
         Args:
             node: the memory as it is to be: the version after `before`.
@@ -199,7 +199,7 @@ class WriteBatch:
         return touched, known
 
     def rest(self, node: Node, existing: ExistingRows, rests_on: Sequence[Anchor]) -> _Edges:
-        """Collect what a memory rests on, and nothing else any more; return its edges."""
+        """Collect the anchors of a memory in place of all others; return its edges."""
         if node.id in existing.anchored:
             self._loose.append((len(self._anchors), node.id))
         self._anchors += [(node.id, anchor) for anchor in rests_on]
@@ -218,7 +218,7 @@ class WriteBatch:
         return mine
 
     def relate(self, edge: Edge) -> None:
-        """Collect an edge between two memories; the caller has seen that no like it holds."""
+        """Collect an edge between two memories; the caller knows that no such edge holds."""
         self._edges.append(edge)
         body = self._body(("to", edge.to_node), ("kind", edge.kind))
         self._events.append((events.EDGE_CREATED, edge.from_node, body))
@@ -267,7 +267,7 @@ class WriteBatch:
             gathered.clear()
 
     def _write_anchors(self) -> None:
-        """Write the anchors in the order in which their memories came, for numbers go on."""
+        """Write the anchors in the order of their memories, so that their numbers ascend."""
         start = 0
         for end, node in self._loose:
             anchors.insert_of(self.conn, self._anchors[start:end])
@@ -278,7 +278,7 @@ class WriteBatch:
     def _touch(
         self, node: Node, thing: str, attributes: Mapping[str, object], touched: dict[str, None]
     ) -> None:
-        """Relate a memory that is new to a file or an entity, once."""
+        """Relate a new memory to a file or an entity, once."""
         if thing in touched:
             return
         touched[thing] = None
@@ -299,7 +299,6 @@ class WriteBatch:
         self.relate(edge)
 
     def _close(self, edge: Edge, mine: _Edges) -> None:
-        """End an edge that stands."""
         ended = replace(edge, valid_until=max(edge.valid_from, self.now))
         self._closed[edge.id] = ended
         mine.known.remove(edge)
@@ -317,7 +316,7 @@ class WriteBatch:
         )
 
     def _thing(self, node: Node, name: str, kind: str) -> str:
-        """Return the id of the node of a file or an entity; it is made when it is not there."""
+        """Return the node id of a file or an entity; create the node if necessary."""
         known = self._things.get(name)
         if known is None:
             found = nodes.thing(self.conn, node.scope, text_hash(name))
@@ -336,7 +335,7 @@ class WriteBatch:
         self._events.append((kind, node.id, self._body(*said)))
 
     def _body(self, *said: tuple[str, object]) -> str:
-        """Return what an event says, as JSON; events of a batch say the same again and again."""
+        """Return the JSON body of an event; cached, since events of a batch repeat it."""
         known = self._bodies.get(said)
         if known is None:
             known = self._bodies[said] = to_json(dict(said))
@@ -358,7 +357,7 @@ def change_one(
     related: bool = True,
     keeps_places: bool = False,
 ) -> None:
-    """Write one living memory as it is to be, inside a transaction; its flags go.
+    """Write the new state of one living memory, inside a transaction; its flags go.
 
     Args:
         conn: the transaction.
@@ -401,7 +400,7 @@ def change_one(
 def rest_on(
     conn: Connection, home: Home, node: Node, rests_on: Sequence[Anchor], now: datetime
 ) -> None:
-    """Make `rests_on` what a memory rests on, and nothing else; it gets no new version."""
+    """Replace the anchors of a memory; it gets no new version."""
     writes = WriteBatch(conn, home, now)
     writes.rest(node, ExistingRows.read(conn, [node.id]), rests_on)
     writes.flush()
@@ -410,7 +409,7 @@ def rest_on(
 def relate_others(
     conn: Connection, node: Node, touched: Iterable[str], known: Sequence[Edge], now: datetime
 ) -> None:
-    """Relate a memory to those that touch the same rare things: no files, which many touch.
+    """Relate a memory to others that touch the same rare things; files are touched by many.
 
     Args:
         conn: the transaction.
@@ -444,7 +443,7 @@ def relate_others(
 
 
 def _rested_on(known: Iterable[Edge]) -> set[str]:
-    """Return the ids of what is touched by these edges, and is not only named."""
+    """Return the ids at the ends of these edges that are more than named."""
     return {
         edge.to_node
         for edge in known
@@ -455,7 +454,7 @@ def _rested_on(known: Iterable[Edge]) -> set[str]:
 def _lost(
     node: Node, known: Iterable[Edge], named: Collection[str], touched: Collection[str]
 ) -> list[Edge]:
-    """Return the edges of a memory for words that it does not have any more.
+    """Return the edges of a memory for words that it no longer has.
 
     Args:
         node: the memory.

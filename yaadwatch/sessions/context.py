@@ -67,7 +67,7 @@ _COPY_IN_USE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """How long a brief may be."""
+    """The size limit of a brief."""
 
     tokens: int
     chars: int
@@ -75,7 +75,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _BriefParts:
-    """What there is to tell, in the order of its weight."""
+    """The parts of a brief, in the order of their weight."""
 
     flagged: list[FlaggedMemory]
     rules: list[Statement]
@@ -85,7 +85,7 @@ class _BriefParts:
 
 
 def context(home: Home, call: Call, ask: Context) -> dict[str, object]:
-    """Return the brief for an agent that starts to work here; the answer is Context.
+    """Return the brief for an agent that starts here; the answer is Context.
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here.
@@ -129,15 +129,15 @@ def compose(
     checked: bool,
     folder: str = "",
 ) -> list[Brief]:
-    """Return the brief of a work tree as its store is now, once for each budget.
+    """Return the brief of a work tree as its store is now, once per budget.
 
     Args:
-        home: what may be reached.
+        home: the machine's state.
         space: the work tree.
-        origin: who reads it.
-        budgets: how long the brief may be.
+        origin: the reader.
+        budgets: the size limits.
         session: the id of the reader's session; '' when it has none.
-        checked: whether the files were looked at just now.
+        checked: whether the files were checked just now.
         folder: where the reader works, relative to the work tree; '' at its top.
     """
     now = home.clock.now()
@@ -186,7 +186,7 @@ def compose(
 
 
 def _gaps(home: Home, space: Space, now: datetime) -> Iterator[brief.Gap]:
-    """Yield the questions that have found no answer to this day, those asked most often first."""
+    """Yield the questions without an answer to this day, the most asked first."""
     there = Shelves(project=Shelf(db=space.db, space=space), own=Shelf(db=home.user, space=None))
     for gap in gaps.open_gaps(space.db, 20):
         question = gap.text or ""
@@ -197,7 +197,7 @@ def _gaps(home: Home, space: Space, now: datetime) -> Iterator[brief.Gap]:
 def _notes(
     home: Home, elsewhere: Iterable[Work], *, checked: bool, comparing: Mapping[str, object] | None
 ) -> Iterator[str]:
-    """Yield what keeps the brief from being whole."""
+    """Yield the reasons why the brief is incomplete."""
     for path, branch, count in elsewhere:
         where = f"in {as_name(path)} " if path is not None else ""
         are = "memory is" if count == 1 else "memories are"
@@ -212,7 +212,7 @@ def _notes(
 
 
 def _clash(one: Contradiction) -> brief.Clash:
-    """Return a contradiction as it is told: its words say why."""
+    """Return a contradiction for the brief; its words are the reason."""
     said = [side.node.summary for side in one.sides]
     if one.against is not None:
         said.append(one.against.summary)
@@ -226,7 +226,7 @@ def _is_agent(call: Call) -> bool:
 
 
 def _loaded_by(home: Home, space: Space, agent: Agent | None) -> Loading | None:
-    """Return the agent files that an agent loads by itself; None when nobody can tell."""
+    """Return the agent files that an agent loads by itself; None when unknown."""
     if agent is None:
         return None
     return loading(space.root, agent_files.fleet(home, space), agent)
@@ -322,7 +322,7 @@ def _gather_parts(
 
 
 def _tasks(conn: Connection, left_out: Set[str]) -> list[Statement]:
-    """Return the tasks that are not done, what comes first at the front."""
+    """Return the open tasks, the most important first."""
     found = sessions.of_states(conn, UNFINISHED, TASKS_MAX)
     known = nodes.many(conn, [row.node for row in found if row.node not in left_out])
     whose = authority.of_nodes(conn, known)
@@ -342,7 +342,7 @@ def _tasks(conn: Connection, left_out: Set[str]) -> list[Statement]:
 
 
 def _state(row: TaskRow) -> str:
-    """Return what is worth telling of how a task is."""
+    """Return the state of a task, if it is worth showing."""
     words = ["under way"] if row.state == DOING else []
     words += [row.priority] if row.priority != NORMAL else []
     words += ["waits for another"] if row.waits_for else []
@@ -355,7 +355,7 @@ def _ranked(
     settings: Settings,
     now: datetime,
 ) -> list[Statement]:
-    """Return memories for the brief: pinned first, then the ones we are most sure of."""
+    """Return memories for the brief: pinned first, then by confidence."""
     left = flags.confidences(conn, memories, settings, now)
     whose = authority.of_nodes(conn, left)
     ordered = sorted(memories, key=lambda node: (not node.pinned, -left[node.id], node.id))
@@ -399,7 +399,7 @@ def _flagged_memory(
 def _replaced(
     node: Node, later: Sequence[Node], places: Sequence[tuple[str, int]]
 ) -> FlaggedMemory:
-    """Return what a file says, and what stands in its place."""
+    """Return a statement of a file with the memory that supersedes it."""
     newest = max(later, key=lambda one: (one.confirmed_at, one.id))
     return FlaggedMemory(
         id=node.id,
@@ -436,13 +436,13 @@ _log: Final = logging.getLogger(__name__)
 def prepare(home: Home, project: str, worktree: int, *, force: bool = False) -> None:
     """Write the brief of a work tree for each agent that has worked there, and for any other.
 
-    What cannot be written is logged: hooks then have only the daemon to ask.
+    A failure is logged: hooks then depend on the daemon.
 
     Args:
-        home: what may be reached.
+        home: the machine's state.
         project: its id.
         worktree: its id.
-        anew: also where nothing was stored since the last time.
+        force: write even when nothing was stored since the last time.
     """
     try:
         with home.tree(project, worktree) as space:
@@ -455,7 +455,7 @@ def prepare(home: Home, project: str, worktree: int, *, force: bool = False) -> 
 
 
 def expect(root: Path, origin: str) -> None:
-    """Have briefs prepared for an agent from the next check on: it works in this work tree."""
+    """Prepare briefs for an agent from the next check on: it works in this work tree."""
     agent = next((one.name for one in AGENTS if origin == f"{AGENT}{one.name}"), "")
     if not agent:
         return
@@ -502,7 +502,7 @@ def _prepare(home: Home, space: Space, agent: str, *, force: bool) -> None:
 
 
 def _repository_state(home: Home, space: Space) -> str:
-    """Return what changes with everything that is stored."""
+    """Return a value that changes with every write to the stores."""
     return f"{space.db.read(history.last)} {home.user.read(history.last)}"
 
 
@@ -515,7 +515,7 @@ def _state_in(place: Path) -> str:
 
 
 def _write(place: Path, data: bytes) -> None:
-    """Write a file that its readers find whole; unlike a store, it need not outlive a power cut."""
+    """Replace a file atomically; unlike a store, it need not survive a power cut."""
     files.private_folder(place.parent)
     new = place.with_name(f".{place.name}.{os.getpid()}.new")
     new.unlink(missing_ok=True)
@@ -530,7 +530,7 @@ def _write(place: Path, data: bytes) -> None:
 
 
 def _delete_old(folder: Path, oldest: float) -> None:
-    """Delete briefs that nobody prepares any more, and the oldest of too many."""
+    """Delete briefs that are no longer prepared, and the oldest of too many."""
     found = sorted(((one.stat().st_mtime, one) for one in folder.glob("*.json")), reverse=True)
     for number, (changed_at, place) in enumerate(found):
         if changed_at < oldest or number >= FILES_MAX:

@@ -50,7 +50,7 @@ READ_MAX = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What git says, masked; and, for us alone, the paths as they are and the names written."""
+    """The findings of git, masked; and, internal only, the paths and written names as they are."""
 
     facts: Facts = field(default_factory=Facts)
     paths: frozenset[str] = frozenset()
@@ -70,7 +70,7 @@ def gather(space: Space, session: Session, until: datetime) -> Evidence:
 def used(
     conn: Connection, shown: Iterable[str], evidence: Evidence, touched: Iterable[str]
 ) -> list[str]:
-    """Return those of the nodes shown that were of use, by id."""
+    """Return the shown nodes that were of use, by id."""
     found = nodes.many(conn, shown)
     places = anchors.of_nodes(conn, list(found))
     paths = evidence.paths | frozenset(touched)
@@ -113,7 +113,7 @@ def _gathered(space: Space, session: Session, since: datetime, until: datetime) 
 
 
 def _written(space: Space, session: Session, paths: Iterable[str]) -> frozenset[str]:
-    """Return the words that were put into files since the start of a session."""
+    """Return the words that were added to files since the start of a session."""
     found: set[str] = set()
     for path in list(paths)[:READ_MAX]:
         data = files.observe(space.root, path, bytes_max=FILE_BYTES_MAX, now_ns=0).data
@@ -138,14 +138,14 @@ _log: Final = logging.getLogger(__name__)
 
 
 def finish(home: Home, live: Live, by: Ending) -> Session | None:
-    """End a session; return it as it is kept, or None when nothing happened in it.
+    """End a session; return it as stored, or None when nothing happened in it.
 
-    What git has to say is asked first, then everything is written in one transaction. A session
-    that was asked to end twice ends once. One that could not be written down goes on, with what it
-    was shown, so that it is tried again; after a day it is given up.
+    Git runs first, then one transaction writes everything. Ending is idempotent. A session that
+    could not be written stays live, with what it was shown, and is tried again; after a day it is
+    given up.
 
     Raises:
-        YaadError: its store cannot be had, or written.
+        YaadError: its store is unavailable, or cannot be written.
     """
     with _leaving(home, live), lessons.pending(home, live) as pending:
         now = home.clock.now()
@@ -166,7 +166,7 @@ def finish(home: Home, live: Live, by: Ending) -> Session | None:
 
 @contextlib.contextmanager
 def _leaving(home: Home, live: Live) -> Iterator[None]:
-    """Have a session go on no more, unless the block goes wrong."""
+    """End a live session, unless the block fails."""
     with home.live.lock:
         known = home.live.leave(live.id)
     written = False
@@ -179,7 +179,7 @@ def _leaving(home: Home, live: Live) -> Iterator[None]:
 
 
 def _go_on(home: Home, live: Live) -> None:
-    """Have a session that could not be written down go on, for a day after that at most."""
+    """Keep a session live that could not be written, for a day after that at most."""
     now = home.clock.now()
     live.failed_at = live.failed_at or now
     if now - live.failed_at >= GIVEN_UP_AFTER:
@@ -192,14 +192,14 @@ def _go_on(home: Home, live: Live) -> None:
 
 
 def finish_quietly(home: Home, live: Live, by: Ending) -> None:
-    """End a session for which nobody waits; what is wrong stands in the log."""
+    """End a session without a caller; errors go to the log."""
     _tried(live.id, lambda: finish(home, live, by))
 
 
 def end_of_agent(home: Home, call: Call) -> None:
     """End the sessions of an agent whose connection has ended.
 
-    One that a hook has named may go on: its hook says when it ends, or it is over after a while.
+    A session that a hook has named stays: its hook ends it, or it expires.
     """
     ended = []
     with home.live.lock:
@@ -214,10 +214,10 @@ def end_of_agent(home: Home, call: Call) -> None:
 
 
 def flush(home: Home) -> None:
-    """Write down what the sessions that go on were shown; they go on.
+    """Write what the live sessions were shown; they stay live.
 
     Raises:
-        YaadError: UNAVAILABLE; some could not be written down, the others were.
+        YaadError: UNAVAILABLE; some could not be written, the others were.
     """
     with home.live.lock:
         lives = home.live.everything()
@@ -225,7 +225,7 @@ def flush(home: Home) -> None:
 
 
 def expire(home: Home, *, everywhere: bool = False) -> None:
-    """Write down what the sessions were shown; end those that were left, or are idle.
+    """Write what the sessions were shown; end those that were left, or are idle.
 
     Args:
         home: what may be reached.
@@ -256,7 +256,7 @@ def expire(home: Home, *, everywhere: bool = False) -> None:
 
 
 def _expire_stored(home: Home, project: str) -> None:
-    """End the sessions that only the store of a project knows, and that are idle."""
+    """End the idle sessions that only the store of a project knows."""
     found = home.user.read(projects.get, project)
     if found is None:
         return
@@ -326,7 +326,7 @@ def _end(
 
 
 def _relate(conn: Connection, home: Home, session: Session, now: datetime) -> None:
-    """Relate the node of a session to the files that it changed; secret names are left out."""
+    """Relate the node of a session to the files that it changed, without secret names."""
     lessons.ensure_node(conn, session, now)
     lessons.reword_session(conn, session.id, now)
     for touched in [one for one in session.facts.files if "[masked:" not in one.path][
@@ -357,7 +357,7 @@ def _relate(conn: Connection, home: Home, session: Session, now: datetime) -> No
 
 
 def _tried(subject: str, work: Callable[[], object]) -> str:
-    """Do something for one session or store; return, and log, what went wrong: '' for nothing."""
+    """Run a step for one session or store; return, and log, its error: '' for none."""
     try:
         work()
     except YaadError as error:
@@ -367,10 +367,10 @@ def _tried(subject: str, work: Callable[[], object]) -> str:
 
 
 def _refuse(failed: Iterable[str]) -> None:
-    """Tell what went wrong, each thing once.
+    """Raise the collected errors, each once.
 
     Raises:
-        YaadError: UNAVAILABLE, if anything did.
+        YaadError: UNAVAILABLE, if there is any.
     """
     problems = list(dict.fromkeys(filter(None, failed)))
     if problems:
@@ -393,14 +393,14 @@ _FIELD: Final = re.compile(r"(?P<key>[a-z_]+): (?P<value>.*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A page: what stands in its header, its words, and what it relates to.
+    """A page: its header, its text, and its relations.
 
     Args:
         fields: by name; texts, numbers, booleans and lists of texts.
         text: the words.
-        relations: kind, and the stem of the page that the relation leads to.
-        lines: on which line of the page each field begins, from 1.
-        problems: what in the header is no value that was meant.
+        relations: kind, and the stem of the related page.
+        lines: the line of each field in the page, from 1.
+        problems: header values that could not be read.
     """
 
     fields: Mapping[str, object]
@@ -411,9 +411,9 @@ class Page:
 
 
 def stem(name: str, id: str) -> str:
-    """Return the name of a memory's page, without ending: its words, and a mark of its id.
+    """Return the file name of a memory's page, without suffix: its words, and a part of its id.
 
-    Letters, digits and '-' only: no file system and no link of Obsidian minds them.
+    Letters, digits and '-' only, which every file system and Obsidian link allows.
     """
     words = _NOT_IN_STEM.sub("-", name.lower()).strip("-_")[:60].strip("-_")
     mark = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
@@ -421,7 +421,7 @@ def stem(name: str, id: str) -> str:
 
 
 def render(page: Page) -> str:
-    """Return a page as markdown; `parse` gives it back."""
+    """Return a page as markdown; `parse` reads it back."""
     header = [f"{key}: {_value(value)}" for key, value in page.fields.items() if value is not None]
     parts = ["---", *header, "---", "", page.text, ""]
     if page.relations or RELATIONS in page.text:
@@ -430,7 +430,7 @@ def render(page: Page) -> str:
 
 
 def parse(source: str) -> Page | None:
-    """Return what a page says; None when it has no header, or one that cannot be read."""
+    """Return a page; None without a readable header."""
     lines = _lines(source.removeprefix("\ufeff"))
     count = frontmatter.length(lines)
     header = lines[1 : count - 1] if count else []
@@ -462,13 +462,13 @@ def parse(source: str) -> Page | None:
 
 
 def unread(source: str) -> str:
-    """Return why `parse` makes nothing of a page, and on which line."""
+    """Return why `parse` cannot read a page, and on which line."""
     found = frontmatter.problems(_lines(source.removeprefix("\ufeff")))
     return f"line {found[0].line}: {found[0].message}" if found else "it has no header with fields"
 
 
 def index(rows: Sequence[tuple[str, str, str]]) -> str:
-    """Return the page that leads to all others.
+    """Return the page that links to all others.
 
     Args:
         rows: kind, stem and description of each, in order of kinds.
@@ -485,19 +485,19 @@ def index(rows: Sequence[tuple[str, str, str]]) -> str:
 
 
 def is_generated(source: str) -> bool:
-    """Tell whether a page was made by `index`."""
+    """Return whether `index` made a page."""
     return source.removeprefix("\ufeff").startswith(GENERATED)
 
 
 def _lines(source: str) -> list[str]:
-    """Return the lines of a page; a page whose first line ends as on Windows does so everywhere."""
+    """Return the lines of a page; a first line with a Windows end decides for all of them."""
     if source.partition("\n")[0].endswith("\r"):
         source = source.replace("\r\n", "\n")
     return source.split("\n")
 
 
 def _ours(header: Sequence[str]) -> dict[str, object] | None:
-    """Return the fields of a header that `render` wrote, however long; None of any other."""
+    """Return the fields of a header that `render` wrote, of any length; None of any other."""
     fields: dict[str, object] = {}
     for line in header:
         found = _FIELD.fullmatch(line)
@@ -511,7 +511,7 @@ def _ours(header: Sequence[str]) -> dict[str, object] | None:
 
 
 def _by_hand(lines: Sequence[str], header: Sequence[str]) -> dict[str, object]:
-    """Return the fields of a header as people write it; what is JSON in it is that."""
+    """Return the fields of a hand-written header; JSON values are parsed."""
     fields: dict[str, object] = dict(frontmatter.fields(lines) or {}) if header else {}
     for line in header if fields else ():
         found = _FIELD.fullmatch(line)
@@ -532,17 +532,17 @@ def _read(source: str, otherwise: object) -> object:
 
 
 def _is_json(line: str) -> bool:
-    """Tell whether the value of a field on one line is JSON that says something."""
+    """Return whether a one-line field value is JSON."""
     found = _FIELD.fullmatch(line)
     return found is not None and _read(found["value"], None) is not None
 
 
 def _json(source: str) -> object:
-    """Return what JSON says, when all of it can be stored.
+    """Return the value of a JSON text that can be stored.
 
     Raises:
-        ValueError: it is none, or holds half characters or numbers that are none.
-        RecursionError: it is too deep.
+        ValueError: it is no JSON, or holds lone surrogates or numbers out of range.
+        RecursionError: it is nested too deep.
     """
     value = json.loads(source)
     json.dumps(value, ensure_ascii=False, allow_nan=False).encode()

@@ -37,10 +37,10 @@ _BEGIN: Final = "News from yaadwatch, the memory of this project; what stands in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One piece of news: a memory that is new or changed, or in doubt for a reason.
+    """One piece of news: a memory that is new or changed, or flagged with a reason.
 
-    `said_in`: paths and lines of a person's own files that say it, which we do not change. `by`:
-    the agent or import that says it, if no person has approved it.
+    `said_in`: paths and lines of a person's own files that state it, which we do not change. `by`:
+    the agent or import that states it, if no person has approved it.
     """
 
     id: str
@@ -53,7 +53,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backed:
-    """What rests on one file: rules (hot or pinned) and other memories, the first few named."""
+    """What rests on one file: rules (hot or pinned) and other memories, the first few by name."""
 
     path: str
     rules: int
@@ -77,7 +77,7 @@ def compose_news(items: Sequence[Item], *, tokens_max: int) -> tuple[str, dict[s
 
 
 def blast(files: Sequence[Backed], *, tokens_max: int) -> tuple[str, list[str]]:
-    """Return what rests on files, a line for each, and the paths that were told; '' for none."""
+    """Return what rests on files, a line for each, and the paths shown; '' for none."""
     left = tokens_max
     lines: list[str] = []
     shown: list[str] = []
@@ -130,8 +130,8 @@ _NEWS_CHANGES = {"created", "edited", "restored"}
 def session_news(home: Home, call: Call, ask: SessionNews) -> dict[str, object]:
     """Return what is new since this session last asked; the answer is News.
 
-    New doubts that still stand, and rules and tasks that somebody else said. What is told once is
-    not told again; when there is nothing, nothing is written.
+    New flags that are still up, and new rules and tasks of others. News is shown once; without news
+    nothing is written.
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here.
@@ -157,9 +157,9 @@ def session_news(home: Home, call: Call, ask: SessionNews) -> dict[str, object]:
 
 
 def session_touched(home: Home, call: Call, ask: SessionTouched) -> dict[str, object]:
-    """Note which files an agent touched, and say what rests on them; the answer is Blast.
+    """Record the files that an agent touched, and return what rests on them; the answer is Blast.
 
-    What rests on a file is said once in a session, and only when something does.
+    A file with memories is shown once per session.
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here.
@@ -192,7 +192,7 @@ def session_touched(home: Home, call: Call, ask: SessionTouched) -> dict[str, ob
 
 
 def _news(conn: Connection, session: Session, worktree: int) -> tuple[list[Item], int]:
-    """Return what is new for a session, doubts first, and the number of the last event."""
+    """Return the news of a session, flags first, and the number of the last event."""
     last = history.last(conn)
     since = max(session.told_seq, last - EVENTS_MAX)
     happened = history.after(conn, since, EVENTS_MAX)
@@ -235,12 +235,12 @@ def _news(conn: Connection, session: Session, worktree: int) -> tuple[list[Item]
 
 
 def _unverified(whose: Authority) -> str:
-    """Return who said something that no person has approved; '' for all else."""
+    """Return the source of a statement that no person has approved; '' for any other."""
     return whose.by.removeprefix("agent ") if whose.is_unverified else ""
 
 
 def _is_news(node: Node, session: Session, touched: Iterable[str]) -> bool:
-    """Tell whether a memory is for everybody, and not of this session's own making."""
+    """Return whether a memory concerns everyone, and is not of this session's making."""
     if node.archived_at is not None or node.kind in (*THINGS, "session"):
         return False
     if node.session == session.id or node.origin.removeprefix("file:") in touched:
@@ -249,7 +249,7 @@ def _is_news(node: Node, session: Session, touched: Iterable[str]) -> bool:
 
 
 def _backed(conn: Connection, paths: Sequence[str], session: str) -> list[Backed]:
-    """Return what rests on files of which a session was not told yet."""
+    """Return what rests on files that the session was not shown yet."""
     shown = sessions.files(conn, session)
     hidden = visibility.hidden(conn)
     found = []
@@ -286,7 +286,7 @@ _NOTHING: Final = "- nothing that was written down"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handoff:
-    """The prompt, how many tasks and doubts it tells, and the tokens that it uses and leaves."""
+    """The prompt, the number of tasks and flags in it, and the tokens that it uses and leaves."""
 
     text: str
     open: int
@@ -303,15 +303,16 @@ def compose(
     flagged: Sequence[tuple[str, str, str]],
     tokens_max: int,
 ) -> Handoff:
-    """Return the prompt: what was done, what is open, what is in doubt; what does not fit is
-    counted, and the budget is never exceeded.
+    """Return the prompt: what was done, what is open, what is flagged.
+
+    It never exceeds the budget; what does not fit is counted.
 
     Args:
-        done: the summary of a session, in lines; '' when there is none.
+        done: the summary of a session, in lines; '' for none.
         going_on: whether that session goes on.
-        tasks: what is to be done, first things first; `state` says how far one is.
-        doubts: id, words and reason of what may no longer be true, gravest first.
-        tokens_max: the budget; positive. When not even the frame fits into it, nothing is told.
+        tasks: the most important first; `state` is how far one is.
+        flagged: id, words and reason of what may no longer be true, gravest first.
+        tokens_max: the budget; positive. Empty when not even the frame fits.
     """
     title = "## What is being done" if going_on else "## What was done"
     happened = [f"- {as_line(line)}" for line in done.splitlines()] or [_NOTHING]
@@ -380,7 +381,7 @@ FLAGGED_MAX = 50
 
 
 def handoff(home: Home, call: Call, ask: Handoff_of_store) -> dict[str, object]:
-    """Return a prompt for the next agent: what was done, what is open and in doubt, which files.
+    """Return a prompt for the next agent: what was done, what is open or flagged, which files.
 
     The answer is Handoff.
 
@@ -404,7 +405,7 @@ def handoff(home: Home, call: Call, ask: Handoff_of_store) -> dict[str, object]:
 
 
 def _which(home: Home, call: Call, space: Space) -> Session | None:
-    """Return the session that a call is part of if it has anything to tell, else the last one."""
+    """Return the session of the call if it has any content, else the last one."""
     live = lessons.current(home, call, space)
     own = space.db.read(sessions.get, live.id)
     if own is not None and not own.is_day and space.db.read(lessons.session_text, own):

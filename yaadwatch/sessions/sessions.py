@@ -54,11 +54,11 @@ def receipt(
     Args:
         conn: a snapshot.
         id: of the session.
-        worktree: the one whose doubts are told.
-        clashes: what cannot all be true there.
+        worktree: the one whose flags are returned.
+        clashes: the contradictions there.
 
     Raises:
-        YaadError: NOT_FOUND when it is not there any more.
+        YaadError: NOT_FOUND when it no longer exists.
     """
     session = db_sessions.get(conn, id)
     if session is None:
@@ -117,7 +117,7 @@ _JUST_NOW_S = 120.0
 
 
 def session_start(home: Home, call: Call, ask: SessionStart) -> dict[str, object]:
-    """Begin a session, or go on with the one of this name; the answer is Started.
+    """Start a session, or continue the one of this name; the answer is Started.
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here.
@@ -136,7 +136,7 @@ def session_start(home: Home, call: Call, ask: SessionStart) -> dict[str, object
 
 
 def session_note(home: Home, call: Call, ask: SessionNote) -> dict[str, object]:
-    """Note something in a session that is no memory of its own; the answer is Noted.
+    """Add a note to a session, which is no memory of its own; the answer is Noted.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `session` does not name exactly one;
@@ -170,7 +170,7 @@ def session_note(home: Home, call: Call, ask: SessionNote) -> dict[str, object]:
 
 
 def session_end(home: Home, call: Call, ask: SessionEnd) -> dict[str, object]:
-    """End a session and say what it is remembered by; the answer is Ended.
+    """End a session and return its summary; the answer is Ended.
 
     Raises:
         YaadError: NOT_FOUND when there is none that goes on; BAD_REQUEST, CONFLICT when `session`
@@ -189,9 +189,9 @@ def session_end(home: Home, call: Call, ask: SessionEnd) -> dict[str, object]:
 
 
 def sessions(home: Home, call: Call, ask: Sessions) -> dict[str, object]:
-    """List the sessions of a project, newest first, or those that a question finds, best first.
+    """List the sessions of a project, newest first, or the matches of a query, best first.
 
-    The answer is Sessions; with `id` it tells of that one alone, with its receipt.
+    The answer is Sessions; with `id` it holds that one alone, with its receipt.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one.
@@ -225,9 +225,7 @@ def _listed(conn: Connection, query: str | None, limit: int) -> list[dict[str, o
 
 
 def _begin(home: Home, call: Call, space: Space, name: str) -> tuple[Live, bool, list[Live]]:
-    """Return the session that begins, or goes on under this name; whether it goes on; and those
-    that its agent has left.
-    """
+    """Return the session that starts or continues, whether it continues, and the abandoned ones."""
     named = privacy.kept(name).text
     with home.live.lock:
         mine = home.live.of(space.project.id, space.worktree.id, call.origin)
@@ -254,7 +252,7 @@ def _begin(home: Home, call: Call, space: Space, name: str) -> tuple[Live, bool,
 
 
 def _end(home: Home, gone: list[Live], time_s: float) -> None:
-    """End sessions that were left; what git takes longer for than may be waited goes on alone."""
+    """End sessions that were left; slow git work continues in the background."""
     ended = [
         threading.Thread(target=ending.finish_quietly, args=(home, one, "left"), daemon=True)
         for one in gone
@@ -266,7 +264,7 @@ def _end(home: Home, gone: list[Live], time_s: float) -> None:
 
 
 def _unnamed(home: Home, mine: list[Live]) -> Live | None:
-    """Return the session that an agent's connection has just begun, before its hook came."""
+    """Return the session that an agent's connection has just started, before its hook came."""
     now = home.clock.now()
     return next(
         (
@@ -282,7 +280,7 @@ def _unnamed(home: Home, mine: list[Live]) -> Live | None:
 
 
 def _to_end(home: Home, call: Call, space: Space, session: str | None, name: str) -> Session:
-    """Return the session that shall end.
+    """Return the session to end.
 
     Raises:
         YaadError: NOT_FOUND when there is none that goes on.
@@ -312,7 +310,7 @@ def _to_end(home: Home, call: Call, space: Space, session: str | None, name: str
 
 
 def _is_of(live: Live, call: Call) -> bool:
-    """Tell whether a session is the one that a call would end without naming it."""
+    """Return whether a call would end this session without naming it."""
     if call.session:
         return call.session in live.connections
     return not live.session.is_day

@@ -28,7 +28,7 @@ TASK = "task"
 
 
 def tasks(home: Home, call: Call, ask: Tasks) -> dict[str, object]:
-    """List the tasks in these states, what comes first at the front; the answer is Tasks.
+    """List the tasks in these states, the most important first; the answer is Tasks.
 
     Those of branches that are not merged here are counted only, unless `all_branches`.
 
@@ -119,7 +119,7 @@ def _change(
     *,
     actor: str,
 ) -> tuple[Node, TaskRow]:
-    """Give a task a state and a priority, inside a transaction; it is confirmed by that."""
+    """Set the state and priority of a task, inside a transaction; this confirms it."""
     node, before = _require(conn, node_id)
     after = replace(before, state=state or before.state, priority=priority or before.priority)
     if after == before:
@@ -135,7 +135,7 @@ def _require(conn: Connection, node_id: str) -> tuple[Node, TaskRow]:
     """Return a task that is not archived.
 
     Raises:
-        YaadError: REFUSED; it is something else, or archived.
+        YaadError: REFUSED when it is no task, or archived.
     """
     node, row = nodes.get(conn, node_id), sessions.get_task(conn, node_id)
     if node is None or row is None:
@@ -183,14 +183,14 @@ def skills(home: Home, call: Call, ask: Skills) -> dict[str, object]:
 
 
 def skill_add(home: Home, call: Call, ask: SkillAdd) -> dict[str, object]:
-    """Keep a skill under its name, or give the one of this name new words; the answer is Skill.
+    """Store a skill under its name, or reword the one of this name; the answer is Skill.
 
-    It rests on what its words name, as every memory does: a skill whose files change is in doubt.
+    Like every memory it rests on what its words name: when those files change it is flagged.
 
     Raises:
         YaadError: BAD_REQUEST, TOO_LARGE for the words; BAD_REQUEST for a name that looks like a
-            secret; NOT_FOUND when no watched project is here;
-            CONFLICT when another memory says the same.
+            secret; NOT_FOUND when no watched project is here; CONFLICT when another memory says the
+            same.
     """
     refuse_secret("name", ask.name, hint="Give the skill a name that may be seen.")
     about = privacy.kept(" ".join(ask.description.split())).text
@@ -212,10 +212,10 @@ def skill_add(home: Home, call: Call, ask: SkillAdd) -> dict[str, object]:
 
 
 def _keep(home: Home, space: Space, draft: Draft, name: str, about: str) -> None:
-    """Keep a new skill under its name.
+    """Store a new skill under its name.
 
     Raises:
-        YaadError: CONFLICT when the name, or the words, are another memory's.
+        YaadError: CONFLICT when another memory has the name or the words.
     """
     holder = space.db.read(sessions.skill_holder, name)
     if holder is not None:
@@ -235,7 +235,7 @@ def _keep(home: Home, space: Space, draft: Draft, name: str, about: str) -> None
 
 
 def _name(conn: Connection, id: str, name: str, about: str) -> None:
-    """Give a skill its name, by which it is found then, and the line on its use.
+    """Set the name of a skill, by which it is found then, and the line on its use.
 
     Raises:
         YaadError: CONFLICT when another memory got that name meanwhile.

@@ -32,7 +32,7 @@ FOLLOWED_MAX = 8
 
 
 def see_pattern(anchor: Anchor, view: View, head: AtHead) -> Seen:
-    """Return whether a file matches the anchored pattern, else where most of its files are now.
+    """Return whether a file matches the anchored pattern, or where most of its files are now.
 
     Args:
         anchor: on a pattern.
@@ -62,9 +62,9 @@ def see_pattern(anchor: Anchor, view: View, head: AtHead) -> Seen:
 
 
 def _means_others(pattern: str, went: Mapping[str, str], anchor: Anchor, head: AtHead) -> bool:
-    """Return whether a pattern means files that were there before others came to it.
+    """Return whether the pattern now matches files that other files joined later.
 
-    What a text says of all files of a pattern may not be so of those.
+    A statement about all files of a pattern may not hold for those.
     """
     came = set(head.window(anchor.commit).changes.added) if head.knows(anchor) else set()
     there = head.listing()
@@ -77,9 +77,9 @@ def _means_others(pattern: str, went: Mapping[str, str], anchor: Anchor, head: A
 
 
 def _at_head(anchor: Anchor, head: AtHead) -> dict[str, str | None]:
-    """Return the files that a pattern meant, and where each is at HEAD; None: it is nowhere.
+    """Return the files that the pattern matched, and the path of each at HEAD; None: it has none.
 
-    Of many the first ones, by path, tell of all.
+    Of many files only the first ones, by path, are looked up.
     """
     here = sorted(head.listing().matching(anchor.symbol))[:MOVED_INSIDE_MAX]
     if here:
@@ -97,7 +97,7 @@ def _at_head(anchor: Anchor, head: AtHead) -> dict[str, str | None]:
 
 
 def _now(meant: Mapping[str, str | None], view: View, head: AtHead) -> dict[str, str]:
-    """Return the files that are there, by their first paths: also those moved without a commit."""
+    """Return the files that exist, also those that moved without a commit; first paths only."""
     found: dict[str, str] = {}
     for old, committed in meant.items():
         place = committed if committed is not None and view.find(committed) is not None else None
@@ -110,7 +110,7 @@ def _now(meant: Mapping[str, str | None], view: View, head: AtHead) -> dict[str,
 
 
 def _folders(went: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the folders of files, those with most of them first; of one at the top the file."""
+    """Return the folders of files, the most frequent first; a file at the top stands for itself."""
     places = Counter(new.rpartition("/")[0] or new for new in went.values())
     return tuple(sorted(places, key=lambda place: (-places[place], place)))
 
@@ -125,7 +125,7 @@ _PATHS = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*")
 
 
 def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
-    """Return what `view` shows of an anchor; what cannot be told is unknown, never fresh.
+    """Observe an anchor in `view`; what cannot be read is unknown, never fresh.
 
     Args:
         anchor: what to look for.
@@ -148,9 +148,9 @@ def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
 
 
 def with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
-    """Return `seen` with how the places that speak of the anchor changed; unknown if git fails.
+    """Return `seen` with the change in use of what is anchored; unknown if git fails.
 
-    It may read many changed files, and tells nothing of what is gone.
+    Reads up to all changed files. A missing file or definition has no uses.
     """
     try:
         return _with_uses(anchor, seen, head)
@@ -159,7 +159,7 @@ def with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
 
 
 def word_of(anchor: Anchor) -> str:
-    """Return the word by which other files speak of what is anchored; '' when there is none."""
+    """Return the word by which other files refer to what is anchored; '' for none."""
     if anchor.method in (Method.GLOB, Method.VALUE, Method.TARGET):
         return ""
     if anchor.spread > WORD_FILES_MAX:
@@ -168,10 +168,10 @@ def word_of(anchor: Anchor) -> str:
 
 
 def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
-    """Return `seen` with how the places that speak of the anchor changed.
+    """Add the change in use to `seen`.
 
-    What had one place and came to another one has moved, and is not used less. Neither is what had
-    many, and has as many now.
+    A definition with one use that moved to another file is not used less. Neither is a common name
+    that as many files use now.
     """
     word = word_of(anchor)
     if seen.unknown or not word or not head.knows(anchor):
@@ -196,9 +196,9 @@ def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
 
 
 def _uses(anchor: Anchor, head: AtHead) -> tuple[Uses, int]:
-    """Return how the places that speak of an anchor changed, and in how many files they were.
+    """Return how the use of an anchor changed, and how many files used it before.
 
-    What was not counted when it was anchored is counted only where some changed.
+    A word that was not counted when it was anchored is counted only where some use changed.
     """
     window, word = head.window(anchor.commit), word_of(anchor)
     uses = window.uses(word)
@@ -209,7 +209,7 @@ def _uses(anchor: Anchor, head: AtHead) -> tuple[Uses, int]:
 
 
 def _as_common(word: str, since: str, head: AtHead) -> bool:
-    """Return whether as many files of code name a thing now as did at a commit."""
+    """Return whether as many code files name it now as at a commit."""
     then, now = (
         sum(map(file_state.is_code, head.history.files_by_word([word], at=at)[word]))
         for at in (since, head.head.commit)
@@ -218,7 +218,7 @@ def _as_common(word: str, since: str, head: AtHead) -> bool:
 
 
 def _heir(anchor: Anchor, put: str, head: AtHead) -> str:
-    """Return what a text may name in place of what is anchored: a name for a name, a path else."""
+    """Return the text's replacement for what is anchored: a name for a name, else a path."""
     if anchor.symbol:
         return put
     path = next(iter(_paths([put], head)), "")
@@ -226,7 +226,7 @@ def _heir(anchor: Anchor, put: str, head: AtHead) -> str:
 
 
 def _with_age(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
-    """Return `seen` with what makes a shell of what is anchored, where that is so since then."""
+    """Add to `seen` what makes a shell of what is anchored, if it became one since."""
     place = seen.place
     if seen.unknown or seen.same_bytes or place != anchor.path:
         return seen
@@ -254,7 +254,7 @@ def _with_age(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
 
 
 def _instead(uses: Uses) -> tuple[str, int]:
-    """Return what mostly stands where a word stood, and on how many lines; '' when it varies."""
+    """Return what mostly replaced a word, and on how many lines; '' when it varies."""
     for put, times in Counter(uses.replaced).most_common(1):
         if is_distinctive(put) and 2 * times >= len(uses.replaced):
             return put, times
@@ -262,7 +262,7 @@ def _instead(uses: Uses) -> tuple[str, int]:
 
 
 def _found_elsewhere(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
-    """Return `seen`, where a file that is not in its place went: also when it became a folder."""
+    """Add to `seen` where a missing file went; it may have become a folder."""
     if seen.place == anchor.path:
         return seen
     if seen.place is None:
@@ -277,9 +277,9 @@ def _found_elsewhere(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Se
 
 
 def _is_rewritten(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> bool:
-    """Return whether a file that moved says something else now; what cannot be read does.
+    """Return whether a moved file has other content now; an unreadable file counts as rewritten.
 
-    What it said may be in several files of a folder now.
+    Its content may be divided among the files of a folder now.
     """
     place = seen.place
     if place is None or place == anchor.path or seen.same_bytes:
@@ -296,7 +296,7 @@ def _is_rewritten(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> bool:
 
 
 def _followed(anchor: Anchor, view: View, head: AtHead) -> Seen:
-    """Return where a file that is gone went, or what took its place."""
+    """Return where a missing file went, or what replaced it."""
     found = _successor(anchor, head)
     if (found is None or not _is_there(found, view)) and anchor.method is Method.FOLDER:
         found = _moved_by_hand(found.path if found is not None else anchor.path, view)
@@ -310,9 +310,9 @@ def _followed(anchor: Anchor, view: View, head: AtHead) -> Seen:
 
 
 def _is_mixed(anchor: Anchor, place: str, head: AtHead) -> bool:
-    """Return whether a folder that moved is not, as it was, in one place.
+    """Return whether a moved folder is not in one place as it was.
 
-    Some of its files went elsewhere, or most of those that are looked at say something else now.
+    Some of its files went elsewhere, or most of the sampled files have other content now.
     """
     if not head.knows(anchor):
         return False
@@ -364,9 +364,9 @@ def _successor(anchor: Anchor, head: AtHead) -> Successor | None:
 
 
 def _folder_successor(anchor: Anchor, head: AtHead) -> Successor | None:
-    """Return where a folder went: what differs now tells it, unless that lacks most of its files.
+    """Return where a folder went: by comparison, else by the commits that moved its files.
 
-    Then its files changed as well since they moved; the commits that moved them tell it.
+    The comparison misses files that also changed after they moved.
     """
     changes = head.window(anchor.commit).changes
     inside = f"{anchor.path}/"
@@ -385,7 +385,7 @@ def _folder_successor(anchor: Anchor, head: AtHead) -> Successor | None:
 
 
 def _paths(words: Iterable[str], head: AtHead) -> list[str]:
-    """Return the files that words mean which stand where another one was named."""
+    """Return the paths that words mean which replaced another path."""
     tree = head.listing()
     named = []
     for put in words:
@@ -456,7 +456,7 @@ def _see_target(anchor: Anchor, view: View, head: AtHead) -> Seen:
 
 
 def _is_included(target: str, place: str, text: str, view: View) -> bool:
-    """Return whether a file that a build file includes defines a target."""
+    """Return whether an included file of a build file defines a target."""
     found: list[str] = []
     for pattern in targets.included(place, text):
         found += islice(view.listing().matching(f"**/{pattern}"), INCLUDED_MAX)
@@ -467,7 +467,7 @@ def _is_included(target: str, place: str, text: str, view: View) -> bool:
 
 
 def _defining_target(anchor: Anchor, place: str, view: View) -> str | None:
-    """Return the one other build file of its name that defines a target now; None if several do."""
+    """Return the one other build file of this name that defines a target; None for several."""
     name = place.rpartition("/")[2]
     others = [path for path in view.listing().named(name) if path != place]
     found = [
@@ -497,7 +497,7 @@ def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
 
 
 def _see_held(anchor: Anchor, seen: Seen, text: str, head: AtHead) -> Seen:
-    """Return whether a definition has another number where the text states one."""
+    """Return whether a definition now has another number where the text states one."""
     then = head.history.read_blob(anchor.blob) if anchor.blob else None
     now = number_now(anchor, then, seen.place or anchor.path, text.encode())
     if now == anchor.value:
@@ -506,7 +506,7 @@ def _see_held(anchor: Anchor, seen: Seen, text: str, head: AtHead) -> Seen:
 
 
 def number_now(anchor: Anchor, then: bytes | None, path: str, data: bytes) -> str:
-    """Return the number that a definition has in a file where the anchored one stood.
+    """Return the number that a definition now has in the place of the anchored number.
 
     The anchored number itself where nothing else is certain.
 
@@ -523,7 +523,7 @@ def number_now(anchor: Anchor, then: bytes | None, path: str, data: bytes) -> st
 
 
 def value_in(anchor: Anchor, path: str, data: bytes) -> str | None:
-    """Return the value that a file gives what is anchored; None when it gives none for certain."""
+    """Return the value that a file gives what is anchored; None when that is not certain."""
     if anchor.symbol.endswith(ASSIGNED):
         return inner_literals.assigned_literal(data, path, anchor.name)
     if anchor.symbol.endswith(RETURNED):
@@ -535,7 +535,7 @@ def value_in(anchor: Anchor, path: str, data: bytes) -> str | None:
 
 
 def value_holds(anchor: Anchor, now: str) -> bool:
-    """Return whether the anchored value is still true where it is `now`."""
+    """Return whether the anchored value is still true where the file now says `now`."""
     if anchor.symbol == values.LINES:
         return values.lines_hold(int(anchor.fingerprint), int(now))
     if anchor.symbol.endswith((ASSIGNED, RETURNED)):
@@ -544,7 +544,7 @@ def value_holds(anchor: Anchor, now: str) -> bool:
 
 
 def _text(anchor: Anchor, view: View, head: AtHead) -> tuple[str | None, Seen]:
-    """Return what the anchored file says now; None when that need not, or cannot, be read."""
+    """Return the content of the anchored file now; None when it is not needed or not readable."""
     seen = file_state.see(replace(anchor, method=Method.FILE), view, head)
     if seen.unknown:
         return None, seen

@@ -24,7 +24,7 @@ _TESTS = ("test", "spec", "example", "fixture", "vendor", "third_party", "node_m
 
 
 def path_word(path: str) -> str:
-    """Return the word by which other files speak of a file or folder: its name."""
+    """Return the word by which other files refer to a file or folder: its name."""
     return path.rpartition("/")[2]
 
 
@@ -45,7 +45,7 @@ class Maker:
         self._versions: list[str] | None = None
 
     def search(self, words: list[str]) -> None:
-        """Find out in which files words stand; those that this program writes do not count."""
+        """Find the files that hold each word, without the text that yaadwatch writes."""
         files_by_word = self.view.files_by_word(words)
         self.files_by_word = {
             word: [path for path in paths if not is_only_ours(word, path, self.view.read)]
@@ -53,9 +53,10 @@ class Maker:
         }
 
     def file(self, path: str, trust: str) -> Anchor | None:
-        """Return the anchor on a file; None when it is not there.
+        """Return the anchor on a file; None when it is missing.
 
-        One that is too large to be read is anchored without its blob: it can still go, or move.
+        A file that is too large to read is anchored without its blob: its move or removal still
+        shows.
         """
         found = self.view.find(path)
         if found is None or found.kind not in ("file", "too_large"):
@@ -64,7 +65,7 @@ class Maker:
         return self.anchor(path, Method.FILE, blob=found.blob, trust=trust, spread=spread)
 
     def definition(self, path: str, symbol: str, trust: str) -> Anchor | None:
-        """Return the anchor on a definition in a file; None when it is not there."""
+        """Return the anchor on a definition in a file; None when it is missing."""
         key = (path, symbol, trust)
         if key not in self._defined:  # many texts of a batch name the same
             self._defined[key] = self._define(*key)
@@ -119,22 +120,22 @@ class Maker:
         )
 
     def spread(self, word: str) -> int:
-        """Return in how many files a word stands."""
+        """Return how many files hold a word."""
         return len(self.files_by_word.get(word, ()))
 
     def spread_of(self, name: str) -> int:
-        """Return in how many files the name of what is anchored stands; 0 when not counted."""
+        """Return how many files hold the name of what is anchored; 0 when not counted."""
         return self.spread(name) if self.counts_names else 0
 
     def text(self, path: str) -> str:
-        """Return what a file says; '' when it cannot be read."""
+        """Return the content of a file; '' when it cannot be read."""
         return (self.view.read(path) or b"").decode("utf-8", "replace")
 
     def file_of_version(self, stated: values.Version, folder: str) -> str | None:
-        """Return the file that says that a version is used; None when there is none, or several.
+        """Return the file that states the version in use; None for none or several.
 
-        The text speaks of its own folder, then of those above it. Of several packages elsewhere
-        that use the thing it does not say which is meant.
+        The folder of the text comes first, then those above it. Among other packages that use the
+        same thing the text does not say which it means.
         """
         above, beyond = self._version_places(folder)
         for path in above:
@@ -144,9 +145,7 @@ class Maker:
         return using[0] if len(using) == 1 and self._gives(using[0], stated) else None
 
     def _version_places(self, folder: str) -> tuple[list[str], list[str]]:
-        """Return the files that say which versions are used: in a folder or above it, nearest
-        first, and elsewhere, those at the top first.
-        """
+        """Return the files that state versions: in or above a folder first, then others."""
         if self._versions is None:
             self._versions = self.view.listing().named_any(values.PLACES)
         holding = [path.rpartition("/")[0] for path in self._versions]
@@ -164,7 +163,7 @@ class Maker:
         return values.version_in(path, self.text(path), thing)
 
     def only_definer(self, symbol: str) -> str | None:
-        """Return the one file that defines `symbol`; None when there is none, or several."""
+        """Return the one file that defines `symbol`; None for none or several."""
         if symbol not in self._homes:
             defining = (path for path in self._few(symbol) if self._place(path, symbol))
             first, second = next(defining, None), next(defining, None)
@@ -172,7 +171,7 @@ class Maker:
         return self._homes[symbol]
 
     def look_up(self, symbols: Iterable[str]) -> None:
-        """Look where many names are defined, file after file: to take one apart takes longest."""
+        """Look up many names file by file: parsing a file costs the most."""
         wanted: dict[str, list[str]] = {}
         for symbol in dict.fromkeys(symbols):
             for path in self._few(symbol):
@@ -184,14 +183,14 @@ class Maker:
                     found[symbol] += 1
 
     def _few(self, symbol: str) -> list[str]:
-        """Return the files that may define a name, sorted; none where they are too many."""
+        """Return the files that may define a name, sorted; empty when there are too many."""
         named = self._in_code(last_part(symbol))
         return named if len(named) <= SYMBOL_FILES_MAX else []
 
     def file_of_word(self, word: str, named: Iterable[str]) -> str | None:
-        """Return the file in which a word is anchored; None when it is in no code, or everywhere.
+        """Return the file in which to anchor a word; None when no code or too many files hold it.
 
-        One that the text names, else the one that is most likely its own: no test, high up.
+        Prefers a file that the text names, then one near the top that is no test.
         """
         files_by_word = self._in_code(word)
         if not files_by_word or len(files_by_word) > WORD_FILES_MAX:
@@ -202,7 +201,7 @@ class Maker:
         return min(files_by_word, key=_remoteness)
 
     def _place(self, path: str, symbol: str) -> tuple[Method, str, int] | None:
-        """Return what `file_state.define_in` does; a file is taken apart once for each name."""
+        """Cache `file_state.define_in` by file and name."""
         if (path, symbol) not in self._places:
             self._places[path, symbol] = file_state.define_in(self.view, path, symbol)
         return self._places[path, symbol]
@@ -222,9 +221,9 @@ VALUE_FILES_MAX = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A text, the folder where its relative paths start, and what the caller says it rests on.
+    """A text, the folder of its relative paths, and what the caller says it rests on.
 
-    `touched`: files that were worked on while it was learned; a name of several means that one.
+    `touched`: files that the session worked on; they decide between files of one name.
     """
 
     text: str
@@ -236,7 +235,7 @@ class Source:
 
 @dataclass(slots=True)
 class AnchorSearch:
-    """A text on its way to its anchors."""
+    """The search for the anchors of one text."""
 
     source: Source
     spoken: Mentions
@@ -249,7 +248,7 @@ class AnchorSearch:
 
 
 def anchor(sources: Sequence[Source], view: View, commit: str) -> list[list[Anchor]]:
-    """Return for each text what it rests on in `view`, given files and definitions first.
+    """Return the anchors of each text in `view`, those that the caller gave first.
 
     Args:
         sources: the texts.
@@ -260,7 +259,7 @@ def anchor(sources: Sequence[Source], view: View, commit: str) -> list[list[Anch
 
 
 def begin_search(sources: Sequence[Source], view: View) -> list[AnchorSearch]:
-    """Return the texts with what each may mean in `view`; no file was searched yet."""
+    """Return the candidates of each text in `view`; nothing is searched yet."""
     sought = [AnchorSearch(source, mentions(source.text)) for source in sources]
     for one in sought:
         _name(one, view)
@@ -268,7 +267,7 @@ def begin_search(sources: Sequence[Source], view: View) -> list[AnchorSearch]:
 
 
 def anchors_of(sought: Sequence[AnchorSearch], view: View, commit: str) -> list[list[Anchor]]:
-    """Return what the texts rest on, as `anchor` does; each was begun in `view`."""
+    """Return the anchors of texts whose search was begun in `view`; see `anchor`."""
     maker = Maker(view, commit)
     if maker.counts_names:
         maker.search(words_of(sought))
@@ -285,7 +284,7 @@ def anchors_of(sought: Sequence[AnchorSearch], view: View, commit: str) -> list[
 
 
 def anchor_now(old: Anchor, place: str, view: View, commit: str) -> Anchor | None:
-    """Return `old` as it is now at `place`; None when that is not there."""
+    """Return `old` as it is now at `place`; None when it is missing there."""
     maker = Maker(view, commit)
     if old.method is Method.FOLDER or (old.method is Method.FILE and view.has_folder(place)):
         made = maker.anchor(place, Method.FOLDER) if view.has_folder(place) else None
@@ -301,7 +300,7 @@ def anchor_now(old: Anchor, place: str, view: View, commit: str) -> Anchor | Non
 
 
 def _name(one: AnchorSearch, view: View) -> None:
-    """Note the files, folders, definitions and words that the text may mean."""
+    """Collect the files, folders, definitions and words that the text may mean."""
     source, tree = one.source, view.listing()
     one.files = dict.fromkeys(source.files, "given")
     for mention in one.spoken.paths:
@@ -348,26 +347,25 @@ def _name(one: AnchorSearch, view: View) -> None:
 
 
 def _new(view: View, mention: str) -> Tree | None:
-    """Return the files that git does not track yet, if a text may name one of them by `mention`."""
+    """Return the untracked files, if `mention` may name one of them."""
     if not isinstance(view, WorkTree) or not ("/" in mention or "." in mention.strip(".")):
         return None
     return view.new_files()
 
 
 def _is_submodule(path: str, view: View) -> bool:
-    """Return whether a path that git lists as a file is a folder: a submodule is one entry."""
     return view.find(path) is None and view.has_folder(path)
 
 
 def _touched(mention: str, touched: Sequence[str]) -> str | None:
-    """Return the one file worked on lately that a name of several files means, or None."""
+    """Return the one recently touched file that a shared name means, or None."""
     tail = "/" + mention.removeprefix("./")
     found = [path for path in touched if f"/{path}".endswith(tail)]
     return found[0] if len(found) == 1 else None
 
 
 def _forms(words: Iterable[str]) -> Iterator[str]:
-    """Yield the words, and how the code of a program may write its options."""
+    """Yield the words, and the forms that option names take in code."""
     for word in words:
         yield word
         bare = word.lstrip("-")
@@ -377,7 +375,7 @@ def _forms(words: Iterable[str]) -> Iterator[str]:
 
 
 def words_of(sought: Iterable[AnchorSearch]) -> list[str]:
-    """Return every word whose places are to be known: names, words, and the names of files."""
+    """Return every word to search for: names, words, and the names of files."""
     words: dict[str, None] = {}
     for one in sought:
         words |= dict.fromkeys(last_part(symbol) for symbol, _ in one.symbols)
@@ -387,7 +385,7 @@ def words_of(sought: Iterable[AnchorSearch]) -> list[str]:
 
 
 def _open_words(sought: Iterable[AnchorSearch]) -> list[str]:
-    """Return the words that no definition in a named file stands for: those are to be found."""
+    """Return the words that no definition in a named file covers."""
     words: dict[str, None] = {}
     for one in sought:
         taken = _taken(one)
@@ -407,7 +405,7 @@ def _define(one: AnchorSearch, maker: Maker) -> None:
 
 
 def _define_anywhere(one: AnchorSearch, maker: Maker) -> None:
-    """Anchor names whose file the text does not tell, where exactly one file defines them."""
+    """Anchor names without a file in the text, where exactly one file defines them."""
     for symbol, trust in one.homeless:
         path = maker.only_definer(symbol)
         found = maker.definition(path, symbol, trust) if path is not None else None
@@ -416,7 +414,6 @@ def _define_anywhere(one: AnchorSearch, maker: Maker) -> None:
 
 
 def _point(one: AnchorSearch, maker: Maker) -> None:
-    """Anchor files, folders, patterns, commands and values."""
     view = maker.view
     for path, trust in one.files.items():
         _add(one, maker.file(path, trust))
@@ -467,7 +464,7 @@ def _value(one: AnchorSearch, maker: Maker) -> None:
 
 
 def _returned(one: AnchorSearch, definition: Anchor, maker: Maker) -> None:
-    """Anchor the literal that the text says a function returns, where it returns just that."""
+    """Anchor the literal that the text says a function returns, if it returns only that."""
     said = values.returned_for(one.source.text, last_part(definition.symbol))
     stated = values.literal(said) if said is not None else None
     if stated is None:
@@ -480,10 +477,10 @@ def _returned(one: AnchorSearch, definition: Anchor, maker: Maker) -> None:
 
 
 def _held(one: AnchorSearch, maker: Maker) -> None:
-    """Anchor the numbers of the text that stand inside a definition which it names.
+    """Anchor the numbers of the text that stand inside a definition it names.
 
-    Where it names files only, the one definition in them that has the number beside what the text
-    counts.
+    Where the text names only files, use the one definition in them that has the number beside what
+    the text counts.
     """
     named = [made for made in one.found if made.method is Method.TREE]
     given = {last_part(made.name) for made in one.found if made.method is Method.VALUE}
@@ -510,7 +507,7 @@ def _held(one: AnchorSearch, maker: Maker) -> None:
 
 
 def _value_in_words(one: AnchorSearch, maker: Maker) -> None:
-    """Anchor the number that a file the text names gives to what the text says in plain words."""
+    """Anchor the number that a named file gives to what the text says in plain words."""
     files = [path for path in one.files if file_state.is_code(path)][:VALUE_FILES_MAX]
     for phrase in values.phrases(one.source.text) if files else ():
         for path, wording in product(files, phrase.wordings):
@@ -525,7 +522,7 @@ def _value_in_words(one: AnchorSearch, maker: Maker) -> None:
 
 
 def _spell(one: AnchorSearch, maker: Maker) -> None:
-    """Anchor words of the code that no definition, file or target stands for already."""
+    """Anchor words of the code that no definition, file or target covers yet."""
     taken = _taken(one)
     for word in one.words:
         if _is_taken(word, taken):
@@ -538,7 +535,7 @@ def _spell(one: AnchorSearch, maker: Maker) -> None:
 
 
 def _taken(one: AnchorSearch) -> set[str]:
-    """Return the words that the anchors found by now stand for."""
+    """Return the words that the anchors found so far cover."""
     symbols = [found.symbol for found in one.found if found.symbol]
     return {*symbols, *map(last_part, symbols)}
 
@@ -548,12 +545,11 @@ def _is_taken(word: str, taken: Collection[str]) -> bool:
 
 
 def _plain(word: str) -> str:
-    """Return an option's name in the one form that all of its forms have."""
     return word.lstrip("-").replace("-", "_")
 
 
 def _build_files(tool: str, folder: str, tree: Tree) -> list[str]:
-    """Return the files where a tool's targets may be defined: nearest first, then every other."""
+    """Return the files that may define a tool's targets, nearest first."""
     found: list[str] = []
     for name in targets.PLACES.get(tool, ()):
         base = name.rpartition("/")[2]
@@ -564,7 +560,6 @@ def _build_files(tool: str, folder: str, tree: Tree) -> list[str]:
 
 
 def _add(one: AnchorSearch, made: Anchor | None) -> None:
-    """Note an anchor, once."""
     key = (made.path, made.symbol) if made is not None else None
     if made is not None and key not in {(has.path, has.symbol) for has in one.found}:
         one.found.append(made)

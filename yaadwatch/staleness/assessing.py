@@ -28,10 +28,10 @@ from yaadwatch.text.quoting import as_name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessed:
-    """What became of a memory: the judgement that stands for it, and all it was taken from.
+    """The outcome for a memory: its worst verdict, and everything that led to it.
 
-    `score` is how likely the text is no longer true, 0..1; `level` warn, suspect (what the text
-    calls a file that moved still finds it) or ''.
+    `score` is the probability that the text is no longer true, 0..1; `level` is warn, suspect (the
+    text's name of a moved file still finds it) or ''.
     """
 
     worst: AnchorVerdict
@@ -43,12 +43,12 @@ class Assessed:
 
 
 def observe(text: str, anchor: Anchor, view: View, head: AtHead) -> Observed:
-    """Return what became of one anchor of a memory that says `text`."""
+    """Observe one anchor of a memory that says `text`."""
     return _observe(text, anchor, anchor_state.see(anchor, view, head))
 
 
 def expect_anchors(anchors: Iterable[Anchor], head: AtHead) -> None:
-    """Tell which anchors the job will ask about, so that files are read once for all."""
+    """Announce the anchors of the job, so that each file is read once for all of them."""
     for anchor in anchors:
         if anchor.symbol:
             head.history.expect([last_part(anchor.symbol)])
@@ -64,7 +64,7 @@ def assess(
     *,
     pages: Collection[str] = (),
 ) -> Assessed:
-    """Return what became of a memory that says `text` and rests on `anchors`.
+    """Assess a memory that says `text` and rests on `anchors`.
 
     `pages`: the files in which the text stands now. What moved together with one of them, so that
     the text still names it from there, did not move for its reader.
@@ -118,7 +118,7 @@ def _settled(observed: Observed, result: AnchorVerdict) -> Observed:
 
 
 def _named_from(text: str, pages: Collection[str]) -> set[tuple[str, str]]:
-    """Return the paths that a text names, as they are read from the pages that it stands in.
+    """Return the paths that a text names, resolved from the pages that hold it.
 
     Beside each: the end of a path by which the text names it.
     """
@@ -133,10 +133,10 @@ def _named_from(text: str, pages: Collection[str]) -> set[tuple[str, str]]:
 def _moved_along(
     text: str, judged: AnchorVerdict, named: Collection[tuple[str, str]]
 ) -> AnchorVerdict:
-    """Return a judgement; what the text still names where it went was only touched.
+    """Downgrade a move to touched where the text, from its page, still names the new place.
 
-    "Use `utils.py` (not `helpers.py`)" names the new place of a renamed file by another name than
-    the old one. Unless the sentence with the old name says that it moves, it is false then.
+    "Use `utils.py` (not `helpers.py`)" names the new place by another name than the old one. Unless
+    the sentence with the old name says that it moves, it is false then.
     """
     is_place = judged.verdict is Verdict.MOVED and judged.anchor.method in _PLACED
     tails = [tail for place, tail in named if place == judged.place]
@@ -147,7 +147,7 @@ def _moved_along(
 
 
 def _says_it_moves(text: str, path: str) -> bool:
-    """Return whether a sentence of a text names a file and says that something moves."""
+    """Return whether a sentence names a file and says that something moves."""
     return any(
         _MOVES.search(sentence)
         and any(f"/{path}".endswith(f"/{_UP.sub('', name)}") for name in mentions(sentence).paths)
@@ -162,10 +162,10 @@ _PLACED = frozenset((Method.FILE, Method.FOLDER))
 
 
 def _worst(observations: Sequence[Observed]) -> AnchorVerdict:
-    """Return the judgement that stands for a memory: one that speaks against its text, if any does.
+    """Return the verdict that represents the memory: one against its text, if there is any.
 
-    Of a definition whose name alone stands in the text nothing is lost where it moved: then another
-    anchor is what is told.
+    Where a definition moved and the text names it by its name alone, the text lost nothing: another
+    anchor represents the memory then.
     """
     worst = verdict.combine([observed.result for observed in observations])
     lost = [observed.result for observed in lost_of(observations)]
@@ -185,7 +185,7 @@ def _observe(text: str, anchor: Anchor, seen: Seen) -> Observed:
 
 
 def _is_named_still(text: str, judged: AnchorVerdict) -> bool:
-    """Return whether a file that moved has the name, or end of a path, by which the text means it.
+    """Return whether the text's name, or end of a path, still fits a moved file.
 
     `net.py` and `shared/net.py` mean the file in `app/shared/` as they did that in `shared/`.
     """
@@ -200,10 +200,10 @@ def _is_named_still(text: str, judged: AnchorVerdict) -> bool:
 def _suggestion(
     text: str, worst: AnchorVerdict, observations: Sequence[Observed]
 ) -> Suggestion | None:
-    """Return what would mend the memory: what `worst` proposes, then what other anchors do.
+    """Return what would correct the memory: what `worst` proposes, then the other anchors.
 
-    That others use something else now, or that something calls itself deprecated, does not make the
-    text true with another name in it: nothing is proposed then.
+    A replacement in use, or a deprecation, does not make the text true under another name: such
+    verdicts propose nothing.
     """
     every = [observed.result for observed in observations]
     valued = any(map(proposals.has_other_value, every))
@@ -223,19 +223,19 @@ def _suggestion(
 
 
 def _was_given(result: AnchorVerdict) -> bool:
-    """Return whether a doubt is about what the caller named by itself, to hear of its changes."""
+    """Return whether a stale verdict is about an anchor that the caller gave explicitly."""
     return result.anchor.trust == "given" and result.verdict in STALE_VERDICTS
 
 
 def committed(worst: AnchorVerdict, head: AtHead) -> AnchorVerdict:
-    """Return what became of the anchor of `worst` as far as commits have it."""
+    """Return the verdict of the anchor of `worst` at HEAD."""
     if worst.by_use:
         return worst  # the use of a word is counted in commits only
     return verdict.judge_anchor(worst.anchor, anchor_state.see(worst.anchor, head, head))
 
 
 def _replaced(observations: Sequence[Observed]) -> AnchorVerdict | None:
-    """Return the judgement that another thing is used in place of what is still there."""
+    """Return the verdict that another thing is used in place of what is still there."""
     best = max(
         observations,
         key=lambda observed: (
@@ -259,10 +259,9 @@ def _replaced(observations: Sequence[Observed]) -> AnchorVerdict | None:
 
 
 def is_false(observed: Observed, text: str) -> bool:
-    """Return whether what an anchor is on is false for certain, whatever anybody confirms.
+    """Return whether what is anchored is false for certain, so that no confirmation makes it true.
 
-    The text names it and it is not there, or gives it a value that is another one. A new body
-    proves nothing.
+    The text names something that is missing, or gives it another value. A changed body is no proof.
     """
     judged = observed.result
     anchor = judged.anchor
@@ -274,7 +273,7 @@ def is_false(observed: Observed, text: str) -> bool:
 
 
 def _is_named(text: str, anchor: Anchor) -> bool:
-    """Return whether a text names what is anchored; it may only have been given with the text."""
+    """Return whether the text names what is anchored; the caller may only have added it."""
     if anchor.trust == "text":
         return True
     name = last_part(anchor.symbol) if anchor.symbol else anchor.path.rpartition("/")[2]

@@ -36,9 +36,9 @@ _log: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A commit, the path it is about, and what it did in words.
+    """A commit, the path it changed, and its effect in words.
 
-    Without a commit: in which commits it was not found, while older ones were not searched.
+    Without a commit: which commits were searched in vain, while older ones were not.
     """
 
     path: str
@@ -49,14 +49,14 @@ class Step:
 def explain(
     worst: AnchorVerdict, committed: AnchorVerdict, head: AtHead
 ) -> tuple[tuple[Evidence, ...], bool]:
-    """Return the evidence for a doubt, and whether it is known that a part of it is in no commit.
+    """Return the evidence for a flag, and whether a part of it is known to be uncommitted.
 
-    The commits are missing when the history cannot tell them: rewritten, shallow, too long, or git
-    did not answer in time. The verdict itself does not depend on them.
+    Commits are missing when the history cannot name them: rewritten, shallow, too long, or git
+    timed out. The verdict does not depend on them.
 
     Args:
-        worst: what became of the anchor in the work tree; a doubt.
-        committed: what became of the same anchor at HEAD.
+        worst: the stale verdict of the anchor in the work tree.
+        committed: the verdict of the same anchor at HEAD.
         head: HEAD.
     """
     anchor = worst.anchor
@@ -101,7 +101,7 @@ def explain(
 
 
 def _untouched(anchor: Anchor, head: AtHead) -> bool:
-    """Return whether no commit since the anchor's has another file there."""
+    """Return whether no commit since the anchor's changed the file there."""
     since, until = anchor.commit, head.head.commit
     if since == until:
         return True
@@ -116,7 +116,7 @@ def _untouched(anchor: Anchor, head: AtHead) -> bool:
 
 
 def _between(anchor: Anchor, head: AtHead) -> list[Step]:
-    """Return the commits since the anchor's that made the doubt, oldest first; at most five."""
+    """Return the commits since the anchor's that caused the flag, oldest first; at most five."""
     since, until = anchor.commit, head.head.commit
     if since == until or not head.history.has_commit(since):
         return []
@@ -124,7 +124,7 @@ def _between(anchor: Anchor, head: AtHead) -> list[Step]:
 
 
 def _newest(steps: list[Step]) -> list[Step]:
-    """Return the newest steps; the first of them says how many older ones there are."""
+    """Return the newest steps; the first says how many older ones there are."""
     shown = steps[-STEPS_MAX:]
     if older := len(steps) - len(shown):
         number = f"at least {older}" if len(steps) >= EVIDENCE_COMMITS_MAX else f"{older}"
@@ -153,7 +153,7 @@ def _behind(anchor: Anchor, head: AtHead) -> list[Step]:
 
 
 def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) -> Iterator[Step]:
-    """Yield what happened to the anchored file and definition, under each name the file had.
+    """Yield the steps of the anchored file and definition, under each name of the file.
 
     `blob`: the file at `since`; '' when it was not there.
     """
@@ -188,7 +188,7 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
 
 
 def _not_searched(path: str, place: str) -> Step:
-    """Return that a change is in none of the newest commits of a file, folder or pattern."""
+    """Return the step for a change that the newest commits of a file, folder or pattern lack."""
     searched = f"(not in the last {EVIDENCE_COMMITS_MAX} commits of {as_name(place)}"
     return Step(path=path, commit=None, summary=f"{searched}; {NOT_SEARCHED}")
 
@@ -202,7 +202,7 @@ def _changed(
     before: "_Shape | None",
     path: str,
 ) -> Iterator[Step]:
-    """Yield what each of some commits did to the anchored definition, or where it took the file.
+    """Yield what each commit did to the anchored definition, or where it moved the file.
 
     Args:
         anchor: the definition.
@@ -286,7 +286,7 @@ def _emptied(anchor: Anchor, history: History, since: str, until: str) -> Iterat
 def _taken_out(
     departures: Iterable[Departure], is_inside: Callable[[str], bool]
 ) -> list[Departure]:
-    """Return those of what was inside, and was neither renamed nor moved to stay so."""
+    """Return the files that left the folder or pattern, without those that moved inside it."""
     return [one for one in departures if is_inside(one.path) and not is_inside(one.to or "")]
 
 
@@ -301,7 +301,7 @@ def _is_in(folder: str) -> Callable[[str], bool]:
 
 
 def _departures(path: str, history: History, since: str, until: str) -> dict[str, Departure]:
-    """Return the commits that renamed the file, one after the other, or removed it at last."""
+    """Return the commits that renamed the file in turn, or removed it at last."""
     if history.blob_at(until, path) is not None:
         return {}
     return {one.commit: one for one in history.way_of(path, since, until)}
@@ -317,13 +317,13 @@ class _Shape:
 
     @classmethod
     def at(cls, anchor: Anchor, history: History, commit: str, path: str) -> "_Shape | None":
-        """Return it as a commit has it; None when the file is not there, or does not tell."""
+        """Return the definition at a commit; None when the file is missing or unreadable."""
         blob = history.blob_at(commit, path)
         return cls.of(anchor, history, blob, path) if blob is not None else None
 
     @classmethod
     def of(cls, anchor: Anchor, history: History, blob: str, path: str) -> "_Shape | None":
-        """Return it, not there when `blob` is ''; None when that version does not tell.
+        """Return the definition in a blob, missing when `blob` is ''; None when it is unreadable.
 
         `path`: what the file was called then, which tells its language.
         """

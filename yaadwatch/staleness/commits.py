@@ -34,13 +34,13 @@ _NOT_READ = (
 
 @dataclass(slots=True)
 class Window:
-    """The way from one commit to another.
+    """The difference between two commits.
 
     Args:
-        history: who knows both.
+        history: the repository's.
         since: the older commit.
-        until: the newer one; both are there.
-        hidden: files that say nothing, because what they say is what is to be judged.
+        until: the newer commit; both exist.
+        hidden: files that count for nothing, because their text is what is judged.
     """
 
     history: History
@@ -53,17 +53,17 @@ class Window:
     _changes: "_Changes | None" = None
 
     def expect(self, words: Iterable[str]) -> None:
-        """Tell which words will be asked for: all are looked for in one reading."""
+        """Announce the words that callers will query: one scan looks for all."""
         self._expected |= dict.fromkeys(word for word in words if word)
 
     @property
     def differing(self) -> Sequence[Change]:
-        """Return the files that differ; a renamed one is one that is gone and one that is new."""
+        """Return the files that differ; a rename counts as one removed and one added file."""
         return () if self.since == self.until else self.history.differing(self.since, self.until)
 
     @property
     def changes(self) -> "_Changes":
-        """Return the files that differ, renames found by git, which may take it long."""
+        """Return the files that differ, with renames; git may take long to find them."""
         if self._changes is None:
             same = self.since == self.until
             listed = () if same else self.history.file_changes(self.since, self.until)
@@ -71,14 +71,14 @@ class Window:
         return self._changes
 
     def touched_inside(self, folder: str) -> bool:
-        """Return whether a file in `folder` changed, moved or went."""
+        """Return whether a file in `folder` changed, moved or was removed."""
         inside = folder + "/"
         return any(change.old and change.old.startswith(inside) for change in self.differing)
 
     def uses(self, word: str) -> Uses:
-        """Return where a word stands no more, and what stands there; '' stands nowhere.
+        """Return where a word went out of use, and what replaced it; '' where nothing did.
 
-        Where it came to stand is not told: only files that held a word before are read.
+        New uses are not returned: only files that held a word before are read.
         """
         if not word:
             return Uses()
@@ -89,9 +89,9 @@ class Window:
         return self._uses[word]
 
     def comes_up(self, word: str) -> bool:
-        """Return whether a word came to stand in a file without it; it may read many.
+        """Return whether a file without the word gained it; may read many files.
 
-        All words that left one file are looked for in one reading.
+        One pass looks for all words that left one file.
         """
         if word not in self._come_up:
             left = (one for one, uses in self._uses.items() if len(uses.lost) == 1)
@@ -100,7 +100,7 @@ class Window:
         return self._come_up[word]
 
     def _arrived(self, words: Sequence[str]) -> dict[str, bool]:
-        """Return which of the words came to stand in a file without them."""
+        """Return the words that files gained."""
         missing = dict.fromkeys(words)
         for change in self._changed(words):
             new = self._text(change.new_blob)
@@ -118,9 +118,9 @@ class Window:
         return {word: word not in missing for word in words}
 
     def spread(self, word: str) -> int:
-        """Return in how many files a word stood before.
+        """Return how many files held a word before.
 
-        All expected words that stand no more somewhere are looked for in one search.
+        One search covers all expected words that went out of use somewhere.
         """
         found = self.history.files_by_word([word, *self.lost()], at=self.since)[word]
         return sum(
@@ -132,7 +132,7 @@ class Window:
         return self.history.read_blob(blob) if blob else None
 
     def stirred(self, words: Iterable[str], perhaps: Iterable[str] = ()) -> set[str]:
-        """Return the words that may have come to, or gone from, a place.
+        """Return the words that may have entered or left a file.
 
         Of more than 800 files it is not read which words they have: then it is all `words`, and
         those of `perhaps` that stand anywhere, before or after.
@@ -158,13 +158,12 @@ class Window:
         return found
 
     def _named(self, words: Iterable[str]) -> set[str]:
-        """Return the words that stand in a file of one of the two commits."""
         asked = sorted(words)
         both = [self.history.files_by_word(asked, at=at) for at in (self.since, self.until)]
         return {word for found in both for word in found if found[word]}
 
     def lost(self) -> list[str]:
-        """Return the expected words that stand no more where they stood."""
+        """Return the expected words that went out of use somewhere."""
         return [word for word in list(self._expected) if self.uses(word).lost]
 
     def _read(self, words: list[str]) -> dict[str, Uses]:
@@ -179,7 +178,7 @@ class Window:
         return {word: replace(uses, gained=()) for word, uses in tally.found().items()}
 
     def _text(self, blob: str | None) -> bytes:
-        """Return what others than we wrote in a file; nothing when it is not there."""
+        """Return the text of a file that others wrote; empty when it is missing."""
         return without_ours(self.history.read_blob(blob)) if blob else b""
 
     def _naming(self, words: Sequence[str]) -> Iterator[Change]:
@@ -189,10 +188,9 @@ class Window:
                 yield change
 
     def _places(self, words: Sequence[str]) -> set[str] | None:
-        """Return the files that held one of the words before; None when that is not known.
+        """Return the files that held one of the words before; None when unknown.
 
-        It is looked for where so many files differ that not all of them are read: what else changed
-        must not hide those that held a word.
+        Searched where too many files differ to read all: other changes must not hide those files.
         """
         known = self.history.known_files_by_word(words, at=self.since)
         if known is None and len(self.differing) > FILES_MAX:
@@ -200,10 +198,9 @@ class Window:
         return {path for paths in known.values() for path in paths} if known is not None else None
 
     def _changed(self, words: Sequence[str], places: Collection[str] | None = None) -> list[Change]:
-        """Return the changed files that may be read; only those that were at `places`, if given.
+        """Return the changed files that may be read; only those at `places`, if given.
 
-        Which files were renamed is asked only when one that is gone held one of the words: of any
-        other one it does not matter where it went.
+        Renames are resolved only when a removed file held one of the words.
         """
         plain = self._readable(_at(self.differing, places))
         gone = [change for change in plain if change.new is None]
@@ -212,7 +209,6 @@ class Window:
         return plain
 
     def _held(self, words: Sequence[str], changes: Sequence[Change]) -> bool:
-        """Return whether one of the words stood in one of these files before."""
         places = self._places(words)
         if places is not None:
             return any(change.old in places for change in changes)
@@ -236,7 +232,7 @@ def _at(changes: Iterable[Change], places: Collection[str] | None) -> Iterator[C
 
 @dataclass(frozen=True)
 class _Changes:
-    """The files that differ between two commits, by what became of them."""
+    """The files that differ between two commits, by kind of change."""
 
     listed: tuple[Change, ...]
 
@@ -263,12 +259,12 @@ class _Changes:
 
 
 def is_ours(path: str) -> bool:
-    """Return whether a file of this path is one that we write, as a whole, for agents."""
+    """Return whether yaadwatch writes the whole file of this path, for agents."""
     return path in CARRIERS
 
 
 def is_only_ours(word: str, path: str, read: Callable[[str], bytes | None]) -> bool:
-    """Return whether a word stands in a file only where we write: in all of it, or in our block."""
+    """Return whether a word stands in a file only where yaadwatch writes: its file or its block."""
     if is_ours(path):
         return True
     if for_path(path) is None:
@@ -278,7 +274,7 @@ def is_only_ours(word: str, path: str, read: Callable[[str], bytes | None]) -> b
 
 
 def without_ours(data: bytes | None) -> bytes:
-    """Return what others wrote in a file: our block in it is blank; nothing for None."""
+    """Return what others wrote in a file: our block is blanked; empty for None."""
     if not data or b"yaad:begin" not in data:
         return data or b""
     found = block.find(data)
@@ -287,9 +283,9 @@ def without_ours(data: bytes | None) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileInView:
-    """A file as one view shows it; `data` None: not read; `odd`: why it cannot be.
+    """A file as one view has it; `data` is None when not read; `odd`: why it cannot be.
 
-    `kind`: as `files.observe` says it; a file that is too large, or may not be read, is one.
+    `kind`: see `files.observe`; a file that is too large, or unreadable, has one.
     """
 
     blob: str
@@ -300,13 +296,13 @@ class FileInView:
 
 @dataclass(slots=True, kw_only=True)
 class AtHead:
-    """The files as one commit has them: the one that is checked out, or any other.
+    """The files of one commit: the one that is checked out, or any other.
 
     Args:
-        history: who knows the commit.
+        history: the repository's.
         head: the commit.
-        names: the definitions that the job is about, by the file they were in.
-        hidden: files that are there, and whose content is not to be looked at.
+        names: the definitions that the job is about, by file.
+        hidden: files that exist and whose content must not be read.
     """
 
     history: History
@@ -325,17 +321,16 @@ class AtHead:
         return self._found[path]
 
     def read(self, path: str) -> bytes | None:
-        """Return the file's bytes; None when it is not there, hidden, or larger than 2 MiB."""
+        """Return the file's bytes; None when it is missing, hidden, or larger than 2 MiB."""
         found = self.find(path)
         if found is None or path in self.hidden:
             return None
         return self.history.read_blob(found.blob)
 
     def untouched_since(self, commit: str, places: Iterable[str]) -> bool:
-        """Return whether no commit after `commit`, from which HEAD grew, touched these places.
+        """Return whether no commit after `commit`, an ancestor of HEAD, touched these places.
 
-        That all is as it was does not tell it: what was done may have been taken back. False also
-        when it cannot be told.
+        Equal content is no proof: a change may have been reverted. False also when unknown.
 
         Args:
             commit: an ancestor of HEAD, or HEAD.
@@ -351,11 +346,11 @@ class AtHead:
         )
 
     def knows(self, anchor: Anchor) -> bool:
-        """Return whether what happened since the anchor's commit, an earlier one, can be told."""
+        """Return whether the history since the anchor's commit, an earlier one, is known."""
         return self._is_after(anchor) and self.history.has_commit(anchor.commit)
 
     def is_of_another_history(self, anchor: Anchor) -> bool:
-        """Return whether the anchor's commit is not in this repository: it was rewritten, say."""
+        """Return whether the anchor's commit is missing here, as after a rewrite."""
         return self._is_after(anchor) and not self.history.has_commit(anchor.commit)
 
     def _is_after(self, anchor: Anchor) -> bool:
@@ -363,7 +358,7 @@ class AtHead:
         return bool(since and until and since != until)
 
     def window(self, since: str) -> Window:
-        """Return what happened between another commit, which is there, and this one."""
+        """Return the difference between another commit, which exists, and this one."""
         if since not in self._windows:
             self._windows[since] = Window(self.history, since, self.head.commit, self.hidden)
         return self._windows[since]
@@ -371,7 +366,7 @@ class AtHead:
     def renamed_to(self, anchor: Anchor) -> str | None:
         """Return where the anchored file went between the anchor's commit and this one.
 
-        The commits on the way tell it. Where they do not, a comparison of both ends does, unless
+        The commits on the way decide. Where they do not, a comparison of both ends does, unless
         they say that the file which it found came from another one.
         """
         since, until = anchor.commit, self.head.commit
@@ -426,10 +421,10 @@ class AtHead:
 def missed(
     names: Mapping[str, Sequence[str]], find: Callable[[str], object], like: str
 ) -> Iterator[str]:
-    """Yield the names that a view probably lacks: those of `like`, and of files that are gone.
+    """Yield the names that a view probably lacks: those of `like`, and of missing files.
 
     Args:
-        names: the definitions that a job is about, by the file they were in.
+        names: the definitions that a job is about, by file.
         find: returns None for a file that the view does not have.
         like: a file.
     """

@@ -36,7 +36,7 @@ _DEFINES = (
 
 
 def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
-    """Return what `view` shows of an anchor; what cannot be told is unknown, never fresh.
+    """Observe an anchored file or definition in `view`; what cannot be read is unknown.
 
     Args:
         anchor: what to look for.
@@ -70,13 +70,13 @@ def _see(anchor: Anchor, view: View, head: AtHead) -> Seen:
 
 
 def is_prose(path: str) -> bool:
-    """Return whether a file speaks of definitions and holds none."""
+    """Return whether a file writes about definitions and holds none."""
     return path.lower().endswith(_PROSE) or is_ours(path)
 
 
 @cached(_PATHS_KEPT_MAX)
 def is_code(path: str) -> bool:
-    """Return whether a word that stands in a file is in use: not in prose, locks, logs or data."""
+    """Return whether a word in a file counts as a use: not in prose, locks, logs or data."""
     return not is_prose(path) and not _NO_CODE.search(path)
 
 
@@ -105,7 +105,7 @@ def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | N
 
 
 def why_untold(view: View, path: str, symbol: str) -> str:
-    """Return why it cannot be told what `path` defines as `symbol`; '' when that can be told."""
+    """Return why the definition `symbol` of `path` cannot be determined; '' when it can."""
     found = view.find(path)
     if found is None or is_prose(path):
         return ""
@@ -139,7 +139,7 @@ def _defining_line(data: bytes, symbol: str) -> int | None:
 
 
 def untold(anchor: Anchor, what: str) -> Seen:
-    """Return that nobody can tell where it went: `what` is so, and the history was rewritten."""
+    """Return the unknown state: `what` happened, and the history was rewritten."""
     return Seen(
         unknown=f"{what}, and the commit it was remembered at ({anchor.commit[:8]}) is not in this "
         "repository, so git cannot tell where it went"
@@ -147,7 +147,7 @@ def untold(anchor: Anchor, what: str) -> Seen:
 
 
 def _place(anchor: Anchor, view: View, head: AtHead) -> str | Seen | None:
-    """Return the path of the anchored file now, None when it is nowhere, or why unknown."""
+    """Return the current path of the anchored file, None when it is missing, or why unknown."""
     if view.find(anchor.path) is not None:
         return anchor.path
     start: str | None = anchor.path
@@ -197,7 +197,7 @@ def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
 
 
 def _provided(anchor: Anchor, place: str, data: bytes, view: View) -> Seen | None:
-    """Return what a file shows of a definition that it inherits or passes on; None if neither."""
+    """Return the state of a definition that the file inherits or re-exports; None if neither."""
     found = successors.member(data, place, anchor.symbol)
     if found is not None:
         same = found.fingerprint == anchor.fingerprint
@@ -208,7 +208,7 @@ def _provided(anchor: Anchor, place: str, data: bytes, view: View) -> Seen | Non
 
 
 def _went(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
-    """Return `seen` with the other files that define the symbol now, and whether it changed."""
+    """Add to `seen` the other files that define the symbol now, and whether it changed."""
     like = seen.place or anchor.path
     defining = _defining(view, anchor.symbol, like)
     same = {
@@ -230,7 +230,7 @@ def _went(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
 def _is_new(anchor: Anchor, path: str, head: AtHead) -> bool:
     """Return whether a file did not define the anchored symbol when that was anchored.
 
-    A namesake that was there before is not where it went. False also where that is not known.
+    An older namesake is not where the definition went. False also when unknown.
     """
     history, since = head.history, anchor.commit
     if not since or not history.has_commit(since):
@@ -242,14 +242,14 @@ def _is_new(anchor: Anchor, path: str, head: AtHead) -> bool:
 
 
 def _is_unlike(anchor: Anchor, path: str, view: View, head: AtHead) -> bool:
-    """Return whether a definition in another file is something else of the same name."""
+    """Return whether a definition in another file is unrelated but for its name."""
     old = _defining_lines(_anchored_bytes(anchor, head.history), anchor.path, anchor.symbol)
     new = _defining_lines(view.read(path), path, anchor.symbol)
     return bool(old and new) and proposals.is_unlike(old, new)
 
 
 def _defining_lines(data: bytes | None, path: str, symbol: str) -> str:
-    """Return the lines of a definition; '' where they are not known."""
+    """Return the lines of a definition; '' when unknown."""
     found = definitions.define(data, path, symbol) if data is not None else None
     if data is None or found is None or found.state is not State.FOUND or found.line is None:
         return ""
@@ -260,7 +260,7 @@ def _defining_lines(data: bytes | None, path: str, symbol: str) -> str:
 def _is_same(
     anchor: Anchor, path: str, found: tuple[Method, str, int], view: View, head: AtHead
 ) -> bool:
-    """Return whether a definition in another file says what the anchored one said."""
+    """Return whether a definition in another file equals the anchored one."""
     method, fingerprint, line = found
     if method is Method.TREE or anchor.method is Method.TREE:
         return fingerprint == anchor.fingerprint
@@ -283,7 +283,7 @@ def _compare_by_hunks(anchor: Anchor, place: str, data: bytes, line: int, histor
 
 
 def _anchored_bytes(anchor: Anchor, history: History) -> bytes | None:
-    """Return the file as it was when it was anchored; None when git does not have it."""
+    """Return the anchored version of the file; None when git does not have it."""
     data = history.read_blob(anchor.blob)
     if data is not None:
         return data
@@ -310,9 +310,9 @@ def _why_not_comparable(anchor: Anchor, history: History) -> str:
 
 
 def _defining(view: View, symbol: str, like: str) -> dict[str, tuple[Method, str, int]]:
-    """Return the files that define `symbol`, as `define_in` does; none if it is common.
+    """Return the files that define `symbol`, as `define_in` does; empty for a common name.
 
-    Only files of the same kind as `like` are looked at.
+    Only files of the same kind as `like` are searched.
     """
     suffix = like.rpartition(".")[2]
     holding = view.holding(definitions.last_part(symbol), like)
@@ -332,7 +332,7 @@ _PLACED = frozenset((Method.FILE, Method.FOLDER))
 
 
 def of_ignored(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
-    """Return `seen`; as unchanged where what is gone was ignored by git, then and now."""
+    """Return `seen`; as unchanged where the missing file was ignored by git, then and now."""
     is_gone = seen.place is None and not seen.unknown
     if not is_gone or anchor.method is Method.GLOB or not _is_ignored(anchor, head):
         return seen
@@ -350,7 +350,7 @@ def _is_ignored(anchor: Anchor, head: AtHead) -> bool:
 
 
 def of_pointer(anchor: Anchor, place: str, data: bytes, head: AtHead) -> Seen | None:
-    """Return what a pointer in place of a file tells of an anchor; None when it is no pointer."""
+    """Return what a pointer file says of an anchor; None when it is no pointer."""
     wanted = object_id(data)
     if not wanted:
         return None

@@ -23,11 +23,11 @@ R = TypeVar("R")
 
 
 class History:
-    """What git knows, as one job asks for it. Its methods are those of `Repository`.
+    """The git queries of one job, cached. Its methods are those of `Repository`.
 
-    Many memories raise the same question: what was renamed, which commits touched this file, what
-    changed between these versions. A question that git could not answer, and one of a sort that it
-    could not answer in time, is not asked a second time, so that a job ends.
+    Many memories raise the same query: what was renamed, which commits touched this file, what
+    changed between these versions. A query that failed, and any query of a kind that timed out, is
+    not run again, so that a job ends.
     """
 
     def __init__(self, repository: Repository) -> None:
@@ -41,11 +41,11 @@ class History:
         self._listed: dict[str, None] = {}
 
     def worked_out(self, key: tuple[object, ...], work: Callable[..., R], *given: object) -> R:
-        """Return what `work` makes of what was given, worked out once a job for each key."""
+        """Return `work` of the arguments, computed once per job and key."""
         return self._once(("worked out", *key), work, *given)
 
     def blob_at(self, commit: str, path: str) -> str | None:
-        """Return the id of the file `path` in `commit`; None when either is not there."""
+        """Return the id of the file `path` in `commit`; None when either is missing."""
         return self._once(("blob_at", commit, path), self._repository.blob_at, commit, path)
 
     def has_commit(self, commit: str) -> bool:
@@ -53,15 +53,15 @@ class History:
         return self._once(("has_commit", commit), self._repository.has_commit, commit)
 
     def read_blob(self, blob: str) -> bytes | None:
-        """Return a blob's bytes; None when it is not there, or too large. It is not kept."""
+        """Return a blob's bytes; None when it is missing or too large. Not cached."""
         return self._repository.read_blob(blob)
 
     def has_blob(self, blob: str) -> bool:
-        """Return whether a blob is there: false where a partial clone left it out."""
+        """Return whether a blob is present: false where a partial clone left it out."""
         return self._once(("has_blob", blob), self._repository.has_blob, blob)
 
     def commit(self, commit: str) -> Commit | None:
-        """Return a commit's author date and subject, or None when it is not there."""
+        """Return a commit's author date and subject, or None when it is missing."""
         return self._once(("commit", commit), self._repository.commit, commit)
 
     def renames(self, old: str, new: str) -> dict[str, str]:
@@ -81,7 +81,7 @@ class History:
         return self._once(("differing", old, new), self._repository.differing, old, new)
 
     def differing_little(self, old: str, new: str, most: int) -> Sequence[Change] | None:
-        """Return what `differing` does; None when more files than `most` differ."""
+        """Return `differing`; None when more files than `most` differ."""
         if ("differing", old, new) not in self._answers:
             key = ("differing_little", old, new)
             few = self._once(key, self._repository.differing_little, old, new, most)
@@ -96,9 +96,9 @@ class History:
         return Tree.of(self._paths_at(commit) if commit else ())
 
     def _paths_at(self, commit: str) -> Sequence[str]:
-        """Return the paths in a commit: from those of another one, where it is known what differs.
+        """Return the paths in a commit, derived from those of another one where possible.
 
-        To list a commit costs what its tree holds.
+        Listing a commit costs what its tree holds.
         """
         if ("paths_at", commit) not in self._answers:
             for near in self._listed:
@@ -139,10 +139,10 @@ class History:
         return self._once(("departures", since, until), self._repository.departures, since, until)
 
     def way_of(self, path: str, since: str, until: str) -> list[Departure]:
-        """Return what took a file from place to place in `since..until`, oldest first.
+        """Return the renames of a file in `since..until`, oldest first.
 
-        It ends with a removal, or where the file was taken last. Of a long history all is known
-        of the newest commits only: before those, it is asked of one file at a time.
+        Ends with a removal, or with the last place of the file. A long history is known in full for
+        the newest commits only: before those, each file is a query of its own.
         """
         found: list[Departure] = []
         for _ in range(_STOPS_MAX):
@@ -161,7 +161,7 @@ class History:
         return found
 
     def came_from(self, path: str, since: str, until: str) -> str:
-        """Return what a file was called at `since`, as the commits up to `until` renamed it."""
+        """Return the name of a file at `since`, as the commits up to `until` renamed it."""
         for one in reversed(self.departures(since, until)):
             if one.to == path:
                 path = one.path
@@ -173,19 +173,19 @@ class History:
         return self._once(key, self._repository.departures_in, folder, since, until)
 
     def departures_like(self, pattern: str, since: str, until: str) -> Sequence[Departure]:
-        """Return what the last commits removed that removed files like a pattern, oldest first."""
+        """Return the last removals of files like a pattern, oldest first."""
         key = ("departures_like", pattern, since, until)
         return self._once(key, self._repository.departures_like, pattern, since, until)
 
     def touched(self, since: str, until: str) -> frozenset[str] | None:
-        """Return the files that commits in `since..until` touched; None when they are too many."""
+        """Return the files that commits in `since..until` touched; None for too many."""
         return self._once(("touched", since, until), self._repository.touched, since, until)
 
     def way_of_folder(self, path: str, since: str, until: str) -> str | None:
-        """Return where most of a folder's files were taken in `since..until`, and stand now.
+        """Return where most of a folder's files went in `since..until`, from place to place.
 
-        It is followed from place to place. None: it is there, or most of them went nowhere, or
-        each somewhere else. A file that was there for a while in between plays no part.
+        None: the folder exists, or its files went nowhere or to different places. Files that were
+        there only in between do not count.
         """
         if self.has_folder(until, path):
             return None
@@ -219,9 +219,9 @@ class History:
     def _went(
         self, folder: str, came: Sequence[str], since: str, until: str, *, whole: bool
     ) -> dict[str, Departed]:
-        """Return what became of the files of a folder that came into it, or were there at `since`.
+        """Return the moves of the files that entered a folder, or were there at `since`.
 
-        Of others only how they were moved, where the `whole` folder went.
+        Other files count only where the `whole` folder moved.
         """
         departures = self.departures_in(folder, since, until)
         went = successors.from_folder(folder, ((one.path, one.to) for one in departures))
@@ -254,7 +254,7 @@ class History:
         return self._once(("commits_of", path, until), self._repository.commits_of, path, until)
 
     def merge_base(self, one: str, other: str) -> str:
-        """Return the newest commit that both have; '' when there is none."""
+        """Return the newest common commit; '' when there is none."""
         key = ("merge_base", one, other)
         return self._once(key, self._repository.merge_base, one, other)
 
@@ -265,11 +265,11 @@ class History:
         return self.has_commit(commit) and self.merge_base(commit, into) == commit
 
     def stray(self, commits: frozenset[str]) -> frozenset[str]:
-        """Return those of `commits` that are there, and on no branch, tag or HEAD of this tree."""
+        """Return the existing `commits` that no branch, tag or HEAD of this tree has."""
         return self._once(("stray", commits), self._repository.stray, commits)
 
     def rewritten(self, commits: frozenset[str], branch: str) -> frozenset[str]:
-        """Return those of stray `commits` that a branch had; all where nothing tells."""
+        """Return the stray `commits` that a branch had; all of them when unknown."""
         logged = self._once(("logged", branch), self._repository.logged, branch)
         if not logged or not commits:
             return commits
@@ -280,7 +280,7 @@ class History:
         return self._once(("stashes",), self._repository.stashes)
 
     def tips_above(self, commit: str) -> Sequence[str]:
-        """Return the ends of the local branches that have a commit, the newest first."""
+        """Return the tips of the local branches that have a commit, the newest first."""
         return self._once(("tips_above", commit), self._repository.tips_above, commit)
 
     def is_checked_out(self, path: str, blob: str) -> bool:
@@ -289,9 +289,9 @@ class History:
         return self._once(key, self._repository.is_checked_out, path, blob)
 
     def is_ignored(self, path: str) -> bool:
-        """Return whether git ignores `path`, there or not; one that ends with '/' is a folder.
+        """Return whether git ignores `path`, existing or not; a folder ends with '/'.
 
-        Git refuses to say it of a file in a submodule, which has rules of its own.
+        Git refuses to answer for a file in a submodule, which has rules of its own.
         """
         if any(path.startswith(f"{module}/") for module in self.left_out().modules):
             return False
@@ -320,13 +320,13 @@ class History:
         return cast("Sequence[str]", self._answers["holding", at, word])
 
     def expect(self, words: Iterable[str]) -> None:
-        """Tell which words will be asked for, at any commit: a scan looks for all of them."""
+        """Announce words that callers will query, at any commit: a scan looks for all."""
         self._expected |= dict.fromkeys(words)
 
     def files_by_word(self, words: Sequence[str], *, at: str | None) -> dict[str, Sequence[str]]:
         """Return the text files that hold each word; of a work tree the tracked ones only.
 
-        A commit that differs little from one that was searched is not searched itself.
+        A commit that differs little from a searched one is not searched itself.
         """
         wanted = self._unknown(words, at)
         if wanted and at is not None:
@@ -340,11 +340,11 @@ class History:
     def known_files_by_word(
         self, words: Sequence[str], *, at: str
     ) -> dict[str, Sequence[str]] | None:
-        """Return what `standing` does if that is known already; git is not asked."""
+        """Return `files_by_word` if it is cached already, without git."""
         return None if self._unknown(words, at) else self._known(words, at)
 
     def absent(self, words: Iterable[str], *, at: str) -> set[str]:
-        """Return the words known to stand in no file of a commit; git is not asked."""
+        """Return the words known to be in no file of a commit, without git."""
         known = self._repository.remembered(list(words), at=at)
         return {word for word, paths in known.items() if not paths}
 
@@ -364,7 +364,7 @@ class History:
             self._searched[at] = None
 
     def _derive(self, words: Sequence[str], at: str) -> bool:
-        """Note where words stand by what differs from a commit that was searched; False: none."""
+        """Derive where words stand from a searched commit; False when there is none."""
         whole = self._repository.remembered(words, at=at)
         if len(whole) == len(set(words)):
             self._keep(whole, at)

@@ -68,7 +68,7 @@ _TIME: Final = re.compile(r"[\"']?(\d+)(?:ms|s|m|min|h)[\"']?")
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A token: its text, its number in the plain form or '', and its line from 0."""
+    """A token: its text, its number in plain form or '', and its line from 0."""
 
     text: str
     number: str
@@ -81,9 +81,9 @@ class InnerNumber:
     """A number inside a definition.
 
     Args:
-        value: the number in the plain form.
-        places: where it stands, of the lines that speak most of what the text counts.
-        spoken: how much of what the text counts these lines speak of.
+        value: the number in plain form.
+        places: where it stands, on the lines that share most words with what the text counts.
+        spoken: how many such words these lines have.
     """
 
     value: str
@@ -94,7 +94,7 @@ class InnerNumber:
 def stated(
     source: str, path: str, symbol: str, count: Count, *, is_named: bool = True
 ) -> InnerNumber | None:
-    """Return the number of `count` that a definition holds; None when it holds none, or by chance.
+    """Return the number of `count` that a definition holds; None for none, or a chance match.
 
     A small number counts only where the code beside it speaks of what the text counts.
 
@@ -125,7 +125,7 @@ def stated(
 
 
 def _may_hold(source: str, count: Count) -> bool:
-    """Return whether a file has a number of `count` anywhere: if not, it need not be parsed."""
+    """Return whether a file has a number of `count` anywhere; if not, it need not be parsed."""
     plain = source.replace("_", "").replace(",", "")
     return any(value in plain for value in count.values)
 
@@ -133,7 +133,7 @@ def _may_hold(source: str, count: Count) -> bool:
 def only_definition_with(source: str, path: str, count: Count) -> tuple[str, InnerNumber] | None:
     """Return the one definition of a file that holds a number of `count`, and that number.
 
-    It is the one that speaks most of what the text counts; None where several do alike.
+    It shares the most words with what the text counts; None when several do.
     """
     if not _may_hold(source, count):
         return None
@@ -158,7 +158,7 @@ def now_in_place(
     number: str,
     places: Sequence[str] = (),
 ) -> str | None:
-    """Return the number that stands where a definition had another one; None when that holds.
+    """Return the number that replaced another in a definition; None when the old one holds.
 
     None too where it is not certain: the old number is still in its place, or was not added; what
     took its place is worked out; or it may be the same time in another unit. A name that has a
@@ -202,7 +202,7 @@ def _in_places(
     number: str,
     calculations: Set[tuple[str, ...]],
 ) -> frozenset[str]:
-    """Return what stands in places of a definition: numbers, and names that have none known.
+    """Return what stands in places of a definition: numbers, and names without a known number.
 
     The number itself is there also as another argument, or in another comparison of that name.
     Another number is '' unless it is calculated with what the number was (`30 * time.Second`).
@@ -227,7 +227,7 @@ def _in_places(
 def _same_bound(
     tokens: Sequence[_Token], at: int, place: str, value: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield how a bound is written otherwise: `i <= 3` is `i < 4`, `range(2, 5)` is `range(3)`."""
+    """Yield equivalent forms of a bound: `i <= 3` is `i < 4`, `range(2, 5)` is `range(3)`."""
     if not value.isdecimal():
         return
     before = [one.text for one in tokens[max(at - 3, 0) : at]]
@@ -242,16 +242,16 @@ def _same_bound(
 
 
 def _name_of(place: str) -> str:
-    """Return the name in a place, without which argument or comparison it is."""
+    """Return the name in a place, without its argument or comparison."""
     return _BEHIND_NAME.sub("", place)
 
 
 def _by_tokens(
     old: Sequence[_Token], new: Sequence[_Token], number: str, source: str
 ) -> frozenset[str]:
-    """Return what stands where a number stood, by comparing both versions token by token.
+    """Return what replaced a number, by comparing both versions token by token.
 
-    So a place is found whose name is another one now. It is empty where the number may be there.
+    This finds a place whose name changed. Empty where the number may still be there.
     """
     matcher = difflib.SequenceMatcher(
         None, [one.text for one in old], [one.text for one in new], autojunk=False
@@ -304,7 +304,7 @@ def _place(tokens: Sequence[_Token], at: int) -> str:
 
 
 def _argument_of_range(tokens: Sequence[_Token], start: int, at: int, commas: int) -> str:
-    """Return which argument of a range a token is: `range(5)` and `range(0, 5)` have one end."""
+    """Return a token's argument index in a range: `range(5)` and `range(0, 5)` have one end."""
     is_last = _is_last_argument(tokens, at)
     if not commas:
         return "0" if is_last else "from"
@@ -313,7 +313,6 @@ def _argument_of_range(tokens: Sequence[_Token], start: int, at: int, commas: in
 
 
 def _is_last_argument(tokens: Sequence[_Token], at: int) -> bool:
-    """Return whether the bracket that a token is in goes on without a comma."""
     depth = 0
     for one in tokens[at + 1 : at + 1 + _WALK_MAX]:
         if one.text in _CLOSING and not depth:
@@ -338,7 +337,7 @@ def _calculation(tokens: Sequence[_Token], at: int) -> tuple[str, ...]:
 
 
 def _outwards(tokens: Sequence[_Token], at: int) -> Iterator[int]:
-    """Yield where the tokens before one are, the nearest first: to where its statement begins.
+    """Yield the indices of the tokens before a token, nearest first, up to its statement.
 
     What other brackets hold is left out; of those that it stands in the opening one is there.
     """
@@ -356,7 +355,7 @@ def _outwards(tokens: Sequence[_Token], at: int) -> Iterator[int]:
 
 
 def _typed(tokens: Sequence[_Token], at: int) -> _Token:
-    """Return the name before an equals sign: of `tries: int = 3` it is not the type."""
+    """Return the name before an equals sign; in `tries: int = 3` that is not the type."""
     is_type = at > 1 and tokens[at - 1].text == ":" and tokens[at - 2].is_name
     return tokens[at - 2] if is_type else tokens[at]
 
@@ -364,8 +363,7 @@ def _typed(tokens: Sequence[_Token], at: int) -> _Token:
 def _is_other_unit(old: str, new: str, *, may_be_renamed: bool) -> bool:
     """Return whether two numbers may be one time or size in two units.
 
-    `may_be_renamed`: the code may name another unit now. Seven, 24 and 1024 times as many are the
-    same only then.
+    `may_be_renamed`: the code may name another unit now. Ratios of 7, 24 and 1024 count only then.
     """
     if not (old.isdecimal() and new.isdecimal()):
         return False
@@ -375,12 +373,12 @@ def _is_other_unit(old: str, new: str, *, may_be_renamed: bool) -> bool:
 
 
 def _units_of(tokens: Sequence[_Token]) -> frozenset[str]:
-    """Return the units of times and sizes that names and texts of a definition name."""
+    """Return the units of time and size that names and texts of a definition name."""
     return frozenset(unit.lower() for one in tokens for unit in _UNIT.findall(one.text))
 
 
 def _named_number(token: _Token, tokens: Sequence[_Token], source: str) -> str:
-    """Return the number that a name has in a definition or in its file; '' for none."""
+    """Return the number of a name in a definition or in its file; '' for none."""
     if not token.is_name:
         return ""
     given = set()
@@ -398,9 +396,9 @@ def _named_number(token: _Token, tokens: Sequence[_Token], source: str) -> str:
 
 
 def _spoken(tokens: Sequence[_Token], line: int, symbol: str, count: Count) -> frozenset[str]:
-    """Return what a line of a definition says of what a text counts; its own name says nothing.
+    """Return the words that a line shares with what a text counts, without its own name.
 
-    A line without names goes on from the one above it.
+    A line without names continues the line above it.
     """
     own = last_part(symbol)
     for at in (line, line - 1):
@@ -414,7 +412,7 @@ def _spoken(tokens: Sequence[_Token], line: int, symbol: str, count: Count) -> f
 
 
 def _tokens_of(source: str, path: str, symbol: str) -> Sequence[_Token]:
-    """Return the tokens of a definition; none when there is none, or it has too many."""
+    """Return the tokens of a definition; empty when it is missing or has too many."""
     found = definitions.define(source.encode(), path, symbol)
     if found.state is not State.FOUND or found.line is None:
         return ()
@@ -436,7 +434,7 @@ def _tokens(text: str, *, is_hash: bool) -> Iterator[_Token]:
 
 
 def assigned_literal(source: bytes, path: str, symbol: str) -> str | None:
-    """Return the literal that a file gives a name; None when that is a formula, or not to be read.
+    """Return the literal that a file gives a name; None for a formula, or when unreadable.
 
     A number as `values.plain` writes it, anything else as `values.literal`.
 

@@ -33,9 +33,8 @@ def suggest(text: str, result: AnchorVerdict) -> Suggestion | None:
     """Return what would make a memory true again; None when there is nothing to propose.
 
     The text is rewritten only where it names the old path, or its file name, in full: a longer path
-    that ends or begins like it is another file. What something else is used for now is named as
-    that wherever the text names it. A value is put in place of the old one where that stands right
-    behind the name, once.
+    that ends or begins like it is another file. A replacement in use takes the place of the old
+    name wherever the text has it. A value replaces the old one where that follows the name, once.
     """
     new = result.place
     old = result.anchor.path
@@ -73,7 +72,7 @@ def suggest(text: str, result: AnchorVerdict) -> Suggestion | None:
 def _from_folder_of(old: str, new: str) -> str:
     """Return how a text that names a file by its bare name may name another place of it.
 
-    The name does for a place in the same folder; of any other one it would say where it is not.
+    The name suffices in the same folder; anywhere else it would be wrong.
     """
     folder = old.rpartition("/")[0]
     return new.removeprefix(f"{folder}/") if folder else new
@@ -82,17 +81,15 @@ def _from_folder_of(old: str, new: str) -> str:
 def proposal(
     text: str, results: Sequence[AnchorVerdict], beside: Iterable[AnchorVerdict] = ()
 ) -> Suggestion | None:
-    """Return what judgements of a memory propose together, the first for its path.
+    """Return what the verdicts of a memory propose together, the first for its path.
 
-    `beside`: its other ones, which propose nothing; what they say is there stays so in the text.
+    `beside`: its other verdicts, which propose nothing; what they found stays in the text.
 
-    A longer path is rewritten before what is above it, and what was put into the text by one is
-    not rewritten by another: of two that changed names, the text keeps the second as it was. A file
-    that a definition left is rewritten only where the text names it for that definition. Where
-    a value that the text gives is another now, and cannot be put into it, or something else of it
-    changed besides, there is no text that is true for certain: then only places are told. So it is
-    where something else that it names is gone. Where something that it names changed, whether it
-    moved or not, the text may be false for that: then the place is proposed without it.
+    A longer path is rewritten before what is above it, and no rewrite touches the output of
+    another: of two files that swapped names, the text keeps the second. A file that a definition
+    left is rewritten only where the text names it for that definition. Without a text that is
+    certainly true the proposal names places only: a value changed that cannot be rewritten,
+    something else changed besides, or something that the text names is gone.
     """
     beside = tuple(beside)
     found = _proposal(text, results, beside)
@@ -119,7 +116,7 @@ def _also_changed(results: Sequence[AnchorVerdict]) -> bool:
 def _proposal(
     text: str, results: Sequence[AnchorVerdict], beside: Sequence[AnchorVerdict]
 ) -> Suggestion | None:
-    """Return what these propose together, as if nothing of them had changed but what is told."""
+    """Return the joint proposal, as if nothing else of the memory had changed."""
     valued = [one for one in results if has_other_value(one)]
     offers = [
         (one, _where_sure(text, one, suggest(text, one), (*results, *beside)))
@@ -157,16 +154,16 @@ def _proposal(
 
 
 def _split_into(judged: AnchorVerdict, offer: Suggestion) -> tuple[str, ...]:
-    """Return the places of a folder or a pattern that went to several, so that none replaces it."""
+    """Return the places of a folder or pattern that was split, so that none replaces it."""
     is_definition = judged.anchor.method in (Method.TREE, Method.HUNKS)
     return () if is_definition or offer.can_be_accepted else offer.places
 
 
 def _counts_what_is_there(text: str, accepted: Sequence[tuple[AnchorVerdict, Suggestion]]) -> bool:
-    """Return whether a text says how many things are in a folder that moved, or that no other is.
+    """Return whether a text counts the content of a moved folder, or calls it the only one.
 
-    "`src/a.py` is the only module of `src/`" may be false of the folder that it is in now, though
-    nothing of what the memory names changed.
+    "`src/a.py` is the only module of `src/`" may be false of the new folder, though nothing that
+    the memory names changed.
     """
     folders = [one.anchor.path for one, _ in accepted if one.anchor.method is Method.FOLDER]
     return any(
@@ -177,10 +174,10 @@ def _counts_what_is_there(text: str, accepted: Sequence[tuple[AnchorVerdict, Sug
 
 
 def _speaks_of_both(text: str, accepted: Sequence[tuple[AnchorVerdict, Suggestion]]) -> bool:
-    """Return whether a text names a new place already, or the folder that a file left.
+    """Return whether a text already names the new place, or the folder that a file left.
 
-    "Never import `a.py` in `b.py`" and "handlers are in `handlers/`, such as `handlers/a.py`" say
-    something of both places, which the new place in the words of the old one need not.
+    "Never import `a.py` in `b.py`" and "handlers are in `handlers/`, such as `handlers/a.py`" are
+    about both places, so the new path in the old words need not be true.
     """
     old = {one.anchor.path for one, _ in accepted}
     for judged, offer in accepted:
@@ -205,10 +202,10 @@ def _speaks_of_both(text: str, accepted: Sequence[tuple[AnchorVerdict, Suggestio
 def _where_sure(
     text: str, judged: AnchorVerdict, offer: Suggestion | None, every: Iterable[AnchorVerdict]
 ) -> Suggestion | None:
-    """Return what is proposed for a judgement; of a definition that left its file maybe only where.
+    """Return what a verdict proposes; for a definition that left its file maybe only the place.
 
-    A text that names the file in another part than the definition, or beside one that is still in
-    it, says of the file what is as true as it was.
+    A text that names the file apart from the definition, or beside another one that is still in it,
+    is as true of the file as before.
     """
     if not judged.left or offer is None or offer.text is None or offer.path is None:
         return offer
@@ -228,14 +225,14 @@ def _where_sure(
 
 
 def has_other_value(result: AnchorVerdict) -> bool:
-    """Return whether the value that the text gives is another now, which is its heir."""
+    """Return whether the value that the text gives changed, and the new one is known."""
     return result.anchor.method is Method.VALUE and bool(result.heir)
 
 
 def _may_be_false(
     valued: Sequence[AnchorVerdict], offers: Sequence[tuple[AnchorVerdict, Suggestion | None]]
 ) -> bool:
-    """Return whether something else than these values changed that no offer puts right."""
+    """Return whether something besides these values changed that no proposal corrects."""
     names = {last_part(one.anchor.name) for one in valued}
     return any(
         offer is None
@@ -246,16 +243,16 @@ def _may_be_false(
 
 
 def _is_left(others: Sequence[AnchorVerdict], results: Sequence[AnchorVerdict]) -> bool:
-    """Return whether one of these, for which nothing is proposed, is gone: the text names it."""
+    """Return whether one of these verdicts without a proposal is gone: the text names it."""
     counting = counted(results)
     return any(one.verdict is Verdict.GONE and one in counting for one in others)
 
 
 def _revalued(text: str, valued: Sequence[AnchorVerdict]) -> str | None:
-    """Return `text` with the values that are there now; None unless it is sure where each goes.
+    """Return `text` with the current values; None unless the place of each is certain.
 
-    It goes where the text was understood to give the old one, which must be one place. What else
-    names the old or the new value may be false with it: "is 10, because it allows 10", "not 25".
+    A value goes where the text gave the old one, which must be one place. Another mention of the
+    old or new value may be false with it: "is 10, because it allows 10", "not 25".
     """
     places: dict[tuple[int, int], str] = {}
     for one in valued:
@@ -280,7 +277,6 @@ def _revalued(text: str, valued: Sequence[AnchorVerdict]) -> str | None:
 
 
 def _names_value(text: str, *given: str) -> bool:
-    """Return whether a text names one of these values, in words or digits."""
     if not counts.numbers(text).isdisjoint(given):
         return True
     words = [re.escape(value.strip("\"'")) for value in given if not value[:1].isdecimal()]
@@ -289,7 +285,7 @@ def _names_value(text: str, *given: str) -> bool:
 
 
 def _written_as(written: str, judged: AnchorVerdict) -> str:
-    """Return the value that is there now as a text writes the old one; '' when that is not sure."""
+    """Return the current value in the notation of the text; '' when that is not certain."""
     now = judged.heir
     if now == values.NOTHING and judged.anchor.symbol.endswith(ASSIGNED):
         return ""  # each language has a word of its own for it
@@ -313,12 +309,12 @@ def _given_by(anchor: Anchor, text: str) -> list[values.GivenValue]:
 
 
 def _said(anchor: Anchor) -> str:
-    """Return the path, or the pattern, that a text says."""
+    """Return the path, or the pattern, as the text writes it."""
     return anchor.symbol if anchor.method is Method.GLOB else anchor.path
 
 
 def _is_within_new(judged: AnchorVerdict, put: str) -> bool:
-    """Return whether what is to be rewritten stands in the path `put`, which is new in the text."""
+    """Return whether the old path is part of `put`, the new path in the text."""
     if has_other_value(judged):
         return False
     old, new = _said(judged.anchor), judged.heir or judged.place or ""
@@ -327,9 +323,9 @@ def _is_within_new(judged: AnchorVerdict, put: str) -> bool:
 
 
 def _renamed(text: str, old: str, new: str, *, folder: bool = False, from_top: bool = False) -> str:
-    """Return `text` with the path `old` put as `new` wherever it stands for itself.
+    """Return `text` with the path `old` replaced by `new` wherever it stands alone.
 
-    What is below a folder is renamed with it; the bare name of a folder may be any word. A whole
+    Paths below a folder are renamed with it; the bare name of a folder may be any word. A whole
     path, `from_top`, may have one slash before it.
     """
     longer = r"[\w~-]|\.\w" if folder else r"[\w/\\~-]|\.\w"
@@ -340,9 +336,9 @@ def _renamed(text: str, old: str, new: str, *, folder: bool = False, from_top: b
 
 
 def _repatterned(text: str, old: str, new: str) -> str:
-    """Return `text` with the pattern `old` put as `new` wherever it stands for itself.
+    """Return `text` with the pattern `old` replaced by `new` wherever it stands alone.
 
-    Where the text's own folder is left out of it, it is left out of the new one, which is in it.
+    Where the text leaves out its own folder, the new pattern leaves it out as well.
     """
     parts = old.split("/")
     for left_out in range(max(1, len(parts) - 1)):
@@ -358,9 +354,9 @@ def _repatterned(text: str, old: str, new: str) -> str:
 
 
 def _commanded(text: str, result: AnchorVerdict) -> str | None:
-    """Return `text` with its commands running the target that is there now; None unless all do.
+    """Return `text` with its commands running the current target; None unless all do.
 
-    None as well where the text runs that one already.
+    None as well where the text runs that target already.
     """
     old, new = result.anchor.symbol, result.heir
     tools = targets.tools_of(result.anchor.path)
@@ -392,9 +388,9 @@ def is_same_but_for_paths(old: bytes, new: bytes, path: str) -> bool:
     """Return whether two versions of a file differ in imports and relative paths only.
 
     Args:
-        old: what it said.
-        new: what it says now.
-        path: its name, which tells whether it has imports.
+        old: the old content.
+        new: the new content.
+        path: the file's name, which decides whether it has imports.
     """
     if old == new:
         return True
@@ -404,7 +400,7 @@ def is_same_but_for_paths(old: bytes, new: bytes, path: str) -> bool:
 
 
 def is_divided_among(old: bytes, parts: Iterable[bytes], path: str) -> bool:
-    """Return whether each line of a file but its imports stands in one of the parts of it."""
+    """Return whether each line of a file but its imports is in one of its parts."""
     language = language_of(path)
     imports = language is not None and not language.is_settings
     said = {line for part in parts for line in _lines(part, imports=imports)}
@@ -414,7 +410,7 @@ def is_divided_among(old: bytes, parts: Iterable[bytes], path: str) -> bool:
 def is_unlike(old: str, new: str) -> bool:
     """Return whether two definitions of one name have hardly a word in common.
 
-    What is too short to tell is not unlike.
+    A definition that is too short to compare is not unlike.
     """
     words, others = (frozenset(_WORD.findall(text)) for text in (old, new))
     fewer = min(len(words), len(others))
@@ -422,7 +418,7 @@ def is_unlike(old: str, new: str) -> bool:
 
 
 def _lines(source: bytes, *, imports: bool) -> list[str]:
-    """Return the lines that do not depend on where the file is; with `imports`, without these."""
+    """Return the lines that do not depend on where the file is; `imports`: without imports."""
     lines = (line.rstrip() for line in source.decode("utf-8", "replace").splitlines())
     kept = (line for line in lines if line and not (imports and _IMPORT.match(line)))
     return [_RELATIVE.sub("", line) for line in kept]

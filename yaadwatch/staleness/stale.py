@@ -46,13 +46,13 @@ TRIES_MAX = 3
 
 
 def stale(home: Home, call: Call, ask: Stale) -> dict[str, object]:
-    """Return the memories in doubt here, gravest first; the answer is Stale.
+    """Return the flagged memories, highest score first; the answer is Stale.
 
-    Those of branches that are not merged here are counted only, and, without `all`, those that
-    other memories supersede (`superseded`). So are rules of which is still
-    being found out what they rested on when they were written (`looking`), or of which git could
-    not tell it (`not_looked`, with why), or which are older than a `shallow` history. Where a check
-    cannot be written down, for want of space, what was known before is told, and why (`unchecked`).
+    Only counted: memories of branches that are not merged here; without `all`, those that other
+    memories supersede (`superseded`); rules whose code at the time of writing is still being
+    compared (`looking`), could not be compared (`not_looked`, with why), or is older than a
+    `shallow` history. Where the store cannot be written, the answer is the last known one, with the
+    reason (`unchecked`).
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here.
@@ -114,13 +114,13 @@ def stale(home: Home, call: Call, ask: Stale) -> dict[str, object]:
 
 
 def _superseded(later: Iterable[Node], whose: Mapping[str, Authority]) -> dict[str, object]:
-    """Return the part of a doubt that names the memories that supersede it; mostly empty."""
+    """Return the answer's part with the memories that supersede a flagged one; mostly empty."""
     rows = [{"id": one.id, "text": one.summary} | views.by_row(whose.get(one.id)) for one in later]
     return {"superseded_by": rows} if rows else {}
 
 
 def _unchecked(home: Home, space: Space) -> str | None:
-    """Check a work tree; return why it was not checked, or what was found not stored; else None."""
+    """Check a work tree; return why that failed or could not be stored, else None."""
     if not space.db.is_writable:
         return "without the daemon the files were not compared"
     try:
@@ -155,10 +155,10 @@ def check_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | 
     """Bring the flags of a work tree up to date.
 
     Args:
-        home: what may be reached.
+        home: the machine's state.
         project: its id.
         worktree: its id.
-        paths: files that may have changed, relative; None: look at all anchored files.
+        paths: files that may have changed, relative; None: check all anchored files.
 
     Raises:
         YaadError: NOT_FOUND when it is gone or not watched; UNAVAILABLE, REFUSED from its store.
@@ -268,7 +268,7 @@ def _stray(
     judged: Mapping[str, tuple[tuple[Anchor, ...], Flag | None]],
     settled: Collection[str],
 ) -> dict[str, Settled]:
-    """Return what became of flagged memories that were learned only at commits on no branch."""
+    """Return the outcome for flagged memories that only commits on no branch hold."""
     head = settler.head
     flagged = [
         node
@@ -293,7 +293,7 @@ def _stray(
 
 
 def _pages(places: Iterable[Provenance]) -> dict[str, set[str]]:
-    """Return the files that say each memory now."""
+    """Return the files that state each memory now."""
     found: dict[str, set[str]] = {}
     for said in places:
         found.setdefault(said.node, set()).add(said.path)
@@ -303,11 +303,11 @@ def _pages(places: Iterable[Provenance]) -> dict[str, set[str]]:
 def _folders(
     anchored: Iterable[Anchor], paths: Collection[str], tree: WorkTree
 ) -> dict[str, Sighting | None]:
-    """Return those of some paths at which only folders and patterns are anchored.
+    """Return the given paths at which only folders and patterns are anchored.
 
-    Each with what is to be noted where all that is anchored there stands, else with None. What is
-    in a folder plays a part only with HEAD: while that stays, one that stood when what rests on it
-    was judged, and that stands, is not judged again.
+    Each with the sighting to record where everything anchored there exists, else with None. Files
+    in a folder matter only when HEAD changes: until then, a folder that existed at the last check
+    and exists now is not judged again.
     """
     found: dict[str, Sighting | None] = {}
     for anchor in anchored:
@@ -326,14 +326,14 @@ def _present(path: str) -> Sighting:
 
 
 def _stirred(named: Sequence[Anchor], former: str, head: AtHead) -> set[str]:
-    """Return the memories of which commits say that their things are named elsewhere than before.
+    """Return the memories whose names came into or out of use by commits.
 
-    Their own files may be as they were: what is used in place of a thing stands in others. Only
-    what is committed counts there, so that it is asked when HEAD moved.
+    Their own files may be unchanged: a replacement shows in other files. Only commits count, so it
+    is computed when HEAD moved.
 
     Args:
         named: anchors on what other files may name.
-        former: the HEAD of the last look.
+        former: HEAD at the last check.
         head: HEAD.
     """
     words = {(anchor.node, word) for anchor in named if (word := anchor_state.word_of(anchor))}
@@ -350,7 +350,7 @@ def _stirred(named: Sequence[Anchor], former: str, head: AtHead) -> set[str]:
 
 
 def _still_explains(flag: Flag, places: Iterable[str], head: AtHead, head_was: str) -> bool:
-    """Return whether the evidence of a flag, which was sought at `head_was`, holds at HEAD.
+    """Return whether the evidence of a flag, searched at `head_was`, holds at HEAD.
 
     `places`: the files it is about.
     """
@@ -367,7 +367,7 @@ def _still_explains(flag: Flag, places: Iterable[str], head: AtHead, head_was: s
 
 
 def _grown_from(former: str, head: AtHead) -> str:
-    """Return the former HEAD if all of its history is in that of HEAD, else ''."""
+    """Return the former HEAD if HEAD's history contains all of its history, else ''."""
     commit = head.head.commit
     try:
         if former and commit and head.history.has_commit(former):
@@ -378,7 +378,7 @@ def _grown_from(former: str, head: AtHead) -> str:
 
 
 def _settled(flag: Flag, head: AtHead, head_was: str) -> bool:
-    """Return whether a doubt stands as it is if the memory's own files are unchanged."""
+    """Return whether a flag stays as it is while the memory's own files are unchanged."""
     return (
         flag.verdict is Verdict.CHANGED
         and flag.branch == head.head.branch
@@ -387,7 +387,7 @@ def _settled(flag: Flag, head: AtHead, head_was: str) -> bool:
 
 
 def _stays_flagged(before: Flag | None, head: AtHead) -> bool:
-    """Return whether a flag stays where nothing can be told now: what is lost clears nothing."""
+    """Return whether a flag stays when the state is unknown now: unknown clears nothing."""
     return (
         before is not None
         and before.verdict is not Verdict.UNKNOWN
@@ -396,7 +396,7 @@ def _stays_flagged(before: Flag | None, head: AtHead) -> bool:
 
 
 def _places(flag: Flag) -> set[str]:
-    """Return the files that a doubt is about."""
+    """Return the files that a flag is about."""
     places = {evidence.path for evidence in flag.evidence}
     if flag.suggestion is not None and flag.suggestion.path is not None:
         places.add(flag.suggestion.path)
@@ -414,12 +414,12 @@ def _judge(
     now: datetime,
     pages: Collection[str],
 ) -> Flag | None:
-    """Return the flag that a memory which says `text` deserves in this work tree, or None.
+    """Return the flag of a memory that says `text` in this work tree, or None.
 
-    `pages`: the files that say it now.
+    `pages`: the files that state it now.
 
-    `head_was`: the HEAD of `before`, when HEAD is still there or has only grown: where it has not
-    changed the files of a doubt since, the commits behind that need not be sought again.
+    `head_was`: the HEAD of `before`, when HEAD is unchanged or has only grown: where no newer
+    commit touched the files of the flag, its evidence is kept.
     """
     tree, head = views
     assessed = assessing.assess(text, own, tree, head, pages=pages)
@@ -454,9 +454,9 @@ def _judge(
 
 
 def _held(own: tuple[Anchor, ...], tree: WorkTree, known: dict[str, Sighting]) -> bool:
-    """Return whether a definition still holds in a file that was changed around it since last seen.
+    """Return whether a definition still holds in a file that changed around it.
 
-    That a file is still there says nothing of what is told about it.
+    An existing file proves nothing about statements on it.
     """
     for anchor in own:
         before, now = known.get(anchor.path), tree.seen.get(anchor.path)
@@ -470,7 +470,7 @@ def _held(own: tuple[Anchor, ...], tree: WorkTree, known: dict[str, Sighting]) -
 def _changed(
     space: Space, paths: Collection[str] | None, known: dict[str, Sighting], now_ns: int
 ) -> set[str]:
-    """Return the anchored paths that may have changed; `paths` None: look at all of them."""
+    """Return the anchored paths that may have changed; `paths` None: compare all of them."""
     if paths is None:
         wanted = set(space.db.read(anchors.paths)) | known.keys()
         changed = _differing(space.root, wanted, known, now_ns)
@@ -482,7 +482,7 @@ def _changed(
 def _differing(
     root: Path, paths: Iterable[str], known: dict[str, Sighting], now_ns: int
 ) -> set[str]:
-    """Return the paths whose signature is not the recorded one, or must not be believed."""
+    """Return the paths whose signature is not the recorded one, or is too fresh to trust."""
     changed = set()
     for path in paths:
         sighting = known.get(path)
@@ -497,9 +497,9 @@ _patience: Final[Patience[Layout]] = Patience()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedTree:
-    """A work tree and the files in it (relative paths) whose changes matter.
+    """A work tree and its files (relative paths) whose changes matter.
 
-    `registered` is the git folder that its project is registered for; of a copy it is another.
+    `registered` is the git folder of the project's registration; a copy has another one.
 
     A path that ends in '/*' stands for whatever is in that folder.
     """
@@ -516,7 +516,7 @@ class WatchedTree:
 def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
     """Return the work trees of one project, or of all (None), with the files that matter there.
 
-    Projects whose store or folder cannot be had are left out; `status` names them.
+    Omits projects whose store or folder is unavailable; `status` names them.
     """
     found = []
     always = agent_files.known_formats(home).places
@@ -548,14 +548,14 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
 
 
 def _layout(place: Path) -> Layout | None:
-    """Return how a repository lies at a place; None, too, when its disk does not answer soon."""
+    """Return the repository layout at a place; None also when its disk does not answer soon."""
     if files.near([place]):
         return layout.find(place)
     return _patience.ask(place, lambda: layout.find(place))
 
 
 def _mattering(conn: Connection) -> list[tuple[Worktree, set[str]]]:
-    """Return the work trees of a store, and the files that matter in each by what it says."""
+    """Return the work trees of a store, and the files that matter in each."""
     resting = set(anchors.paths(conn))
     return [
         (

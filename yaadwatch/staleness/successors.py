@@ -39,10 +39,9 @@ _ALIKE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Successor:
-    """A path that took the place of another; `sure`: it is the same thing, elsewhere.
+    """A path that replaced another; `sure`: it is the same thing, elsewhere.
 
-    `parts`: of a folder that was split with no half of it in one place, the folders that its files
-    are in now, the one with most of them first.
+    `parts`: the folders that now hold the files of a split folder, the one with most files first.
     """
 
     path: str
@@ -92,7 +91,7 @@ def of_folder(
 
 
 def _common_folder(places: Iterable[str]) -> str:
-    """Return the folder that all of these are in; '' when there is none."""
+    """Return the folder that contains all of these; '' when there is none."""
     split = [place.split("/") for place in places]
     shared = takewhile(lambda names: len(set(names)) == 1, zip(*split, strict=False))
     return "/".join(names[0] for names in shared)
@@ -100,14 +99,14 @@ def _common_folder(places: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Departed:
-    """What became of a file of a folder: what it was called at last, and what then; None: gone."""
+    """The fate of a file of a folder: its last name, and its path after that; None: gone."""
 
     name: str
     to: str | None
 
 
 def from_folder(folder: str, departures: Iterable[tuple[str, str | None]]) -> dict[str, Departed]:
-    """Return what became of files of a folder at last, by the names that they first had in it.
+    """Return the fate of the files of a folder, by the names that they first had in it.
 
     Args:
         folder: which.
@@ -131,11 +130,10 @@ def _by_count(places: Counter[str]) -> tuple[str, ...]:
 
 
 def of_split(path: str, renamed: str | None, added: Sequence[str]) -> Successor | None:
-    """Return the folder that a file became, or the file in it that speaks for the folder.
+    """Return the folder that a file became, or the file in it that represents the folder.
 
     A page that became a folder of pages is its overview now. A module that became a package is the
-    file of it which speaks for the package, or the package where it has more files.
-    `API.md` may have become `api/`.
+    package's entry file, or the package where it has more files. `API.md` may have become `api/`.
     """
     stem = path.rpartition(".")[0] if "." in path.rpartition("/")[2][1:] else ""
     above = f"{stem.rpartition('/')[0]}/" if "/" in stem else ""
@@ -160,7 +158,7 @@ def of_split(path: str, renamed: str | None, added: Sequence[str]) -> Successor 
 def of_file(
     path: str, renamed: Mapping[str, str], added: Sequence[str], instead: Iterable[str]
 ) -> Successor | None:
-    """Return what took the place of a file that is gone; None when nothing is like it.
+    """Return what replaced a missing file; None when nothing is similar.
 
     Args:
         path: of the file.
@@ -193,7 +191,7 @@ def of_file(
 
 
 def by_custom(path: str) -> Successor | None:
-    """Return the file beside `path` that holds nowadays what such a file held; it may not exist."""
+    """Return the modern name beside `path` for such a file; it may not exist."""
     folder, slash, name = path.rpartition("/")
     heir = _BY_CUSTOM.get(name)
     return Successor(f"{folder}{slash}{heir}", sure=False) if heir else None
@@ -212,9 +210,9 @@ def _of_same_name(path: str, added: Collection[str]) -> Successor | None:
 def _folder_of_same_name(
     path: str, added: Sequence[str], removed: Iterable[str]
 ) -> Successor | None:
-    """Return the new folder that has the name of one that is gone, and a file by a name of its own.
+    """Return the new folder with the name of the missing one and a file in common.
 
-    Another folder of that name with nothing of it inside is another thing: `tests`, `handlers`.
+    A namesake with none of its files is another thing: `tests`, `handlers`.
     """
     kept = {old.rpartition("/")[2] for old in removed if old.startswith(f"{path}/")}
     inside = [new for new in added if not kept or new.rpartition("/")[2] in kept]
@@ -222,7 +220,6 @@ def _folder_of_same_name(
 
 
 def _is_near(path: str, other: str) -> bool:
-    """Return whether two files of one name are in folders of one name, or one below the other."""
     mine, its = (one.rpartition("/")[0] for one in (path, other))
     if mine.rpartition("/")[2] == its.rpartition("/")[2]:
         return True
@@ -230,7 +227,7 @@ def _is_near(path: str, other: str) -> bool:
 
 
 def _is_distinctive(path: str) -> bool:
-    """Return whether a name alone says which thing it is: `chat-row.tsx`, but not `src/types.ts`.
+    """Return whether a name alone identifies a thing: `chat-row.tsx`, but not `src/types.ts`.
 
     A file at the top was called nothing but its name.
     """
@@ -251,7 +248,7 @@ def _most_alike(path: str, added: Iterable[str]) -> Successor | None:
 
 
 def _likeness(path: str, other: str) -> float:
-    """Return how alike two paths are, 0..1: by the words of their names, then of their folders."""
+    """Return the similarity of two paths, 0..1: by the words of their names, then of folders."""
     mine, theirs = _words(path), _words(other)
     own, its = _words(path.rpartition("/")[2]), _words(other.rpartition("/")[2])
     names = len(own & its) / max(len(own | its), 1)
@@ -268,7 +265,6 @@ def _words(path: str) -> frozenset[str]:
 
 
 def _common(path: str, other: str) -> int:
-    """Return how many folder names two paths share."""
     return len(set(path.split("/")[:-1]) & set(other.split("/")[:-1]))
 
 
@@ -306,7 +302,7 @@ _IS_ALL = frozenset(("function_declaration", "property_declaration"))
 
 
 def returned_literal(source: bytes, path: str, symbol: str) -> str | None:
-    """Return the one literal that a function returns, see `values.literal`; None: no opinion.
+    """Return the one literal that a function returns, see `values.literal`; None: unknown.
 
     Args:
         source: the file's bytes.
@@ -330,7 +326,7 @@ def returned_literal(source: bytes, path: str, symbol: str) -> str | None:
 
 
 def _value(function: "Node", source: bytes, returns: int) -> "Node | None":
-    """Return what a function returns at its end, when it returns nowhere else."""
+    """Return what a function returns at its end, if it returns nowhere else."""
     body = _body(function)
     if body is None:
         return None
@@ -350,7 +346,7 @@ def _value(function: "Node", source: bytes, returns: int) -> "Node | None":
 
 
 def _body(function: "Node") -> "Node | None":
-    """Return the block that a function runs, or the expression that it is; None: neither."""
+    """Return the block or the expression of a function; None when it has neither."""
     node = function
     while node is function or node.type in _AROUND:
         inner = next(filter(None, map(node.child_by_field_name, _BODIES)), None)
@@ -369,7 +365,7 @@ def _said(node: "Node") -> "list[Node]":
 
 
 def _only(returns: "Node") -> "Node | None":
-    """Return the one value that is returned; None when there are several, or none."""
+    """Return the one returned value; None for several, or none."""
     if returns.type == "command":  # of a shell: `return 1`
         return returns.child_by_field_name("argument") if len(_said(returns)) == 2 else None
     said = _said(returns)
@@ -399,7 +395,7 @@ _CLASSES_MAX = 16
 
 
 def is_passed_on(path: str, symbol: str, read: Callable[[str], bytes | None]) -> bool:
-    """Return whether a file exports or imports, for others to use, what it does not define itself.
+    """Return whether a file re-exports a name that it does not define itself.
 
     `export { inner as parse }` and `export * from './rows'` in a script; in Python
     `from .rows import parse`, also in a `try` or an `if`, `import rows as parse`, and
@@ -431,7 +427,7 @@ def is_passed_on(path: str, symbol: str, read: Callable[[str], bytes | None]) ->
 
 
 def _passed_on(root: "Node", source: bytes, path: str) -> "Iterator[tuple[str, str]]":
-    """Yield the names that a file passes on; with "*", the module of which it passes on all."""
+    """Yield the names that a file re-exports; with "*", a module that it re-exports whole."""
     lowered = path.lower()
     if lowered.endswith(_SCRIPTS):
         exports = (node for node in root.named_children if node.type == "export_statement")
@@ -456,7 +452,7 @@ def _exported(node: "Node", source: bytes) -> "Iterator[tuple[str, str]]":
 
 
 def _imported(root: "Node", source: bytes) -> "Iterator[tuple[str, str]]":
-    """Yield what a Python module imports, not what its functions and classes do."""
+    """Yield the module-level imports of a Python module."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -474,7 +470,7 @@ _HOLDS_STATEMENTS = ("_statement", "_clause", "block")
 
 
 def _files_of(module: str, path: str) -> list[str]:
-    """Return the paths at which the file may be that another one names as a module."""
+    """Return the paths that an imported module may have."""
     folder = posixpath.dirname(path)
     if path.lower().endswith(_SCRIPTS):
         if not module.startswith("."):
@@ -502,7 +498,7 @@ def _text_of(node: "Node | None", source: bytes) -> str:
 def member(data: bytes, path: str, symbol: str) -> Definition | None:
     """Return the definition that a class of a file inherits from another class of that file.
 
-    None where it inherits none. `Store.save` is that of `Base` where `Store` extends `Base`.
+    None when it inherits none. `Store.save` is that of `Base` where `Store` extends `Base`.
     """
     *scope, name = parts_of(symbol)
     if not scope:
@@ -521,7 +517,7 @@ def member(data: bytes, path: str, symbol: str) -> Definition | None:
 
 
 def _bases(text: str, name: str) -> list[str]:
-    """Return the names in the head of a class behind its own: what it extends is among them."""
+    """Return the names in the head of a class after its own: its bases are among them."""
     head = re.search(
         rf"^[ \t]*(?:[\w@]+[ \t]+)*?class[ \t]+{re.escape(name)}\b"
         r"((?:\s*\([^()]*\))?(?:[^{\n]|\n\s*(?=extends\b|:))*)",

@@ -23,7 +23,7 @@ from yaadwatch.staleness.worktree import View, WorkTree
 
 
 def with_bases(anchors: Sequence[Anchor], head: AtHead) -> tuple[Anchor, ...]:
-    """Return anchors, those whose commit is not in the repository as another commit holds them."""
+    """Return anchors; where a commit is missing here, the commit that replaced it."""
     return tuple(_based(anchor, head) for anchor in anchors)
 
 
@@ -51,7 +51,7 @@ _HOLDS = (Verdict.FRESH, Verdict.TOUCHED)
 
 
 def marked(anchors: Sequence[Anchor], tree: WorkTree, head: AtHead) -> list[Anchor]:
-    """Return anchors, those that `tree` holds and HEAD does not without a commit.
+    """Return anchors, without a commit where `tree` holds what HEAD does not.
 
     Raises:
         YaadError: git does not answer.
@@ -71,7 +71,7 @@ def is_provisional(anchors: Sequence[Anchor]) -> bool:
 
 
 def is_committed_anchor(anchor: Anchor, at: AtHead) -> bool:
-    """Return whether a commit holds what is anchored: of a whole file, whether it is there."""
+    """Return whether a commit holds what is anchored; for a whole file, whether it exists."""
     if anchor.method is Method.FILE:
         return at.find(anchor.path) is not None
     return _is_in_commit(anchor, at, None, ())
@@ -79,7 +79,7 @@ def is_committed_anchor(anchor: Anchor, at: AtHead) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class Settler:
-    """Finds what became of uncommitted work; one for each check of a work tree.
+    """Settles the state of uncommitted work; one per check of a work tree.
 
     Args:
         tree: the work tree.
@@ -95,7 +95,7 @@ class Settler:
     def settle(
         self, anchors: Sequence[Anchor], base: str, checkouts: Sequence[Checkout]
     ) -> Settled:
-        """Return what became of the uncommitted work that a memory rests on.
+        """Return the state of the uncommitted work that a memory rests on.
 
         What git cannot tell now changes nothing, and raises nothing in other checkouts.
 
@@ -120,10 +120,10 @@ class Settler:
             return stays
 
     def settle_stray(self, anchors: Sequence[Anchor], commit: str) -> Settled | None:
-        """Return what became of a memory that was learned at a commit which is on no branch now.
+        """Return the state of a memory that was learned at a commit which is on no branch now.
 
-        Such a commit was amended or rebased, or made on a detached HEAD: its work may be in other
-        commits, or in none. None where git cannot tell.
+        The commit was amended or rebased, or made on a detached HEAD: its work may be in other
+        commits, or in none. None when git does not know.
         """
         history, head = self.head.history, self.head.head.commit
         try:
@@ -159,7 +159,6 @@ class Settler:
         return self._learned(loose, stays, commit) if commit else stays
 
     def _learned(self, loose: Sequence[Anchor], stays: Settled, commit: str) -> Settled:
-        """Return that a commit holds the work."""
         learned = tuple(
             self._as_in(commit, anchor) if anchor in loose else anchor for anchor in stays.judged
         )
@@ -170,9 +169,9 @@ class Settler:
     def _on_new_branch(
         self, loose: Sequence[Anchor], stays: Settled, finer: Collection[str]
     ) -> str:
-        """Return the first commit that holds the work on a branch that no check saw; '' for none.
+        """Return the first commit with the work on a branch that no check saw; '' for none.
 
-        People make a branch for it, commit, and are back before the files are looked at.
+        People create a branch, commit, and switch back before the next check.
         """
         if not stays.base or not self.head.history.has_commit(stays.base):
             return ""
@@ -186,7 +185,7 @@ class Settler:
     def _is_put_away(
         self, loose: Sequence[Anchor], others: Sequence[Checkout], finer: Collection[str]
     ) -> bool:
-        """Return whether the work is in the stash, or was taken to another work tree."""
+        """Return whether the work is in the stash, or in another work tree."""
         if self._is_stashed(loose, finer):
             return True
         return bool(others) and not any(
@@ -194,9 +193,9 @@ class Settler:
         )
 
     def _holding(self, loose: Sequence[Anchor], stays: Settled, finer: Collection[str]) -> str:
-        """Return the first commit that holds the work; '' when none does.
+        """Return the first commit that holds the work; '' for none.
 
-        Searched are the branches on which the work was, and HEAD.
+        Searches the branches on which the work was, and HEAD.
         """
         branches = dict.fromkeys(one.branch for one in stays.checkouts if one.branch)
         head = self.head.head.commit
@@ -236,7 +235,7 @@ class Settler:
         return anchor if found is None else replace(found, node=anchor.node)
 
     def _is_stashed(self, loose: Sequence[Anchor], finer: Collection[str]) -> bool:
-        """Return whether the stash has the work, tracked files or untracked ones."""
+        """Return whether the stash has the work, in tracked or untracked files."""
         for commit in self.head.history.stashes():
             views = [self._at(commit)]
             new = self.head.history.commit_named(f"{commit}^3")
@@ -263,7 +262,7 @@ def _finer(anchors: Sequence[Anchor]) -> set[str]:
 
 
 def _by_bytes(anchor: Anchor, finer: Collection[str]) -> bool:
-    """Return whether only the bytes of its file show that what is anchored was edited."""
+    """Return whether only the file's bytes can show that what is anchored was edited."""
     if anchor.method is Method.FILE:
         return anchor.path not in finer
     return anchor.method is Method.HUNKS
@@ -291,8 +290,8 @@ def _is_in_tree(anchor: Anchor, tree: WorkTree, head: AtHead, finer: Collection[
 def _is_in_commit(anchor: Anchor, at: AtHead, then: AtHead | None, finer: Collection[str]) -> bool:
     """Return whether a commit holds the uncommitted work that was anchored.
 
-    Of a whole file it does with the same bytes; on the branch of the work also with other bytes
-    than before, because people edit on until they commit (`then`: the commit before the work).
+    A whole file must have the same bytes; on the branch of the work any bytes that differ from
+    before it, because people edit on until they commit (`then`: the commit before the work).
     """
     if not _by_bytes(anchor, finer):
         return _shows(anchor, at, at)
@@ -306,20 +305,20 @@ def _is_in_commit(anchor: Anchor, at: AtHead, then: AtHead | None, finer: Collec
 
 
 def _is_defined(anchor: Anchor, view: View) -> bool:
-    """Return whether a view has the anchored definition; of a whole file there is none to have."""
+    """Return whether a view has the anchored definition; a whole file needs none."""
     if not anchor.symbol:
         return True
     return file_state.define_in(view, anchor.path, anchor.symbol) is not None
 
 
 def _shows(anchor: Anchor, view: View, head: AtHead) -> bool:
-    """Return whether a view shows what is anchored, where it is anchored."""
+    """Return whether a view has what is anchored, at its path."""
     seen = anchor_state.see(replace(anchor, commit=head.head.commit), view, head)
     return verdict.judge_anchor(anchor, seen).verdict in _HOLDS
 
 
 def _is_edited(anchor: Anchor, tree: WorkTree, head: AtHead) -> bool:
-    """Return whether a tracked file differs from HEAD by more than what git itself does to it."""
+    """Return whether a tracked file differs from HEAD by more than git's own conversions."""
     here, committed = tree.find(anchor.path), head.find(anchor.path)
     if here is None or committed is None:
         return here is not committed
@@ -341,11 +340,11 @@ Numbered = tuple[int, list[Anchor]]
 def anchors_as_written(
     written: Sequence[tuple[str, Source]], history: History
 ) -> Iterator[Numbered]:
-    """Yield what statements rested on in the commits that gave them their words, with their places.
+    """Yield the anchors of statements at the commits that last worded them, with their index.
 
     Args:
         written: the commit of each, and the statement.
-        history: who knows the commits.
+        history: the repository's.
 
     Raises:
         YaadError: from git.
@@ -365,21 +364,21 @@ def anchors_as_written(
 
 
 def at_commit(history: History, commit: str) -> AtHead:
-    """Return the files as a commit has them, whatever is checked out."""
+    """Return the files of a commit, whatever is checked out."""
     return AtHead(history=history, head=Head(commit=commit, branch=""), names={})
 
 
 def and_since(
     then: Sequence[Anchor], now: Sequence[Anchor], view: View, head: AtHead
 ) -> list[Anchor]:
-    """Return what a statement rested on when it was written, and what it speaks of that came later.
+    """Return the anchors of a statement as of its writing, and those that it gained later.
 
-    What it speaks of now in another place is not new: it went there.
+    A name that merely moved is not gained.
 
     Args:
-        then: what it rested on when it was written.
-        now: what it rested on when it was read.
-        view: the files as they were when it was read.
+        then: its anchors when it was written.
+        now: its anchors when it was read.
+        view: the files when it was read.
         head: the commit that was checked out then.
     """
     later = {(one.path, one.symbol): one for one in now}

@@ -30,11 +30,11 @@ _FEW = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uses:
-    """How the use of a word changed: files by their older path (`gained`: by their newer one).
+    """The change in use of a word: files by their older path (`gained`: by their newer one).
 
-    `kept` are changed files in which it still stands. Of the files in which it stands less often,
-    `removed` counts lines that had it and are gone; `replaced` are what stands in its place on
-    lines that are otherwise alike.
+    `kept` are changed files that still use it. In files that use it less often, `removed` counts
+    lines that had it and are gone; `replaced` are its replacements on lines that are otherwise
+    alike.
     """
 
     lost: tuple[str, ...] = ()
@@ -62,11 +62,11 @@ class Tally:
         self._likely = _Likely([plain for _, plain, _ in self._words])
 
     def may_count(self, old: bytes) -> bool:
-        """Return whether a file that was `old` may have lost a word; False: it has not."""
+        """Return whether a file with content `old` may lose a word; False: it cannot."""
         return any(self._words[at][1] in old for at in self._likely.among(old))
 
     def add(self, old_path: str | None, new_path: str | None, old: bytes, new: bytes) -> None:
-        """Take a file into account that was `old` and is `new`; a missing one is empty."""
+        """Count the change of a file from `old` to `new`; a missing file is empty."""
         if b"\0" in old[:4096] or b"\0" in new[:4096]:
             return
         lines: _Lines | None = None
@@ -117,9 +117,9 @@ class Tally:
 
 
 class ChangedCounts:
-    """Which of many words does another number of places have, after some files changed?
+    """Finds which of many words have another number of uses after some files changed.
 
-    It is asked before it is counted where these are: the answer may name a word too many.
+    A filter before the exact count: the result may contain a word too many.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -127,7 +127,7 @@ class ChangedCounts:
         self._likely = _Likely([plain for _, plain in self._words])
 
     def by(self, old: bytes, new: bytes) -> set[str]:
-        """Return the words that a file which was `old` and is `new` has more or less often."""
+        """Return the words whose count differs between `old` and `new`."""
         likely = {*self._likely.among(old), *self._likely.among(new)}
         words = (self._words[at] for at in likely)
         return {word for word, plain in words if old.count(plain) != new.count(plain)}
@@ -146,10 +146,10 @@ def _whole(word: str) -> re.Pattern[bytes]:
 
 
 class _Likely:
-    """Which of many words may a text hold as whole words? One pass over it, however many they are.
+    """Finds which of many words a text may hold as whole words, in one pass for all of them.
 
-    A text that holds a word holds each part of it, between two characters that are in no word, as
-    a word of its own: of each word the part is looked for that fewest of the others have.
+    A text that holds a word holds each part of it between two non-word characters as a word of its
+    own: each word is searched by its rarest part.
     """
 
     def __init__(self, words: Sequence[bytes]) -> None:
@@ -164,7 +164,7 @@ class _Likely:
                 self._by_part.setdefault(rarest, []).append(at)
 
     def among(self, text: bytes) -> Sequence[int]:
-        """Return the places, in the list of words, of those that a text may hold."""
+        """Return the indices of the words that a text may hold."""
         if len(self._all) <= _FEW:
             return self._all
         parts = self._by_part.keys() & text.translate(_APART).split()
@@ -172,7 +172,7 @@ class _Likely:
 
 
 class _Lines:
-    """The lines of a text as they were and as they are; they are paired once one is missing."""
+    """The old and new lines of a text; paired once a line is missing."""
 
     def __init__(self, old: bytes, new: bytes) -> None:
         self._old = old
@@ -180,7 +180,7 @@ class _Lines:
         self._fresh: list[tuple[bytes, frozenset[bytes]]] | None = None
 
     def holds(self, line: bytes) -> bool:
-        """Return whether a line is still there, with any space around it; an empty one is."""
+        """Return whether a line still exists, in any indentation; an empty one does."""
         if not line:
             return True
         new = self._new
@@ -193,7 +193,7 @@ class _Lines:
         return False
 
     def instead_of(self, line: bytes, word: bytes, whole: re.Pattern[bytes]) -> str | None:
-        """Return what stands for `word` on a new line that is otherwise like `line`, or None."""
+        """Return the replacement of `word` on a new line that is otherwise like `line`, or None."""
         if self._fresh is None:
             then, now = (
                 {one.strip() for one in text.split(b"\n")} for text in (self._old, self._new)
@@ -261,12 +261,12 @@ _ITEMS_MIN = 3
 
 
 def emptied(then: bytes, now: bytes, path: str, symbol: str) -> bool:
-    """Return whether a constant or a key that listed texts lists next to none any more.
+    """Return whether a constant or key that listed texts lists next to none now.
 
     Args:
-        then: the file as it was.
-        now: the file as it is.
-        path: its name, which tells the language.
+        then: the old file.
+        now: the file now.
+        path: its name, which decides the language.
         symbol: the definition.
     """
     before, after = _items(then, path, symbol), _items(now, path, symbol)
@@ -276,7 +276,7 @@ def emptied(then: bytes, now: bytes, path: str, symbol: str) -> bool:
 
 
 def _items(source: bytes, path: str, symbol: str) -> int | None:
-    """Return how many texts a constant or a key lists; None for anything else."""
+    """Return the number of texts that a constant or key lists; None for anything else."""
     found = definitions.define(source, path, symbol)
     kinds = {one.kind for one in definitions.names(source, path) if one.line == found.line}
     if found.line is None or not kinds & {Kind.VALUE, Kind.KEY}:
@@ -286,7 +286,7 @@ def _items(source: bytes, path: str, symbol: str) -> int | None:
 
 
 def is_deprecated(data: bytes, line: int | None = None) -> bool:
-    """Return whether the head of a file, or what is around a line of it, calls it deprecated."""
+    """Return whether the head of a file, or the text around a line, calls it deprecated."""
     around = _around(data, line)
     if line is not None:
         return any(map(_MARK.search, around))
@@ -295,13 +295,13 @@ def is_deprecated(data: bytes, line: int | None = None) -> bool:
 
 
 def has_moved(data: bytes) -> bool:
-    """Return whether a file says at its head that it, or what it said, is elsewhere now."""
+    """Return whether a file says at its head that it, or its content, is elsewhere now."""
     head = data.decode("utf-8", "replace").split("\n")[:HEAD_LINES]
     return any(map(_MOVED.search, head))
 
 
 def instead(data: bytes, line: int | None = None) -> str:
-    """Return what is named there to be used instead; '' when nothing is."""
+    """Return the replacement that a deprecation names; '' for none."""
     lines = _around(data, line)
     for at, one in enumerate(lines):
         if _MARK.search(one):
@@ -311,9 +311,9 @@ def instead(data: bytes, line: int | None = None) -> str:
 
 
 def _around(data: bytes, line: int | None) -> list[str]:
-    """Return the head of a file; or a definition's own remarks, its line, and what is inside.
+    """Return the head of a file; or a definition's comments, its line, and its body.
 
-    What a condition, a member or a parameter says is not about the whole.
+    Comments on a condition, a member or a parameter are not about the whole.
     """
     lines = data.decode("utf-8", "replace").split("\n")
     if line is None:
@@ -331,7 +331,7 @@ def _around(data: bytes, line: int | None) -> list[str]:
 
 
 def _own(body: list[str]) -> list[str]:
-    """Return what is inside a definition without what is about its members and parameters."""
+    """Return the body of a definition without text about its members and parameters."""
     base = next((_depth([one]) for one in body if one.strip()), 0)
     return [
         one
@@ -342,7 +342,7 @@ def _own(body: list[str]) -> list[str]:
 
 
 def _before_block(lines: list[str]) -> list[str]:
-    """Return the lines before the first that begins a block, and before the remarks on that."""
+    """Return the lines before the first block and the comments on it."""
     for at, one in enumerate(lines):
         if one.rstrip().endswith((":", "{")) and not one.lstrip().startswith(_REMARKS):
             end = at
@@ -353,7 +353,7 @@ def _before_block(lines: list[str]) -> list[str]:
 
 
 def _of_file(lines: list[str]) -> list[str]:
-    """Return the head of a file without the remarks right above a definition: those are on that."""
+    """Return the head of a file, without comments right above a definition."""
     kept: list[str] = []
     remarks: list[str] = []
     for one in lines:

@@ -17,7 +17,7 @@ from yaadwatch.text.quoting import as_name, as_names
 
 
 class Span(StrEnum):
-    """What became of the anchored definition inside the file it was looked for in."""
+    """The state of the anchored definition inside the file that was searched."""
 
     SAME = "same"
     DIFFERENT = "different"
@@ -65,13 +65,13 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnchorVerdict:
-    """What became of one anchor, in words; `place` is where it is now, when that is one place.
+    """The verdict of one anchor, with its reason; `place` is the one place it is at now.
 
-    `likely` is what probably took its place, when it is gone; `places` are those of a folder or a
-    pattern whose files went to several; `by_use`: it is there, unchanged, and others use something
-    else instead; `heir` is what the text should name in place of it, where that is sure; `left`:
-    a definition went to another file, and the file that it was in is still there; `also_changed`:
-    it moved, and what it says changed, too.
+    `likely` is what probably replaced it, when it is gone; `places` are those of a folder or a
+    pattern that was split; `by_use`: it is there, unchanged, and other code uses something else
+    instead; `heir` is what the text should name instead, where that is certain; `left`: a
+    definition went to another file, and its old file is still there; `also_changed`: it moved, and
+    its content changed, too.
     """
 
     anchor: Anchor
@@ -106,7 +106,7 @@ _ORDER = (
 
 
 def judge_anchor(anchor: Anchor, seen: Seen) -> AnchorVerdict:
-    """Return what became of `anchor`, given what was seen."""
+    """Return the verdict of `anchor`, given its observed state."""
     if seen.unknown:
         return AnchorVerdict(anchor=anchor, verdict=Verdict.UNKNOWN, reason=seen.unknown)
     if anchor.method in (Method.FILE, Method.FOLDER):
@@ -141,16 +141,16 @@ def judge_anchor(anchor: Anchor, seen: Seen) -> AnchorVerdict:
 
 
 def combine(results: Sequence[AnchorVerdict]) -> AnchorVerdict:
-    """Return the judgement that stands for a node: the gravest; their order plays no part.
+    """Return the verdict that represents a memory: the gravest; their order plays no part.
 
-    Of equals, that of a value stands before that of a definition, and this before that of a file;
-    then the first path and name.
+    Of equals a value comes before a definition, and that before a file; then the first path and
+    name.
 
     A file that is gone says less than where its definition went: when a symbol of that file was
     found elsewhere, the file's own verdict does not count.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is no verdict.
     """
     gravest = counted(results)
     if not gravest:
@@ -167,7 +167,7 @@ def combine(results: Sequence[AnchorVerdict]) -> AnchorVerdict:
 
 
 def counted(results: Sequence[AnchorVerdict]) -> list[AnchorVerdict]:
-    """Return the judgements without those of files that are gone whose definition was found."""
+    """Return the verdicts without those of missing files whose definition was found elsewhere."""
     moved_from = {j.anchor.path for j in results if j.anchor.symbol and j.verdict is Verdict.MOVED}
     return [
         j
@@ -177,7 +177,7 @@ def counted(results: Sequence[AnchorVerdict]) -> list[AnchorVerdict]:
 
 
 def _shown(value: str) -> str:
-    """Return a value as it is told: the words of a text without the quotes around it."""
+    """Return a value for a reason: texts without their quotes."""
     return as_name(value[1:-1] if value[:1] == value[-1:] == '"' and value[1:-1] else value)
 
 
@@ -214,7 +214,7 @@ def _judge_file(anchor: Anchor, seen: Seen) -> AnchorVerdict:
 
 
 def _judge_pattern(anchor: Anchor, seen: Seen) -> AnchorVerdict:
-    """Return what became of a pattern that no file matches."""
+    """Return the verdict of a pattern that no file matches."""
     pattern = as_name(anchor.symbol)
     if seen.place is not None:
         reason = f"what matched {pattern} is now {as_name(seen.place)}"
@@ -231,7 +231,7 @@ def _judge_pattern(anchor: Anchor, seen: Seen) -> AnchorVerdict:
 
 
 def _judge_by_name(anchor: Anchor, seen: Seen) -> AnchorVerdict:
-    """Return what became of a pattern that stands, a word, a target or a value."""
+    """Return the verdict of a pattern that matches, a word, a target or a value."""
     name, path = anchor.name, as_name(anchor.path)
     if seen.span is Span.DIFFERENT:
         about = f"{name} of {path}" if name == values.LINES else f"{name} in {path}"
@@ -271,7 +271,6 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> AnchorVerdict:
 
 
 def _judge_number(anchor: Anchor, seen: Seen) -> AnchorVerdict:
-    """Return that a definition has another number than the text states."""
     name, path = anchor.name, as_name(anchor.path)
     changed = f"{anchor.value} is now {_shown(seen.instead)}"
     reason, place = f"{name} in {path}: {changed}", seen.place
@@ -351,10 +350,10 @@ _RENAMED_SHARE_MIN = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """An anchor's judgement, and what it rests on.
+    """An anchor's verdict, and the state it was judged by.
 
-    `misplaced`: the text says where it was, and it is elsewhere now. `named_still`: it is elsewhere
-    too, but the text names it by what it is still called.
+    `misplaced`: the text names the old place. `named_still`: it moved, but the text's name for it
+    still finds it.
     """
 
     result: AnchorVerdict
@@ -364,10 +363,9 @@ class Observed:
 
 
 def features(observations: Sequence[Observed]) -> dict[str, float]:
-    """Return the features of a memory, by name; each is 0 when nothing speaks for it.
+    """Return the features of a memory, by name; each is 0 without evidence against it.
 
-    How much else changed meanwhile plays no part: what does not touch an anchor, or the places that
-    name it, changes no score.
+    Other changes play no part: only what touches an anchor, or the uses of it, changes a score.
     """
     known = [
         observed for observed in observations if observed.result.verdict is not Verdict.UNKNOWN
@@ -384,17 +382,17 @@ def features(observations: Sequence[Observed]) -> dict[str, float]:
 
 
 def _is_silent(observed: Observed) -> bool:
-    """Return whether a number inside a definition still holds: that definition is counted."""
+    """Return whether a number in a definition still holds; the definition is counted instead."""
     return observed.result.anchor.is_held and observed.result.verdict not in STALE_VERDICTS
 
 
 def is_lost(observations: Sequence[Observed]) -> bool:
-    """Return whether something is lost, so that what uses tell is not asked."""
+    """Return whether something is lost, so that uses need not be counted."""
     return bool(lost_of(observations))
 
 
 def is_named_still(observations: Sequence[Observed]) -> bool:
-    """Return whether all that is lost is files that moved and have the name that the text gives.
+    """Return whether only files moved, and the text's names still find them.
 
     Such a sentence is true of its file, so it is suspect at most.
     """
@@ -403,7 +401,7 @@ def is_named_still(observations: Sequence[Observed]) -> bool:
 
 
 def lost_of(observations: Sequence[Observed]) -> list[Observed]:
-    """Return those of whom something is lost that is as grave as all that is."""
+    """Return the anchors that lost something of the gravest kind."""
     known = [one for one in observations if one.result.verdict is not Verdict.UNKNOWN]
     gravest = _gravest(known)
     kinds = {name: (methods, verdicts) for name, methods, verdicts in _GRAVEST}
@@ -411,7 +409,7 @@ def lost_of(observations: Sequence[Observed]) -> list[Observed]:
 
 
 def _gravest(known: Sequence[Observed]) -> str:
-    """Return the name of the gravest thing that was lost; '' when nothing was."""
+    """Return the gravest kind of loss; '' for none."""
     for name, methods, verdicts in _GRAVEST:
         if any(_counts(observed, name, methods, verdicts) for observed in known):
             return name
@@ -429,14 +427,14 @@ def _counts(
 
 
 def is_replaced(seen: Seen) -> bool:
-    """Return whether another thing stands where most places named this one, or very many lines."""
+    """Return whether another name replaced this one in most uses, or on very many lines."""
     if seen.replaced >= _RENAMED_LINES_MIN and seen.lost >= _RENAMED_SHARE_MIN:
         return True
     return seen.replaced >= HEIR_LINES_MIN and _is_unused(seen)
 
 
 def _is_unused(seen: Seen) -> bool:
-    """Return whether a thing lost most of the places that named it, and they were several."""
+    """Return whether a thing lost most of its uses, and there were several."""
     return seen.lost >= _MOST and seen.lost_files >= _USED_MIN
 
 
@@ -456,7 +454,7 @@ WARN = 0.8
 
 
 def score(features: Mapping[str, float]) -> float:
-    """Return how likely a memory with these features is stale, 0..1; 0 when there are none."""
+    """Return the probability that a memory with these features is stale, 0..1; 0 for none."""
     if not features:
         return 0.0
     total = WEIGHTS["intercept"]

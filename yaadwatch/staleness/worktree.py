@@ -38,7 +38,7 @@ _ODD = {
 
 
 class Place(Protocol):
-    """A work tree, as far as its files go; a `Space` is one."""
+    """The files of a work tree; a `Space` is one."""
 
     @property
     def root(self) -> Path:
@@ -51,13 +51,14 @@ class Place(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class WorkTree:
-    """The files of a work tree, as they are now, committed or not.
+    """The files of a work tree as they are now, committed or not.
 
     Args:
-        space: whose files.
-        known: what was read earlier, by path; a file that looks the same is not read again.
-        now_ns: now, in nanoseconds, to tell signatures that are too fresh to be believed.
-        names: the definitions that the job is about, by the file they were in.
+        space: the work tree.
+        known: sightings of earlier checks, by path; a file with the same signature is not
+            read again.
+        now_ns: now, in nanoseconds, to recognise signatures that are too fresh to trust.
+        names: the definitions that the job is about, by file.
     """
 
     space: Place
@@ -75,7 +76,7 @@ class WorkTree:
     _stand: dict[tuple[Method, str], bool] = field(default_factory=dict)
 
     def find(self, path: str) -> FileInView | None:
-        """Return the file at `path`, or None; its bytes only when they were needed to know it.
+        """Return the file at `path`, or None; its bytes only when they were needed.
 
         Raises:
             YaadError: REFUSED when the repository belongs to somebody else by now.
@@ -94,7 +95,7 @@ class WorkTree:
         return self._found[path]
 
     def read(self, path: str) -> bytes | None:
-        """Return the bytes of a file, or None when it is not there or cannot be read."""
+        """Return the bytes of a file, or None when it is missing or unreadable."""
         found = self.find(path)
         if found is not None and found.data is None and not found.odd:
             found = self._found[path] = self._look(path)
@@ -103,7 +104,7 @@ class WorkTree:
     def moved_to(self, start: str, blobs: Collection[str]) -> str | None:
         """Return where the file `start` went without a commit: staged, or moved by hand.
 
-        A move by hand is seen when an untracked file has the bytes that the file last had: one of
+        A move by hand is recognised by an untracked file with the last bytes of the file: one of
         `blobs`.
         """
         key = (start, frozenset(blobs))
@@ -112,9 +113,9 @@ class WorkTree:
         return self._moved[key]
 
     def moved_inside(self, folder: str) -> tuple[dict[str, str], list[str]]:
-        """Return where files of a folder went without a commit, and those that are nowhere.
+        """Return where files of a folder went without a commit, and the missing ones.
 
-        Of a large folder the first files that are still tracked tell of all.
+        Of a large folder only the first tracked files are looked up.
         """
         inside = folder + "/"
         staged = {old: new for old, new in self._staged().items() if old.startswith(inside)}
@@ -145,7 +146,7 @@ class WorkTree:
         return None
 
     def listing(self) -> Tree:
-        """Return the tracked files, whether they are still there or not."""
+        """Return the tracked files, existing or not."""
         if self._listing is None:
             self._listing = _tree_of(self.head.history.tracked())
         return self._listing
@@ -174,7 +175,7 @@ class WorkTree:
         return self._stand[key]
 
     def stands(self, anchor: Anchor) -> bool:
-        """Return whether there is any file in the folder, or of the pattern, that is anchored."""
+        """Return whether any file is in the anchored folder, or matches the anchored pattern."""
         if anchor.method is Method.GLOB:
             return self.matching(anchor.symbol)
         return self.has_folder(anchor.path)
@@ -202,15 +203,15 @@ class WorkTree:
         return self._new_files
 
     def _is_there(self, path: str) -> bool:
-        """Return whether a tracked file is there, or only not checked out."""
+        """Return whether a tracked file exists, or is only not checked out."""
         if files.signature_of(self.space.root, path, self.now_ns) != files.ABSENT:
             return True
         return path in self.head.history.left_out().sparse
 
     def holding(self, word: str, like: str) -> Sequence[str]:
-        """Return the files that hold `word`, tracked or not (ignored ones left out), sorted.
+        """Return the files that hold `word`, tracked or not (without ignored ones), sorted.
 
-        `like`: the file it was in; the other names of that file will be missed too.
+        `like`: the file it was in; the other names of that file will be queried too.
         """
         return self.head.history.holding(word, missed(self.names, self.find, like), at=None)
 
@@ -221,8 +222,7 @@ class WorkTree:
     def _alike(self, start: str) -> list[str]:
         """Return untracked files that `start` may be now.
 
-        Those of its name, then those that lost or changed their suffix only, then of its kind, then
-        any.
+        Those of its name first, then those with another suffix, then of its kind, then any.
         """
         if not self._untracked:
             for path in self.head.history.untracked():
@@ -254,7 +254,7 @@ class WorkTree:
         return FileInView(blob=blob, data=observed.data)
 
     def _left_out(self, path: str) -> FileInView | None:
-        """Return a file that is absent because it is not checked out; None: it is not there."""
+        """Return an absent file that is only not checked out; None: it is missing."""
         left_out = self.head.history.left_out()
         blob = left_out.sparse.get(path)
         if blob is not None:
@@ -276,7 +276,7 @@ _ANY = "*"
 
 
 def _looks_of(path: str) -> tuple[str, str, str]:
-    """Return what a path has in common with what it may be renamed to, most telling first."""
+    """Return what a path shares with what it may be renamed to, most distinctive first."""
     name = path.rpartition("/")[2]
     return f"/{name}", f"{name.rpartition('.')[0] or name}.", f".{name.rpartition('.')[2]}"
 
@@ -290,7 +290,7 @@ TREE_PATHS_KEPT = 20_000
 
 
 def _tree_of(paths: Sequence[str]) -> Tree:
-    """Return the tree of `paths`; for each job it is most often the same as for the last."""
+    """Return the tree of `paths`, cached: jobs mostly have the same paths as the last one."""
     return Tree.of(paths) if len(paths) > TREE_PATHS_KEPT else _kept_tree(tuple(paths))
 
 
@@ -305,7 +305,7 @@ def _masked(branch: str) -> str:
 
 
 def head_of(space: Place) -> layout.Head:
-    """Return where HEAD is, with the name of its branch as it may be written down."""
+    """Return HEAD, with the name of its branch masked."""
     found = space.repository.head()
     return replace(found, branch=_masked(found.branch))
 
@@ -333,7 +333,7 @@ def look_at(space: Place, known: Iterable[Sighting], now_ns: int) -> tuple[WorkT
 
 
 def expect(tree: WorkTree, anchors: Iterable[Anchor]) -> None:
-    """Tell which anchors the job will ask about."""
+    """Announce the anchors of the job to a work tree."""
     for anchor in anchors:
         if anchor.symbol:
             tree.names.setdefault(anchor.path, []).append(definitions.last_part(anchor.symbol))

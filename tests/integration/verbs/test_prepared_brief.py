@@ -196,7 +196,7 @@ def test_folder_that_is_a_link_is_not_written_to(repo, tmp_path):
 
 def test_project_at_which_something_is_stored_meanwhile_is_prepared_again(repo, monkeypatch):
     rule(repo)
-    compose = context.context.compose
+    compose = context.compose
     told = []
 
     def slowly(*args, **more):
@@ -205,7 +205,7 @@ def test_project_at_which_something_is_stored_meanwhile_is_prepared_again(repo, 
             told.append(rule(repo, "Never push to main"))
         return found
 
-    monkeypatch.setattr(context.context, "compose", slowly)
+    monkeypatch.setattr(context, "compose", slowly)
     prepare(repo)
 
     assert "push" in read(repo)
