@@ -127,7 +127,7 @@ def unreadable(data: bytes) -> Refused | None:
 
 
 def find(data: bytes) -> Found:
-    """Return the block of a file, or why there is none to speak of. Never raises."""
+    """Return the block of a file, or why there is none. Never raises."""
     refused = unreadable(data)
     if refused is not None:
         return refused
@@ -251,7 +251,7 @@ def restricted_by(data: bytes) -> str:
 
 
 def is_notice(line: str) -> bool:
-    """Tell whether a line is the notice, also in other words of a person or a later version."""
+    """Return whether a line is the notice, also if edited or from another version."""
     return line.startswith(_NOTICE_START)
 
 
@@ -348,7 +348,7 @@ def _with_notice(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _checked(data: bytes, lines: tuple[str, ...]) -> Written:
-    """Return a file if its block is read back as it was meant; else that it is not written."""
+    """Return the file if its block parses back as intended; otherwise a refusal to write it."""
     found = find(data)
     if isinstance(found, Block) and found.lines == lines:
         return data

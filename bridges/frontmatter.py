@@ -15,7 +15,7 @@ Fields = Mapping[str, Value]
 
 
 class Misread(NamedTuple):
-    """A line of a header, from 1, that is not what it seems meant to be, and why."""
+    """A line of front matter, from 1, that looks like a mistake, and the reason."""
 
     line: int
     message: str
@@ -91,7 +91,7 @@ def places(lines: Sequence[str]) -> Mapping[str, int]:
 
 
 def patterns(value: Value) -> tuple[str, ...]:
-    """Return the patterns that a value lists: as a list, or in one text with commas between."""
+    """Return the patterns in a value: a list, or one text separated by commas."""
     if isinstance(value, str):
         value = tuple(part.strip() for part in _COMMA.split(value))
     return tuple(filter(None, value)) if isinstance(value, tuple) else ()
@@ -131,7 +131,7 @@ def _parts(header: Sequence[str]) -> dict[str, tuple[int, list[str]]] | Misread:
 
 
 def _no_header(lines: Sequence[str]) -> Misread:
-    """Return why lines that begin as a header are none."""
+    """Return why lines that begin like front matter are not."""
     ends = (number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "..."))
     end = next(ends, 0)
     if not end:
@@ -148,7 +148,7 @@ def _no_header(lines: Sequence[str]) -> Misread:
 
 
 def _unclosed(value: str) -> str:
-    """Return what a value begins and does not end; "" for none."""
+    """Return the bracket or quote that a value opens and does not close; "" for none."""
     bare = _COMMENT.sub("", value).strip()
     if bare.startswith("[") and not bare.endswith("]"):
         return "a list"

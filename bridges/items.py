@@ -129,7 +129,7 @@ def too_long(lines: Sequence[str]) -> tuple[Item, ...]:
 
 
 def parts_lines(lines: Sequence[str], item: Item) -> bool:
-    """Return whether the line below a rule would go on with the one above it, were it not there."""
+    """Return whether removing a rule would join the line below it to the line above."""
     above, below = lines[: item.first], lines[item.last + 1 :]
     return bool(
         above and below and above[-1].strip() and below[0].strip() and not _ITEM.fullmatch(below[0])
@@ -156,7 +156,7 @@ def line_of(text: str, marker: str = MARKER) -> str | None:
 
 
 def _says(lines: Sequence[str], text: str) -> bool:
-    """Tell whether lines are one rule with these words, and nothing of them marks a block."""
+    """Return whether lines are one rule with these words, and nothing of them marks a block."""
     if not isinstance(find("\n".join(lines).encode("utf-8", "surrogatepass")), Absent):
         return False
     return (
@@ -190,8 +190,6 @@ def _escaped_line(line: str) -> str:
 
 
 class _Reader:
-    """Walks the lines of a block from rule to rule."""
-
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
         self._shown = _shown(lines)
@@ -209,7 +207,7 @@ class _Reader:
                     yield item
 
     def _item(self, first: int) -> Item | None:
-        """Return the rule that begins in a line; one without words is a label without a list."""
+        """Return the rule that begins in a line; without words, a label without a list."""
         if not self._shown[first] or first in self._is_restricted:
             return None
         found = _ITEM.fullmatch(self._lines[first])
@@ -258,7 +256,7 @@ class _Reader:
         return " ".join(" ".join([words, *self._lines[first + 1 : index]]).split()), index
 
     def _goes_on(self, index: int) -> bool:
-        """Tell whether a line goes on with the paragraph above it."""
+        """Return whether a line goes on with the paragraph above it."""
         line = self._lines[index]
         return (
             self._shown[index]
@@ -269,7 +267,7 @@ class _Reader:
         )
 
     def _is_label(self, index: int) -> bool:
-        """Tell whether a line at the margin is a label with a list below it."""
+        """Return whether a line at the margin is a label with a list below it."""
         line = self._lines[index]
         if _INDENTED.match(line) or not _LABEL_END.search(line.strip()):
             return False
@@ -340,13 +338,13 @@ def _heading(lines: Sequence[str], index: int) -> tuple[int, str] | None:
 
 
 def _begins(above: Sequence[str]) -> bool:
-    """Tell whether a line of prose begins a paragraph, and goes on with nothing above it."""
+    """Return whether a line of prose begins a paragraph, and goes on with nothing above it."""
     last = above[-1].strip() if above else ""
     return not last or is_notice(last) or last.startswith(("#", "<"))
 
 
 def _is_prose(line: str) -> bool:
-    """Tell whether a line at the margin is of a paragraph, and not the notice of the block."""
+    """Return whether a line at the margin is of a paragraph, and not the notice of the block."""
     return (
         bool(line.strip())
         and not line[0].isspace()

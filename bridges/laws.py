@@ -131,7 +131,7 @@ def line_ends_and_a_byte_order_mark_change_nothing(bridge: Bridge) -> None:
 
 
 def a_block_is_read_as_it_was_put(bridge: Bridge) -> None:
-    """What was written into a file is found there, and writing it again changes no byte."""
+    """A written block is found again, and writing it again changes no byte."""
 
     @given(data=_files(bridge), lines=_BLOCK_LINES)
     def holds(data: bytes, lines: Lines) -> None:

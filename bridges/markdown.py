@@ -180,7 +180,7 @@ def _kind_of(headings: Sequence[str]) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Heading:
-    """A heading above what is read; `lead` is what it and those above it put in front of that."""
+    """A heading of the current position; `lead` is the context that it and its parents give."""
 
     level: int
     words: str
@@ -328,7 +328,7 @@ class _Reader:
         self._stand_below((*above, _Heading(level=heading.level, words=words, lead=lead)))
 
     def _stand_below(self, headings: tuple[_Heading, ...]) -> None:
-        """Let these headings be the ones above what follows."""
+        """Set the current headings."""
         self._headings = headings
         self._kind = _kind_of([heading.words for heading in headings])
         self._above = headings[-1].lead if headings else ""
@@ -343,7 +343,7 @@ class _Reader:
         form: Form = "item",
         stays: str = "",
     ) -> None:
-        """Add a statement, if these are words and not too many."""
+        """Add a statement, unless it has no words or there are too many."""
         hangs_on = _join(self._above, lead)
         text = _join(hangs_on, words)
         if len(text) > STATEMENT_CHARS_MAX or not _says_something(words):
@@ -375,7 +375,7 @@ class _Reader:
         return None if not words or _CONTROL.search(words) else words
 
     def _stands_there(self, block: "Block") -> bool:
-        """Tell whether the block's lines hold its letters, and before them markers at most."""
+        """Return whether the block's lines hold its letters, after markers at most."""
         there = _letters("".join(self._lines[block.line - 1 : block.end_line]))
         own = _letters(block.text)
         before = len(there) - len(own)
@@ -461,7 +461,7 @@ def _is_whole_in_parts(words: str, blocks: "Sequence[Block]") -> bool:
 
 
 def _shows_what_is_below(words: str, block: "Block", below: "Block | None") -> bool:
-    """Tell whether a paragraph speaks of the code or list right below it."""
+    """Return whether a paragraph refers to the code or list right below it."""
     return (
         below is not None
         and below.kind in ("other", "list", "table")
@@ -483,7 +483,7 @@ def _is_bold(words: str) -> bool:
 
 
 def _is_list_of_sentences(source: str) -> bool:
-    """Tell whether each line of a paragraph is a sentence, so that joining would mix them up."""
+    """Return whether each line of a paragraph is a sentence, so that joining would mix them up."""
     lines = [line.strip() for line in source.split("\n")]
     return "<!--" not in source and all(
         _SENTENCE_START.match(line)
@@ -495,7 +495,7 @@ def _is_list_of_sentences(source: str) -> bool:
 
 
 def _says_something(words: str) -> bool:
-    """Tell words from pictures, tags, rulers, bare links and imports of other files."""
+    """Return whether words are more than pictures, tags, rulers, bare links and imports."""
     if _POINTER.fullmatch(words):
         return False
     visible = _TARGET_OR_TAG.sub("", _IMAGE.sub("", words))
@@ -515,7 +515,7 @@ def _row_words(names: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def _join(lead: str, words: str) -> str:
-    """Put the words that others hang on in front of them."""
+    """Put the context in front of words."""
     if not lead or not words:
         return lead or words
     return f"{lead} {words}" if _COLON_AT_END.search(lead) else f"{lead} > {words}"

@@ -169,7 +169,7 @@ _NO_TEXT = re.compile("[\\0\\r\\n\\ud800-\\udfff]")
 
 
 def bridges() -> tuple[Bridge, ...]:
-    """Return every format there is; what other packages add is looked for the first time only."""
+    """Return all formats; entry points of other packages are loaded once."""
     return (*BRIDGES, *_added()[0])
 
 
@@ -222,7 +222,7 @@ def _added() -> tuple[tuple[Bridge, ...], tuple[str, ...]]:
 
 
 def _refused(value: object, known: Sequence[Bridge]) -> str:
-    """Return why something cannot be a further format; empty if it can."""
+    """Return why an object cannot be added as a format; empty if it can."""
     if not isinstance(value, Bridge):
         return f"{type(value).__name__} is no Bridge"
     for other in known:
@@ -235,7 +235,7 @@ def _refused(value: object, known: Sequence[Bridge]) -> str:
 
 
 def _guarded(bridge: Bridge) -> Callable[[bytes], Document]:
-    """Return how files of another package's format are read: as it does, but never raising."""
+    """Wrap a format of another package so that it never raises."""
 
     def parse(content: bytes) -> Document:
         try:

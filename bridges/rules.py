@@ -52,7 +52,7 @@ class Statement:
 
     @property
     def own(self) -> str:
-        """The words of the statement without those that it hangs on."""
+        """The words of the statement without its context."""
         return self.text[len(self.lead) :].removeprefix(" >").strip() or self.text
 
 
@@ -130,7 +130,7 @@ class Bridge:
 
 
 def _damage(path: str) -> str:
-    """Return why something is no path of a format; empty if it is one."""
+    """Return why a path is invalid for a format; empty if it is valid."""
     parts = path.split("/")
     *folders, name = parts
     if not path or len(path) > PATH_CHARS_MAX:

@@ -60,7 +60,7 @@ def zones(lines: Iterable[str]) -> Zones:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """What is open: what ends it, the column where its list item's text begins, its first line."""
+    """An open container: its end, the column of its list item's text, its first line."""
 
     end: re.Pattern[str]
     margin: int
@@ -76,7 +76,7 @@ class _Reader:
         self._is_bare = False  # the last line was an item's marker and nothing else
 
     def read(self, index: int, line: str) -> Zone:
-        """Return what a line is, given those before it."""
+        """Return the zone of a line, given those before it."""
         blank = not line.strip()
         indent = len(line) - len(line.lstrip(" "))
         if not blank:
@@ -128,7 +128,7 @@ class _Reader:
         return "text"
 
     def _starts_block(self, rest: str) -> bool:
-        """Tell whether a line ends the paragraph above it."""
+        """Return whether a line ends the paragraph above it."""
         if _FENCE.match(rest) or _is_ruler(rest) or _STARTS_BLOCK.match(rest):
             return True
         item = _ITEM.match(rest)
@@ -138,7 +138,7 @@ class _Reader:
         return in_list or (item["number"] in (None, "1") and bool(rest[item.end() :].strip()))
 
     def _enter_items(self, margin: int, rest: str) -> tuple[int, str]:
-        """Open the list items that begin in a line; return where what is left of it begins."""
+        """Open the list items that begin in a line; return where the rest of it begins."""
         for _ in range(_ITEMS_IN_LINE_MAX):
             item = None if _is_ruler(rest) else _ITEM.match(rest)
             if item is None:

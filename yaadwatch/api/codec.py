@@ -28,7 +28,7 @@ NESTED_MAX: Final = 100
 
 
 class Request(NamedTuple):
-    """A request that makes sense: the row it asks for, its message, the folder if it named one."""
+    """A valid request: its operation, its message, and the folder if given."""
 
     id: int | str
     operation: Operation
@@ -114,7 +114,7 @@ def _form(kind: type[object]) -> tuple[dict[str, tuple[str, _Reader]], tuple[str
 
 @cache
 def _usual(kind: type[object]) -> object:
-    """Return the request `kind` with nothing given; it cannot be changed, so one is enough."""
+    """Return the request `kind` without arguments; cached, because it is immutable."""
     return kind()
 
 
@@ -248,7 +248,7 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
 
 
 def _each(kind: type[object]) -> Callable[[str, object], object]:
-    """Return what reads a list of objects, each as the dataclass `kind`."""
+    """Return a reader of a list of objects, each as the dataclass `kind`."""
 
     def read(name: str, value: object) -> object:
         if not isinstance(value, list | tuple):

@@ -15,7 +15,7 @@ _Encode = Callable[[object, int], Iterable[str]]
 
 
 class Stopping(YaadError):
-    """The daemon ends, and what was asked was not done: it can be asked again, of the next one."""
+    """The daemon is ending, and the request was not done: it can be repeated with the next one."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -79,7 +79,7 @@ def lenient_id(line: bytes) -> object:
 
 
 def kind_of(value: object) -> str:
-    """Return what JSON calls the kind of `value`, for a message."""
+    """Return the JSON type of `value`, for a message."""
     if value is None:
         return "null"
     if isinstance(value, bool):

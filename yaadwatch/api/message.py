@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_about: object) -> object:
-        """Return a decorator that changes nothing: type checkers read the real one."""
+        """Return a decorator without effect: type checkers read the real one."""
         return lambda one: one
 
 
@@ -143,19 +143,15 @@ class Message:
         return type(self)(**{**vars(self), **given})
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse to change anything."""
         raise AttributeError(f"{type(self).__name__} cannot be changed")
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other one asks for the same."""
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
     def __hash__(self) -> int:
-        """Return a hash that fits `__eq__`."""
         return hash((type(self), repr(self)))
 
     def __repr__(self) -> str:
-        """Return how it is made."""
         given = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
         return f"{type(self).__name__}({given})"
 
@@ -173,7 +169,7 @@ NUMBER_MAX = 2**63 - 1
 
 
 class Limit:
-    """What a value must keep to."""
+    """The allowed values of a field."""
 
     __slots__ = ()
 
@@ -239,7 +235,7 @@ class OneOf(Limit):
 
 
 class Form(Limit):
-    """What `checker(name, value)` takes without a ValueError."""
+    """A value that `checker(name, value)` accepts without a ValueError."""
 
     __slots__ = ("checker",)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 
 class Verdict(StrEnum):
-    """What became of an anchor."""
+    """The state of an anchor."""
 
     FRESH = "fresh"
     TOUCHED = "touched"
@@ -18,7 +18,7 @@ class Verdict(StrEnum):
 
 
 class Method(StrEnum):
-    """How the anchored span is compared with what it was."""
+    """How the anchored span is compared with its recorded state."""
 
     FILE = "file"  # only whether the file is there
     TREE = "tree"  # the definition's syntax tree, as a fingerprint
@@ -31,7 +31,7 @@ class Method(StrEnum):
 
 
 class Reference(StrEnum):
-    """What a text refers to by an anchor."""
+    """A reference from a text to an anchor."""
 
     FILE = "file"
     DIRECTORY = "directory"

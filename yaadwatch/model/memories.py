@@ -128,7 +128,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """How a node read after one change; `actor` is an origin or the name of a job."""
+    """A node after one change; `actor` is an origin or the name of a job."""
 
     node: str
     version: int
@@ -327,7 +327,7 @@ class Claimed:
 
 
 class Thing(NamedTuple):
-    """What is claimed of: an attribute of a subject, in a folder or everywhere ('')."""
+    """The subject of a claim: an attribute of a subject, in a folder or everywhere ('')."""
 
     subject: str
     attribute: str

@@ -68,7 +68,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unembedded:
-    """A living memory without a vector; `num` is what the indexes know it by."""
+    """A live memory without a vector; `num` is its key in the indexes."""
 
     num: int
     text: str

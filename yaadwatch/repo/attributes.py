@@ -50,7 +50,7 @@ class TextAttributes(IntEnum):
 
 
 class AttributeSource(Protocol):
-    """What is asked of a repository; a `Repository` is one."""
+    """The queries to a repository; a `Repository` implements it."""
 
     layout: Layout
 
@@ -92,7 +92,7 @@ def worktree_attributes(layout: Layout, tracked: Iterable[str]) -> TextAttribute
 
 
 def among(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return those of some files that hold attributes."""
+    """Return the attribute files among some files."""
     end = f"/{_NAME}"
     return tuple(path for path in paths if path == _NAME or path.endswith(end))
 

@@ -240,7 +240,7 @@ class _Found:
 
 
 class PatchIdCache:
-    """What was found of each work tree. Any thread may use it."""
+    """Finds branches whose patches are upstream (squash or rebase). Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -301,7 +301,7 @@ class PatchIdCache:
                 self._note(found, answers)
 
     def _current(self, layout: Layout, git: Git, head: Head, now_s: float) -> _Found:
-        """Return what is known while the branches are where they are."""
+        """Return the cached result while the branches are unchanged."""
         with self._lock:
             found = self._found.get(layout.git_dir)
         if found is not None and found.head == head and now_s - found.at_s < KEPT_S:
@@ -318,7 +318,7 @@ class PatchIdCache:
     def _kept(
         self, git: Git, found: _Found | None, refs: Refs
     ) -> tuple[dict[str, bool], dict[str, tuple[str, ...]]]:
-        """Return what is known still: a trunk that only grew holds what it held."""
+        """Return the results that remain valid: a trunk that only grew holds what it held."""
         if found is None:
             return {}, {}
         if found.refs == refs:
@@ -442,20 +442,20 @@ def _taken(
 
 
 def _too_old(git: Git, since: Sequence[str]) -> list[str]:
-    """Return what leaves out the commits of the trunk that are not gone through."""
+    """Return the argument that excludes commits of the trunk that are not searched."""
     skip = ["--first-parent", f"--skip={WALK_MAX}", "--max-count=1"]
     oldest = git.ask(["rev-list", *skip, *since]).decode().strip()
     return [f"^{oldest}"] if oldest else []
 
 
 def _is_rebased(git: Git, commit: str, trunk: str) -> bool:
-    """Return whether the trunk has the like of each commit that it does not have itself."""
+    """Return whether the trunk has an equivalent of each commit that it lacks."""
     alone = ["rev-list", "--max-count=1", "--cherry-pick", "--right-only"]
     since = [f"{trunk}...{commit}", *_too_old(git, [trunk, f"^{commit}"])]
     return not git.ask([*alone, *since]).strip()
 
 
 def _lines(diff: bytes) -> list[bytes]:
-    """Return what a diff changes, wherever that stood."""
+    """Return the changed lines of a diff, without their positions."""
     lines = diff.strip(b"\n").split(b"\n")
     return [line for line in lines if not line.startswith(_NOT_COMPARED)]

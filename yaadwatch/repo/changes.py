@@ -196,7 +196,7 @@ class _Choice:
 
 
 def _assigned(olds: Sequence[str], news: Sequence[str]) -> dict[str, str]:
-    """Return old paths to new ones, the clearest pair first; what is not clear has none."""
+    """Return old paths to new ones, clearest pairs first; unclear ones are left out."""
     likeness = {(old, new): _likeness(old, new) for old, new in product(olds, news)}
     olds_left, news_left = list(olds), list(news)
     pairs: dict[str, str] = {}
@@ -282,7 +282,6 @@ def _stem(name: str) -> str:
 
 
 def _shared(one: str, other: str | None) -> int:
-    """Return how many folders two paths have in common."""
     return len(set(one.split("/")[:-1]) & set((other or "").split("/")[:-1]))
 
 
@@ -318,7 +317,7 @@ class Cache(Generic[K, V]):
         self._weight = 0
 
     def get(self, key: K) -> V | None:
-        """Return what is kept under a key; None when nothing is."""
+        """Return the cached value of a key; None when there is none."""
         with self._lock:
             found = self._kept.get(key)
             if found is None:
@@ -327,7 +326,7 @@ class Cache(Generic[K, V]):
             return found[0]
 
     def put(self, key: K, value: V) -> None:
-        """Keep a value in place of the one before it, unless it is too large."""
+        """Cache a value, replacing the previous one, unless it is too large."""
         weight = self._weigh(key, value)
         with self._lock:
             _, before = self._kept.pop(key, (None, 0))
@@ -369,7 +368,6 @@ class SkippedPaths:
         return self.assumed | self.sparse.keys()
 
     def __len__(self) -> int:
-        """Return how many paths it has."""
         return len(self.sparse) + len(self.modules)
 
 

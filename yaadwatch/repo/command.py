@@ -156,7 +156,7 @@ class GitRunner:
         self.left_out: Cache[IndexKey, SkippedPaths] = Cache(INDEXES_KEPT)
 
     def now_ns(self) -> int:
-        """Return the time as Unix nanoseconds, to be held against those of files."""
+        """Return the time as Unix nanoseconds, to compare with those of files."""
         return self._clock.now_ns()
 
     def run(
@@ -229,7 +229,7 @@ class GitRunner:
         return output
 
     def rest(self) -> None:
-        """Forget what is quickly found again, and takes megabytes in a large repository."""
+        """Drop caches that are quickly rebuilt, and take megabytes in a large repository."""
         self.standing.forget()
         self.trees.clear()
         self.found.clear()
@@ -426,7 +426,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Leave nothing of a command behind, also when it is over and its children are not."""
+    """End a command with all its children, also when it has ended before them."""
     _kill(process)
     process.wait()
     for stream in (process.stdin, process.stdout, process.stderr):

@@ -44,7 +44,7 @@ class CommitHistory:
 
     @property
     def git(self) -> Git:
-        """Return what this job asks git by, for questions of other sorts."""
+        """Return the git command of this job, for other queries."""
         return self._git
 
     def blob_at(self, commit: str, path: str) -> str | None:
@@ -118,7 +118,7 @@ class CommitHistory:
         return None
 
     def _found(self, old: str, new: str) -> Iterator[Change] | None:
-        """Return the files that differ, as they are read in this process; None: git has to look."""
+        """Return the files that differ, read in this process; None: git is needed."""
         begun, self._begun = self._begun, None
         if begun is not None and begun[0] == (old, new):
             return chain(begun[1], begun[2])
@@ -305,12 +305,12 @@ class CommitHistory:
             return self._git.compare(["-M100%", *options], given=given)
 
     def _cut(self) -> frozenset[str]:
-        """Return the commits that seem to have made everything, because what came before is cut."""
+        """Return the commits at the cut of a shallow history: they seem to create everything."""
         return layout.cut_at(self.layout)
 
     @cached_property
     def _may_remember(self) -> bool:
-        """Return whether answers stay true: a partial clone may have later what it lacks now."""
+        """Return whether answers are permanent: a partial clone may gain objects later."""
         return not any((self.layout.common_dir / "objects" / "pack").glob("*.promisor"))
 
 

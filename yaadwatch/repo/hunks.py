@@ -129,7 +129,7 @@ def _parsed(output: bytes, outline: _Outline) -> list[Hunk]:
 
 
 class _Side:
-    """What a hunk takes away, or puts in."""
+    """The lines that a hunk removes, or adds."""
 
     def __init__(self, text_ends: re.Pattern[bytes] | None) -> None:
         self._text_ends = text_ends
@@ -275,7 +275,6 @@ def _told(git: Git, arguments: list[str], words: Sequence[str], *, strict: bool)
 def _scan(
     git: Git, scan: Sequence[str], words: Sequence[str], at: str | None, *, strict: bool
 ) -> dict[str, set[str]]:
-    """Return which files hold which of `words`."""
     found: dict[str, set[str]] = {word: set() for word in words}
     output = _told(git, [*scan, *([at] if at else []), "--"], words, strict=strict)
     only = words[0] if "-l" in scan else None
@@ -296,5 +295,5 @@ def _scan(
 
 
 def _is_word_of(short: str, long: str) -> bool:
-    """Return whether a text that holds `long` holds `short`, too, as a word; as git takes words."""
+    """Return whether `long` contains `short` as a word in git's sense."""
     return re.search(rf"(?<!\w){re.escape(short)}(?!\w)", long, re.ASCII) is not None

@@ -160,7 +160,7 @@ def worktrees(layout: Layout) -> list[Layout]:
 
 
 def registered(layout: Layout) -> set[Path]:
-    """Return the linked work trees that git knows of, also those on a disk that is not there."""
+    """Return the linked work trees that git knows, also those on an absent disk."""
     named = {entry: _text(entry, "gitdir") for entry in _entries(layout.common_dir / "worktrees")}
     return {_resolved(entry / text).parent for entry, text in named.items() if text}
 
@@ -225,7 +225,7 @@ _AT_WORK = frozenset(
 
 
 def at_work(layout: Layout) -> str | None:
-    """Return what shows that git is at work in this tree, or stopped in the middle; else None."""
+    """Return the file that shows an operation of git in progress or interrupted; None without."""
     try:
         return min(_AT_WORK.intersection(os.listdir(layout.git_dir)), default=None)  # noqa: PTH208
     except OSError:
@@ -233,7 +233,7 @@ def at_work(layout: Layout) -> str | None:
 
 
 def at_work_since(layout: Layout) -> tuple[str, int] | None:
-    """Return what `at_work` does, and when that was made, as Unix nanoseconds."""
+    """Like `at_work`, with the time at which the file was made, as Unix nanoseconds."""
     name = at_work(layout)
     if name is None:
         return None
@@ -373,7 +373,7 @@ def _pointer(file: Path) -> str | None:
 
 
 def _plain(place: str, bytes_max: int) -> bytes | None:
-    """Return the bytes of a file; None when it is no plain one, or larger than that."""
+    """Return the bytes of a file; None when it is not a plain file, or larger than the limit."""
     try:
         descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
@@ -408,7 +408,7 @@ def _resolved(path: Path) -> Path:
 
 
 def _named(folder: Path, path: str) -> Path:
-    """Return a path from `folder` on by its name alone, so that no disk is asked for a link."""
+    """Return `path` relative to `folder` by name alone, so that no disk is accessed for a link."""
     return Path(os.path.normpath(folder / path))
 
 
@@ -449,7 +449,7 @@ def _is_there(place: str) -> bool:
 
 
 def _mode(place: str, *, follow_links: bool = True) -> int:
-    """Return the mode of what is at `place`; 0 when that is nothing, or cannot be known."""
+    """Return the mode of `place`; 0 when it is missing or unreadable."""
     try:
         return os.stat(place, follow_symlinks=follow_links).st_mode  # noqa: PTH116  (as in `find`)
     except (OSError, ValueError):

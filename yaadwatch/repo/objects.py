@@ -142,7 +142,7 @@ class ObjectFiles:
         return int(kind), size
 
     def _packs_of(self, id: str) -> "pygit2.Odb | None":
-        """Return libgit2's view of all objects; None when there is nothing for it to find."""
+        """Return libgit2's view of all objects; None when it has none."""
         self._check_packs(id)
         if self._packed or os.path.lexists(f"{self._folder}/{id[:2]}/{id[2:]}"):
             return self._opened()
@@ -170,7 +170,7 @@ class ObjectFiles:
         return self._store
 
     def _check_packs(self, id: str) -> None:
-        """Look again at the folder of packs when it changed: libgit2 opens what is new in it."""
+        """Refresh after the folder of packs changed: libgit2 opens new packs in it."""
         try:
             packs = _looks(f"{self._folder}/pack")
             if packs == self._packs:
@@ -249,7 +249,7 @@ def _borrows(folder: str) -> bool:
 
 
 def _looks(folder: str) -> _Looks:
-    """Return what changes when something comes into the folder of the packs; () without one."""
+    """Return a signature of the folder of packs that changes with its content; () without one."""
     try:
         found = os.stat(folder)  # noqa: PTH116  (asked before each object: a third of the time)
     except FileNotFoundError:
@@ -402,7 +402,7 @@ class Objects:
             )
 
     def _entry(self, commit: str, path: str) -> Entry:
-        """Return what a commit has at `path`; nothing when either is not there."""
+        """Return the entry at `path` of a commit; None when either is missing."""
         tree = self._root(commit)
         *folders, name = path.encode("utf-8", "surrogateescape").split(b"/")
         for folder in folders:
@@ -488,7 +488,7 @@ class Objects:
         return data[:size] if found == kind and size <= bytes_max else None
 
     def _files_for(self, id: str) -> ObjectFiles | None:
-        """Return what reads objects in this process, if it can read one of this id."""
+        """Return the in-process reader of objects, if it can read this id."""
         if len(id) != 40:
             return None
         if not self._opened:
@@ -533,7 +533,6 @@ def _instant(seconds: int) -> datetime:
 
 
 def _tree_of(commit: bytes) -> str:
-    """Return the id of the tree that a raw commit names."""
     return commit[5:].partition(b"\n")[0].decode("ascii", "replace")
 
 

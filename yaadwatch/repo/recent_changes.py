@@ -139,7 +139,7 @@ def uncommitted(repository: Repository, since: datetime, until: datetime) -> dic
 
 
 def _beyond(git: Git, ids: Iterable[str], known: list[str]) -> set[str]:
-    """Return commits that lead to none of `known`: those of `ids` that nothing there has."""
+    """Return the commits of `ids` that are not in the history of any of `known`."""
     given = "".join(f"{one}\n" for one in ids).encode()
     if not given:
         return set()
@@ -150,7 +150,7 @@ def _beyond(git: Git, ids: Iterable[str], known: list[str]) -> set[str]:
 def _stirred(
     root: Path, paths: Iterable[str], since_ns: int, until_ns: int
 ) -> Iterator[tuple[str, bool]]:
-    """Yield the files that were written in that time, or went since, and whether they are there."""
+    """Yield the files written or removed in that time, and whether they exist."""
     for path in paths:
         try:
             looked = os.lstat(f"{root}/{path}")
@@ -166,7 +166,7 @@ def _stirred(
 
 
 def _went_since(root: Path, path: str, since_ns: int) -> bool:
-    """Tell whether the nearest folder of a file that is gone was changed since."""
+    """Return whether the nearest folder of a removed file was changed since."""
     folder = os.path.dirname(path)  # noqa: PTH120
     while folder and not os.path.isdir(f"{root}/{folder}"):  # noqa: PTH112
         folder = os.path.dirname(folder)  # noqa: PTH120
@@ -191,7 +191,7 @@ def is_since(stamp_ns: int, since_ns: int) -> bool:
 
 
 def _holds(root: Path, path: str, blob: str | None, object_format: str) -> bool:
-    """Tell whether a file holds what a blob does, but for the ends of its lines."""
+    """Return whether a file equals a blob, line ends aside."""
     if blob is None:
         return False
     data = files.observe(root, path, bytes_max=FILE_BYTES_MAX, now_ns=0).data
@@ -212,7 +212,7 @@ Says = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Listed:
-    """What there was at an index; `tracked` None: git was not asked, for there was no such file."""
+    """The files at an index; `tracked` None: git was not run, because no such file exists."""
 
     index: tuple[int, int, int]
     tracked: tuple[str, ...] | None

@@ -156,7 +156,7 @@ class Repository(CommitHistory):
         return found
 
     def _index(self) -> IndexKey | None:
-        """Return what the index is known by."""
+        """Return the signature of the index."""
         return index_key(self.layout.root or self._cwd, f"{self.layout.git_dir}/index")
 
     def _listed(self, *within: str) -> list[str]:
@@ -346,7 +346,7 @@ class Repository(CommitHistory):
         return self._git.ask([*asked, span, "--", path]).decode("ascii", "replace").split()
 
     def is_own_work(self, since: str, until: str) -> bool:
-        """Tell whether `until` is `since` and commits that this repository's own user wrote."""
+        """Return whether only this repository's own user wrote the commits after `since`."""
         if since == until or not ID.fullmatch(since) or not ID.fullmatch(until):
             return False
         if not self.has_commit(since):
@@ -362,7 +362,7 @@ class Repository(CommitHistory):
         return {one.strip() for one in wrote.split(b"\0") if one.strip()} == {own}
 
     def left_out(self) -> SkippedPaths:
-        """Return what may be missing in the work tree without being deleted."""
+        """Return entries that may be missing in the work tree without being deleted."""
         if self.layout.root is None:
             return SkippedPaths(sparse={}, modules=frozenset())
         return self._of_index(self._runner.left_out, self._left_out)
@@ -387,7 +387,7 @@ class Repository(CommitHistory):
         return attributes.conversions_of(self._git, path)
 
     def is_as_staged(self, path: str) -> bool:
-        """Return whether a file is what git last wrote or staged, without looking into it."""
+        """Return whether a file is as git last wrote or staged it, without reading it."""
         root = self.layout.root
         return root is not None and attributes.is_as_staged(self._git, root, path)
 
@@ -409,7 +409,7 @@ class Repository(CommitHistory):
         return bool(self._git.ask(["ls-files", "-z", "--", path]))
 
     def others(self, paths: Iterable[str], *, ignored: bool = False) -> frozenset[str]:
-        """Return those of some files that git does not track; `ignored`: that it ignores, too."""
+        """Return the untracked files among some files; `ignored`: also if git ignores them."""
         names = [path for path in paths if not NO_FILE.search(path)]
         if self.layout.root is None or not names:
             return frozenset()
@@ -449,13 +449,13 @@ class Repository(CommitHistory):
         return known | self._search(wanted, at, whole=whole)
 
     def names_like(self, name: str) -> list[str]:
-        """Return the words of tracked files of the work tree that are spelt nearly like a name."""
+        """Return words in tracked files of the work tree that are spelt nearly like a name."""
         return hunks.names_like(self._git, name) if self.layout.root is not None else []
 
     def _here(
         self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
     ) -> dict[str, list[str]]:
-        """Return what `files_with` does for the work tree; what can be had without git, so."""
+        """Return `files_with` for the work tree, without git where possible."""
         plain = [word for word in words if repo_words.is_answerable(word)]
         odd = [word for word in words if not repo_words.is_answerable(word)]
         found: dict[str, list[str]] = {}
@@ -474,7 +474,7 @@ class Repository(CommitHistory):
     def _standing(
         self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
     ) -> dict[str, list[str]] | None:
-        """Return what `files_with` does for the work tree, where git need not be asked."""
+        """Return `files_with` for the work tree, where git is not needed."""
         root, index = self.layout.root, self._index()
         if root is None or index is None:
             return None
@@ -529,7 +529,7 @@ class Repository(CommitHistory):
         return self._says[commit]
 
     def _texts_of(self, found: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-        """Return what was found without the files that are no texts by their attributes."""
+        """Return the result without the files that attributes mark as binary."""
         asked = [path for path in _paths_in(found) if path not in self._is_text]
         if asked:
             given = b"".join(os.fsencode(path) + b"\0" for path in asked)
@@ -571,7 +571,7 @@ def _paths_in(found: Mapping[str, Iterable[str]]) -> dict[str, None]:
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Return whether two paths lead to one folder; to none when either is not there any more."""
+    """Return whether two paths lead to the same folder; False when either is missing."""
     try:
         return one.samefile(other)
     except OSError:

@@ -275,7 +275,7 @@ class InotifyWatcher:
         self._reader.join(_STOP_S)
 
     def _asked(self, folder: Path, error: int | None) -> None:
-        """Note why a folder is not watched, or that nothing speaks against it any more."""
+        """Record why a folder is not watched, or that it can be."""
         for among, errors in ((self._refused, _LIMITED), (self._unreadable, _UNREADABLE)):
             if error in errors:
                 among.add(folder)
@@ -352,7 +352,7 @@ def _breath_s(events: int, buffered: int) -> float:
 
 
 def _reader(overflowed: OnOverflow, counted: Callable[[int], None], cares: Cares) -> "InotifyFD":
-    """Return watchdog's reader, with an ear for the overflow that watchdog only logs."""
+    """Return watchdog's reader, extended to report the overflow that watchdog only logs."""
     from watchdog.observers.inotify_c import InotifyEvent, InotifyFD
 
     class Reader(InotifyFD):
@@ -460,7 +460,7 @@ class FSEventsWatcher:
         return self._observer.schedule(self._handler, str(folder), recursive=True)
 
     def _told(self, event: "FileSystemEvent") -> None:
-        """Turn an event of watchdog into hints. Called by the observer's thread."""
+        """Turn an event of watchdog into hints. Runs in the observer's thread."""
         self.events += 1
         gone = event.event_type in ("deleted", "moved")
         for raw in (event.src_path, event.dest_path):

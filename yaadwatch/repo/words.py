@@ -109,7 +109,7 @@ def _holds(data: bytes, word: bytes) -> bool:
 
 @dataclass(slots=True)
 class _File:
-    """What is known of a file: how it looked when it was read, and which words it may hold."""
+    """A file as it was read: its signature on disk, and the words it may hold."""
 
     looked: _Looks = None
     may_hold: bytes = _ANYTHING
@@ -142,7 +142,7 @@ class _Files:
         return _Files(paths, [f"{top}/{path}" for path in known], known)
 
     def changed(self) -> list[tuple[str, _File]]:
-        """Look at all of them; return those of which nothing is known as they are now."""
+        """Compare all files with the disk; return those without a current signature."""
         there = _looks_of(self.places)
         if there == self.settled:
             return []
@@ -164,7 +164,7 @@ class _Files:
         return unread
 
     def that_may_hold(self, slots: "Sequence[_Slot]", but: Set[str]) -> list[str]:
-        """Return those that have the bits at all of these places; `but` and absent ones not."""
+        """Return the files with the bits at all of these places, without `but` and absent ones."""
         (at, bit), *others = slots
         found = [(path, one.may_hold) for path, one in self.known.items() if one.may_hold[at] & bit]
         for at, bit in others:
@@ -174,7 +174,7 @@ class _Files:
 
 @dataclass(slots=True)
 class _Kept:
-    """A work tree that was asked about."""
+    """A work tree that was searched."""
 
     searches: int = 0
     tracked: _Files = field(default_factory=_Files)
@@ -192,12 +192,11 @@ class _Kept:
         return [self.tracked, self.others]
 
     def __len__(self) -> int:
-        """Return of how many files something is kept."""
         return len(self.tracked.known) + len(self.others.known)
 
 
 class WordFilter:
-    """What the text files of the work trees that were asked about last may hold."""
+    """Signatures of the words in the text files of the work trees searched last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -342,7 +341,7 @@ class _Question:
         return found
 
     def _perhaps(self, words: Set[bytes] | None) -> Iterable[str]:
-        """Return those of the words that are asked for that a file of these may hold."""
+        """Return the words of the search that a file of these may hold."""
         if words is None:
             return self.wanted
         return [one for part in self.by_part.keys() & words for one in self.by_part[part]]
@@ -366,7 +365,7 @@ def _observed(root: Path, path: str) -> tuple[bytes | None, bool]:
 
 
 def _looks_of(places: Sequence[str]) -> list[_Looks]:
-    """Return how files look, all in one go where each of them is there."""
+    """Return the signatures of files, in one pass where all exist."""
     try:
         return list(map(_SIGNS, map(os.lstat, places)))
     except (OSError, ValueError):
@@ -374,7 +373,7 @@ def _looks_of(places: Sequence[str]) -> list[_Looks]:
 
 
 def _looks(place: str) -> _Looks:
-    """Return how what is at `place` looks; None when that is nothing."""
+    """Return the signature of `place`; None when nothing is there."""
     try:
         return _SIGNS(os.lstat(place))
     except (OSError, ValueError):
@@ -408,7 +407,7 @@ def _bits(words: Set[bytes] | None) -> bytes:
 
 
 def _slots(parts: Iterable[bytes]) -> list[_Slot]:
-    """Return the bits that a file has which holds all of these."""
+    """Return the bits of a file that holds all of these parts."""
     numbers = (hash(word) for word in parts)
     slots = (slot for one in numbers for slot in (one & _SLOT, one >> _BITS & _SLOT))
     return [(slot >> 3, 1 << (slot & 7)) for slot in slots]

@@ -24,11 +24,11 @@ class Clock:
         self._last = 0
 
     def now(self) -> datetime:
-        """Return the time in UTC, aware, cut to milliseconds: what stores and answers keep."""
+        """Return the time in UTC, aware, cut to milliseconds, as in stores and answers."""
         return _EPOCH + timedelta(milliseconds=self.now_ns() // 1_000_000)
 
     def now_ns(self) -> int:
-        """Return the time as Unix nanoseconds, to be held against those of files."""
+        """Return the time as Unix nanoseconds, to compare with those of files."""
         return time.time_ns()
 
     def monotonic_s(self) -> float:
@@ -81,7 +81,7 @@ class Patience(Generic[T]):
         self._open: set[Hashable] = set()
 
     def ask(self, question: Hashable, work: Callable[[], T | None]) -> T | None:
-        """Return what `work` returns; None when it takes too long, or went wrong."""
+        """Return the result of `work`; None when it takes too long, or fails."""
         with self._lock:
             if question in self._open:
                 return None

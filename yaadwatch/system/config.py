@@ -59,7 +59,7 @@ _KINDS: Final = {float: "a number", int: "a whole number", tuple: "a list of tex
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """The settings; where each key's value is from ('default', file, variable); what is odd."""
+    """The settings; the source of each key ('default', file, variable); warnings."""
 
     settings: Settings
     sources: dict[str, str]
@@ -100,7 +100,6 @@ def load_or_usual(path: Path, environ: Mapping[str, str]) -> Loaded:
 
 
 def _loaded(rows: Iterable[tuple[str, object]], path: Path, environ: Mapping[str, str]) -> Loaded:
-    """Return the settings of the rows of the file at `path`, and of the environment."""
     settings = Settings()
     sources = dict.fromkeys(keys(settings), DEFAULT)
     warnings = []
@@ -126,7 +125,7 @@ def _loaded(rows: Iterable[tuple[str, object]], path: Path, environ: Mapping[str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Read:
-    """What was read of a file: what it looked like, over what, when; `sure`: it was settled."""
+    """A file as it was read: signature, base settings, time; `sure`: it was settled."""
 
     signature: str
     settings: Settings
@@ -264,7 +263,7 @@ def _refuse_reach(own: Settings, changed: Settings, where: str) -> None:
 
 
 def value_of(settings: Settings, key: str) -> object:
-    """Return what a key is set to; a list for several texts."""
+    """Return the value of a key; a list for several texts."""
     section, _, name = key.partition(".")
     value = getattr(getattr(settings, section), name)
     return list(value) if isinstance(value, tuple) else value
@@ -380,7 +379,7 @@ def _with(settings: Settings, key: str, value: object, where: str) -> Settings:
 
 
 def _written(text: str, settings: Settings, key: str) -> object:
-    """Return the value that a variable writes; what is none of its kind stays text."""
+    """Return the value in a variable; text if it is not of the right kind."""
     section, _, name = key.partition(".")
     if isinstance(getattr(getattr(settings, section), name), tuple):
         if _ARRAY.match(text):  # as `config list` and the file have it
@@ -412,7 +411,7 @@ def _bad(where: str, why: str, what: str = "it was not used") -> YaadError:
 
 
 def _nearest_variable(name: str, known: Mapping[str, str]) -> str:
-    """Return the variable that may be meant, by what comes after the beginning that all have."""
+    """Return the variable that was probably meant, compared without the common prefix."""
     ends = {one.removeprefix(PREFIX): one for one in (*known, _HOME)}
     near = difflib.get_close_matches(name.removeprefix(PREFIX), ends, n=1, cutoff=_LIKE)
     return f" Did you mean {ends[near[0]]}?" if near else ""

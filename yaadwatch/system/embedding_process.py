@@ -146,7 +146,7 @@ class Near:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
-    """What came for a request; `found` is None when it lacks the vectors of that store."""
+    """The answer to a request; `found` is None when the worker lacks the vectors of that store."""
 
     vectors: list[bytes]
     found: list[tuple[int, float]] | None
@@ -195,7 +195,7 @@ class Worker:
 
     @property
     def why(self) -> str:
-        """Return what broke it; '' when it is not broken."""
+        """Return the failure of the worker; '' when it is not broken."""
         return self._why if self._state == "broken" else ""
 
     @property
@@ -247,7 +247,7 @@ class Worker:
         return vector
 
     def _keep(self, text: str, vector: bytes) -> None:
-        """Remember the vector of a question; those that were not asked for longest go."""
+        """Cache the vector of a query, evicting the least recently used."""
         with self._changed:
             self._asked[text] = vector
             self._asked.move_to_end(text)
@@ -346,7 +346,7 @@ class Worker:
             thread.join(_END_S)
 
     def _start(self, *, again: bool = False) -> None:
-        """Have a process started if there is none and it is time; `_changed` is held."""
+        """Request a process if there is none and the pause is over; `_changed` is held."""
         if self._closed or self._state in {"starting", "warm"}:
             return
         if not again and self._clock.monotonic_s() < self._not_before_s:
@@ -367,7 +367,7 @@ class Worker:
         return self._process
 
     def _send(self, process: subprocess.Popen[bytes], frame: bytes, until: float) -> None:
-        """Write a frame. One that was begun and cannot be ended is the end of the process."""
+        """Write a frame. A frame that cannot be completed ends the process."""
         if not self._writing.acquire(timeout=max(until - self._clock.monotonic_s(), 0.0)):
             raise _not_embedded("The worker is busy.")
         try:
@@ -402,7 +402,7 @@ class Worker:
         return found
 
     def _live(self) -> None:
-        """Start the process, take in what it answers, and see it end."""
+        """Start the process, receive its answers, and wait for its end."""
         with processes.holding(b"") as errors:
             try:
                 process = _spawn(self.source, self._idle_s, errors)
@@ -425,7 +425,7 @@ class Worker:
             self._ended(broken or (_last_line(errors, status) if status else ""))
 
     def _listen(self, process: subprocess.Popen[bytes]) -> str:
-        """Take in frames until the process ends; return what is wrong with one, '' for nothing."""
+        """Receive frames until the process ends; return the error of a bad frame, '' for none."""
         if process.stdout is None:
             return "it has no output"
         pipe = process.stdout.fileno()

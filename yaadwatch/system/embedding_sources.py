@@ -229,14 +229,14 @@ class _Stock:
 
 @dataclass(slots=True, kw_only=True)
 class _PartialStock:
-    """Parts of a stock that is not here as a whole."""
+    """The parts of a stock received so far."""
 
     stamp: int
     parts: list[bytes] = field(default_factory=list)
 
 
 class Stocks:
-    """Holds the vectors of stores by a key; of one thread."""
+    """The vectors of stores by key. Single-threaded."""
 
     def __init__(self, bytes_max: int = STOCKS_BYTES_MAX) -> None:
         self._bytes_max = bytes_max

@@ -34,7 +34,7 @@ Request = tuple[int, int, embedding_process.Head, bytes]
 
 
 class Provider(Protocol):
-    """What runs a model; `weights` is the file that makes it the model that it is."""
+    """Runs a model; `weights` is the file that identifies it."""
 
     weights: Path
 
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def load(source: Source) -> Provider:
-    """Return what runs the model of `source`."""
+    """Return the provider for the model of `source`."""
     if source.provider == "onnx":
         return Onnx(source)
 
@@ -86,7 +86,7 @@ def quantised(vector: Any) -> bytes:
 
 
 def _be_modest() -> None:
-    """Take less of the machine than others, and no more memory than agreed."""
+    """Lower our priority, and limit our memory."""
     os.nice(5)
     if sys.platform == "linux":
         import resource
@@ -145,7 +145,7 @@ def _answer(
 
 
 def _urgent(asked: "queue.PriorityQueue[Request]") -> Request | None:
-    """Return a request that is wanted at once, if there is one."""
+    """Return an urgent request, if there is one."""
     try:
         request = asked.get_nowait()
     except queue.Empty:

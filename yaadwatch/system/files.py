@@ -358,7 +358,7 @@ def _signature(found: os.stat_result, now_ns: int) -> str:
 
 
 def _require_plain(path: Path, found: os.stat_result) -> None:
-    """Raise OSError unless this is a regular file that is not larger than settings are."""
+    """Raise OSError unless it is a regular file within the size limit."""
     if not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
     if found.st_size > LINES_BYTES_MAX:
@@ -366,7 +366,7 @@ def _require_plain(path: Path, found: os.stat_result) -> None:
 
 
 def _whole(path: Path, descriptor: int) -> bytes:
-    """Return what an open file of settings holds; what was looked at may have been exchanged."""
+    """Return the content of an open file; it may have been exchanged since it was checked."""
     _require_plain(path, os.fstat(descriptor))
     data = _read(descriptor, LINES_BYTES_MAX)
     if len(data) > LINES_BYTES_MAX:
@@ -375,7 +375,7 @@ def _whole(path: Path, descriptor: int) -> bytes:
 
 
 def _without(before: bytes, appended: bytes) -> bytes | None:
-    """Return `before` without the last line that reads like `appended`; None if none does."""
+    """Return `before` without the last line equal to `appended`; None if there is none."""
     if before.endswith(appended):
         start = len(before) - len(appended)
         if start == 0 or appended.startswith(b"\n") or before[start - 1 : start] == b"\n":
@@ -507,7 +507,7 @@ def _parsed(table: bytes) -> _Mounts:
 
 
 def _place(written: bytes) -> str:
-    """Return a place as it is; spaces and the like are written as `\\040` in the table."""
+    """Return a decoded path; the table writes spaces and the like as `\\040`."""
     plain = _ESCAPE.sub(lambda found: bytes([int(found[1], 8) & 255]), written)
     return os.fsdecode(plain).rstrip("/")
 

@@ -134,7 +134,7 @@ class Manager:
 
     @property
     def path(self) -> Path | None:
-        """Return where the socket that we were given is; None without one."""
+        """Return the path of the socket that we were given; None without one."""
         return None if self.listening is None else Path(str(self.listening.getsockname()))
 
     def tell(self, **news: object) -> bool:
@@ -294,7 +294,7 @@ class Live:
         return not self.shown and self.failed_at is None and self.written == self.session
 
     def is_of(self, project: str, worktree: int, agent: str) -> bool:
-        """Tell whether it is a session of an agent in a work tree."""
+        """Return whether it is a session of an agent in a work tree."""
         mine = (self.project, self.session.worktree, self.session.agent)
         return mine == (project, worktree, agent)
 
@@ -311,7 +311,7 @@ class LiveSessions:
         self._lives[live.id] = live
 
     def get(self, id: str) -> Live | None:
-        """Return the session of this id, if it goes on."""
+        """Return the session of this id, if it is live."""
         return self._lives.get(id)
 
     def of(self, project: str, worktree: int, agent: str) -> list[Live]:
@@ -471,7 +471,7 @@ class DaemonLock:
 
 
 def _locks(descriptor: int, how: int) -> bool:
-    """Lock a file if that can be had at once; the lock goes when the descriptor is closed."""
+    """Try to lock a file; the lock ends when the descriptor is closed."""
     try:
         fcntl.flock(descriptor, how | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -115,7 +115,7 @@ class StaleHandles:
                     del self._open[place]
 
     def waits(self, places: Container[Hashable]) -> bool:
-        """Tell whether any of these has a former self that may still be written to."""
+        """Return whether any of these has a stale handle."""
         with self._lock:
             return any(place in places for place in self._open)
 
@@ -417,7 +417,6 @@ def _open_plain(path: Path, opened: contextlib.ExitStack) -> int | None:
 
 
 def _holds(descriptor: int, data: bytes) -> bool:
-    """Tell whether a file holds just these bytes."""
     at = 0
     while chunk := os.pread(descriptor, len(data) + 1 - at, at):
         at += len(chunk)
@@ -445,7 +444,7 @@ def _held(path: Path) -> bytes | None:
 
 
 def _is_named(path: Path, number: str, digest: str | None = None) -> bool:
-    """Tell whether a file of ours is what was put there, by its number and what it holds."""
+    """Return whether a file is the one we wrote, by its inode and digest."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -515,7 +514,7 @@ def _put_back(
 def _handed_over(
     named: Path, expected: bytes, former: Callable[[StaleHandle], None] | None
 ) -> bytes | None:
-    """Return what a regular file holds, and give it to `former`, as having held `expected`."""
+    """Return the content of a regular file, and pass its handle to `former`."""
     with contextlib.ExitStack() as opened:
         descriptor = _open_plain(named, opened)
         if descriptor is not None and former is not None:

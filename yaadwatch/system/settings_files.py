@@ -202,7 +202,7 @@ def alone(lock: Path) -> Iterator[None]:
 
 
 def _keep(target: Path, data: bytes, copies: Path, now: datetime) -> Path:
-    """Copy what a file held; copies of it before the last few go."""
+    """Copy the content of a file, deleting all but its last few copies."""
     private_folder(copies.parent)
     private_folder(copies)
     whose = hashlib.sha256(os.fsencode(target)).hexdigest()[:8]
@@ -224,7 +224,7 @@ def _keep(target: Path, data: bytes, copies: Path, now: datetime) -> Path:
 
 @contextlib.contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """Turn what the system refuses into what a person can read."""
+    """Turn an error of the system into one that a person can read."""
     try:
         yield
     except OSError as error:
@@ -388,7 +388,7 @@ class Installation:
 
 
 def _changed_ns(folder: str) -> int | None:
-    """Return when something came into a folder or went; None when it is not there."""
+    """Return when the entries of a folder changed; None when it is missing."""
     try:
         return os.stat(folder or ".").st_mtime_ns  # noqa: PTH116
     except OSError:
@@ -396,7 +396,7 @@ def _changed_ns(folder: str) -> int | None:
 
 
 def _metadata(folders: Iterable[str]) -> list[str]:
-    """Return where each METADATA of ours is, or is about to be."""
+    """Return the existing or expected paths of our METADATA files."""
     found = []
     for folder in folders:
         try:

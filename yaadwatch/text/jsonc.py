@@ -157,7 +157,7 @@ def _whole(scanned: Scanned, value: object) -> list[tuple[int, str]]:
 def _member(
     scanned: Scanned, container: Container, key: str | int, value: object
 ) -> list[tuple[int, str]]:
-    """Return what to put where, so that a container has one more item at its end."""
+    """Return the insertions that give a container one more item at its end."""
     spread = _is_spread(scanned, container)
     indent = _indent(scanned, container)
     named = f"{_quoted(key)}: " if isinstance(key, str) else ""
@@ -206,7 +206,7 @@ def _indent(scanned: Scanned, container: Container) -> str:
 
 
 def _unit(scanned: Scanned) -> str:
-    """Return by how much a level is indented in this text."""
+    """Return one level of indentation of this text."""
     if not scanned.is_blank and scanned.bare[scanned.root()] == "{":
         items = scanned.container(()).items
         if items:
@@ -281,7 +281,6 @@ def _without_root(scanned: Scanned, added: Added) -> str:
 
 
 def _without(value: Any, at: Path) -> Any:
-    """Return a copy of `value` without the element at `at`."""
     copy = json.loads(json.dumps(value))
     inner = find(copy, at[:-1])
     del inner[at[-1]]
@@ -289,7 +288,7 @@ def _without(value: Any, at: Path) -> Any:
 
 
 def _ways(scanned: Scanned, at: Path, added: Added) -> Iterator[list[tuple[int, int]]]:
-    """Yield spans that may be taken out, what leaves the best text first."""
+    """Yield spans that may be removed, best result first."""
     text, container, item = scanned.text, scanned.container(at[:-1]), scanned.item(at)
     number = container.items.index(item)
     is_last = number == len(container.items) - 1

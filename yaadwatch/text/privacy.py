@@ -109,7 +109,7 @@ def in_lower_case(text: str) -> str:
 
 @lru_cache(4096)
 def _plain(char: str) -> str:
-    """Return what a character beyond ASCII is read as: nothing, plain letters, or itself."""
+    """Return the reading of a character beyond ASCII: nothing, plain letters, or itself."""
     if unicodedata.category(char) in ("Cf", "Cc") or _DRAWN_AS_NOTHING.match(char):
         return "" if not char.isspace() else char
     if char in _HYPHENS:
@@ -239,7 +239,7 @@ _MASK = re.compile(r"\[masked:[a-z0-9-]{1,30}\]")
 
 
 def _spans(text: str) -> list[_Span]:
-    """Return where the secrets are: in order, none overlapping another."""
+    """Return the spans of secrets: in order, without overlap."""
     found: list[_Span] = []
     for reading in readings(text, _BEGINNINGS):
         found += _spans_of(reading)
@@ -255,7 +255,7 @@ def _spans(text: str) -> list[_Span]:
 
 
 def _spans_of(reading: Reading) -> Iterator[_Span]:
-    """Yield where the secrets of a reading are in the text that it is of."""
+    """Yield the secrets of a reading, as spans in the original text."""
     text, at = reading
     lowered = in_lower_case(text)
     found = list(_candidates(text, lowered, sorted(_worth_trying(text, lowered))))
@@ -282,7 +282,7 @@ def _worth_trying(text: str, lowered: str) -> set[int]:
 
 
 def _candidates(text: str, lowered: str, ranks: Iterable[int]) -> Iterator[tuple[int, _Span]]:
-    """Yield what is secret by its shape or place, masked or not, and where the match began."""
+    """Yield secrets by shape or place, masked or not, and where the match began."""
     for rank in ranks:
         pattern, judge = _shape(rank)
         at = 0
@@ -321,7 +321,6 @@ def _unmasked(
 
 
 def _mask_at(position: int, masks: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
-    """Return the start and end of the mask that covers `position`."""
     index = bisect_right(masks, position, key=lambda span: span[0]) - 1
     return masks[index] if index >= 0 and position < masks[index][1] else None
 

@@ -49,12 +49,12 @@ def quoted(text: str) -> str:
 
 
 def as_line(text: str) -> str:
-    """Return `text` as one line without what cannot be seen, and that closes no tag around us."""
+    """Return `text` as one line without invisible characters or closing tags."""
     return _TAG.sub("< ", " ".join(_UNSEEN.sub(" ", text).split()))
 
 
 def as_item(text: str) -> str:
-    """Return a person's words as the text of one list item, which Markdown reads as words alone."""
+    """Return a person's words as one list item, which Markdown reads as plain words."""
     line = as_line(text)
     if not _STRUCTURE.match(line):
         return line

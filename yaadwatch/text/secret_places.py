@@ -59,7 +59,7 @@ def is_lone_argument(value: str, text: str, end: int) -> bool:
 
 
 def argument(found: re.Match[str]) -> SecretKind | None:
-    """Judge what a program takes as a password on its command line."""
+    """Judge the password argument of a program."""
     secret = trimmed(found["secret"])
     start, end = found.start("secret"), found.start("secret") + len(secret)
     if _OTHER_USE.fullmatch(secret):
@@ -69,7 +69,7 @@ def argument(found: re.Match[str]) -> SecretKind | None:
 
 
 def _attached(found: re.Match[str]) -> SecretKind | None:
-    """Judge `-pX`: nothing but a password is given so, though other options may be named there."""
+    """Judge `-pX`: only a password is written so, though other options may share the form."""
     secret = trimmed(found["secret"])
     start = found.start("secret")
     if secret.partition("=")[0].lower() in _LONG_OPTIONS:
@@ -397,7 +397,7 @@ def _assignment(found: re.Match[str]) -> SecretKind | None:
 
 
 def _is_count(name: str, number: str, before: str, after: str) -> bool:
-    """Tell how many tests did, and a width or a port, from digits that are a password."""
+    """Distinguish numbers of tests, widths and ports from numeric passwords."""
     if name.lower() == "pw":
         return len(number) <= _SIZE_DIGITS_MAX
     return name == "pass" and (not _LINE_END.match(after) or bool(_WHAT_PASSES.search(before)))

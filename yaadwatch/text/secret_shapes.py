@@ -319,7 +319,7 @@ def is_common(value: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Tell `changeme`, `****` and `your-key` from a secret."""
+    """Return whether a value is a placeholder: `changeme`, `****`, `your-key`."""
     return bool(_PLACEHOLDER.fullmatch(value)) or is_filler(value)
 
 
@@ -329,7 +329,7 @@ def is_filler(value: str) -> bool:
 
 
 def is_reference(value: str) -> bool:
-    """Tell `$TOKEN`, `os.environ[...]`, `/run/secrets/db2` or `TOKEN_V2` from a secret."""
+    """Return whether a value is a reference: `$TOKEN`, `os.environ[...]`, `TOKEN_V2`."""
     return bool(_REFERENCE.match(value) or _FILE.match(value) or _is_path(value))
 
 
@@ -356,7 +356,7 @@ def trimmed(value: str) -> str:
 
 
 def _is_path(value: str) -> bool:
-    """Tell `/run/secrets/db2` from a secret in base64 that happens to have slashes."""
+    """Distinguish `/run/secrets/db2` from a secret in base64 with slashes."""
     if "/" not in value or "+" in value or "=" in value:
         return False
     parts = [part for part in value.removeprefix("~").split("/") if part]
@@ -364,7 +364,7 @@ def _is_path(value: str) -> bool:
 
 
 def _ends_like_a_password(value: str) -> bool:
-    """Tell `blue-horse-42` from `base64-encoded` and `32-bytes`."""
+    """Distinguish `blue-horse-42` from `base64-encoded` and `32-bytes`."""
     words = _SEPARATORS.split(value)
     return len(value) >= 8 and len(words) > 1 and words[0].isalpha() and words[-1].isdecimal()
 

@@ -52,7 +52,7 @@ def without_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def line_end(text: str) -> str:
-    """Return how the lines of a text end: as the first one does."""
+    """Return the line end of a text, taken from its first line."""
     at = text.find("\n")
     return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
 
@@ -369,7 +369,7 @@ def _key(name: str) -> str:
 
 
 def toml_value(value: object) -> str:
-    """Return how TOML writes a text, a number, a truth, a list or a flat object of those."""
+    """Render a string, a number, a boolean, a list or a flat object of those as TOML."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(toml_value, value))}]"
     if isinstance(value, Mapping):
@@ -433,7 +433,6 @@ def _without_tables(text: str, path: tuple[str, ...]) -> str:
 
 
 def _named(name: bytes) -> tuple[str, ...]:
-    """Return the parts of the name of a table."""
     value: Any = tomllib.loads(f"[{name.decode()}]")
     parts = []
     while value:

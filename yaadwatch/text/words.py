@@ -1,6 +1,6 @@
 """Tokens of a text, overlap of two texts, full-text queries, and caches that can be cleared.
 
-Every cache of texts is made by `kept`, so that one call forgets everything that was erased.
+Every cache of texts is made by `cached`, so that one call forgets everything that was erased.
 
 Chinese, Japanese and Korean have no spaces, and the full-text index takes such a run for one word.
 So each letter is indexed as a word, and a query searches for every two neighbours.
@@ -151,7 +151,7 @@ _FORGET: Final[list[Callable[[], None]]] = []
 
 
 def cached(maxsize: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return what makes a function keep its last `maxsize` answers until `forget` is called."""
+    """Return a decorator that caches the last `maxsize` results until `clear_caches` is called."""
 
     def keeping(function: Callable[P, R]) -> Callable[P, R]:
         found: Any = lru_cache(maxsize)(function)
@@ -162,7 +162,7 @@ def cached(maxsize: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def clear_caches() -> None:
-    """Forget what every such function was given and answered, and the patterns made of names."""
+    """Clear all such caches, and the patterns made of names."""
     for one in _FORGET:
         one()
     re.purge()
@@ -207,7 +207,7 @@ def is_hiragana(word: str) -> bool:
 
 
 def bigrams(word: str) -> list[str]:
-    """Return every two letters side by side of a word of these letters; or the only one."""
+    """Return all adjacent pairs of letters of a word; or its only letter."""
     return [word[at : at + 2] for at in range(len(word) - 1)] or [word]
 
 
@@ -337,7 +337,7 @@ def _is_stop(word: str) -> bool:
 
 
 def _term(word: str) -> str:
-    """Return a word as the index has it: each letter of Chinese, Japanese and Korean by itself."""
+    """Return a word as in the index: each letter of Chinese, Japanese and Korean by itself."""
     return " ".join(word) if is_cjk(word) else word
 
 
