@@ -288,8 +288,8 @@ def _list(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int:
         name = styled(str(row["key"]), "bold" if ours else "")
         rows.append((name, _shown(row["value"]), _source(row)))
     terminal.table(rows, indent=0)
-    told, left = answer["warnings"][:WARNINGS_MAX], answer["warnings"][WARNINGS_MAX:]
-    for warning in told:
+    warnings, left = answer["warnings"][:WARNINGS_MAX], answer["warnings"][WARNINGS_MAX:]
+    for warning in warnings:
         terminal.line(styled(str(warning), "yellow"))
     if left:
         terminal.line(styled(f"… and {len(left)} more: yaadwatch config list --json", "yellow"))

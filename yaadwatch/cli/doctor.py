@@ -291,9 +291,9 @@ def _silent() -> DaemonFacts:
 
 
 def _last_words() -> str:
-    """Return why the last daemon that was started in the background did not start, if it did not.
+    """Return why the last background start failed; '' when it did not.
 
-    It writes there only what went wrong before its log was open, which a later one does not undo.
+    The start log has only errors from before the daemon's log was open.
     """
     try:
         if places.log_file().stat().st_mtime_ns > places.start_log().stat().st_mtime_ns:

@@ -229,7 +229,9 @@ def confirm(args: Namespace, client: "Client", terminal: Terminal) -> int:
     """Say that memories still hold."""
     return _each(
         args,
-        lambda one: _told(_confirmed(one, args, client, terminal), "Confirmed", args, terminal),
+        lambda one: _print_done(
+            _confirmed(one, args, client, terminal), "Confirmed", args, terminal
+        ),
     )
 
 
@@ -283,7 +285,7 @@ def forget(args: Namespace, client: "Client", terminal: Terminal) -> int:
     asks = given_fields(args, Forget)
     return _each(
         args,
-        lambda one: _told(
+        lambda one: _print_done(
             client.call("forget", **asks | {"id": one}),
             "Forgot",
             args,
@@ -315,7 +317,7 @@ def restore(args: Namespace, client: "Client", terminal: Terminal) -> int:
         )
     return _each(
         args,
-        lambda one: _told(
+        lambda one: _print_done(
             client.call("restore", **asks | {"id": one}),
             "Restored",
             args,
@@ -343,7 +345,9 @@ def pin(args: Namespace, client: "Client", terminal: Terminal) -> int:
     already = "Was pinned already:"
     return _each(
         args,
-        lambda one: _told(client.call("pin", id=one), "Pinned", args, terminal, already=already),
+        lambda one: _print_done(
+            client.call("pin", id=one), "Pinned", args, terminal, already=already
+        ),
     )
 
 
@@ -361,7 +365,7 @@ def unpin(args: Namespace, client: "Client", terminal: Terminal) -> int:
     already = "Was not pinned:"
     return _each(
         args,
-        lambda one: _told(
+        lambda one: _print_done(
             client.call("unpin", id=one), "Unpinned", args, terminal, already=already
         ),
     )
@@ -449,7 +453,7 @@ def tag(args: Namespace, client: "Client", terminal: Terminal) -> int:
     return 0
 
 
-def _told(
+def _print_done(
     answer: "dict[str, Any]", done: str, args: Namespace, terminal: Terminal, *, already: str = ""
 ) -> None:
     """Print what was done; `already` is the text when nothing changed."""

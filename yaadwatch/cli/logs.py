@@ -325,17 +325,17 @@ class News:
 
     def __init__(self, client: "Client") -> None:
         self._client = client.beside()
-        self._told = threading.Event()
+        self._arrived = threading.Event()
         self._closed = threading.Event()
         threading.Thread(target=self._listen, name="news", daemon=True).start()
 
     def wait(self, seconds: float) -> bool:
         """Wait for news, at most so long; return whether there is any."""
-        return self._told.wait(seconds)
+        return self._arrived.wait(seconds)
 
     def forget(self) -> None:
         """Mark the events so far as seen."""
-        self._told.clear()
+        self._arrived.clear()
 
     def close(self) -> None:
         """Listen no more, once what is heard now is over."""
@@ -345,10 +345,10 @@ class News:
         while not self._closed.is_set():
             try:
                 for _ in self._client.events():
-                    self._told.set()
+                    self._arrived.set()
             except YaadError:  # no daemon now: the state says so, and who comes next is heard
                 self._client.close()
-            self._told.set()
+            self._arrived.set()
             self._closed.wait(DRAW_S)
 
 

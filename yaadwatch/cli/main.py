@@ -119,8 +119,8 @@ def _about_git_dir(error: YaadError) -> YaadError:
     named = os.environ.get("GIT_DIR")
     if not named or error.code is not Code.NOT_FOUND or _NO_REPOSITORY not in error.message:
         return error
-    told = f"GIT_DIR is set to {named}. yaadwatch does not use it: it watches folders with a .git."
-    return YaadError(error.code, error.message, hint=f"{told} {error.hint}".strip())
+    hint = f"GIT_DIR is set to {named}. yaadwatch does not use it: it watches folders with a .git."
+    return YaadError(error.code, error.message, hint=f"{hint} {error.hint}".strip())
 
 
 def _status(code: Code, args: "Namespace | None") -> int:
@@ -169,11 +169,11 @@ def _print_from_store(terminal: "Terminal", why: YaadError) -> None:
     from yaadwatch.client.connection import DaemonUnresponsive
 
     terminal.end_progress()
-    told = f"{why.message}\n  {why.hint}" if why.hint else why.message
+    reason = f"{why.message}\n  {why.hint}" if why.hint else why.message
     what = "No daemon can be started; this is what the stores hold."
     if isinstance(why, DaemonUnresponsive):
         what = "This is what the stores hold, without the daemon."
-    terminal.err.write(f"yaadwatch: {what} {told}\n")
+    terminal.err.write(f"yaadwatch: {what} {reason}\n")
 
 
 def _folder(given: str | None) -> str:
@@ -198,12 +198,12 @@ def _print_error(error: YaadError, terminal: "Terminal", *, as_json: bool, trace
     """
     from yaadwatch.cli.terminal import Terminal, Unwritten, styled
 
-    told = as_json and not isinstance(error, Unwritten) and _told_program(error, terminal)
+    is_printed = as_json and not isinstance(error, Unwritten) and _print_json_error(error, terminal)
     # Where standard error fails too, only the exit status is left.
     with contextlib.suppress(OSError, Unwritten):
         terminal.end_progress()
         terminal.err.write(trace)
-        if told:
+        if is_printed:
             return
         complaints = Terminal(
             terminal.err, terminal.err, width=terminal.width, colour=terminal.colour
@@ -216,7 +216,7 @@ def _print_error(error: YaadError, terminal: "Terminal", *, as_json: bool, trace
             complaints.line(error.hint, indent=2)
 
 
-def _told_program(error: YaadError, terminal: "Terminal") -> bool:
+def _print_json_error(error: YaadError, terminal: "Terminal") -> bool:
     """Print an error as JSON; return whether standard output took it."""
     from yaadwatch.api.frames import error_object
     from yaadwatch.cli.terminal import Unwritten
@@ -491,7 +491,7 @@ def _examples(examples: Sequence[tuple[str, str]]) -> str:
 
 
 class _Formatter(RawDescriptionHelpFormatter):
-    """Help as wide as the terminal. Told the width, argparse does not import shutil to ask for it,
+    """Help as wide as the terminal. With a given width argparse does not import shutil,
     which it would even when no help is printed.
     """
 

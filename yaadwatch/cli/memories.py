@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 
 def print_contradicted(answer: "dict[str, Any]", terminal: Terminal, *, indent: int = 2) -> None:
-    """Print each contradiction with the memories against it, and how it is settled; what stands in
-    the place of the memory, and in whose place it stands. Mostly that is nothing.
+    """Print each contradiction with its memories and how to settle it, and which memories supersede
+    this one or are superseded by it.
     """
     found = answer.get("contradicts") or ()
     for one in found:
@@ -247,7 +247,7 @@ def _sections(
     ]
     places = [(place(said), folder(said["worktree"])) for said in answer["provenance"]]
     edges = [
-        (*_edge(edge, answer["id"]), *([_held(edge)] if numbered else []))
+        (*_edge(edge, answer["id"]), *([_validity(edge)] if numbered else []))
         for edge in answer["edges"]
     ]
     versions = [
@@ -301,7 +301,7 @@ def _edge(edge: "dict[str, Any]", identity: str) -> tuple[str, str, str]:
     return f"<- {edge['kind']}", short(edge["from"]), said
 
 
-def _held(edge: "dict[str, Any]") -> str:
+def _validity(edge: "dict[str, Any]") -> str:
     """Return the number of an edge, and when it held: "12, since 2026-03-01"."""
     ended = f" until {str(edge['until'])[:10]}" if edge["until"] else ""
     return f"{edge['edge']}, since {str(edge['since'])[:10]}{ended}"

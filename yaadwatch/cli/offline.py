@@ -114,8 +114,8 @@ def check(
 ) -> Report:
     """Return which rules of the agent files a change makes false.
 
-    A rule that is new, or was reworded, since `base` counts from HEAD on, and not at all where HEAD
-    does not say it: whoever wrote it has just looked at it.
+    A rule that is new or reworded since `base` is compared with HEAD, and skipped where HEAD
+    does not have it: its author has just looked at the code.
 
     Args:
         folder: inside a work tree.
@@ -340,9 +340,9 @@ def _anchored(
     left = list(rules)
     newer: list[Rule] | None = None
     for view in then:
-        told, unread = _rules(view)
+        earlier, unread = _rules(view)
         unknown += [row for row in unread if not view.history.has_blob(_blob(view, row[0]))]
-        said = {words.text_hash(rule.statement.text) for rule in told}
+        said = {words.text_hash(rule.statement.text) for rule in earlier}
         old = [rule for rule in left if words.text_hash(rule.statement.text) in said]
         left = [rule for rule in left if words.text_hash(rule.statement.text) not in said]
         newer = left if newer is None else newer

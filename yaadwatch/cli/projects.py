@@ -507,6 +507,6 @@ def _print_diff(answer: "dict[str, Any]", terminal: Terminal) -> None:
             f"{found['gone']} gone" if found["gone"] else "",
             str(found.get("reason") or ""),
         ]
-        told = ", ".join(part for part in brings if part)
-        terminal.line(styled(found["path"], "bold"), f": {told}" if told else "")
+        text = ", ".join(part for part in brings if part)
+        terminal.line(styled(found["path"], "bold"), f": {text}" if text else "")
         terminal.diff(str(found["diff"]), indent=2)

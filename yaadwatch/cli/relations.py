@@ -419,8 +419,8 @@ def _print_stats(answer: "dict[str, Any]", terminal: Terminal) -> None:
 
 def _print_kinds(kinds: "dict[str, int]", terminal: Terminal) -> None:
     if kinds:
-        told = sorted(kinds.items(), key=lambda one: (-one[1], one[0]))
-        terminal.line(", ".join(f"{number} {kind}" for kind, number in told), indent=2)
+        ranked = sorted(kinds.items(), key=lambda one: (-one[1], one[0]))
+        terminal.line(", ".join(f"{number} {kind}" for kind, number in ranked), indent=2)
 
 
 def _usage(said: str) -> YaadError:
@@ -460,9 +460,9 @@ def inject(args: Namespace, client: "Client", terminal: Terminal) -> int:
         what = one.get("id") or f"{one.get('from')} -{one.get('kind')}-> {one.get('to')}"
         terminal.line(styled(str(what), "bold"), "  ", styled(str(one["reason"]), "yellow"))
     for name, noun in (("nodes", "memory"), ("edges", "relation")):
-        told = answer[name]
+        made = answer[name]
         terminal.line(
-            f"{count(told['new'], noun)} new, {told['changed']} changed, {told['same']} as before."
+            f"{count(made['new'], noun)} new, {made['changed']} changed, {made['same']} as before."
         )
     if answer["masked"]:
         terminal.line(f"Secrets were masked in {count(len(answer['masked']), 'memory')}.")

@@ -142,7 +142,7 @@ def _named(given: str) -> "Note":
     return {"id": name, "proposal": seen}
 
 
-def _seen_as(note: "Note") -> str:
+def _versioned_id(note: "Note") -> str:
     """Return the ID of a note, with its version when that is not the first."""
     seen = note.get("proposal") or (note["version"] if note["version"] > 1 else "")
     return f"{short(note['id'])}@{seen}" if seen else short(note["id"])
@@ -309,7 +309,7 @@ def _show(note: "Note", terminal: Terminal) -> None:
     from yaadwatch.text.quoting import quoted
 
     terminal.line(
-        styled(_seen_as(note), "bold"),
+        styled(_versioned_id(note), "bold"),
         styled(f"  {note['kind']}  ", "dim"),
         quoted(str(note["text"])),
         hang=10,

@@ -94,7 +94,7 @@ def start(args: Namespace, client: "Client", terminal: Terminal) -> int:
     runs = "The daemon answers" if answer["started"] else "The daemon is running already"
     daemon = answer["daemon"]
     text = f"{runs} (pid {daemon['pid']}, version {daemon['version']}{by})."
-    return _told(args, terminal, text, answer)
+    return _print_answer(args, terminal, text, answer)
 
 
 @command(
@@ -115,7 +115,7 @@ def restart(args: Namespace, client: "Client", terminal: Terminal) -> int:
     answer = install_verbs.restart(install_verbs.this_machine(client))
     daemon = answer["daemon"]
     text = f"The daemon was restarted (pid {daemon['pid']}, version {daemon['version']})."
-    return _told(args, terminal, text, answer)
+    return _print_answer(args, terminal, text, answer)
 
 
 @command(
@@ -137,21 +137,21 @@ def stop(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 def _stop(args: Namespace, client: "Client", terminal: Terminal, process: int | None) -> int:
     pid = announced_pid() if daemon_holds_lock() else None
-    told = False
+    was_service = False
     if manager() is not None:
         from yaadwatch.install import install as install_verbs
 
         # Also when no process holds the lock: what cannot start is started again and again.
-        told = install_verbs.stop(install_verbs.this_machine(client)) is not None
-        if told and pid is not None and wait_for_exit(STOP_TIME_S, process):
+        was_service = install_verbs.stop(install_verbs.this_machine(client)) is not None
+        if was_service and pid is not None and wait_for_exit(STOP_TIME_S, process):
             return _ended(args, terminal, pid)
     try:
         client.call("shutdown")
     except DaemonNotRunning:
         if daemon_holds_lock():
             raise _still_there(pid, "does not answer") from None
-        text = "No daemon is running." + (" Its service was stopped, too." if told else "")
-        return _told(args, terminal, text, {"stopping": False, "running": False})
+        text = "No daemon is running." + (" Its service was stopped, too." if was_service else "")
+        return _print_answer(args, terminal, text, {"stopping": False, "running": False})
     pid = client.pid or pid
     if not wait_for_exit(STOP_TIME_S, process):
         raise _still_there(pid, f"has not ended after {STOP_TIME_S:g} s")
@@ -161,10 +161,12 @@ def _stop(args: Namespace, client: "Client", terminal: Terminal, process: int | 
 def _ended(args: Namespace, terminal: Terminal, pid: int | None) -> int:
     answer = {"stopping": True, "running": False, "pid": pid}
     text = f"The daemon has stopped (pid {pid}). Any command starts it again."
-    return _told(args, terminal, text, answer)
+    return _print_answer(args, terminal, text, answer)
 
 
-def _told(args: Namespace, terminal: Terminal, text: str, answer: Mapping[str, object]) -> int:
+def _print_answer(
+    args: Namespace, terminal: Terminal, text: str, answer: Mapping[str, object]
+) -> int:
     if args.json:
         terminal.json(answer)
     else:

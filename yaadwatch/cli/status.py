@@ -120,9 +120,9 @@ def _print_status(answer: "dict[str, Any]", client: "Client", terminal: Terminal
 
 
 def _print_unwatched(answer: "dict[str, Any]", named: str | None, terminal: Terminal) -> None:
-    """Say that the repository in which a person stands is not among those that are listed.
+    """Print that the repository of the working folder is not watched.
 
-    Of one whose `.git` is a file, such as a linked work tree, that cannot be seen from here.
+    Not for a `.git` file, as in a linked work tree, whose project is not visible here.
     """
     import os
     import shlex

@@ -401,8 +401,8 @@ def export(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if folders:
         _print_folder(answer, terminal)
         return 0
-    told = ", ".join(f"{number} {name}" for name, number in counts.items())
-    what = f" ({told})" if told else ""
+    text = ", ".join(f"{number} {name}" for name, number in counts.items())
+    what = f" ({text})" if text else ""
     terminal.line(f"{folder(answer['path'])}: {size(answer['bytes'])}{what}.")
     terminal.line(f"To bring it back: yaadwatch import {in_command(answer['path'])}")
     return 0
@@ -523,9 +523,9 @@ def _print_moved(answer: "dict[str, Any]", terminal: Terminal) -> None:
     for path in answer["unread"][:_TOLD]:
         terminal.line(styled("not read: ", "yellow"), path)
     for table, found in answer["counts"].items():
-        told = [f"{number} {what.replace('_', ' ')}" for what, number in found.items() if number]
-        if told:
-            terminal.line(f"{table}: {in_a_row(told)}")
+        parts = [f"{number} {what.replace('_', ' ')}" for what, number in found.items() if number]
+        if parts:
+            terminal.line(f"{table}: {in_a_row(parts)}")
     if answer["masked"]:
         terminal.line(f"Secrets were masked in {count(answer['masked'], 'text')}.")
     if answer["dry_run"]:

@@ -67,14 +67,14 @@ def tasks(args: Namespace, client: "Client", terminal: Terminal) -> int:
     for row in answer["tasks"]:
         _print_tasks(row, terminal, f"  ({ago(row['updated_at'], client.now())})")
     counts = answer["counts"]
-    told = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
+    text = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
     if not answer["tasks"]:
         terminal.line(
             "No open tasks. Add one: yaadwatch task add TEXT"
             if states == list(UNFINISHED)
             else f"No task is {' or '.join(states)}."
         )
-    terminal.line(styled(told, "dim")) if told else None
+    terminal.line(styled(text, "dim")) if text else None
     print_hidden(answer, terminal)
     return 0
 
@@ -461,7 +461,7 @@ def _print_row(one: "dict[str, Any]", terminal: Terminal, now: "datetime") -> No
     state = (
         "still open"
         if one["ended_at"] is None
-        else f"{_took(one)}, ended by {_END[one['ended_by']]}"
+        else f"{_duration(one)}, ended by {_END[one['ended_by']]}"
     )
     terminal.line(
         styled(short(one["id"]), "bold"),
@@ -477,7 +477,7 @@ def _print_row(one: "dict[str, Any]", terminal: Terminal, now: "datetime") -> No
 _END = {"asked": "request", "left": "its agent leaving", "idle": "quiet"}
 
 
-def _took(one: "dict[str, Any]") -> str:
+def _duration(one: "dict[str, Any]") -> str:
     begun, ended = when(one["started_at"]), when(one["ended_at"])
     return span((ended - begun).total_seconds()) if begun and ended else "goes on"
 

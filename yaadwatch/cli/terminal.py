@@ -35,7 +35,7 @@ _UNSAFE = "[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udff
 def harmless(text: str) -> str:
     """Return `text` as one line that cannot steer a terminal.
 
-    What we show was read from other people's repositories. White space becomes spaces; other
+    The text comes from other people's repositories. White space becomes spaces; other
     control characters, which could clear the screen or reorder what is read, become visible.
     """
     return re.sub(_UNSAFE, _visible, text)

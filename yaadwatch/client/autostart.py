@@ -58,7 +58,7 @@ def start(
     started = None if ask_to_start() else _spawn(command, log)
     as_service = "as a service and " if started is None else ""
     waited_from = time.monotonic()
-    told = 0
+    reported_s = 0
     while (answering := _answering()) is None:
         waited_s = time.monotonic() - waited_from
         if waited_s >= time_s:
@@ -68,9 +68,9 @@ def start(
             if started.returncode != LOCK_IS_HELD:
                 raise _did_not_start(f"ended with status {started.returncode}", log, begin)
             started = _spawn(command, log)
-        if on_wait is not None and int(waited_s) > told:
-            told = int(waited_s)
-            on_wait(told)
+        if on_wait is not None and int(waited_s) > reported_s:
+            reported_s = int(waited_s)
+            on_wait(reported_s)
         time.sleep(_PAUSE_S)
     if started is not None and answering != started.pid:
         _see_end(started)
@@ -179,9 +179,9 @@ def _answering() -> int | None:
 
 
 def _see_end(started: subprocess.Popen[bytes]) -> None:
-    """Wait for the daemon of ours that came too late, which is about to find the lock taken.
+    """Wait for our daemon to end, which came too late and will find the lock taken.
 
-    Left alone, it would take the place of the other one if that was told to stop this very moment.
+    Otherwise it would replace the other daemon if that was being stopped this very moment.
     """
     with contextlib.suppress(subprocess.TimeoutExpired):
         started.wait(_LATE_S)
@@ -201,7 +201,7 @@ def _did_not_start(what: str, log: Path, begin: int) -> YaadError:
 
 
 def main() -> int:
-    """Start the daemon for another process, which cannot wait; return 0 when one answers.
+    """Start the daemon for a process that cannot wait; return 0 when one answers.
 
     The reason for a failure is printed on standard output.
     """

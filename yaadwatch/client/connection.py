@@ -60,7 +60,7 @@ class DaemonNotRunning(YaadError):
 
 
 class DaemonUnresponsive(DaemonNotRunning):
-    """Somebody listens and does not even greet: a daemon that hangs, or the manager of a service
+    """A process listens but does not greet: a hung daemon, or the manager of a service
     that cannot start.
     """
 
@@ -132,8 +132,8 @@ class Client:
     def call(self, operation: str, /, **fields: object) -> "dict[str, Any]":
         """Ask for `operation` and return its answer.
 
-        A daemon that is just ending says what it has not done; that is asked of the next one. So
-        is, once, a question that changes nothing and was cut off.
+        An ending daemon answers what it has not done; those requests go to the next daemon. So
+        does, once, an interrupted request that changes nothing.
 
         Raises:
             DaemonNotRunning: no daemon runs and there is no `start` function.
@@ -257,7 +257,7 @@ class Client:
     def _greeted(self) -> socket.socket | None:
         """Return a connection after the greeting, or None when no daemon greets us.
 
-        A daemon on its way out reads nothing. Who takes connections after it is the next daemon, or
+        An ending daemon reads nothing. Its successor on the socket is the next daemon, or
         a service manager that is about to start it.
         """
         until_s = time.monotonic() + RESTART_TIME_S

@@ -203,10 +203,10 @@ def main(argv: "Sequence[str]") -> "NoReturn":
 
 def _end_with(call: Call, why: str, kind: str, *, may_use_prepared: bool = True) -> "NoReturn":
     """End without the daemon's answer: with the prepared brief if one is due and exists."""
-    text, told = "", ""
+    text, age = "", ""
     try:
         if may_use_prepared and call.wants_brief:
-            text, told = _prepared(call)
+            text, age = _prepared(call)
     except (OSError, ValueError, RuntimeError, WrongPayloadError) as error:
         why = f"{why}; the prepared brief cannot be read: {_named(error)}"
     said = _print_line(call.answer(text))
@@ -214,7 +214,7 @@ def _end_with(call: Call, why: str, kind: str, *, may_use_prepared: bool = True)
         _note_undelivered(call.name, call.session, _body_of(text))
     elif call.event == "session-start":
         _note_undelivered(call.name, call.session)
-    complain(f"{why}; {told}" if text else why, kind, sent=bool(text))
+    complain(f"{why}; {age}" if text else why, kind, sent=bool(text))
     _read_out()
     os._exit(0)
 
@@ -250,10 +250,10 @@ def _named(error: BaseException) -> str:
 
 
 def complain(what: str, kind: str = "hook.failed", *, sent: bool = False) -> None:
-    """Say in one line, in the log and on standard error, what went wrong.
+    """Report an error in one line, in the log and on standard error.
 
-    First in the log, which `doctor` reads: few agents show what a hook says that ended well, and
-    its time may be over in between.
+    First in the log, which `doctor` reads: few agents show the output of a hook with status 0, and
+    the time may end in between.
 
     Args:
         what: went wrong.
@@ -405,10 +405,10 @@ def _end_quietly() -> None:
     signal.signal(signal.SIGALRM, lambda number, frame: os._exit(0))  # noqa: ARG005
 
 
-def _print_line(told: bytes) -> bool:
+def _print_line(answer: bytes) -> bool:
     """Write the answer; return whether the agent read it."""
     try:
-        os.write(1, told)
+        os.write(1, answer)
     except OSError as error:
         complain(f"the agent did not take the answer: {error.strerror}")
         return False
@@ -416,7 +416,7 @@ def _print_line(told: bytes) -> bool:
 
 
 def _note_undelivered(name: str, session: str, body: str = "") -> None:
-    """Note that a session did not get its brief, or only a prepared one: its next hook sees to it.
+    """Note that a session got no brief, or only a prepared one: its next hook sends it.
 
     A note is a file of its own, so that hooks that run at once need no lock.
 

@@ -44,7 +44,7 @@ class WrongPayloadError(ValueError):
 
 
 class Agent:
-    """How one agent's hooks are read and answered.
+    """The payloads and answers of one agent's hooks.
 
     Args:
         names: what it calls each of our events.
@@ -90,8 +90,8 @@ class Agent:
         if named != ours:
             known = [one for one in self.names.values() if one == named]
             other = repr(known[0]) if known else "an event that is not known"
-            told = f"the payload is of {other}, and this hook answers {ours!r}"
-            raise WrongPayloadError(told)
+            message = f"the payload is of {other}, and this hook answers {ours!r}"
+            raise WrongPayloadError(message)
 
     def is_subagent(self, payload: "Payload") -> bool:
         """Return whether a payload is of a sub-agent that starts."""
@@ -108,14 +108,14 @@ class Agent:
         if isinstance(found, list):
             found = found[0]
         if not isinstance(found, str) or (found and not os.path.isabs(found)):
-            told = f"the payload's {self.folder} is no absolute folder"
-            raise WrongPayloadError(told)
+            message = f"the payload's {self.folder} is no absolute folder"
+            raise WrongPayloadError(message)
         return found
 
     def session_of(self, payload: "Payload") -> str:
         """Return the agent's name for its session; '' when it has none, or a long text.
 
-        It is never cut: of a secret in it, what is left might not look like one.
+        It is never cut: the rest of a secret might not be recognised as one.
         """
         found = payload.get(self.session)
         return found if isinstance(found, str) and len(found) <= SESSION_CHARS_MAX else ""
@@ -130,8 +130,8 @@ class Agent:
             found = self.files(payload)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             missing = repr(error) if isinstance(error, KeyError) else type(error).__name__
-            told = f"the payload does not tell which file was changed: {missing}"
-            raise WrongPayloadError(told) from None
+            message = f"the payload does not tell which file was changed: {missing}"
+            raise WrongPayloadError(message) from None
         return list(dict.fromkeys(os.path.normpath(os.path.join(folder, one)) for one in found))[
             :PATHS_MAX
         ]

@@ -90,9 +90,9 @@ def is_suspended(pid: int) -> bool:
 
 
 def holder(pid: int | None = None) -> tuple[str, str]:
-    """Return who holds the lock, and how it is ended, for a message.
+    """Return the holder of the lock, and the command that ends it, for a message.
 
-    Where nobody knows its pid no command is given that ends it: others may have the file open, too.
+    Without a known pid there is no such command: other processes may have the file open, too.
 
     Args:
         pid: as its file said before; else what it says now.
@@ -179,7 +179,7 @@ class Patience:
         self.note(*(("", None, 0.0) if pid is None else process_state(pid)), waited_s)
 
     def note(self, state: str, ran: int | None, age_s: float, waited_s: float) -> None:
-        """Take note of a look; the first three are as `standing` gives them.
+        """Take note of a look; the first three are as returned by `process_state`.
 
         A process that waits for the processor or a disk is at work: the machine is busy.
         """

@@ -155,8 +155,8 @@ class Shim:
                 reads[descriptor]()
 
     def _answer_late(self, asked: PendingRequest) -> None:
-        told = f"The daemon did not answer within {asked.patience_s:g} s."
-        self._answer_alone(asked, self._reason or told)
+        message = f"The daemon did not answer within {asked.patience_s:g} s."
+        self._answer_alone(asked, self._reason or message)
 
     def _part_ungreeted(self) -> None:
         self._part(f"The daemon did not greet us within {GREETING_TIME_S:g} s.")
@@ -183,7 +183,7 @@ class Shim:
             self._frame(frame, line)
 
     def _batch(self, frames: "list[Any]") -> None:
-        """Take the messages of a batch one by one; the answers to them are one line, a list.
+        """Take the messages of a batch one by one; their answers are one line, a list.
 
         Versions up to 2025-03-26 of the protocol have batches. In later ones they do no harm.
         """
@@ -199,8 +199,8 @@ class Shim:
     def _frame(self, frame: "dict[str, Any]", line: bytes, batch: "Batch | None" = None) -> None:
         method, identity = frame.get("method"), frame.get("id")
         if len(line) > LINE_BYTES_MAX:
-            told = f"The line has {len(line)} bytes; {LINE_BYTES_MAX} is the limit."
-            self._refuse(identity, -32600, told, batch)
+            message = f"The line has {len(line)} bytes; {LINE_BYTES_MAX} is the limit."
+            self._refuse(identity, -32600, message, batch)
         elif not isinstance(method, str):
             self._to_daemon(line)
         elif "id" not in frame:
@@ -253,8 +253,10 @@ class Shim:
     def _tell_agent(self, frame: "dict[str, Any]") -> None:
         self._to_agent(line_of(_RPC | frame))
 
-    def _refuse(self, identity: object, code: int, told: str, batch: "Batch | None" = None) -> None:
-        frame = {"id": identity, "error": {"code": code, "message": told}}
+    def _refuse(
+        self, identity: object, code: int, message: str, batch: "Batch | None" = None
+    ) -> None:
+        frame = {"id": identity, "error": {"code": code, "message": message}}
         if batch is not None:
             batch.answers.append(line_of(_RPC | frame).strip())
         else:
@@ -278,9 +280,9 @@ class Shim:
     # The daemon.
 
     def _look_for_daemon(self) -> None:
-        """Connect to the daemon; then say again what it does not know.
+        """Connect to the daemon, and send again what it does not know.
 
-        When a request waits, one is started if there is none. To hear of changes, none is.
+        A waiting request starts a daemon if there is none; a subscription does not.
         """
         self._look_later()
         try:
@@ -378,7 +380,7 @@ class Shim:
             del self._subscribed[identity]
 
     def _from_stream(self, frame: "dict[str, Any]", line: bytes) -> None:
-        """Relay what the daemon tells unasked. A stream that was opened again is no news, but what
+        """Relay notifications. A reopened stream is no news to the agent, but what
         it is about may have changed meanwhile.
         """
         if frame["method"] != "notifications/subscriptions/acknowledged":
@@ -412,8 +414,8 @@ class Shim:
             if not asked.is_harmless:
                 self._answer_alone(asked, self._reason, _UNDECIDED)
             elif asked.tries >= TRIES_MAX:
-                told = f"The daemon ended {asked.tries} times before it answered this."
-                self._answer_alone(asked, self._reason or told)
+                message = f"The daemon ended {asked.tries} times before it answered this."
+                self._answer_alone(asked, self._reason or message)
 
     def _part(self, reason: str) -> None:
         self._drop_daemon()
@@ -450,8 +452,8 @@ class Shim:
         status, self._starter = self._starter.returncode, None
         self._look_at_s = 0.0
         if status != 0:
-            told = said.decode("utf-8", "replace").strip()
-            self._give_up(told or f"The daemon could not be started (status {status}).")
+            message = said.decode("utf-8", "replace").strip()
+            self._give_up(message or f"The daemon could not be started (status {status}).")
 
     # Without a daemon.
 
@@ -464,12 +466,12 @@ class Shim:
         for asked in list(self._pending.values()):
             self._answer_alone(asked, reason)
 
-    def _answer_alone(self, asked: PendingRequest, reason: str, told: str = "") -> None:
-        """Answer that there is no daemon, or with `told`, in the form that the request needs."""
+    def _answer_alone(self, asked: PendingRequest, reason: str, message: str = "") -> None:
+        """Answer that there is no daemon, or with `message`, in the form that the request needs."""
         if asked is self._opening:
             self._opened_alone = True
-        told = told or f"yaadwatch cannot be asked now: {reason} Work on without it."
-        self._reply(asked, line_of(_RPC | {"id": asked.frame["id"]} | alone_answer(asked, told)))
+        message = message or f"yaadwatch cannot be asked now: {reason} Work on without it."
+        self._reply(asked, line_of(_RPC | {"id": asked.frame["id"]} | alone_answer(asked, message)))
 
 
 def main(argv: "Sequence[str]") -> int:

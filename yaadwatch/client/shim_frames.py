@@ -74,7 +74,7 @@ class PendingRequest:
         return name not in WIDE_READS or given.get("do") in WIDE_READS[name]
 
 
-def alone_answer(asked: PendingRequest, told: str) -> "dict[str, Any]":
+def alone_answer(asked: PendingRequest, message: str) -> "dict[str, Any]":
     """Return `result` or `error` for a request that no daemon will answer."""
     meta = asked.params.get("_meta")
     stateless = isinstance(meta, dict) and VERSION_KEY in meta
@@ -86,15 +86,17 @@ def alone_answer(asked: PendingRequest, told: str) -> "dict[str, Any]":
             "protocolVersion": version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
             "capabilities": {"tools": {"listChanged": True}},
             "serverInfo": {"name": "yaadwatch", "version": places.VERSION},
-            "instructions": told,
+            "instructions": message,
         },
         "ping": {},
         "tools/list": {"tools": []} | kept,
-        "tools/call": {"content": [{"type": "text", "text": told}], "isError": True} | whole,
+        "tools/call": {"content": [{"type": "text", "text": message}], "isError": True} | whole,
     }
     if asked.method in results:
         return {"result": results[asked.method]}
-    return {"error": {"code": -32601, "message": f"{asked.method} cannot be answered now. {told}"}}
+    return {
+        "error": {"code": -32601, "message": f"{asked.method} cannot be answered now. {message}"}
+    }
 
 
 def read_some(read: "Callable[[], bytes]") -> bytes | None:

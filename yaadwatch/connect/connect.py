@@ -67,7 +67,7 @@ def connect(world: World, agents: Sequence[str], *, dry_run: bool = False) -> di
 
 
 def disconnect(world: World, agents: Sequence[str], *, dry_run: bool = False) -> dict[str, Any]:
-    """Take everything of ours out of agents' files again; the answer is Connected.
+    """Remove our entries from agents' files; the answer is Connected.
 
     Args:
         world: what to work on.
@@ -95,27 +95,27 @@ def connection_rows(world: World) -> list[dict[str, Any]]:
 
 
 def _connection_row(world: World, row: Connection) -> dict[str, Any]:
-    told: dict[str, Any] = {"agent": row.agent, "title": row.title, "files": []}
+    result: dict[str, Any] = {"agent": row.agent, "title": row.title, "files": []}
     try:
         plans = plans_of(world, row, connects=True)
     except YaadError as error:
         reason = mask(error.message).text
-        return told | {"state": "refused", "reason": reason, "hint": error.hint}
+        return result | {"state": "refused", "reason": reason, "hint": error.hint}
     edited = [str(plan.found.path) for plan in plans if plan.was_edited]
     outdated = [str(plan.found.path) for plan in plans if plan.change != "same"]
     odd = _unread(row, plans)
     if not outdated:
         left = (*odd, _left(world, row, plans), *map(_EDITED.format, edited))
-        return told | {"state": "connected", "todo": " ".join(filter(None, left))}
+        return result | {"state": "connected", "todo": " ".join(filter(None, left))}
     written = connect_plans.load(places.receipt())
     if written.of(row.agent, world.project) or any(is_ours(plan.before or "") for plan in plans):
         unguarded = [str(plan.found.path) for plan in plans if starts_unguarded(plan.before or "")]
         why = {"reason": _UNGUARDED.format(", ".join(unguarded))} if unguarded else {}
-        return told | {"state": "outdated", "files": outdated, "todo": " ".join(odd)} | why
+        return result | {"state": "outdated", "files": outdated, "todo": " ".join(odd)} | why
     trees = ", ".join(written.projects_of(row.agent))
     todo = f"By --project-level it is, in {trees}." if trees else ""
     todo = " ".join(filter(None, (*odd, todo)))
-    return told | {"state": "unconnected", "files": outdated, "todo": todo}
+    return result | {"state": "unconnected", "files": outdated, "todo": todo}
 
 
 def _unread(row: Connection, plans: Sequence[Plan]) -> list[str]:
@@ -139,19 +139,19 @@ def _left(world: World, row: Connection, plans: Sequence[Plan]) -> str:
     texts = {plan.found.path.name: (plan.before or "", plan.found.path) for plan in plans}
     hooks, path = texts["hooks.json"]
     found = connect_places.of_codex(hooks, texts["config.toml"][0], str(path))
-    told = [
+    parts = [
         f"{words}: {', '.join(event for event, one in found.items() if one == state)}"
         for state, words in _TRUSTS.items()
         if state in found.values()
     ]
-    if not told:
+    if not parts:
         return ""
-    return f"{'; '.join(told)}. Start codex, type /hooks, and approve those of yaadwatch."
+    return f"{'; '.join(parts)}. Start codex, type /hooks, and approve those of yaadwatch."
 
 
 def _each(world: World, agents: Sequence[str], *, connects: bool, dry_run: bool) -> dict[str, Any]:
     rows = [_row(name) for name in agents] if agents else list(CONNECTIONS)
-    told = []
+    results = []
     with settings_files.alone(places.receipt().with_suffix(".lock")):
         written = {one.agent for one in connect_plans.load(places.receipt()).entries}
         # Backwards on the way out: a folder that was made for one may hold what came after it.
@@ -160,24 +160,24 @@ def _each(world: World, agents: Sequence[str], *, connects: bool, dry_run: bool)
                 continue
             if world.place.project is not None and not row.by_project:
                 continue
-            told.append(_agent(world, row, connects=connects, dry_run=dry_run))
-    return {"dry_run": dry_run, "agents": told if connects else told[::-1]}
+            results.append(_agent(world, row, connects=connects, dry_run=dry_run))
+    return {"dry_run": dry_run, "agents": results if connects else results[::-1]}
 
 
 def _agent(world: World, row: Connection, *, connects: bool, dry_run: bool) -> dict[str, Any]:
     """Change the files of one agent; return what was done, or why nothing was."""
-    told: dict[str, Any] = {"agent": row.agent, "title": row.title}
+    result: dict[str, Any] = {"agent": row.agent, "title": row.title}
     try:
         files, edited = _changed(world, row, connects=connects, dry_run=dry_run)
     except YaadError as error:
         reason = mask(error.message).text
-        return told | {"state": "refused", "files": [], "reason": reason, "hint": error.hint}
+        return result | {"state": "refused", "files": [], "reason": reason, "hint": error.hint}
     if all(file["change"] == "same" for file in files):
-        told["state"] = "unchanged" if connects else "unconnected"
+        result["state"] = "unchanged" if connects else "unconnected"
     else:
-        told["state"] = "connected" if connects else "disconnected"
+        result["state"] = "connected" if connects else "disconnected"
     todo = row.todo if world.place.project is None else row.todo_project
-    if connects and told["state"] == "unchanged":
+    if connects and result["state"] == "unchanged":
         # What is there already, a person may have trusted by now.
         todo = _left(world, row, plans_of(world, row, connects=True))
     if not connects:
@@ -187,7 +187,7 @@ def _agent(world: World, row: Connection, *, connects: bool, dry_run: bool) -> d
             todo = f"{todo} {_NOT_TO_COMMIT}"
         odd = _unread(row, plans_of(world, row, connects=True))
         todo = " ".join((*odd, todo, *map(_EDITED.format, edited))).strip()
-    return told | {"files": files} | ({"todo": todo} if todo else {})
+    return result | {"files": files} | ({"todo": todo} if todo else {})
 
 
 def _changed(
@@ -205,25 +205,25 @@ def _changed(
     written: list[str] = []
     for _ in range(TRIES_MAX):
         plans = plans_of(world, row, connects=connects)
-        told = [plan.told(with_diff=dry_run) for plan in plans]
+        results = [plan.as_row(with_diff=dry_run) for plan in plans]
         edited = [plan.found.path for plan in plans if plan.was_edited]
         try:
             for plan in plans:
                 if plan.change != "same":
                     settings_files.require_writable(plan.found)
             if dry_run:
-                return told, edited
+                return results, edited
             if connects:
                 entries = [entry for plan in plans for entry in plan.entries]
                 _note(world, row, [*written_elsewhere(world, row), *entries])
-            for plan, file in zip(plans, told, strict=True):
-                _write_or_tell(world, plan, file, written)
+            for plan, file in zip(plans, results, strict=True):
+                _write_or_explain(world, plan, file, written)
             if not connects:
                 _note(world, row, [])
         except ChangedUnderneathError as error:
             changed = str(error)
         else:
-            return told, edited
+            return results, edited
     raise YaadError(
         Code.CONFLICT,
         f"{changed} was written by somebody else {TRIES_MAX} times while it was edited.",
@@ -231,7 +231,7 @@ def _changed(
     )
 
 
-def _write_or_tell(world: World, plan: Plan, told: dict[str, Any], written: list[str]) -> None:
+def _write_or_explain(world: World, plan: Plan, result: dict[str, Any], written: list[str]) -> None:
     """Write a file, and add it to those that were; when that fails, say which were.
 
     Raises:
@@ -239,7 +239,7 @@ def _write_or_tell(world: World, plan: Plan, told: dict[str, Any], written: list
         ChangedUnderneathError: another program wrote it meanwhile.
     """
     try:
-        _write(world, plan, told)
+        _write(world, plan, result)
     except YaadError as error:
         if not written:
             raise
@@ -251,12 +251,12 @@ def _write_or_tell(world: World, plan: Plan, told: dict[str, Any], written: list
         written.append(str(plan.found.path))
 
 
-def _write(world: World, plan: Plan, told: dict[str, Any]) -> None:
+def _write(world: World, plan: Plan, result: dict[str, Any]) -> None:
     if plan.before == plan.after:
         return
     if plan.after is None:
         made = plan.entries[0].folders if plan.entries else ()
-        told["backup"] = str(
+        result["backup"] = str(
             settings_files.remove(
                 plan.found, made=made, copies=places.backups(COPIES), now=world.clock.now()
             )
@@ -270,7 +270,7 @@ def _write(world: World, plan: Plan, told: dict[str, Any]) -> None:
         now=world.clock.now(),
     )
     if copy is not None:
-        told["backup"] = str(copy)
+        result["backup"] = str(copy)
 
 
 def _note(world: World, row: Connection, entries: Sequence[Entry]) -> None:

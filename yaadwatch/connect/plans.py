@@ -35,7 +35,7 @@ _PART: Final = "connections"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What was put at one spot.
+    """The receipt of one entry.
 
     Args:
         agent: who is connected by it.
@@ -109,12 +109,12 @@ def save(path: Path, receipt: Receipt) -> None:
     Raises:
         YaadError: UNAVAILABLE when it cannot be written.
     """
-    part = [_told(entry) for entry in receipt.entries]
+    part = [_entry_json(entry) for entry in receipt.entries]
     settings_files.save(path, receipt.others | ({_PART: part} if part else {}))
 
 
-def _told(entry: Entry) -> dict[str, object]:
-    told: dict[str, object] = {
+def _entry_json(entry: Entry) -> dict[str, object]:
+    fields: dict[str, object] = {
         "agent": entry.agent,
         "project": entry.project,
         "path": entry.path,
@@ -125,28 +125,28 @@ def _told(entry: Entry) -> dict[str, object]:
         "folders": list(entry.folders),
     }
     if entry.how == "default":
-        told["value"] = entry.value
+        fields["value"] = entry.value
     if entry.digest:
-        told["digest"] = entry.digest
+        fields["digest"] = entry.digest
     if entry.added is not None:
-        told["added"] = {
+        fields["added"] = {
             "at": list(entry.added.at),
             "made": list(entry.added.made),
             "pieces": list(entry.added.pieces),
         }
-    return told
+    return fields
 
 
-def _entry(told: dict[str, Any]) -> Entry:
-    added = told.get("added")
+def _entry(fields: dict[str, Any]) -> Entry:
+    added = fields.get("added")
     return Entry(
-        agent=str(told["agent"]),
-        project=str(told["project"]),
-        path=str(told["path"]),
-        how=told["how"],
-        at=tuple(map(str, told["at"])),
-        event=str(told["event"]),
-        value=told.get("value"),
+        agent=str(fields["agent"]),
+        project=str(fields["project"]),
+        path=str(fields["path"]),
+        how=fields["how"],
+        at=tuple(map(str, fields["at"])),
+        event=str(fields["event"]),
+        value=fields.get("value"),
         added=None
         if added is None
         else Added(
@@ -154,9 +154,9 @@ def _entry(told: dict[str, Any]) -> Entry:
             made=tuple(added["made"]),
             pieces=tuple(map(str, added["pieces"])),
         ),
-        created=bool(told["created"]),
-        folders=tuple(map(str, told["folders"])),
-        digest=str(told.get("digest", "")),
+        created=bool(fields["created"]),
+        folders=tuple(map(str, fields["folders"])),
+        digest=str(fields.get("digest", "")),
     )
 
 
@@ -188,7 +188,7 @@ class World:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What becomes of one file: `after` is None when it goes.
+    """The planned change of one file: `after` is None when it is deleted.
 
     `was_edited`: it is wholly ours, but was changed since, so it is kept as it is.
     """
@@ -214,16 +214,16 @@ class Plan:
             return "created"
         return "removed" if self.after is None else "changed"
 
-    def told(self, *, with_diff: bool) -> dict[str, Any]:
+    def as_row(self, *, with_diff: bool) -> dict[str, Any]:
         """Return what becomes of the file, for the answer: a FileChange.
 
         Args:
             with_diff: with the diff, secrets masked.
         """
         path, target = str(self.found.path), str(self.found.target)
-        told: dict[str, Any] = {"path": path, "change": self.change}
+        row: dict[str, Any] = {"path": path, "change": self.change}
         if target != path:
-            told["target"] = target
+            row["target"] = target
         if with_diff and self.change != "same":
             lines = difflib.unified_diff(
                 (self.before or "").splitlines(keepends=True),
@@ -233,8 +233,8 @@ class Plan:
                 n=_CONTEXT_LINES,
             )
             shown = [line if line.endswith("\n") else f"{line}{_NO_END}" for line in lines]
-            told["diff"] = mask("".join(shown)).text
-        return told
+            row["diff"] = mask("".join(shown)).text
+        return row
 
 
 def plans_of(world: World, row: Connection, *, connects: bool) -> list[Plan]:
@@ -317,9 +317,9 @@ def _with(
 
 
 def _was_edited(text: str, written: Entry) -> bool:
-    """Return whether a file of ours as a whole holds something else than we wrote last.
+    """Return whether a file that is wholly ours differs from what we wrote last.
 
-    Where that is not known, it is taken for the work of an older program.
+    Without a receipt it counts as written by an older version.
     """
     known = written.how == "file" and written.digest
     return bool(known) and is_our_file(text) and digest_of(text) != known

@@ -36,7 +36,7 @@ _LOOK_AGAIN_S = 0.05
 class Batch:
     """What to check in a tree. `paths` None: everything; empty: only whether HEAD moved.
 
-    `since` is the instant of the first hint; `bare`: one of them named no path, so that more than
+    `since` is the time of the first hint; `bare`: a hint had no path, so that more than
     the paths has to be looked at.
     """
 

@@ -173,7 +173,7 @@ class Disks:
         """Probe the disks that an operation in `folder` may need; return the one that hangs, or ''.
 
         They are the network disks at, above and below the folder, its work trees and its
-        repository. A folder has one question under way, in a thread of its own.
+        repository. Each folder has at most one probe at a time, in a separate thread.
         """
         question = self._questions.get(folder)
         if question is None:
@@ -457,17 +457,17 @@ class Dispatcher:
         """
         found: list[Answer | YaadError] = []
 
-        def keep(identity: int | str, told: Answer | YaadError) -> bytes:  # noqa: ARG001
-            found.append(told)
+        def keep(identity: int | str, answer: Answer | YaadError) -> bytes:  # noqa: ARG001
+            found.append(answer)
             return b""
 
         # As a job, so that a hung disk does not block the loop here either.
         request = Request(id=0, operation=BY_NAME["subscribe"], message=Subscribe(), project=None)
-        await self.answer(hello, request, keep, verb=_told_of)
-        told = found[0]
-        if isinstance(told, YaadError):
-            raise told
-        return frozenset(cast("list[str]", told["stores"]))
+        await self.answer(hello, request, keep, verb=_stores_of)
+        answer = found[0]
+        if isinstance(answer, YaadError):
+            raise answer
+        return frozenset(cast("list[str]", answer["stores"]))
 
     def left(self, hello: Hello, agent: str, session: str) -> None:
         """Note that an agent has ended its session."""
@@ -508,8 +508,8 @@ class Dispatcher:
     def answered(
         self, call: Call, request: Request, line: Line = as_rpc, verb: Verb | None = None
     ) -> bytes:
-        """Return the line that answers a request: encoded where its verb runs, because a long
-        answer keeps nobody else waiting there.
+        """Return the answer line, encoded in the verb's thread, so that a long
+        answer does not block the loop.
         """
         name = request.operation.name
         try:
@@ -554,7 +554,7 @@ def _announcing(do: Verb, home: Home, call: Call, *ask: Message) -> Answer:
     return do(home, call, *ask) | announced(home, call, began)
 
 
-def _told_of(home: Home, call: Call, ask: Message) -> Answer:  # noqa: ARG001
+def _stores_of(home: Home, call: Call, ask: Message) -> Answer:  # noqa: ARG001
     """Return the stores with events about the folder of a call."""
     project, _ = home.project_at(call.folder)
     return {"stores": [project.id, USER_STORE]}

@@ -236,13 +236,13 @@ class Stream:
             subscriber.wake(store)
 
     async def events(self, after: str | None) -> AsyncIterator[dict[str, object]]:
-        """Yield the cursor that is listened from, then each Event after it.
+        """Yield the starting cursor, then each event after it.
 
         `after`: a cursor; None: listen from now on. Once the first item, `{cursor}`, is there,
-        nothing that happens is missed.
+        no event is missed.
 
-        A store that is not in the cursor is younger than it, and is told from its beginning; one
-        that could not be read when somebody began to listen, from when it can be.
+        A store that is not in the cursor is newer than it, and is streamed from its start; a store
+        that could not be read at the start is streamed from when it can be.
 
         Raises:
             YaadError: BAD_REQUEST when `after` is no cursor of ours.
@@ -355,7 +355,7 @@ def are_in_place(home: Home, project: str | None) -> bool:
 def journal_of(home: Home) -> Journal:
     """Return the events of the projects, and how far the reactions followed them.
 
-    A project that is watched no longer has no events, nor has one that is not at its place.
+    A project that is no longer watched, or not at its place, has no events.
     """
 
     def unread(project: str, limit: int) -> Sequence[Event]:

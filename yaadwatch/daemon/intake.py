@@ -172,9 +172,9 @@ class Checks:
         self._health.well(_part(key))
 
     def _went_wrong(self, batch: Batch, error: Exception) -> None:
-        """Say so and try again later; a tree that is not there is left until its folder returns.
+        """Log the error and retry later; a missing tree waits until its folder returns.
 
-        What is expected to go wrong once is told when it does so twice: of a project that is just
+        An expected error is logged only the second time: of a project that is just
         being removed the store goes first, then its name.
         """
         key = batch.tree
@@ -284,7 +284,7 @@ class Intake:
             self._workers,
             health=health,
             monotonic_s=monotonic_s,
-            unknown=self._learn_anew,
+            unknown=self._relearn,
         )
 
     async def start(self) -> None:
@@ -383,8 +383,8 @@ class Intake:
         places = {project: f"What is at {tree.root}" for (project, _), tree in known}
         places[HERE] = "The folders of projects"
         late = [str(project) for project in self._workers.late(STUCK_S)]
-        told = f"could not be looked at for {STUCK_S:g} s: a disk may not answer."
-        return [(f"{places.get(project, project)} {told}", project) for project in late]
+        problem = f"could not be looked at for {STUCK_S:g} s: a disk may not answer."
+        return [(f"{places.get(project, project)} {problem}", project) for project in late]
 
     def lag_ms(self, project: str) -> int | None:
         """Return the time from the last change to the end of its check, in ms. Any thread."""
@@ -403,7 +403,7 @@ class Intake:
     def _dropped(self, key: Tree) -> None:
         self._checks.forget(key)
 
-    def _learn_anew(self, project: str) -> None:
+    def _relearn(self, project: str) -> None:
         self._changed_projects.add(project)
 
     async def _pause(self) -> None:

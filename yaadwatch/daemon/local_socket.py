@@ -164,7 +164,7 @@ class LocalSocket:
 
 
 async def _stop_listening(server: asyncio.Server) -> None:
-    """Close what listens, once who was accepted already is connected.
+    """Stop listening, once accepted clients are connected.
 
     asyncio leaves connections open that a server accepted right before it was closed.
     """

@@ -60,8 +60,8 @@ def run(
     """Run the daemon until it is stopped; return the exit status.
 
     0: stopped; 3: the data folder or the settings cannot be used; 4: another daemon
-    runs; 75: it wants to be started again (`scheduler.Renewal`). What kept it from starting is told
-    on stderr, and to those who wait at a socket that was handed to us.
+    runs; 75: it wants to be started again (`scheduler.Renewal`). A failed start is reported
+    on stderr, and to clients of a socket that was handed to us.
 
     Args:
         foreground: print warnings on stderr too.
@@ -140,8 +140,8 @@ def _settings() -> "Loaded":
 
 
 class Ending:
-    """Sees to it that the process is gone in time once it is told to end, whatever hangs: a disk,
-    a thread that is deep in something, a part of ours. Every store is left as after a crash: whole.
+    """Ends the process in time, whatever hangs: a disk,
+    a busy thread, a part of the daemon. Every store is left as after a crash: whole.
 
     Args:
         begin_again: becomes a new process; see `run`.
@@ -186,10 +186,10 @@ def _log_cut() -> None:
 
 
 def _on_a_loop(main: Callable[[Ending], Coroutine[None, None, int]], ending: Ending) -> int:
-    """Run `main` on a loop of its own; wait for threads that do something, but not for long.
+    """Run `main` on a new loop; wait for busy threads, but not for long.
 
-    What `main` raises goes on to the caller, who tells it. The time of the process runs meanwhile,
-    as long as a thread is left: Python itself would wait for that one when it ends.
+    The caller reports what `main` raises. The time limit of the process applies meanwhile,
+    as long as a thread is left: Python itself would wait for it at exit.
     """
     import asyncio
 
@@ -241,7 +241,7 @@ def _import_without_libraries() -> None:
     """Import modules as if Python had been built without OpenSSL, bzip2 and xz, which is allowed.
 
     The daemon needs no TLS and no such archives, and Python has its own digests. It saves 7 MiB.
-    Who needs ssl later, as libgit2's binding does when it is imported, gets it.
+    A later import of ssl, as by libgit2's binding, still works.
     """
     missing = [name for name in ("ssl", "_hashlib", "bz2", "lzma") if name not in sys.modules]
     for name in missing:
@@ -275,7 +275,7 @@ def refuse_clients(
 
     line = encode(failure(None, error))
     until = time.monotonic() + seconds
-    told = 0
+    answered = 0
     listening.setblocking(False)
     while (left := until - time.monotonic()) > 0:
         if not select.select([listening], [], [], left)[0]:
@@ -285,11 +285,11 @@ def refuse_clients(
         except OSError:
             continue
         with visitor:
-            told += _told(visitor, line)
-    return told
+            answered += _send_refusal(visitor, line)
+    return answered
 
 
-def _told(visitor: "socket.socket", line: bytes) -> bool:
+def _send_refusal(visitor: "socket.socket", line: bytes) -> bool:
     from yaadwatch.api.frames import require_same_user
 
     visitor.settimeout(_LINE_S)
@@ -334,10 +334,10 @@ async def _live(
         parts.health.degraded(f"settings {warning}", warning, mend=mend)
     beating = asyncio.create_task(_beat(manager))
     serving = asyncio.create_task(_serve(parts, manager, on_ready))
-    told = asyncio.create_task(stopping.wait())
+    stopped = asyncio.create_task(stopping.wait())
     status = UNUSABLE
     try:
-        await asyncio.wait([told, serving], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([stopped, serving], return_when=asyncio.FIRST_COMPLETED)
         if serving.done():
             serving.result()
             log.error("daemon.without_services")

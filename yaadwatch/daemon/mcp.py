@@ -175,7 +175,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class Session:
-    """One client: what it said of itself, and what it waits for.
+    """The session of one client, and its open requests.
 
     Args:
         hello: the first line of the connection.
@@ -365,7 +365,7 @@ class Session:
     ) -> bytes:
         """Return the line with `answer` and the instructions for an agent in this folder."""
 
-        def told(identity: int | str, found: "Answer | YaadError") -> bytes:
+        def render(identity: int | str, found: "Answer | YaadError") -> bytes:
             said = _instructions(found, offers_roots=self._roots.offers)
             return answered(identity, answer | {"instructions": said})
 
@@ -375,7 +375,7 @@ class Session:
             message=codec.message(BY_NAME["context"].request, _BRIEF),
             project=None,
         )
-        return await self._ask(params, request, told)
+        return await self._ask(params, request, render)
 
     async def _call(self, identity: int | str, params: Params, *, stateless: bool) -> bytes:
         name, arguments = params.get("name"), params.get("arguments")
@@ -390,7 +390,7 @@ class Session:
         if arguments is not None and not isinstance(arguments, dict):
             raise Refused(INVALID_PARAMS, "arguments must be an object")
 
-        def told(identity: int | str, found: "Answer | YaadError") -> bytes:
+        def render(identity: int | str, found: "Answer | YaadError") -> bytes:
             result = tool.result(found)
             return answered(identity, self._dressed(result) if stateless else result)
 
@@ -401,8 +401,8 @@ class Session:
             fields = accepted(BY_NAME[operation].request, fields)
             request = codec.request(_asking(identity, operation, fields))
         except YaadError as error:
-            return told(identity, error)
-        line = await self._ask(params, request, told)
+            return render(identity, error)
+        line = await self._ask(params, request, render)
         if len(line) <= self._line_bytes_max:
             return line
         too_large = YaadError(
@@ -410,7 +410,7 @@ class Session:
             f"The answer has {len(line)} bytes; {self._line_bytes_max} is the limit.",
             hint="Ask for less at a time.",
         )
-        return told(identity, too_large)
+        return render(identity, too_large)
 
     async def _prompt(self, identity: int | str, params: Params, *, stateless: bool) -> bytes:
         name, arguments = params.get("name"), params.get("arguments") or {}
@@ -425,23 +425,23 @@ class Session:
         if missing:
             raise Refused(INVALID_PARAMS, f"{missing[0]} must be given")
 
-        def told(identity: int | str, found: "Answer | YaadError") -> bytes:
+        def render(identity: int | str, found: "Answer | YaadError") -> bytes:
             result = prompt.result(found)
             return answered(identity, self._dressed(result) if stateless else result)
 
-        return await self._asked(identity, params, prompt.operation, given, told)
+        return await self._asked(identity, params, prompt.operation, given, render)
 
     async def _read(self, identity: int | str, params: Params, *, stateless: bool) -> bytes:
         resource = BY_URI[_uri(params)]
 
-        def told(identity: int | str, found: "Answer | YaadError") -> bytes:
+        def render(identity: int | str, found: "Answer | YaadError") -> bytes:
             if isinstance(found, YaadError):
                 message = f"{found.message} {found.hint}".strip()
                 return Refused(INTERNAL_ERROR, message).line(identity)
             result = resource.result(found)
             return answered(identity, self._dressed(result, 0) if stateless else result)
 
-        return await self._asked(identity, params, resource.operation, resource.fields, told)
+        return await self._asked(identity, params, resource.operation, resource.fields, render)
 
     async def _subscribe(self, identity: int | str, params: Params, *, stateless: bool) -> bytes:  # noqa: ARG002
         """Notify the client of changes to a resource, in the handshake era's form."""
@@ -454,8 +454,8 @@ class Session:
         return answered(identity, {})
 
     async def _listen(self, identity: int | str, params: Params) -> None:
-        """Tell from now on when resources have changed, until that is cancelled: the answer to a
-        `subscriptions/listen` is a stream, which begins with what we will tell of.
+        """Notify of changed resources until cancelled: the answer to a
+        `subscriptions/listen` is a stream, which begins with the resources it covers.
         """
         wanted = params.get("notifications")
         if not isinstance(wanted, dict):
@@ -464,8 +464,8 @@ class Session:
         if not isinstance(uris, list):
             raise Refused(INVALID_PARAMS, "notifications.resourceSubscriptions must be a list")
         if self._news.is_full:
-            told = f"{LISTENS_MAX} subscriptions are open; end one of them first."
-            raise Refused(INVALID_REQUEST, told)
+            message = f"{LISTENS_MAX} subscriptions are open; end one of them first."
+            raise Refused(INVALID_REQUEST, message)
         honoured = [uri for uri in BY_URI if uri in uris]
         await self._news.listen(identity, honoured, await self._stores() if honoured else ())
 
@@ -495,20 +495,20 @@ class Session:
         params: Params,
         operation: str,
         fields: "Mapping[str, object]",
-        told: Line,
+        render: Line,
     ) -> bytes:
         """Call an operation with fields from a client; errors become its answer."""
         try:
             request = codec.request(_asking(identity, operation, fields))
         except YaadError as error:
-            return told(identity, error)
-        return await self._ask(params, request, told)
+            return render(identity, error)
+        return await self._ask(params, request, render)
 
-    async def _ask(self, params: Params, request: codec.Request, told: Line) -> bytes:
+    async def _ask(self, params: Params, request: codec.Request, render: Line) -> bytes:
         folder = await self._roots.folder()
         hello = self._hello.but(agent=self._agent(params), cwd=folder)
         async with self._places:
-            return await self._dispatcher.answer(hello, request, told, session=self.name)
+            return await self._dispatcher.answer(hello, request, render, session=self.name)
 
     def _agent(self, params: Params) -> str:
         """Return the agent's name: from the connection, else the request, else the handshake."""
@@ -539,11 +539,11 @@ def _asking(identity: int | str, operation: str, fields: Mapping[str, object]) -
 def _instructions(found: "Answer | YaadError", *, offers_roots: bool) -> str:
     """Return the instructions of the handshake: warnings first, then how to use yaadwatch."""
     if not isinstance(found, YaadError):
-        told = str(found["brief"])
+        text = str(found["brief"])
     elif found.code is Code.NOT_FOUND and offers_roots:
         return f"{_BY_ROOTS} {_BY_PROJECT}\n\n{_USAGE}"
     else:
-        told = f"yaadwatch remembers nothing here: {found.message} {found.hint}".strip()
+        text = f"yaadwatch remembers nothing here: {found.message} {found.hint}".strip()
         if found.code is Code.NOT_FOUND:
-            return f"{told} {_BY_PROJECT}"  # without it, its tools would answer the same
-    return (f"{told}\n\n" if told else "") + _USAGE
+            return f"{text} {_BY_PROJECT}"  # without it, its tools would answer the same
+    return (f"{text}\n\n" if text else "") + _USAGE

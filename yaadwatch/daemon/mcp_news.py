@@ -197,7 +197,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class News:
-    """What one client wants to hear of. Methods run on the loop.
+    """The subscriptions of one client. Methods run on the loop.
 
     Args:
         events: what happens in the stores, from a cursor on.
@@ -231,7 +231,7 @@ class News:
             uri: of the resource.
             stores: whose events are about it.
         """
-        await self._hear(stores)
+        await self._ensure_following(stores)
         self._subscribed.add(uri)
 
     def unsubscribe(self, uri: str) -> None:
@@ -253,7 +253,7 @@ class News:
             stores: whose events are about them.
         """
         if uris:
-            await self._hear(stores)
+            await self._ensure_following(stores)
         self._listening[identity] = frozenset(uris)
         honoured = {"resourceSubscriptions": list(uris)} if uris else {}
         # Written before anything else can be: the first line of a stream says what it is of.
@@ -273,7 +273,7 @@ class News:
             if task is not None:
                 task.cancel()
 
-    async def _hear(self, stores: Collection[str]) -> None:
+    async def _ensure_following(self, stores: Collection[str]) -> None:
         """Follow the events of `stores`; return once none can be missed."""
         self._stores = stores
         if self._hearing is None or self._begun is None or self._hearing.done():
@@ -437,8 +437,8 @@ def is_stateless(params: Params) -> bool:
 def client_of(params: Params) -> object:
     """Return how the client describes itself in a request; None when it does not."""
     meta = params.get("_meta")
-    told = meta.get(_CLIENT) if isinstance(meta, dict) else None
-    return told or params.get("clientInfo")
+    client = meta.get(_CLIENT) if isinstance(meta, dict) else None
+    return client or params.get("clientInfo")
 
 
 def agent_name(client: object) -> str:

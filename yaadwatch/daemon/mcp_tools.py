@@ -78,11 +78,11 @@ class Tool:
     def listed(self) -> Schema:
         """Return how the tool is listed."""
         row = BY_NAME[self.operation]
-        told = [one for one in row.request.FIELDS.values() if one.tool is not None]
-        shown = {one.name: _argument(one) for one in told}
+        fields = [one for one in row.request.FIELDS.values() if one.tool is not None]
+        shown = {one.name: _argument(one) for one in fields}
         if self.operation in _ELSEWHERE:
             shown["project"] = PROJECT
-        needed = [one.name for one in told if one.is_needed]
+        needed = [one.name for one in fields if one.is_needed]
         listed: Schema = {
             "name": self.name,
             "description": self.about,
@@ -124,8 +124,8 @@ def _for_agents(found: "dict[str, object]") -> "dict[str, object]":
 
 def failed(error: YaadError) -> Schema:
     """Return the tool result for an error: what went wrong and what to do next."""
-    told = f"{error.message}\n{error.hint}" if error.hint else error.message
-    return {"content": [_content(_COMMAND.sub(rf"{PREFIX}\1", told))], "isError": True}
+    text = f"{error.message}\n{error.hint}" if error.hint else error.message
+    return {"content": [_content(_COMMAND.sub(rf"{PREFIX}\1", text))], "isError": True}
 
 
 def succeeded(found: "dict[str, object]") -> Schema:
@@ -337,10 +337,10 @@ class WideTool:
             "with": {"type": "object", "description": "the fields of what is done"},
             "project": PROJECT,
         }
-        told = "; ".join(_told(name) for name in self.operations)
+        described = "; ".join(_described(name) for name in self.operations)
         return {
             "name": self.name,
-            "description": f"{self.about} {told}. A * must be given.",
+            "description": f"{self.about} {described}. A * must be given.",
             "inputSchema": {"type": "object", "properties": properties, "required": ["do"]},
             "annotations": {"destructiveHint": False},
         }
@@ -381,7 +381,7 @@ class WideTool:
         return failed(found) if isinstance(found, YaadError) else succeeded(found)
 
 
-def _told(operation: str) -> str:
+def _described(operation: str) -> str:
     row = BY_NAME[operation]
     listed = ", ".join(one.name + "*" * one.is_needed for one in row.request.FIELDS.values())
     return f"{operation}({listed}): {row.help}"

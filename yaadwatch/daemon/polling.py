@@ -68,10 +68,10 @@ class _Named:
 
 @dataclass(slots=True)
 class Folders:
-    """Finds agent files that came up in a work tree in folders that are not watched.
+    """Finds new agent files in the unwatched folders of a work tree.
 
-    The time of a folder says that something came or went in it, so at rest a look is one `stat` for
-    each folder. Whether git ignores what came up is for others to say: it is a hint like any other.
+    A folder's modification time shows that a name came or went, so an idle poll is one `stat` for
+    each folder. Whether git ignores a new file is decided later: it is a hint like any other.
 
     Args:
         root: the work tree.
@@ -283,7 +283,7 @@ class HintQueue:
     """Takes hints in the watcher's thread, gives them to the loop it was made in.
 
     Args:
-        cares: whether a name in a folder means anything to anybody; must be quick.
+        cares: returns whether a name in a folder is relevant; must be quick.
         monotonic_s: the clock of hints.
     """
 

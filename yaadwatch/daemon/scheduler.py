@@ -85,7 +85,7 @@ class Runs:
 def first_run(every: timedelta, last: JobRun | None, *, since: datetime, now: datetime) -> datetime:
     """Return when a job should run first after a start: from `now` to `now + every`.
 
-    A job that never ran is due one period after `since`; one that was cut off, at once. Clocks may
+    A job that never ran is due one period after `since`; an interrupted job, at once. Clocks may
     have gone back since the last run.
     """
     if last is None:

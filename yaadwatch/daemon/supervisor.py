@@ -233,8 +233,8 @@ def end(handlers: Iterable[logging.Handler]) -> None:
 
 
 class _Private(RotatingFileHandler):
-    """Makes its files readable for their owner only, whatever the umask is, and makes the present
-    one again when somebody took it away.
+    """Creates its files readable for their owner only, whatever the umask is, and creates the
+    current one again when it was deleted.
     """
 
     def shouldRollover(self, record: logging.LogRecord) -> int:  # noqa: N802
@@ -318,10 +318,10 @@ class Words(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
-        told = self._mask({"event": record.getMessage()} | _fields(record))
-        told.pop("traceback", None)
-        event = told.pop("event")
-        words = ", ".join(f"{name}: {value}" for name, value in told.items())
+        fields = self._mask({"event": record.getMessage()} | _fields(record))
+        fields.pop("traceback", None)
+        event = fields.pop("event")
+        words = ", ".join(f"{name}: {value}" for name, value in fields.items())
         return f"yaadwatch: {event}" + (f" ({words})" if words else "")
 
 

@@ -157,8 +157,8 @@ class Trees:
     async def refresh(self, project: str | None) -> None:
         """Learn which files matter in one project, or in all; watch them, then check what is new.
 
-        A work tree that is not found stays watched for as long as its project is registered: it
-        may come back, and what was to be learnt of it is learnt then.
+        A missing work tree stays watched for as long as its project is registered: it
+        may come back, and is then listed.
         """
         trees = await self._look(self._engine.trees, project)
         registered = await self._registered()
@@ -213,11 +213,11 @@ class Trees:
         self._bursts.hint(key, meaning.paths, at)
 
     async def poll(self) -> None:
-        """Look at HEAD, at anchored files and at agent files; what looks different is a hint.
+        """Poll HEAD, anchored files and agent files; a difference is a hint.
 
-        Whether agent files came up where there was none is looked for in work trees that nobody
-        tells us about each time, in the others in turn.
-        A project whose store or folder could not be had is tried again: its disk may be back.
+        New agent files are looked for on each poll in work trees without
+        notifications, and in turn in the others.
+        A project whose store or folder was unreachable is tried again: its disk may be back.
         """
         registered = await self._registered()
         for project in sorted(registered.keys() - {project for project, _ in self._known}):
@@ -303,7 +303,7 @@ class Trees:
     async def _look_for_the_away(self) -> None:
         """Register and check missing trees whose folder is back."""
         roots = {key: self._known[key].root for key in self._away | self._unlearnt}
-        for key in await self._look(_standing, roots):
+        for key in await self._look(_existing, roots):
             if key in self._unlearnt:
                 await self.refresh(key[0])
             if key in self._away and key in self._known:
@@ -315,11 +315,11 @@ class Trees:
 
     def _take_turns(self) -> Set[Tree]:
         """Return the fully watched work trees that this round does not poll."""
-        told = [key for key in self._known if self.arms.mode(key) == "full"]
+        full = [key for key in self._known if self.arms.mode(key) == "full"]
         self._polls += 1
-        their_turn = sorted(told, key=lambda key: self._polled.get(key, 0))[:TOLD_POLLED_MAX]
+        their_turn = sorted(full, key=lambda key: self._polled.get(key, 0))[:TOLD_POLLED_MAX]
         self._polled.update(dict.fromkeys(their_turn, self._polls))
-        return set(told).difference(their_turn)
+        return set(full).difference(their_turn)
 
     async def _arm_and_look(self, trees: Sequence[WatchedTree], now: float) -> None:
         """Watch the folders that `trees` need, and take in how their files differ."""
@@ -367,8 +367,8 @@ class Trees:
 
     def _take_seen(self, key: Tree, seen: Differences) -> None:
         if seen and key in self._known:
-            # The watcher may not have told of these paths: a disk that is put in hides a folder,
-            # and who watches that one hears nothing. Armed anew it is right from then on.
+            # The watcher may have missed these paths: a mounted disk hides a folder,
+            # whose watch then reports nothing. Arming the tree again mends it.
             shape = seen.replaced or bool(seen.paths)
             meaning = Meaning(paths=tuple(seen.paths), head=seen.head, shape=shape)
             self.take(key, meaning, self._monotonic_s())
@@ -385,6 +385,6 @@ class Trees:
         await self._look(self.arms.disarm, key)
 
 
-def _standing(roots: Mapping[Tree, Path]) -> list[Tree]:
+def _existing(roots: Mapping[Tree, Path]) -> list[Tree]:
     """Return the work trees whose folder exists."""
     return [key for key, root in roots.items() if root.is_dir()]

@@ -67,7 +67,7 @@ class WriteSignal:
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._open = True
-        self._hear: Callable[[str], None] = _nobody
+        self._hear: Callable[[str], None] = _ignore
 
     def ring(self, store: str) -> None:
         """Report that a store was written; does nothing once the daemon ends."""
@@ -85,7 +85,7 @@ class WriteSignal:
             self._open = False
 
 
-def _nobody(store: str) -> None:
+def _ignore(store: str) -> None:
     """Ignore a signal while the parts are still being built."""
 
 
@@ -439,10 +439,10 @@ def keeper(
     health: Health,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Callable[[], Awaitable[None]]:
-    """Return what sees to it that the socket can be reached, for as long as the daemon runs.
+    """Return the service that keeps the socket reachable while the daemon runs.
 
-    However often that goes wrong it is tried again: a part that is given up would leave a daemon
-    that nobody can reach, and that keeps the next one from starting.
+    It retries without limit: giving up would leave a daemon
+    that no client can reach, and that keeps the next one from starting.
     """
 
     async def keep() -> None:

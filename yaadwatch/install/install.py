@@ -292,10 +292,10 @@ def _known(manager: Manager) -> Installed | None:
 
 
 def _refuse_unlisted(world: World) -> str:
-    """See that what no receipt tells of is not said to be none.
+    """Refuse when a service is installed that no receipt lists.
 
     Returns:
-        What is installed for another home, in words; '' when that is nothing.
+        The service of another data folder, as text; '' when there is none.
     """
     manager, _ = world.manager()
     try:
@@ -362,11 +362,11 @@ def _answering(world: World, *, other_than: int | None = None) -> Answer:
     """Return the daemon's status once one answers that is not process `other_than`."""
     until = time.monotonic() + START_TIME_S
     while True:
-        told: Answer = {}
+        daemon: Answer = {}
         with contextlib.suppress(DaemonNotRunning):
-            told = dict(world.client.call("status")["daemon"])
-        if told and told.get("pid") != other_than:
-            return told
+            daemon = dict(world.client.call("status")["daemon"])
+        if daemon and daemon.get("pid") != other_than:
+            return daemon
         world.client.close()
         if time.monotonic() >= until:
             raise YaadError(

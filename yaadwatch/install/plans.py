@@ -169,8 +169,8 @@ def require_read(home: Path, manager: Manager) -> None:
 def require_this_data_folder(path: Path) -> None:
     """Check that a unit of ours was not written for another data folder.
 
-    A trial with a YAAD_HOME of its own, or with a copy of a home, would otherwise take the service
-    from the memories that it serves.
+    A trial with another YAAD_HOME, or with a copy of a data folder, would otherwise take the
+    service from the memories that it serves.
     """
     is_ours = path.suffix in {".service", ".socket", ".plist"}
     if not is_ours or path.is_symlink() or not path.is_file():
@@ -319,7 +319,7 @@ def write(
 
 def _write_one(clock: Clock, one: Change) -> str:
     path, copy = one.wanted.path, ""
-    with _told(path):
+    with _os_errors_explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if one.wanted.leads_to is not None:
             path.unlink(missing_ok=True)
@@ -358,7 +358,7 @@ def remove(plan: Sequence[Change], known: Installed) -> None:
     """
     for one in reversed(plan):
         if one.change == "removed":
-            with _told(one.wanted.path):
+            with _os_errors_explained(one.wanted.path):
                 one.wanted.path.unlink(missing_ok=True)
     for folder in known.folders:
         with contextlib.suppress(OSError):  # the folder is not empty
@@ -400,12 +400,12 @@ def _digest(data: bytes) -> str:
 
 
 def _read(path: Path) -> bytes:
-    with _told(path, "read"):
+    with _os_errors_explained(path, "read"):
         return path.read_bytes()
 
 
 @contextlib.contextmanager
-def _told(path: Path, what: str = "written") -> Iterator[None]:
+def _os_errors_explained(path: Path, what: str = "written") -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -131,12 +131,12 @@ USUAL: Final = Service(
 
 def service_unit(service: Service) -> str:
     """Return the text of yaadwatch.service."""
-    home = "" if service.home is None else f"Environment={_said(f'YAAD_HOME={service.home}')}\n"
+    home = "" if service.home is None else f"Environment={_quoted(f'YAAD_HOME={service.home}')}\n"
     return _SERVICE.format(
         mark=MARK,
         socket=SOCKET,
         command=_command((*service.program, *ARGUMENTS)),
-        path=_said(f"PATH={':'.join(service.path)}"),
+        path=_quoted(f"PATH={':'.join(service.path)}"),
         home=home,
     )
 
@@ -151,7 +151,7 @@ def launch_agent(service: Service) -> bytes:
     variables = {"PATH": ":".join(service.path)}
     if service.home is not None:
         variables["YAAD_HOME"] = service.home
-    told = {
+    fields = {
         "Label": LABEL,
         "ProgramArguments": [*service.program, *ARGUMENTS],
         "EnvironmentVariables": variables,
@@ -168,7 +168,7 @@ def launch_agent(service: Service) -> bytes:
         "StandardOutPath": service.log,
         "StandardErrorPath": service.log,
     }
-    text = plistlib.dumps(told, sort_keys=False).decode()
+    text = plistlib.dumps(fields, sort_keys=False).decode()
     return text.replace("<plist ", f"<!-- {MARK}, which writes it anew. -->\n<plist ", 1).encode()
 
 
@@ -206,10 +206,10 @@ def _command(words: tuple[str, ...]) -> str:
     if re.search(r"[\"'\\]", words[0]):
         words = ("/usr/bin/env", *words)
     program, *arguments = words
-    return " ".join([_said(program), *(_said(one.replace("$", "$$")) for one in arguments)])
+    return " ".join([_quoted(program), *(_quoted(one.replace("$", "$$")) for one in arguments)])
 
 
-def _said(text: str) -> str:
+def _quoted(text: str) -> str:
     """Return `text` as one value of a unit, quoted where needed."""
     text = _percent(text)
     if re.fullmatch(r"[\w@%+=:,./$-]+", text, flags=re.ASCII):
@@ -245,7 +245,7 @@ def list_settings(environ: Mapping[str, str], folder: Path | None = None) -> dic
         YaadError: as `system.config.load`.
     """
     loaded = config.load(path(), environ)
-    beside = None if folder is None else _beside(folder)
+    beside = None if folder is None else _repository_above(folder)
     if beside is not None:
         own = config.ProjectSettings(places.data_folder(), Clock().now_ns)
         found = own.load(beside, loaded.settings, loaded.sources)
@@ -267,7 +267,7 @@ def list_settings(environ: Mapping[str, str], folder: Path | None = None) -> dic
     }
 
 
-def _beside(folder: Path) -> Path | None:
+def _repository_above(folder: Path) -> Path | None:
     """Return the repository folder that may hold settings of its project, if there is one."""
     found = layout.find(folder) if files.near([folder]) else None
     if found is None or not layout.project_id(found.common_dir):
@@ -298,9 +298,9 @@ def put(key: str, text: str) -> object:
 
 
 def take(key: str) -> bool:
-    """Take a value out of the file, so that the default holds; say whether it was there.
+    """Remove a value from the file, so that the default holds; return whether it was there.
 
-    One that is there need not be a setting: an older version may have had it, or it is misspelt.
+    It need not be a known setting: it may be from an older version, or misspelt.
 
     Raises:
         YaadError: as for `put`.
