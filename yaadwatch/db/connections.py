@@ -7,6 +7,7 @@ an answer before the commit.
 """
 
 import logging
+import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from urllib.parse import quote
 import apsw
 
 from yaadwatch.db import visibility
-from yaadwatch.db.files import StoreFile, not_in_place, translated_errors, unavailable
+from yaadwatch.db.files import StoreFile, not_in_place, refused, translated_errors, unavailable
 from yaadwatch.model.errors import YaadError
 
 APPLICATION_ID: Final = 0x79616164
@@ -95,19 +96,46 @@ def read_only(path: Path) -> apsw.Connection:
     """Return a connection to a store that this process does not write to.
 
     The log of an open or crashed store is read with it. Without a log no file appears beside it.
+    SQLite needs a file of its own beside a log; where none can be made, a copy is read.
 
     Raises:
-        YaadError: UNAVAILABLE when a setting did not take, or the log cannot be read.
+        YaadError: UNAVAILABLE when a setting did not take or the log cannot be read, REFUSED when
+            the log is no plain file.
     """
-    if not path.with_name(f"{path.name}-wal").exists():
+    log = path.with_name(f"{path.name}-wal")
+    if not os.path.lexists(log):
         return still(path)
+    if log.is_symlink() or not log.is_file():
+        raise refused(
+            f"{log} is a link, or no plain file; nothing was read.", "Remove it, then try again."
+        )
     try:
         return reader(path)
-    except apsw.CantOpenError as error:
+    except apsw.CantOpenError:
+        return _reader_of_copy(path, log)
+
+
+def _reader_of_copy(path: Path, log: Path) -> apsw.Connection:
+    import shutil
+    from tempfile import TemporaryDirectory
+
+    before = path.stat().st_mtime_ns, log.stat().st_mtime_ns
+    try:
+        with TemporaryDirectory(prefix="yaadwatch-", ignore_cleanup_errors=True) as folder:
+            for source in (path, log):
+                shutil.copyfile(source, Path(folder, source.name), follow_symlinks=False)
+            if (path.stat().st_mtime_ns, log.stat().st_mtime_ns) != before:
+                raise unavailable(
+                    f"{path} was written to meanwhile; nothing was read.", "Try again."
+                )
+            conn = reader(Path(folder, path.name))
+            # The log is opened by the first read; both files stay readable when they are removed.
+            conn.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+            return conn
+    except OSError as error:
         raise unavailable(
-            f"The log of the last writes to {path} cannot be read, because no file can be made in "
-            "its folder; nothing was read.",
-            "Make the folder writable, or copy it to a disk that is.",
+            f"{path} cannot be copied to be read ({error.strerror}); nothing was read.",
+            "Free some space in the folder for temporary files, or set TMPDIR to another.",
         ) from error
 
 

@@ -58,7 +58,9 @@ actions = st.one_of(
     st.tuples(st.just("remember"), who, said),
     st.tuples(st.just("edit"), which, texts),
     st.tuples(st.sampled_from(["forget", "restore", "confirm", "pin", "unpin"]), which),
-    st.tuples(st.just("tag"), which, tags, tags),
+    st.tuples(st.just("tag"), which, tags, tags).filter(
+        lambda step: (step[2] or step[3]) and not set(step[2]) & set(step[3])
+    ),
     st.tuples(st.just("feedback"), which, st.sampled_from(["approve", "discard"])),
     st.tuples(st.just("link"), which, kinds, which),
     st.tuples(st.just("unlink"), which, kinds, which),
