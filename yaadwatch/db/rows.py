@@ -109,7 +109,7 @@ class Table:
         refers: for each foreign key column the referenced table and column.
         needed: required columns: not null and without a default.
         plain: text columns that need no conversion.
-        numbers: number columns with a limited range, and times.
+        numbers: REAL columns, and times in milliseconds.
         readings: cache of how to read a line, by the names on it.
     """
 

@@ -33,17 +33,17 @@ IMPORT: Final = "import"
 
 
 def reopen_superseded(conn: Connection, node: str, now: datetime, *, actor: str) -> None:
-    """End, inside a transaction, that others stand in the place of a memory that is said anew.
+    """End, inside a transaction, the `supersedes` edges into a memory that is stated again.
 
-    Where a hidden memory stands in its place (see `store.visibility`), and nothing of this branch
-    by it, that stays so: on its own branch it was not stated again.
+    An edge from a hidden memory stays when nothing of this branch supersedes through it: on its own
+    branch the memory was not stated again.
 
     Args:
         conn: the transaction.
         node: the memory.
-        now: when it is said.
-        actor: who says it. An agent or an import ends nothing where a person's memory is among
-            those that stand in its place.
+        now: the time of the statement.
+        actor: its author. An agent or an import ends nothing when a person's memory is among
+            those that supersede it.
     """
     if not edges.is_superseded(conn, node):
         return
@@ -62,29 +62,29 @@ def reopen_superseded(conn: Connection, node: str, now: datetime, *, actor: str)
 
 
 def may_supersede(conn: Connection, new: str, old: str, *, actor: str) -> bool:
-    """Return whether somebody may put one memory in the place of another.
+    """Return whether an actor may let one memory supersede another.
 
-    An agent does not choose between what a person said and what a person said; its own words beside
-    a person's stand in their place only once a person says them.
+    An agent does not choose between two statements of a person, and its own memory supersedes a
+    person's only after a person states it.
     """
     return is_person(actor) or len(fulltext.persons(conn, [new, old])) < 2
 
 
 def is_person(actor: str) -> bool:
-    """Return whether a person did something: by a command, or in a file of theirs."""
+    """Return whether the actor is a person, by a command or in a file of theirs."""
     return not actor.startswith((AGENT, IMPORT))
 
 
 def here(
     home: Home, shelf: Shelf, ids: Collection[str], *, everywhere: bool = False
 ) -> dict[str, list[str]]:
-    """Return those of `ids` in whose place others stand, each with the ids of these.
+    """Return the superseded ones of `ids`, each with the ids that supersede it.
 
     Args:
-        home: what may be reached.
-        shelf: the store of them all.
-        ids: of memories.
-        everywhere: those that belong to other branches count, too.
+        home: the workspace.
+        shelf: their store.
+        ids: ids of memories.
+        everywhere: count memories of other branches too.
     """
     later = shelf.db.read(edges.successors, ids)
     if later and not everywhere:
@@ -93,9 +93,9 @@ def here(
 
 
 def superseded_both_ways(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
-    """Return what `told` does, and in the place of what the memory stands; mostly nothing.
+    """Return what supersedes the memory, and what it supersedes; mostly empty.
 
-    Who confirms the words of an agent may put them in the place of a person's by that.
+    Confirming an agent's memory may let it supersede a person's.
     """
     former = shelf.db.read(edges.predecessors, node)
     if former:
@@ -106,7 +106,7 @@ def superseded_both_ways(home: Home, shelf: Shelf, node: str) -> dict[str, objec
 
 
 def superseded_by(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
-    """Return the part of an answer that says what stands in the place of a memory; mostly none."""
+    """Return the part of an answer that names what supersedes a memory; mostly empty."""
     later = here(home, shelf, [node]).get(node)
     if not later:
         return {}
@@ -123,14 +123,14 @@ _TELLING: Final = frozenset({"task", "session", "bug", "fix", "skill", *THINGS})
 """Kinds that report what happened, or what is to be done and how; none of them becomes a rule."""
 _VOUCHED: Final = "confirmed"
 _IN_PLACE: Final = "in the place of "
-"""What the reason begins with of a change that `stand_in` makes."""
+"""Prefix of the reason of a change made by `note_superseded`."""
 
 
 def supersede(conn: Connection, node_id: str, old: Node, now: datetime, *, actor: str) -> None:
-    """Put a memory in the place of another, inside a transaction.
+    """Let a memory supersede another, inside a transaction.
 
     Raises:
-        YaadError: REFUSED; the other one stands in its place, directly or not.
+        YaadError: REFUSED; the other memory supersedes it, directly or not.
     """
     edge = Edge(from_node=node_id, to_node=old.id, kind=SUPERSEDES, created_at=now, valid_from=now)
     if edges.begin(conn, edge):
@@ -147,11 +147,11 @@ def note_superseded(
     actor: str,
     keeps_tier: bool = False,
 ) -> None:
-    """Note that a memory stands in the place of another, inside the transaction that relates them.
+    """Apply the effects of a `supersedes` edge, inside the transaction that creates it.
 
-    A person who puts it there vouches for it, and in the place of a rule it is one. What an agent
-    puts in the place of what a person said gets neither. With `keeps_tier`, somebody just said
-    which tier it has.
+    A person who creates it vouches for the memory, which becomes a rule if the superseded one was.
+    An agent that supersedes a person's memory has neither effect. With `keeps_tier`, the caller has
+    just set the tier.
     """
     new = nodes.get(conn, node_id)
     if new is None:
@@ -175,10 +175,10 @@ def note_superseded(
 
 
 def undo_superseded(conn: Connection, node_id: str, now: datetime, *, actor: str) -> None:
-    """Take back, inside the transaction that ends the last such relation, what `stand_in` gave a
-    memory: that it is a rule by it, and that a person vouches for it.
+    """Undo the effects of the last `supersedes` edge of a memory, inside the transaction that ends
+    it.
 
-    What was done with the memory since then stays, and so does what stands in other places.
+    Later changes to the memory stay, and so do its other edges.
     """
     new = nodes.get(conn, node_id)
     past = history.versions_of_node(conn, node_id)[-2:]
@@ -198,11 +198,11 @@ def undo_superseded(conn: Connection, node_id: str, now: datetime, *, actor: str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Where a memory is learned.
+    """The place where a memory is learned.
 
     Args:
-        commit: HEAD; '' for what holds whatever is checked out.
-        checkout: the one whose uncommitted work the memory rests on; None when HEAD holds it all.
+        commit: HEAD; '' when it holds on every branch.
+        checkout: the checkout whose uncommitted work the memory rests on; None when HEAD has it.
     """
 
     commit: str = ""
@@ -221,10 +221,10 @@ def learn(
     fresh: bool = False,
     reworded: bool = False,
 ) -> None:
-    """Note where a memory is learned, or said again.
+    """Store where a memory is learned, or stated again.
 
-    What is about uncommitted work is learned in the commit that will hold it. With other words
-    (`reworded`), the commits at which it was learned before do not vouch for it.
+    A memory about uncommitted work is learned in the commit that will contain it. After a change of
+    text (`reworded`), earlier commits do not count.
     """
     if where.checkout is not None:
         if reworded:
@@ -240,7 +240,7 @@ def learn(
 def settle(
     conn: Connection, node: Node, where: Where, now: datetime, *, reworded: bool = False
 ) -> None:
-    """Note where a memory rests that was mended, when that was or is uncommitted work."""
+    """Store the place of an updated memory, when that was or is uncommitted work."""
     if where.checkout is not None or visibility.provisional_of_node(conn, node.id):
         learn(conn, node, where, now, reworded=reworded)
 
@@ -254,18 +254,18 @@ def save(
     reason: str = "",
     event: str = events.NODE_UPDATED,
 ) -> None:
-    """Write the next version of a memory, what its history says of it, and the event.
+    """Store the next version of a memory, its history row and the event.
 
     Args:
         conn: in a transaction.
-        node: the memory as it is to be, one version on.
-        change: what its history calls it.
-        actor: who changes it.
-        reason: why.
-        event: what happens by it.
+        node: the memory with its new content and version.
+        change: the name of the change in the history.
+        actor: the author of the change.
+        reason: the reason.
+        event: the event to append.
 
     Raises:
-        YaadError: CONFLICT; the memory is at another version than the one before.
+        YaadError: CONFLICT; the stored version is not the previous one.
     """
     at = node.updated_at
     nodes.replace(conn, node, expected_version=node.version - 1)
@@ -278,7 +278,7 @@ def save(
 
 
 def archive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str) -> Node:
-    """Archive a living memory inside a transaction: out of the index, its doubts gone."""
+    """Archive a living memory inside a transaction: drop it from the index, and its flags."""
     archived = replace(
         node, archived_at=now, archive_reason=reason, updated_at=now, version=node.version + 1
     )
@@ -290,7 +290,9 @@ def archive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: 
 
 
 def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str = "") -> Node:
-    """Bring an archived memory back inside a transaction: stated anew, findable, to be checked."""
+    """Restore an archived memory inside a transaction: stated again, indexed, and due for a
+    check.
+    """
     back = replace(
         node,
         archived_at=None,
@@ -309,10 +311,10 @@ def unarchive(conn: Connection, node: Node, now: datetime, *, actor: str, reason
 
 
 def require_not_in_file(conn: Connection, node: Node, said: str) -> None:
-    """Refuse to reword what a person's own file says, and a session.
+    """Refuse to change the text of a session, or of a memory in a person's own file.
 
     Raises:
-        YaadError: REFUSED, with the place and the words that belong there.
+        YaadError: REFUSED, with the place and the text to write there.
     """
     if node.kind == "session":
         raise YaadError(
@@ -332,10 +334,10 @@ def require_not_in_file(conn: Connection, node: Node, said: str) -> None:
 
 
 def refuse_twin(conn: Connection, node: Node) -> None:
-    """Refuse words, or a key, that another living memory has already.
+    """Refuse a text or key that another living memory has.
 
     Raises:
-        YaadError: CONFLICT, with the other one.
+        YaadError: CONFLICT, with the other memory.
     """
     twin = nodes.by_hash(conn, node.scope, node.text_hash, thing=False)
     if twin is not None and twin.id != node.id:
@@ -356,7 +358,7 @@ def refuse_twin(conn: Connection, node: Node) -> None:
 
 
 def unhide(conn: Connection, node: Node) -> None:
-    """Forget the places that said a memory once: somebody says it now, file or no file."""
+    """Delete the former places of a memory: it now holds without a file."""
     for place in history.provenance_of_node(conn, node.id):
         if place.line is None:
             others = history.provenance_on_path(conn, place.worktree, place.path)
@@ -365,7 +367,7 @@ def unhide(conn: Connection, node: Node) -> None:
 
 
 def version_of(node: Node, at: datetime, change: str, actor: str, reason: str = "") -> Version:
-    """Return the history row for a change that made `node` what it is."""
+    """Return the history row of the change that led to `node`."""
     return Version(
         node=node.id,
         version=node.version,
@@ -382,17 +384,17 @@ def version_of(node: Node, at: datetime, change: str, actor: str, reason: str = 
 def recheck_files(conn: Connection, rests_on: Sequence[Anchor]) -> None:
     """Have the next check read these files again, in every work tree.
 
-    They may have changed between being read for the anchors and this transaction, and a check in
-    between may have taken note of that already.
+    They may have changed between the read for the anchors and this transaction, and a check in
+    between may have stored their fingerprints.
     """
     if rests_on:
         anchors.drop_sightings_everywhere(conn, {anchor.path for anchor in rests_on})
 
 
 def index(conn: Connection, node: Node) -> None:
-    """Make the words of a living memory findable, and those it had before not any more.
+    """Index the current words of a living memory, replacing earlier ones.
 
-    Things have none, and those of a session are in an index of their own.
+    Files and entities are not indexed; sessions have their own index.
     """
     num = nodes.num(conn, node.id)
     if node.kind in rows.NOT_INDEXED:
@@ -403,7 +405,7 @@ def index(conn: Connection, node: Node) -> None:
 
 
 def claim_in_words(node: Node, now: datetime) -> Claimed | None:
-    """Return what the words of a memory claim; None for statements of agent files.
+    """Return the claim in a memory's text; None for statements of agent files.
 
     A line of a file often means more than it says: its heading may name an environment.
     """
@@ -424,7 +426,7 @@ def claim_in_words(node: Node, now: datetime) -> Claimed | None:
 
 
 def claim_words(conn: Connection, node: Node, now: datetime) -> None:
-    """Let a memory claim what its words say now, and no longer what they said before."""
+    """Store the claim in a memory's current text, and end the one of its former text."""
     new = claim_in_words(node, now)
     before = [
         one
@@ -440,18 +442,18 @@ def claim_words(conn: Connection, node: Node, now: datetime) -> None:
 
 
 def words_of(said: str, *, tags: Sequence[str], key: str | None) -> tuple[str, str, str]:
-    """Return what is findable of a memory: its text, parts of identifiers, and its tags."""
+    """Return the searchable words of a memory: text, parts of identifiers, and tags."""
     said = words.spaced(said)
     return said, words.subtokens(said), words.spaced(" ".join((*tags, key or "")))
 
 
 def thing_of(anchor: Anchor) -> tuple[str, str]:
-    """Return name and kind of the node that stands for what a memory rests on."""
+    """Return name and kind of the node for an anchor's target."""
     return (f"{anchor.name} ({anchor.path})", "entity") if anchor.symbol else (anchor.path, "file")
 
 
 def new_thing(home: Home, node: Node, name: str, now: datetime, *, kind: str) -> Node:
-    """Return a node for a file or an entity that a memory touches; it is not written down."""
+    """Return a new node for a file or an entity that a memory touches, not yet stored."""
     return Node(
         id=home.new_id(),
         kind=kind,

@@ -65,7 +65,7 @@ SAME: Final = {
 
 
 UNIT: Final = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
-# Not "1,5": whether that is 15 or a half more than 1 depends on who wrote it.
+# Not "1,5": it means 15 to some writers and one and a half to others.
 NUMBER: Final = r"\d+(?:[,_]\d{3})*(?:\.\d+)?"
 AMOUNT: Final = re.compile(rf"(?P<number>{NUMBER}) ?(?P<unit>{UNIT})?")
 VERSION: Final = "version"
@@ -78,7 +78,7 @@ _ARTICLE = re.compile(r"^(?:the|a|an|our|its|their|this|that|my|your) ", re.IGNO
 
 
 def sense(value: str) -> str:
-    """Return a value as it is compared: lower case, units in their base, no quotes."""
+    """Return the normal form of a value: lower case, units in their base, no quotes."""
     text = stripped(value).lower()
     if amount := AMOUNT.fullmatch(text):
         number, unit = float(amount["number"].replace(",", "").replace("_", "")), amount["unit"]
@@ -90,17 +90,17 @@ def sense(value: str) -> str:
 
 
 def differ(attribute: str, one: str, other: str) -> bool:
-    """Return whether two values of one attribute of one thing cannot both be right.
+    """Return whether two values of one attribute cannot both be right.
 
-    A version that is the beginning of another (3 and 3.11) can. So can a number without a unit and
-    an amount that it is in some unit ("the pool size is 20", "20 connections"; 30000 and 30 s), a
-    unit and an amount of it (spaces, 4 spaces), amounts of what is not measured alike, and
-    thousands of bytes that some count as 1000 and others as 1024 (1 GB, 1024 MB).
+    Values that can both be right: a version and its beginning (3 and 3.11); a number without a unit
+    and an amount with it ("the pool size is 20", "20 connections"; 30000 and 30 s); a unit and an
+    amount of it (spaces, 4 spaces); amounts of different dimensions; and thousands of bytes counted
+    as 1000 or 1024 (1 GB, 1024 MB).
 
     Args:
-        attribute: whose values they are.
-        one: a value as it is compared; see `sense`.
-        other: another one.
+        attribute: the attribute of both values.
+        one: a normalised value; see `sense`.
+        other: another normalised value.
     """
     if one == other:
         return False
@@ -121,14 +121,14 @@ def differ(attribute: str, one: str, other: str) -> bool:
 
 
 def _is_one(one: float, other: float, base: str) -> bool:
-    """Return whether two numbers in one base may be meant to be the same."""
+    """Return whether two numbers in one base may be meant as equal."""
     if base != "bytes" or not one or not other:
         return isclose(one, other)
     return any(isclose(max(one, other) / min(one, other), 1.024**power) for power in range(4))
 
 
 def _amount(value: str) -> tuple[float, str] | None:
-    """Return the number of a value as it is compared, and the base it is in, '' for none."""
+    """Return the number of a normalised value and its base unit, '' for none."""
     number, _, base = value.partition(" ")
     if not _A_NUMBER.fullmatch(number) or (base and base not in _FACTORS):
         return None
@@ -139,12 +139,12 @@ _A_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?(?:e[+-]\d+)?")
 
 
 def _counted_in(word: str, amount: tuple[float, str] | None) -> bool:
-    """Return whether a word is the unit of an amount, or can be: the amount has none."""
+    """Return whether a word is, or may be, the unit of an amount."""
     return amount is not None and word in UNITS and amount[1] in ("", UNITS[word][0])
 
 
 def as_noun(words: str) -> str:
-    """Return a noun as it is compared: lower case, one line, without articles and quotes."""
+    """Return the normal form of a noun: lower case, one line, no articles or quotes."""
     text = stripped(words).lower()
     while article := _ARTICLE.match(text):
         text = text[article.end() :]
@@ -152,7 +152,7 @@ def as_noun(words: str) -> str:
 
 
 def stripped(words: str) -> str:
-    """Return words in one line, without quotes and marks around them."""
+    """Return a text in one line, without surrounding quotes and punctuation."""
     return " ".join(words.split()).strip(" `'\"*.,;:")
 
 
@@ -160,7 +160,7 @@ def stripped(words: str) -> str:
 class Claim:
     """`subject` has `value` as its `attribute`.
 
-    `value` is as it was given, `sense` as it is compared: "30 s" and "30 seconds" are the same.
+    `value` is as given, `sense` is its normal form: "30 s" and "30 seconds" are equal.
     """
 
     subject: str
@@ -171,7 +171,7 @@ class Claim:
 
 
 def given_claim(*, subject: str, attribute: str, value: str, evidence: str = "") -> Claim:
-    """Return a claim in the words of a caller, as it is compared with others.
+    """Return a claim in a caller's words, normalised.
 
     Raises:
         ValueError: subject, attribute or value has no words.
@@ -190,10 +190,10 @@ def given_claim(*, subject: str, attribute: str, value: str, evidence: str = "")
 
 
 def of_text(text: str) -> Claim | None:
-    """Return the claim of a statement that is "THING is AMOUNT" and nothing else, or None.
+    """Return the claim of a text of the form "THING is AMOUNT", or None.
 
     "The API timeout is 30 seconds" gives `api` the `timeout` 30 seconds. "The timeout is 30 s"
-    does not say which timeout and makes no claim, nor does a longer sentence.
+    names no subject and makes no claim, nor does a longer sentence.
     """
     found = _IS_AMOUNT.fullmatch(text)
     subject, _, attribute = as_noun(found["thing"]).rpartition(" ") if found else ("", "", "")
@@ -203,7 +203,7 @@ def of_text(text: str) -> Claim | None:
 
 
 def subject_of(words: str) -> str:
-    """Return a subject in the words of a caller, as it is compared with others."""
+    """Return a subject in a caller's words, normalised."""
     return as_noun(words)
 
 
@@ -212,15 +212,15 @@ HOLDS_IN: Final = "holds_in"
 
 
 def folder_of_claim(node: Node) -> str:
-    """Return the folder that a memory holds for; '' for the whole project."""
+    """Return the folder that a memory applies to; '' for the whole project."""
     said = node.attributes.get(HOLDS_IN)
     return said if isinstance(said, str) else place_of(node.origin)
 
 
 def place_of(origin: str) -> str:
-    """Return the folder that a statement from `origin` holds for: that of an agent file below.
+    """Return the folder that a statement from `origin` applies to: that of a nested agent file.
 
-    Folders of tools (`.github`, `.cursor/rules`) hold for the folder that they are in.
+    Tool folders (`.github`, `.cursor/rules`) apply to their parent folder.
     """
     kind, _, path = origin.partition(":")
     if kind != "file":
@@ -231,7 +231,7 @@ def place_of(origin: str) -> str:
 
 
 def _version_sense(value: str) -> str:
-    """Return a version as it is compared; 3.1 and 3.10 are two, 18.x and 18 are one."""
+    """Return the normal form of a version; 3.1 and 3.10 differ, 18.x and 18 are equal."""
     plain = stripped(value).lower()
     found = _A_VERSION.fullmatch(plain)
     return found["version"].removesuffix(".x").removesuffix(".*") if found else plain
@@ -264,11 +264,11 @@ def pairs(
     """Return pairs of claims of two memories that cannot both be right, by number, sorted.
 
     Args:
-        attribute: whose values they are.
-        sides: all that is claimed of one thing, by number.
-        together: whether two claims are right together whatever they say.
-        limit: how many at most. Each claim that is in one with the first is then still there.
-        of: a memory whose pairs come before others; if it has none, there are none at all.
+        attribute: the attribute of all values.
+        sides: all claims of one subject, by number.
+        together: whether two claims were decided to be both right.
+        limit: how many at most. Pairs with the first claim are never cut off.
+        of: a memory whose pairs come first; without any, the result is empty.
     """
     own = [one for one in sides if of and one.node == of]
     others = [one for one in sides if not of or one.node != of]
@@ -298,7 +298,7 @@ def pairs(
 
 
 def _against(attribute: str, senses: Sequence[str]) -> dict[str, list[str]]:
-    """Return of each value those that cannot be right beside it."""
+    """Return for each value those that cannot be right beside it."""
     against: dict[str, list[str]] = {sense: [] for sense in senses}
     for one, other in combinations(senses, 2):
         if differ(attribute, one, other):

@@ -42,7 +42,7 @@ from yaadwatch.workspace.workspace import Call, Home, find_node
 
 
 def claims(home: Home, call: Call, ask: Claims) -> dict[str, object]:
-    """Return what is claimed, by subject; the answer is Claims.
+    """Return the claims, by subject; the answer is Claims.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
@@ -74,9 +74,9 @@ def claims(home: Home, call: Call, ask: Claims) -> dict[str, object]:
 
 
 def add_claim(home: Home, call: Call, ask: AddClaim) -> dict[str, object]:
-    """Say what a memory claims; the answer is Claim.
+    """Add a claim to a memory; the answer is Claim.
 
-    What it claimed of the same subject and attribute ends now.
+    Its earlier claim of the same subject and attribute ends now.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one; REFUSED
@@ -152,7 +152,7 @@ def add_claim(home: Home, call: Call, ask: AddClaim) -> dict[str, object]:
 
 
 def end_claim(home: Home, call: Call, ask: EndClaim) -> dict[str, object]:
-    """Say that a claim no longer holds; the answer is Claim.
+    """End a claim; the answer is Claim.
 
     Raises:
         YaadError: NOT_FOUND when there is no such claim.
@@ -202,10 +202,10 @@ def _holds(claim: Claimed, now: datetime) -> bool:
 
 
 def _edge(conn: Connection, node: str, number: int) -> Edge:
-    """Return a relation of a memory by its number.
+    """Return a relation of a memory by number.
 
     Raises:
-        YaadError: NOT_FOUND when it has none of that number.
+        YaadError: NOT_FOUND when it has no relation with that number.
     """
     found = edges.get(conn, number)
     if found is None or node not in (found.from_node, found.to_node):
@@ -224,14 +224,14 @@ def _both(project: Shelf | None, own: Shelf) -> list[Shelf]:
 def resolve(home: Home, call: Call, ask: Resolve) -> dict[str, object]:
     """Settle a contradiction; the answer is Resolved.
 
-    A memory that claims nothing but what is not kept is superseded by the one that is kept, and
-    with `forget` it is archived; what others claim of it ends.
+    A memory with only losing claims is superseded by the one that is kept, and with `forget` it is
+    archived; the losing claims of other memories end.
 
     Raises:
         YaadError: BAD_REQUEST unless exactly one of `keep`, `both` and `none` is given, or when
-            `forget` has nothing to forget; NOT_FOUND when it is not open, or what is kept is no
-            side of it; REFUSED when a person's own file says what shall be forgotten, or an agent
-            would end what a person said for what no person did.
+            `forget` has nothing to forget; NOT_FOUND when it is not open, or `keep` is no side
+            of it; REFUSED when a person's own file states what shall be forgotten, or an agent
+            would end a person's claim in favour of one that is no person's.
     """
     if (ask.keep is not None) + ask.both + ask.none != 1 or (ask.forget and ask.both):
         raise YaadError(
@@ -260,9 +260,7 @@ def resolve(home: Home, call: Call, ask: Resolve) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decision:
-    """What somebody decided; `kept` is the memory that is right, if one is. `view`: from
-    where the contradiction is seen.
-    """
+    """A decision; `kept` is the memory that is right, if any; `view` is the point of view."""
 
     kind: str
     kept: Node | None
@@ -274,7 +272,7 @@ class _Decision:
 
 
 def _named(home: Home, both: Shelves, name: str, now: datetime) -> tuple[Shelf, Contradiction]:
-    """Return the open contradiction that `name`, or its beginning, names, and its store.
+    """Return the open contradiction named `name`, or starting with it, and its store.
 
     Raises:
         YaadError: NOT_FOUND, CONFLICT.
@@ -302,10 +300,10 @@ def _named(home: Home, both: Shelves, name: str, now: datetime) -> tuple[Shelf, 
 
 
 def _side(db: Database, one: Contradiction, keep: str) -> Node:
-    """Return the memory to keep, which is a side of the contradiction.
+    """Return the memory to keep, which must be a side of the contradiction.
 
     Raises:
-        YaadError: NOT_FOUND when it is none; as for `find_node`.
+        YaadError: NOT_FOUND when it is no side; as for `find_node`.
     """
     wanted = find_node(db, keep)
     for side in one.sides:
@@ -321,7 +319,7 @@ def _side(db: Database, one: Contradiction, keep: str) -> Node:
 def _settle(
     conn: Connection, one: Contradiction, decided: _Decision
 ) -> tuple[dict[str, object], list[str]]:
-    """Return the JSON of what was done, and the memories that are not kept."""
+    """Store the decision; return its JSON and the memories that are not kept."""
     losing = [] if decided.kind == BOTH else _losing(one, decided)
     _refuse_persons(conn, one, losing, decided)
     for clash in one.clashes:
@@ -340,7 +338,7 @@ def _settle(
             ),
         )
     superseded = _supersede(conn, losing, decided)
-    # What is superseded keeps its claims: they count again when nothing stands in its place.
+    # A superseded memory keeps its claims: they count again once it is not superseded.
     ended = [side.claim.id for side in losing if side.node.id not in superseded]
     db_claims.end(conn, ended, decided.at)
     stands = decided.kind != NONE
@@ -377,7 +375,7 @@ def _settle(
 def _refuse_persons(
     conn: Connection, one: Contradiction, losing: Sequence[Side], decided: _Decision
 ) -> None:
-    """Refuse an agent to end what a person said for what no person said.
+    """Refuse an agent that would end a person's claim in favour of one that is no person's.
 
     Raises:
         YaadError: REFUSED.
@@ -400,7 +398,7 @@ def _refuse_persons(
 
 
 def _losing(one: Contradiction, decided: _Decision) -> list[Side]:
-    """Return the sides that hold no longer: those with another value than the one that is kept."""
+    """Return the sides with another value than the kept one."""
     if decided.kept is None:
         return list(one.sides)
     kept = {side.claim.sense for side in one.sides if side.node.id == decided.kept.id}
@@ -412,9 +410,9 @@ def _losing(one: Contradiction, decided: _Decision) -> list[Side]:
 
 
 def _supersede(conn: Connection, losing: Sequence[Side], decided: _Decision) -> list[str]:
-    """Let the memory that is kept supersede those that claim nothing but what is not kept.
+    """Let the kept memory supersede those with only losing claims.
 
-    Whoever keeps it means it: what stood in its own place does so no longer.
+    Keeping it states it, so what superseded it no longer does.
     """
     if decided.kept is None or not losing:
         return []
@@ -435,8 +433,8 @@ def _supersede(conn: Connection, losing: Sequence[Side], decided: _Decision) -> 
 def _still(
     conn: Connection, worktree: int, losing: Sequence[str], done: Mapping[str, Any]
 ) -> dict[str, object]:
-    """Return where what is not kept is said still: in a person's own files, which nobody else
-    changes, and by rules that say more, or in whose place nothing was put.
+    """Return where losing statements remain: in a person's own files, which only the person edits,
+    and in rules that say more or were not superseded.
     """
     said = said_places(conn, worktree, losing)
     others = [one for one in losing if one not in said and one not in done["superseded"]]
@@ -463,7 +461,7 @@ def _forget(
     """Archive the memories that are not kept.
 
     Raises:
-        YaadError: REFUSED when a person's own file says one.
+        YaadError: REFUSED when a person's own file states one.
     """
     why = decided.reason or f"contradicted: {one.words}"
     done = []

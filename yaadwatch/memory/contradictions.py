@@ -38,7 +38,7 @@ NAMED_MAX: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One memory in a contradiction, with what it claims; `at`: when it was last confirmed."""
+    """A memory of a contradiction with its claims; `at`: when it was last confirmed."""
 
     claim: Claimed
     node: Node
@@ -46,10 +46,10 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contradiction:
-    """What cannot all be true: `name` is how it is shown and settled, `words` says it in a line.
+    """Claims that cannot all be true: `name` identifies it, `words` describes it in a line.
 
-    `against`: the memory that is newer evidence, when it is one; `at`: when the relation ended, or
-    the evidence is from.
+    `against`: the memory with newer evidence, if any; `at`: when the relation ended, or the time of
+    the evidence.
     """
 
     name: str
@@ -69,7 +69,7 @@ def open_contradictions(
 
     Args:
         db: the store.
-        view: from where; see `engine.visibility`.
+        view: the point of view; see `visibility`.
         now: what holds is what holds then.
         limit: how many at most.
     """
@@ -77,17 +77,17 @@ def open_contradictions(
 
 
 def in_store(home: Home, shelf: Shelf, now: datetime) -> list[Contradiction]:
-    """Return what cannot all be true in a store, as the work tree at hand has it."""
+    """Return the contradictions of a store as the current work tree sees them."""
     return open_contradictions(shelf.db, view_of(home, shelf), now)
 
 
 def of_memory(
     home: Home, shelf: Shelf, node: str, now: datetime, *, clashes_max: int = CLASHES_MAX
 ) -> list[Contradiction]:
-    """Return those that `in_store` does in which a memory gives one of several values.
+    """Return the contradictions of `in_store` about a value that a memory claims.
 
-    One query answers for most: nobody else says anything else. If somebody does, the branches
-    are looked at, too. Of each, `clashes_max` pairs of claims at most.
+    One query suffices for most memories, because no other one claims another value; otherwise
+    branches are checked too. Each has at most `clashes_max` pairs of claims.
     """
     if not shelf.db.read(claims.may_conflict, node):
         return []
@@ -95,7 +95,7 @@ def of_memory(
 
 
 def with_all_pairs(home: Home, shelf: Shelf, one: Contradiction, now: datetime) -> Contradiction:
-    """Return a contradiction with all pairs of claims that are to be settled, not a few of many."""
+    """Return a contradiction with all pairs of claims to settle, not only the first."""
     if one.kind != VALUES:
         return one
     node = one.sides[0].node.id
@@ -104,12 +104,12 @@ def with_all_pairs(home: Home, shelf: Shelf, one: Contradiction, now: datetime) 
 
 
 def stores(both: Shelves) -> list[Shelf]:
-    """Return the stores in which something may contradict: the project's, and the user's own."""
+    """Return the stores that may have contradictions: the project's and the user's."""
     return [shelf for shelf in (both.project, both.own) if shelf is not None]
 
 
 def contradictions(home: Home, call: Call, ask: Contradictions) -> dict[str, object]:
-    """Return what cannot all be true here; with `settled` what was decided, too.
+    """Return the open contradictions here, and with `settled` the decisions too.
 
     The answer is Contradictions.
 
@@ -130,7 +130,7 @@ def contradictions(home: Home, call: Call, ask: Contradictions) -> dict[str, obj
 
 
 def _decided(conn: Connection) -> list[dict[str, object]]:
-    """Return what was decided; each pair of claims has a row, and was decided about with others."""
+    """Return the decisions; each pair of claims has a row, and one decision covers several."""
     groups: dict[tuple[str, datetime], list[Settled]] = {}
     for one in claims.decided_contradictions(conn, CONTRADICTIONS_MAX):
         groups.setdefault((one.name, one.at), []).append(one)
@@ -162,9 +162,9 @@ def _of_memory(conn: Connection, node: str, now: datetime, clashes_max: int) -> 
 
 
 def _values(conn: Connection, now: datetime, limit: int, *, node: str | None = None) -> list[Clash]:
-    """Return pairs of claims that give one thing two values, at most `limit` of each thing.
+    """Return pairs of claims with two values for one thing, at most `limit` per thing.
 
-    With `node`, only of things that this memory is in a pair about, and its pairs first.
+    With `node`, only things with a pair of this memory, its pairs first.
     """
     torn = claims.conflicting(conn, now=now, node=node)
     if not torn:
@@ -186,7 +186,7 @@ def _values(conn: Connection, now: datetime, limit: int, *, node: str | None = N
 
 
 def _grouped(conn: Connection, clashes: Sequence[Clash]) -> list[Contradiction]:
-    """Return what cannot all be true, each thing once."""
+    """Return the contradictions, each subject once."""
     if not clashes:
         return []
     numbers = {one.claim for one in clashes} | {one.other for one in clashes if one.other}
@@ -204,7 +204,7 @@ def _grouped(conn: Connection, clashes: Sequence[Clash]) -> list[Contradiction]:
 
 
 def _strange(conn: Connection, known: Mapping[int, Claimed]) -> Callable[[Claimed], bool]:
-    """Return what tells whether a claim is no person's word: by its memory, or by who gave it."""
+    """Return a test for claims that are no person's, by memory or by author."""
     persons = authority.approved(conn, {one.node for one in known.values()})
 
     def is_strange(claim: Claimed) -> bool:
@@ -268,9 +268,9 @@ def _words(
 
 
 def _claimed(found: Sequence[Claimed], is_strange: Callable[[Claimed], bool]) -> str:
-    """Return claims about one thing in a line, each value once with the memories that say so.
+    """Return the values claimed for one thing in a line, each once with its memories.
 
-    The words of a claim that `is_strange`, which is no person's, stand in quotes.
+    The text of a claim for which `is_strange` holds is quoted, because no person wrote it.
     """
     first = found[0]
     name = f"{first.subject} {first.attribute}"
@@ -286,7 +286,7 @@ def _claimed(found: Sequence[Claimed], is_strange: Callable[[Claimed], bool]) ->
 
 
 def _listed(said: Sequence[str], between: str) -> str:
-    """Return the first few of these in a row, and how many more there are."""
+    """Return the first few texts joined, and the number of further ones."""
     more = len(said) - NAMED_MAX
     return between.join([*said[:NAMED_MAX], *([f"{more} more"] if more > 0 else [])])
 
@@ -351,11 +351,11 @@ AGAINST_MAX: Final = 5
 
 
 def contradicts_row(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
-    """Return the part of an answer that says what a memory contradicts, what stands in its place,
-    and in whose place it stands; none if that is nothing.
+    """Return the part of an answer with what a memory contradicts, supersedes and is superseded by;
+    empty if nothing.
 
     Args:
-        home: what may be reached.
+        home: the workspace.
         shelf: the store that the memory is in.
         node: its id.
     """
@@ -393,7 +393,7 @@ def _side(side: Side) -> Mapping[str, object]:
 
 
 def _against(one: Contradiction, mine: Sequence[Side]) -> Sequence[Side]:
-    """Return the sides with values that cannot be right where these are."""
+    """Return the sides whose values contradict these."""
     numbers = {side.claim.id for side in mine}
     torn = {
         number

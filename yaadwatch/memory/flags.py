@@ -33,7 +33,7 @@ from yaadwatch.workspace.workspace import Home, Space
 
 
 class Ageing(Protocol):
-    """What the age of a memory is computed from; a node has it."""
+    """What the confidence of a memory is computed from; a node has it."""
 
     @property
     def id(self) -> str:
@@ -45,25 +45,25 @@ class Ageing(Protocol):
 
     @property
     def confidence(self) -> float:
-        """Return how sure it was, 0.0 to 1.0."""
+        """Return its stated confidence, 0.0 to 1.0."""
 
     @property
     def confirmed_at(self) -> datetime:
-        """Return since when it ages."""
+        """Return when it was last confirmed."""
 
     @property
     def accessed_at(self) -> datetime | None:
-        """Return when it was recalled last."""
+        """Return when it was last recalled."""
 
     @property
     def pinned(self) -> bool:
-        """Return whether it does not age."""
+        """Return whether it never ages."""
 
 
 def confidences(
     conn: Connection, memories: Sequence[Ageing], settings: Settings, now: datetime
 ) -> dict[str, float]:
-    """Return what is left of each memory's confidence at `now`, by id, from 0.0 to 1.0."""
+    """Return the effective confidence of each memory at `now`, by id, from 0.0 to 1.0."""
     ids = [node.id for node in memories]
     degrees = edges.degrees(conn, ids)
     superseded = edges.successors(conn, ids)
@@ -92,10 +92,10 @@ SUMMARY_CHARS = 60
 
 
 def spread_flags(conn: Connection, worktree: int) -> list[Flag]:
-    """Return the doubts of a work tree, by node, the unknown ones among them.
+    """Return the flags of a work tree by node, unknown verdicts included.
 
-    One that came along edges has a `via`: the ids it came by, from the memory whose own files are
-    the reason to the one right before this.
+    A flag that came along edges has a `via`: the ids on its path, from the memory with the evidence
+    to the one before this.
     """
     direct = {flag.node: flag for flag in anchors.flags_of_worktree(conn, worktree)}
     reached = _reached(conn, worktree, direct, around(conn, _spreading(direct)))
@@ -103,7 +103,7 @@ def spread_flags(conn: Connection, worktree: int) -> list[Flag]:
 
 
 def spread_flags_of(conn: Connection, worktree: int, ids: Iterable[str]) -> dict[str, Flag]:
-    """Return the doubts about these memories, as `of_worktree` has them, by node."""
+    """Return the flags of these memories by node, as `spread_flags` does."""
     wanted = set(ids)
     linked = around(conn, wanted)
     near = wanted | {end for edge in linked for end in (edge.from_node, edge.to_node)}
@@ -113,7 +113,7 @@ def spread_flags_of(conn: Connection, worktree: int, ids: Iterable[str]) -> dict
 
 
 def around(conn: Connection, start: Iterable[str]) -> list[Edge]:
-    """Return the edges that could carry doubt from `start`, as far as doubt can come."""
+    """Return the edges along which flags could spread from `start`."""
     found: dict[Edge, None] = {}
     seen: set[str] = set()
     layer = set(start)
@@ -134,7 +134,7 @@ def _spreading(direct: Mapping[str, Flag]) -> dict[str, Flag]:
 def _reached(
     conn: Connection, worktree: int, direct: Mapping[str, Flag], linked: Sequence[Edge]
 ) -> dict[str, Flag]:
-    """Return the doubts that the `direct` ones spread along edges, by node."""
+    """Return the flags that the `direct` ones spread along edges, by node."""
     sources = _spreading(direct)
     if not linked or not sources:
         return {}
@@ -161,10 +161,9 @@ def _reached(
 
 
 def _from(flag: Flag, graph: Graph, living: Mapping[str, Node]) -> dict[str, Reached]:
-    """Return what one doubt reaches.
+    """Return what one flag reaches.
 
-    It stops at a memory that somebody confirmed since they could know of it: with the doubt raised,
-    and the edge made.
+    It stops at a memory that was confirmed after the flag was raised and the edge created.
     """
 
     def halts(edge: Edge, node: str) -> bool:
@@ -198,10 +197,10 @@ def _named(node: Node) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What a check did; `raised` and `cleared` count doubts.
+    """The result of a check; `raised` and `cleared` count flags.
 
-    `judged` counts memories: those of files that changed, and those in doubt. The verdicts of all
-    others stand.
+    `judged` counts the checked memories: those of changed files, and flagged ones. All other
+    verdicts stay.
     """
 
     judged: int
@@ -212,10 +211,10 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """A work tree's verdicts, ready to be written down; by memory, with what it was judged on.
+    """The verdicts of a work tree to store, by memory, with the anchors they were based on.
 
-    `provisional`: what became of memories about uncommitted work, where that changed.
-    `held`: memories whose definitions were the same in a file that was not.
+    `provisional`: changes of memories about uncommitted work. `held`: memories whose definitions
+    were equal in a changed file.
     """
 
     branch: str
@@ -231,7 +230,7 @@ def row_of(conn: Connection, worktree: int) -> Worktree:
     """Return the row of a work tree.
 
     Raises:
-        YaadError: NOT_FOUND when it is not watched any more.
+        YaadError: NOT_FOUND when it is no longer watched.
     """
     for row in projects.all_worktrees(conn):
         if row.id == worktree:
@@ -244,7 +243,7 @@ def row_of(conn: Connection, worktree: int) -> Worktree:
 
 
 def write(home: Home, space: Space, gathered: Gathered) -> Checked:
-    """Make the flags of the work tree in `space` what was found, in one transaction."""
+    """Set the flags of the work tree in `space` to the gathered verdicts, in one transaction."""
     now = home.clock.now()
     worktree = space.worktree.id
 
@@ -257,7 +256,7 @@ def write(home: Home, space: Space, gathered: Gathered) -> Checked:
         held = set()
         for node_id, (_, flag) in gathered.judged.items():
             if node_id not in unchanged:
-                continue  # forgotten or confirmed meanwhile; that verb has dealt with its flag
+                continue  # forgotten or confirmed meanwhile; that operation has updated its flag
             if node_id in gathered.held:
                 held.add(node_id)
             _settle(conn, node_id, gathered.provisional.get(node_id), now)
@@ -302,7 +301,7 @@ def write(home: Home, space: Space, gathered: Gathered) -> Checked:
 
 
 def _settle(conn: Connection, node_id: str, found: Settled | None, now: datetime) -> None:
-    """Write down where uncommitted work is now, or the commit that holds it."""
+    """Store where uncommitted work is now, or the commit that contains it."""
     if found is None:
         return
     if found.is_stray:
@@ -315,16 +314,16 @@ def _settle(conn: Connection, node_id: str, found: Settled | None, now: datetime
     visibility.drop_provisional(conn, node_id)
     anchors.insert(conn, found.anchors)
     node = nodes.get(conn, node_id)
-    of_file = node is None or node.origin.startswith("file:")  # the file says where it holds
+    of_file = node is None or node.origin.startswith("file:")  # the file determines where it holds
     if found.commit and not of_file:
         visibility.note_learned(conn, node_id, found.commit, now)
 
 
 def _strengthen(conn: Connection, held: set[str], now: datetime) -> None:
-    """Let the age of memories start anew that held while their files were changed around them.
+    """Restart the age of memories that held while their files changed.
 
-    Once a day at most, and not where another work tree, or what they rest on, says otherwise. It
-    is no word of a person: no version is made, no doubt goes, and no event tells of it.
+    At most once a day, and not where another work tree or another anchor disagrees. It is not a
+    person's confirmation: no version, no cleared flag, no event.
     """
     for tree in projects.all_worktrees(conn):
         if not held:
@@ -334,10 +333,10 @@ def _strengthen(conn: Connection, held: set[str], now: datetime) -> None:
 
 
 def _vouched(conn: Connection, gathered: Gathered, unchanged: set[str]) -> list[Sighting]:
-    """Return the sightings of files of which every memory was judged, as it is anchored now.
+    """Return the fingerprints of files whose memories were all judged with their current anchors.
 
-    Any other file must look changed to the next check: a memory of it was not judged, because it
-    was anchored or restored meanwhile, or because the file was only read for another one.
+    Every other file must look changed to the next check: one of its memories was not judged,
+    because it was anchored or restored meanwhile, or the file was read for another one only.
     """
     seen = [sighting.path for sighting in gathered.seen]
     pending = {path for path, node in anchors.nodes_resting_on(conn, seen) if node not in unchanged}
@@ -345,7 +344,7 @@ def _vouched(conn: Connection, gathered: Gathered, unchanged: set[str]) -> list[
 
 
 def _forget_sightings(conn: Connection, worktree: int) -> None:
-    """Drop the sightings that no anchor and no doubt needs any more."""
+    """Delete the fingerprints that no anchor or flag needs."""
     needed = set(anchors.paths(conn))
     for flag in anchors.flags_of_worktree(conn, worktree):
         needed |= {evidence.path for evidence in flag.evidence}
@@ -373,16 +372,16 @@ def _verdict(flag: Flag | None) -> Verdict | None:
 
 
 class SaidPlace(NamedTuple):
-    """A place in a person's own file; the path is absolute where that is in another work tree."""
+    """A place in a person's own file; its path is absolute when in another work tree."""
 
     path: str
     line: int
 
 
 def said_places(conn: Connection, worktree: int, ids: Iterable[str]) -> dict[str, list[SaidPlace]]:
-    """Return where memories are said now, by their ids; those that no file says are left out.
+    """Return the current places of memories by id; memories in no file are left out.
 
-    What stands in the work tree that was asked about comes first.
+    Places in the given work tree come first.
     """
     trees = {row.id: row for row in projects.all_worktrees(conn)}
     found: dict[str, list[SaidPlace]] = {}
@@ -395,9 +394,9 @@ def said_places(conn: Connection, worktree: int, ids: Iterable[str]) -> dict[str
 
 
 def superseded(conn: Connection, worktree: int, ids: Collection[str]) -> frozenset[str]:
-    """Return those of `ids` that others supersede in a work tree: agents read those instead.
+    """Return the superseded ones of `ids` in a work tree.
 
-    What a person's own file still says is none of them: agents load that file.
+    Without those still in a person's own file, because agents load that file.
     """
     former = edges.successors(conn, ids).keys() if ids else frozenset()
     return frozenset(former - said_places(conn, worktree, former).keys()) if former else frozenset()
@@ -421,7 +420,7 @@ NEWER_MAX: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlap:
-    """A flagged memory that a statement is about; `on`: what they share."""
+    """A flagged memory that a statement is about; `on`: what both share."""
 
     node: Node
     flag: Flag
@@ -432,11 +431,11 @@ class Overlap:
 def flagged_beside(
     conn: Connection, worktree: int, node: Node, rests_on: Sequence[Anchor]
 ) -> list[Overlap]:
-    """Return the flagged memories that a statement is about, the likeliest first.
+    """Return the flagged memories that a statement is about, best match first.
 
     Args:
-        conn: where they are.
-        worktree: of which work tree the flags are.
+        conn: a snapshot.
+        worktree: the work tree of the flags.
         node: the statement.
         rests_on: its anchors.
     """
@@ -465,14 +464,14 @@ def flagged_beside(
 def newer_than(
     conn: Connection, raised: Iterable[Flag], *, hidden: Collection[str]
 ) -> dict[str, list[Node]]:
-    """Return what was stated about flagged memories since they were flagged, by their ids.
+    """Return the statements about flagged memories since they were flagged, by id.
 
-    Only what shares a definition with one, or a file and a word.
+    Only those that share a definition with one, or a file and a word.
 
     Args:
-        conn: where they are.
+        conn: a snapshot.
         raised: the flags.
-        hidden: memories that are not shown.
+        hidden: ids of memories that are not shown.
     """
     since = {flag.node: flag for flag in raised}
     resting = anchors.of_nodes(conn, since)
@@ -511,7 +510,7 @@ def _stated_since(known: Mapping[str, Node], at: datetime) -> list[Node]:
 
 
 def _common(mine: Sequence[Anchor], theirs: Sequence[Anchor], flag: Flag) -> str:
-    """Return what two statements rest on alike: DEFINITION, FILE or ''."""
+    """Return what the anchors of two statements share: DEFINITION, FILE or ''."""
     there = _paths(theirs, flag)
     here = [anchor for anchor in mine if anchor.path in there]
     names = {last_part(anchor.name) for anchor in theirs if anchor.name}
@@ -521,7 +520,7 @@ def _common(mine: Sequence[Anchor], theirs: Sequence[Anchor], flag: Flag) -> str
 
 
 def _paths(rests_on: Sequence[Anchor], flag: Flag) -> set[str]:
-    """Return the files that a flagged memory is about, where they were and where they are."""
+    """Return the files of a flagged memory, at their old and new places."""
     paths = {anchor.path for anchor in rests_on} | {one.path for one in flag.evidence}
     if flag.suggestion is not None:
         paths |= {flag.suggestion.path or "", *flag.suggestion.places}
@@ -533,7 +532,7 @@ def _shared_words(one: str, other: str) -> int:
 
 
 def _is_alike(one: Node, other: Node) -> bool:
-    """Return whether most of the words of two statements are the same."""
+    """Return whether two statements share most of their words."""
     mine, theirs = _stems(one.text), _stems(other.text)
     shared = len(mine & theirs)
     return shared >= WORDS_SHARED_MIN and shared >= SHARE_MIN * min(len(mine), len(theirs))

@@ -30,15 +30,15 @@ NAME_CHARS: Final = 8
 
 
 def open_gaps(db: Database, limit: int) -> list[Gap]:
-    """Return at most `limit` gaps whose words may be shown, those asked most often first."""
+    """Return at most `limit` gaps with approved text, those asked most often first."""
     return db.read(claims.approved_gaps, limit)
 
 
 def write_down(home: Home, project: str, db: Database) -> None:
-    """Write down what was answered poorly since the last time.
+    """Store the questions counted since the last call.
 
     Raises:
-        YaadError: the key or the store cannot be had; what was noted is kept for the next time.
+        YaadError: the key or the store is unavailable; the counts are kept for the next call.
     """
     with home.unanswered.taken(project) as counts:
         if counts:
@@ -48,14 +48,14 @@ def write_down(home: Home, project: str, db: Database) -> None:
 
 
 def forget_old(conn: Connection, now: datetime) -> int:
-    """Forget the questions that nobody asks any more; return how many."""
+    """Delete gaps that are no longer asked; return their number."""
     return claims.drop_old_gaps(conn, now - KEPT_FOR)
 
 
 def gaps(home: Home, call: Call) -> dict[str, object]:
-    """Return the questions that were answered poorly, those asked most often first.
+    """Return the gaps, those asked most often first; the answer is Gaps.
 
-    The answer is Gaps. What was asked since the last upkeep is among them.
+    Includes questions counted since the last upkeep.
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here.
@@ -68,10 +68,10 @@ def gaps(home: Home, call: Call) -> dict[str, object]:
 
 
 def approve_gap(home: Home, call: Call, ask: ApproveGap) -> dict[str, object]:
-    """Keep the words of a question that was answered poorly, masked; the answer is Gap.
+    """Store the masked text of a gap; the answer is Gap.
 
     Raises:
-        YaadError: NOT_FOUND when no such question was answered poorly, or no project is here.
+        YaadError: NOT_FOUND when there is no such gap, or no project here.
     """
     masked = privacy.mask(ask.question.strip())
     why = privacy.kept(ask.reason.strip()).text
@@ -102,7 +102,7 @@ def approve_gap(home: Home, call: Call, ask: ApproveGap) -> dict[str, object]:
 
 
 def drop_gap(home: Home, call: Call, ask: DropGap) -> dict[str, object]:
-    """Forget a question that was answered poorly, and its words; the answer is Gap.
+    """Delete a gap and its text; the answer is Gap.
 
     Raises:
         YaadError: NOT_FOUND or CONFLICT when `gap` does not name exactly one.
@@ -125,10 +125,10 @@ def drop_gap(home: Home, call: Call, ask: DropGap) -> dict[str, object]:
 
 
 def to_go_out(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a row of `gaps` for another store; None for one whose words nobody approved.
+    """Return a row of `gaps` for export; None for a gap without approved text.
 
-    Its hash is keyed with this home's key: nobody else can do anything with it. So it goes out as
-    a hash of its words, which stand beside it.
+    The stored hash is keyed with this data folder's key and useless elsewhere, so the export has an
+    unkeyed hash of the text.
     """
     if row["text"] is None:
         return None
@@ -136,10 +136,10 @@ def to_go_out(row: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def rekeyed_gap(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of `gaps` that comes from another store, hashed with the key of this home.
+    """Return an imported row of `gaps`, hashed with the key of this data folder.
 
     Raises:
-        ValueError: nobody approved its words, or they are none.
+        ValueError: its text was not approved, or is empty.
         YaadError: UNAVAILABLE; there is no key.
     """
     words = text_words.question_form(str(row.get("text") or ""))
@@ -149,7 +149,7 @@ def rekeyed_gap(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def digest_of(words: str) -> str:
-    """Return what a process keeps of the words of a question until they are written down."""
+    """Return the hash of a question that a process keeps until it is stored."""
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -175,15 +175,15 @@ UNSCRUBBED: Final = "unscrubbed"
 
 
 def needed(conn: Connection, now: datetime) -> None:
-    """Note inside a transaction that what it deletes must not leave bytes behind."""
+    """Mark, inside a transaction, that the store must be scrubbed of deleted bytes."""
     database.put_meta(conn, UNSCRUBBED, f"{now:%Y-%m-%dT%H:%M:%SZ}")
 
 
 def scrub(db: Database) -> None:
-    """Take the bytes of erased rows out of a store's files, if there are any.
+    """Remove the bytes of erased rows from a store's files, if it is marked.
 
     Raises:
-        YaadError: UNAVAILABLE; the next upkeep tries it again.
+        YaadError: UNAVAILABLE; the next upkeep tries again.
     """
     if db.read(database.get_meta, UNSCRUBBED) is None:
         return

@@ -16,22 +16,22 @@ from yaadwatch.model.settings import IMPACT_HOPS_MAX
 
 @dataclass(frozen=True, slots=True)
 class Carry:
-    """The part of a doubt that an edge carries: to its beginning, and to its end; 0 to below 1."""
+    """The share of a flag that an edge passes to its start and to its end; 0 to below 1."""
 
     back: float = 0.0
     forth: float = 0.0
 
 
 CARRIES: Final[Mapping[str, Carry]] = {
-    # What depends on something false is false more often than not.
+    # A memory that depends on a false one is more often false than not.
     "depends_on": Carry(back=0.8),
-    # What is said of the whole holds for its parts; one bad part says less about the whole.
+    # A statement about the whole applies to its parts; one bad part says less about the whole.
     "part_of": Carry(back=0.6, forth=0.3),
-    # A reason that fell away leaves what it caused without one. What was caused says nothing about
+    # A lost cause leaves its effect unexplained. An effect says nothing about
     # its cause.
     "caused_by": Carry(back=0.6),
     "led_to": Carry(forth=0.6),
-    # Most of what speaks of the same thing speaks of another side of it.
+    # Most memories about the same thing are about another aspect of it.
     "touches": Carry(back=0.3),
 }
 """Kinds that carry doubt. All others carry none; order in time is no edge at all. Set by judgement:
@@ -50,12 +50,12 @@ Halts = Callable[[Edge, str], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
-    """How doubt came to a node.
+    """The path by which a flag came to a node.
 
     Args:
         node: its id.
-        part: what is left of the doubt, 0.0 to 1.0.
-        path: the ids on the way, from where the doubt began to `node`.
+        part: the remaining strength of the flag, 0.0 to 1.0.
+        path: the ids on the path, from the flagged source to `node`.
         edges: the edges between them, one less.
     """
 
@@ -66,9 +66,9 @@ class Reached:
 
 
 class Graph:
-    """Edges, ready to be walked in the direction in which they carry doubt; their order is nothing.
+    """Edges indexed by the direction in which they spread flags; their order does not matter.
 
-    Edges of kinds that carry no doubt are left out.
+    Edges of kinds that spread nothing are left out.
     """
 
     def __init__(self, edges: Iterable[Edge]) -> None:
@@ -88,13 +88,13 @@ class Graph:
     def spread(
         self, sources: Mapping[str, float], halts: Halts = lambda _edge, _node: False
     ) -> dict[str, Reached]:
-        """Return every node that doubt reaches, the sources among them, with the strongest way.
+        """Return every node that flags reach, sources included, with the strongest path.
 
-        Of ways of the same strength the shortest counts, then the one whose ids sort first.
+        Ties go to the shortest path, then to the one whose ids sort first.
 
         Args:
-            sources: what is doubted, and how much, 0.0 to 1.0.
-            halts: where doubt stops.
+            sources: flagged nodes and their strength, 0.0 to 1.0.
+            halts: whether a flag stops before a node.
         """
         layer = {
             node: Reached(node=node, part=min(max(part, 0.0), 1.0), path=(node,))
@@ -122,12 +122,11 @@ class Graph:
     def centrality(self, nodes: Iterable[str]) -> dict[str, float]:
         """Return how much of these nodes rests on each of them, by PageRank; the sum is 1.
 
-        A node counts for more when more of the others would be in doubt with it. Only edges between
-        the given nodes count.
+        Only edges between the given nodes count.
         """
         ids = sorted(set(nodes))
         rank = dict.fromkeys(ids, 1.0 / len(ids)) if ids else {}
-        # Rank flows against doubt: from what rests to what it rests on.
+        # Rank flows against flags: from a node to what it rests on.
         rests: dict[str, list[tuple[str, float]]] = {node: [] for node in ids}
         for start in ids:
             for end, part, _ in sorted(self._steps.get(start, ()), key=_step_order):
@@ -153,14 +152,14 @@ _ROUNDS: Final = 40
 
 
 def level_of(part: float) -> str:
-    """Return 'warn', 'suspect', or '' for doubt that came from elsewhere and is not told."""
+    """Return 'warn', 'suspect', or '' for a flag too weak to report."""
     if part >= WARN_MIN:
         return "warn"
     return "suspect" if part >= PART_MIN else ""
 
 
 def words(edge: Edge, node: str) -> str:
-    """Return how `node` relates to the other end of an edge that carries doubt: "depends on"."""
+    """Return how `node` relates to the other end of an edge: "depends on"."""
     forward, backward = _WORDS[edge.kind]
     return forward if edge.from_node == node else backward
 
@@ -202,10 +201,10 @@ HELD_FROM: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What the graph says about a memory that changes how it ages.
+    """Facts from the graph that change how a memory ages.
 
     `orphan`: no open edge but `learned_in`. `superseded`: the old end of an open `supersedes`.
-    `said`: at least one place in a person's own file still says it.
+    `said`: at least one place in a person's own file still states it.
     """
 
     orphan: bool = False
@@ -218,7 +217,7 @@ PLAIN: Final = Facts()
 
 
 def effective_confidence(stated: float, age: timedelta, *, half_life: timedelta) -> float:
-    """Return what is left of `stated` after `age`, from 0.0 to 1.0.
+    """Return the rest of `stated` after `age`, from 0.0 to 1.0.
 
     Args:
         stated: confidence when the memory was last confirmed, 0.0 to 1.0.
@@ -237,27 +236,27 @@ def effective_confidence(stated: float, age: timedelta, *, half_life: timedelta)
 
 
 def boosted(left: float, boost: float) -> float:
-    """Return the confidence of a memory that was recalled: more than was left, at most 1.0.
+    """Return the confidence of a recalled memory: higher than `left`, at most 1.0.
 
     Args:
-        left: what was left of it, 0.0 to 1.0.
+        left: its effective confidence, 0.0 to 1.0.
         boost: not negative.
     """
     return min(1.0, left + boost)
 
 
 def too_many(fading: int, living: int) -> bool:
-    """Return whether so many of all memories would fade at once that something else is wrong.
+    """Return whether so many memories would fade at once that the clock or data must be wrong.
 
-    A clock that jumped ahead, or times that were lost in an import, look like great age.
+    A clock that jumped ahead, or times lost in an import, look like great age.
     """
     return fading > max(HELD_FROM, living * HELD_SHARE)
 
 
 def counts_from(confirmed_at: datetime, accessed_at: datetime | None, now: datetime) -> datetime:
-    """Return when the age of a memory begins: when it was confirmed or last recalled.
+    """Return the start of a memory's age: when it was confirmed or last recalled.
 
-    Without a sane time that is `now`: what nobody knows the age of has none.
+    Without a plausible time that is `now`: a memory of unknown age has none.
     """
     known = [at for at in (confirmed_at, accessed_at) if at is not None and at >= SANE_FROM]
     return max(known, default=now)
@@ -272,18 +271,18 @@ def confidence(
     facts: Facts = PLAIN,
     accessed_at: datetime | None = None,
 ) -> float:
-    """Return how sure a memory is at `now`, from 0.0 to 1.0.
+    """Return the confidence of a memory at `now`, from 0.0 to 1.0.
 
-    What is pinned, or still said by a person's own file, does not age. An orphan or superseded
-    memory ages twice as fast. One that is both ages twice as fast too, not four times: the two
-    facts overlap, because a memory loses its links when another one takes its place.
+    Pinned memories, and those in a person's own file, do not age. An orphan or superseded memory
+    ages twice as fast; one that is both too, not four times, because superseding a memory often
+    takes its links.
 
     Args:
         stated: confidence when the memory was last confirmed, 0.0 to 1.0.
         confirmed_at: when that was, aware. A time after `now` counts as `now`.
         now: aware.
-        half_life: the age at which half is left of a memory without such facts; positive.
-        facts: what the graph says about it.
+        half_life: the age at which half is left without such facts; positive.
+        facts: its facts from the graph.
         accessed_at: when a recall last raised `stated`, aware; its age counts from there.
 
     Raises:

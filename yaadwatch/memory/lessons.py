@@ -43,7 +43,7 @@ _WORD = re.compile(r"[\w./-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
-    """A memory that was learned in a session; `state` says how a task is, and is else ''."""
+    """A memory learned in a session; `state` is a task's state, otherwise ''."""
 
     id: str
     kind: str
@@ -59,7 +59,7 @@ def session_lines(
     notes: Sequence[str],
     ended_at: datetime | None,
 ) -> str:
-    """Return what there is to tell of a session, a line for each sort; '' when nothing happened."""
+    """Return the description of a session, a line per topic; '' when nothing happened."""
     lines = [
         *(f"Noted: {quoted(_line(note))}" for note in notes[-12:]),
         *_lessons(learned),
@@ -74,9 +74,9 @@ def session_lines(
 
 
 def names(text: str) -> frozenset[str]:
-    """Return what a text calls by a name: words in backticks, identifiers, paths, options.
+    """Return the names in a text: words in backticks, identifiers, paths, options.
 
-    A plain word is none: it would turn up anywhere.
+    Plain words are left out: they would match anywhere.
     """
     found = set()
     for match in _NAME.finditer(text):
@@ -87,12 +87,12 @@ def names(text: str) -> frozenset[str]:
 
 
 def new_names(before: str, after: str) -> frozenset[str]:
-    """Return the words of `after` that are not in `before`: what was put into a file."""
+    """Return the names in `after` that are not in `before`."""
     return frozenset(_words(after) - _words(before))
 
 
 def _words(text: str) -> set[str]:
-    """Return the words of a text, whole (`a/b.py`) and in their parts."""
+    """Return the words of a text, whole (`a/b.py`) and split."""
     found: set[str] = set()
     for word in _WORD.findall(text):
         found.add(word.strip(".-/"))
@@ -125,7 +125,7 @@ def _lessons(learned: Sequence[Lesson]) -> Iterable[str]:
 def _commits(facts: Facts) -> Iterable[str]:
     told = [f"{made.id[:8]} {quoted(_line(made.subject))}" for made in facts.commits]
     if told:
-        # The newest say best where it ended.
+        # The newest commits describe best where it ended.
         yield "Commits: " + "; ".join(told[-COMMITS_TOLD:]) + _more(told, COMMITS_TOLD)
 
 
@@ -163,11 +163,11 @@ IDLE_PERSON = timedelta(hours=12)
 
 
 def current(home: Home, call: Call, space: Space, named: str = "") -> Live:
-    """Return the session that a call is part of; one begins when there is none.
+    """Return the session of a call, starting a new one when there is none.
 
-    The one of this name, where the agent gives one. Else that of its connection; else one of the
-    same agent in this work tree that has no connection yet (a hook began it, or the daemon was
-    restarted); at the command line the one that was begun there, else the day.
+    In this order: the session named by the agent; that of its connection; one of the same agent in
+    this work tree without a connection (started by a hook, or before a daemon restart). At the
+    command line: the session started there, else the day's.
     """
     now = home.clock.now()
     with home.live.lock:
@@ -185,12 +185,12 @@ def current(home: Home, call: Call, space: Space, named: str = "") -> Live:
 
 
 def new(home: Home, call: Call, space: Space, name: str = "") -> Live:
-    """Return a session that begins now; nobody knows it yet."""
+    """Return a session that starts now and is not stored yet."""
     now = home.clock.now()
     try:
         head = space.repository.head()
         commit, branch = head.commit, head.branch
-    except YaadError:  # a HEAD that cannot be read: its session has no commits to tell of
+    except YaadError:  # an unreadable HEAD: the session lists no commits
         commit, branch = "", ""
     session = Session(
         id=home.new_id(),
@@ -207,7 +207,7 @@ def new(home: Home, call: Call, space: Space, name: str = "") -> Live:
 
 
 def write(conn: Connection, live: Live, now: datetime) -> None:
-    """Write down a session that goes on, inside a transaction."""
+    """Store a live session, inside a transaction."""
     if not db_sessions.touch(conn, live.id, live.session.last_at):
         db_sessions.put(conn, live.session)
         body: dict[str, object] = {"agent": live.session.agent, "worktree": live.session.worktree}
@@ -215,7 +215,7 @@ def write(conn: Connection, live: Live, now: datetime) -> None:
 
 
 def session_of(home: Home, call: Call, space: Space, given: str | None = None) -> str:
-    """Return the id of the session that a call is part of, or of the one that was given.
+    """Return the id of a call's session, or of the given one.
 
     Raises:
         YaadError: as for `find`.
@@ -224,10 +224,10 @@ def session_of(home: Home, call: Call, space: Space, given: str | None = None) -
 
 
 def find(space: Space, fragment: str) -> Session:
-    """Return the one session that `fragment` names: its id, or a unique end of it.
+    """Return the session that `fragment` names: its id, or a unique start or end of it.
 
     Raises:
-        YaadError: NOT_FOUND, BAD_REQUEST (it fits, and is shorter than four characters), CONFLICT.
+        YaadError: NOT_FOUND, BAD_REQUEST (a match shorter than four characters), CONFLICT.
     """
     found = space.db.read(db_sessions.find, fragment, 2)
     if found and fragment not in found and len(fragment) < FRAGMENT_CHARS_MIN:
@@ -249,7 +249,7 @@ def find(space: Space, fragment: str) -> Session:
 
 
 def note_shown(home: Home, call: Call, space: Space, tokens: Mapping[str, int]) -> None:
-    """Note what whoever asks was shown, and the tokens it took; agents only."""
+    """Count the nodes shown to the calling agent and their tokens; persons are not counted."""
     if not tokens or not call.origin.startswith(AGENT):
         return
     live = current(home, call, space)
@@ -259,10 +259,10 @@ def note_shown(home: Home, call: Call, space: Space, tokens: Mapping[str, int]) 
 
 @contextlib.contextmanager
 def pending(home: Home, live: Live) -> Iterator[dict[str, int]]:
-    """Lend what a session was shown and is not written down yet: tokens by node.
+    """Lend the nodes shown in a session and not stored yet: tokens by node.
 
-    It is forgotten at the end of the block; where that goes wrong it is kept for the next time,
-    together with what was shown meanwhile.
+    They are cleared at the end of the block; after an error they are kept, together with those
+    shown meanwhile.
     """
     with home.live.lock:
         taken, live.shown = live.shown, {}
@@ -273,15 +273,15 @@ def pending(home: Home, live: Live) -> Iterator[dict[str, int]]:
     finally:
         if not written:
             with home.live.lock:
-                # A session that ended, or began again, meanwhile is known under the same id.
+                # A session that ended or was resumed meanwhile has the same id.
                 _add(home.live.get(live.id) or live, taken)
 
 
 def flush(home: Home, live: Live) -> None:
-    """Write down what a session was shown, and when it last asked, if that is news.
+    """Store what a session was shown, and its last request, if either is new.
 
     Raises:
-        YaadError: its store cannot be had, or written; what was shown is kept for the next time.
+        YaadError: its store cannot be opened or written; the nodes are kept for the next call.
     """
     with home.live.lock:
         session = live.session
@@ -306,19 +306,19 @@ def flush(home: Home, live: Live) -> None:
 
 
 def _add(live: Live, tokens: Mapping[str, int]) -> None:
-    """Note tokens by node, of so many nodes at most; `LiveSessions.lock` is held."""
+    """Add tokens by node, up to the limit of nodes; the caller holds `LiveSessions.lock`."""
     for node, cost in tokens.items():
         if node in live.shown or len(live.shown) < SHOWN_NOTED_MAX:
             live.shown[node] = live.shown.get(node, 0) + cost
 
 
 def idle_after(agent: str) -> timedelta:
-    """Return after how much quiet a session of `agent` is over."""
+    """Return the idle time after which a session of `agent` is over."""
     return IDLE if agent.startswith(AGENT) else IDLE_PERSON
 
 
 def _known(home: Home, call: Call, space: Space, now: datetime) -> Live | None:
-    """Return the session in memory that a call is part of."""
+    """Return the session of a call from memory."""
     found = home.live.of(space.project.id, space.worktree.id, call.origin)
     if call.session:
         own = next((live for live in found if call.session in live.connections), None)
@@ -332,7 +332,7 @@ def _known(home: Home, call: Call, space: Space, now: datetime) -> Live | None:
 
 
 def _called(home: Home, call: Call, space: Space, name: str) -> Live | None:
-    """Return the session in memory that its agent calls so."""
+    """Return the session that the agent named so, from memory."""
     found = home.live.of(space.project.id, space.worktree.id, call.origin)
     return next((live for live in found if live.session.name == name), None)
 
@@ -340,7 +340,7 @@ def _called(home: Home, call: Call, space: Space, name: str) -> Live | None:
 def _stored(
     home: Home, call: Call, space: Space, now: datetime, *, name: str, only: bool
 ) -> Live | None:
-    """Return the session in the store that a call goes on with; `only` the one of this name."""
+    """Return the stored session that a call continues; with `only`, the one of this name."""
     since = now - idle_after(call.origin)
     open_ones = (
         [] if only else space.db.read(db_sessions.going_on, space.worktree.id, call.origin, since)
@@ -358,12 +358,12 @@ def _is_fresh(session: Session, now: datetime) -> bool:
 
 
 def _name(call: Call, now: datetime) -> str:
-    """Return the name of the day, for who is at the command line."""
+    """Return the name of the day's session, for calls from the command line."""
     return "" if call.origin.startswith(AGENT) else f"{DAY}{now.date()}"
 
 
 def session_text(conn: Connection, session: Session) -> str:
-    """Return what there is to tell of a session now; '' when nothing happened in it."""
+    """Return the current text of a session; '' when nothing happened in it."""
     return session_lines(
         session,
         facts=session.facts,
@@ -374,14 +374,14 @@ def session_text(conn: Connection, session: Session) -> str:
 
 
 def _wanted(conn: Connection, notes: Sequence[str]) -> list[str]:
-    """Return the notes of a session without those whose words a person dismissed or forgot."""
+    """Return the notes of a session without dismissed texts."""
     hashes = [words_hash(note) for note in notes]
     unwanted = authority.dismissals_of_hashes(conn, hashes) if hashes else {}
     return [note for note, digest in zip(notes, hashes, strict=True) if digest not in unwanted]
 
 
 def lessons_of(conn: Connection, session: str) -> list[Lesson]:
-    """Return the living memories that a session learned, in the order in which it did."""
+    """Return the living memories that a session learned, in order."""
     order = [one.node for one in db_sessions.of_session(conn, session) if one.role == LEARNED]
     found = nodes.many(conn, order)
     states = db_sessions.states(conn, order)
@@ -393,9 +393,9 @@ def lessons_of(conn: Connection, session: str) -> list[Lesson]:
 
 
 def reword_session(conn: Connection, session: str, now: datetime) -> str:
-    """Give a session, and its node, the words that it has now, inside a transaction; return them.
+    """Rebuild the text of a session and its node, inside a transaction; return it.
 
-    What was erased, or forgotten, is not in them any more.
+    Erased and forgotten memories are no longer in it.
     """
     row = db_sessions.get(conn, session)
     if row is None:
@@ -411,15 +411,15 @@ def reword_session(conn: Connection, session: str, now: datetime) -> str:
 
 
 def index(conn: Connection, session: str, summary: str) -> None:
-    """Make a session findable by a summary and its notes, inside a transaction."""
+    """Index a session by its summary and notes, inside a transaction."""
     notes = "\n".join(note.text for note in db_sessions.notes(conn, session))
     db_sessions.index(conn, session, summary=words.spaced(summary), notes=words.spaced(notes))
 
 
 def around(conn: Connection, node: str, now: datetime) -> None:
-    """Rewrite the summaries of the ended sessions that learned a memory, inside a transaction.
+    """Rebuild the summaries of ended sessions that learned a memory, inside a transaction.
 
-    Call it when the memory was changed, archived or brought back.
+    Call it after the memory was changed, archived or restored.
     """
     sessions = db_sessions.learned_in(conn, [node]).get(node, ())
     for session in db_sessions.many(conn, sessions).values():
@@ -431,12 +431,12 @@ def around(conn: Connection, node: str, now: datetime) -> None:
 
 
 def drop_note(conn: Connection, said: str, now: datetime) -> None:
-    """Rewrite the summaries of the ended sessions with a note that a person just dismissed.
+    """Rebuild the summaries of ended sessions with a note that was just dismissed.
 
     Args:
-        conn: inside the transaction of the dismissal, after it.
-        said: the dismissed words.
-        now: when.
+        conn: the transaction of the dismissal, after it.
+        said: the dismissed text.
+        now: the time.
     """
     digest = words_hash(said)
     for session in db_sessions.sessions_with_note(conn, lambda note: words_hash(note) == digest):
@@ -444,9 +444,9 @@ def drop_note(conn: Connection, said: str, now: datetime) -> None:
 
 
 def without(conn: Connection, node: str, now: datetime) -> None:
-    """Have every session that learned a memory tell of it no more; it is about to be erased.
+    """Remove a memory from every session that learned it, before it is erased.
 
-    Call it inside the transaction that erases the memory, before that.
+    Call it inside the erasing transaction, before the deletion.
     """
     sessions = db_sessions.learned_in(conn, [node]).get(node, ())
     for session in db_sessions.many(conn, sessions).values():
@@ -471,11 +471,10 @@ def learned(
     *,
     fresh: bool = False,
 ) -> None:
-    """Relate a memory to the session that it was said in, inside a transaction.
+    """Relate a memory to the session it was stored in, inside a transaction.
 
-    Edges never cross stores: a memory of the user's own store keeps the id of the session alone.
-    One that is `fresh`, stored in this transaction, has no such edge, and nothing leads to it. A
-    session that has ended gets its words anew.
+    Edges never cross stores: a memory of the user store keeps only the session id. A `fresh`
+    memory, stored in this transaction, has no such edge yet. An ended session gets a new text.
     """
     if session is None or node.scope != "project":
         return
@@ -497,10 +496,10 @@ def learned(
 
 
 def ensure_node(conn: Connection, session: Session, now: datetime) -> None:
-    """Make the node of a session when it is not there.
+    """Create the node of a session when missing.
 
-    Its words are in the index of sessions, not in that of memories: a question is answered by what
-    was learned, not by who learned it.
+    It is indexed with sessions, not with memories: what was learned answers a question, not who
+    learned it.
     """
     if nodes.has(conn, session.id):
         return
@@ -513,7 +512,7 @@ def ensure_node(conn: Connection, session: Session, now: datetime) -> None:
         tier=COLD,
         scope="project",
         text=said,
-        # Two sessions may say the same of themselves, and are not the same.
+        # Two sessions may have the same text.
         text_hash=words.text_hash(f"session {session.id}"),
         summary=said,
         origin=session.agent,

@@ -40,7 +40,7 @@ def anchor_row(anchor: Anchor) -> dict[str, object]:
 
 
 def anchor_rows(anchors: Iterable[Anchor]) -> list[dict[str, object]]:
-    """Return the JSON of anchors; a value of a definition that is among them is not repeated."""
+    """Return the JSON of anchors; a value inside a definition of the list is not repeated."""
     rows: dict[tuple[str, str], dict[str, object]] = {}
     for anchor in anchors:
         row = anchor_row(anchor)
@@ -50,7 +50,7 @@ def anchor_rows(anchors: Iterable[Anchor]) -> list[dict[str, object]]:
 
 
 def edge_row(edge: Edge) -> dict[str, object]:
-    """Return the JSON of an edge; `edge` is the number that it is closed or deleted by."""
+    """Return the JSON of an edge; `edge` is the number to close or delete it by."""
     return {
         "edge": edge.id or None,
         "kind": edge.kind,
@@ -64,7 +64,7 @@ def edge_row(edge: Edge) -> dict[str, object]:
 
 
 def flag_row(flag: Flag, node: Node, said_in: Iterable[tuple[str, int]] = ()) -> dict[str, object]:
-    """Return the JSON of a doubt; `said_in`: paths and lines of a person's files that say it."""
+    """Return the JSON of a flag; `said_in`: the places in a person's files that state it."""
     shown: dict[str, object] = {
         "id": flag.node,
         "text": node.text,
@@ -87,7 +87,7 @@ def flag_row(flag: Flag, node: Node, said_in: Iterable[tuple[str, int]] = ()) ->
 
 
 def shallow_row(space: Space) -> dict[str, object] | None:
-    """Return how many statements are older than a shallow history; None for a whole one."""
+    """Return the number of statements older than a shallow history; None for a full one."""
     if not repo_layout.cut_at(space.repository.layout):
         return None
 
@@ -95,12 +95,12 @@ def shallow_row(space: Space) -> dict[str, object] | None:
 
 
 def cut_count(conn: Connection, worktree: int) -> int:
-    """Return how many statements were compared only as far as a shallow history goes."""
+    """Return the number of statements compared only as far as a shallow history goes."""
     return len(anchors.untouched(conn, anchors.lookback_of(conn, worktree).cut))
 
 
 def comparing_row(home: Home, space: Space) -> dict[str, object] | None:
-    """Return how far the comparison of rules with the code of their day is; None at its end."""
+    """Return the progress of comparing rules with the code of their day; None when done."""
     return space.db.read(_comparing, home, space.project.id, space.worktree.id)
 
 
@@ -115,9 +115,9 @@ def _comparing(
 
 
 def not_compared(conn: Connection, worktree: int, *, is_whole: bool = False) -> tuple[int, str]:
-    """Return how many statements git could not compare with the code of their day, and why.
+    """Return the number of statements that git could not compare, and the reason.
 
-    `is_whole`: all of the history is there now, so that those count for which it was too short.
+    `is_whole`: the full history is here now, so statements it was too short for count as well.
     """
     lookback = anchors.lookback_of(conn, worktree)
     cut = lookback.cut if is_whole else []
@@ -126,9 +126,9 @@ def not_compared(conn: Connection, worktree: int, *, is_whole: bool = False) -> 
 
 
 def proposal_row(proposal: Suggestion) -> dict[str, object]:
-    """Return the JSON of what would mend a memory.
+    """Return the JSON of a suggested change to a memory.
 
-    `places` only where there are several; `also_changed` only where it is so.
+    `places` only with several; `also_changed` only when true.
     """
     shown: dict[str, object] = {"path": proposal.path, "text": proposal.text}
     if proposal.places:
@@ -139,14 +139,14 @@ def proposal_row(proposal: Suggestion) -> dict[str, object]:
 
 
 def short_flag(flag: Flag | None) -> dict[str, object] | None:
-    """Return verdict and score of a warning, or None; suspicions are told by `stale` only."""
+    """Return verdict and score of a warning, or None; only `stale` reports suspicions."""
     if flag is None or flag.level != "warn":
         return None
     return {"verdict": flag.verdict.value, "score": flag.score}
 
 
 def evidence_row(evidence: Evidence) -> dict[str, object]:
-    """Return the JSON of what shows that a memory may no longer be true."""
+    """Return the JSON of the evidence of a flag."""
     commit = evidence.commit
     return {
         "path": evidence.path,
@@ -157,12 +157,12 @@ def evidence_row(evidence: Evidence) -> dict[str, object]:
 
 
 def by_row(whose: Authority | None) -> dict[str, object]:
-    """Return the JSON of whose word a memory is: who said it, when, and when a person approved it.
+    """Return the JSON of a memory's author: who, when, and when a person approved it.
 
-    `unverified`: the word of an agent or an import that no person has approved. `reach`: where it
-    holds. `proposed`, only where there is one: new words that wait for a person.
+    `unverified`: by an agent or an import and not approved. `reach`: where it holds. `proposed`,
+    only if any: a new text that awaits a person.
     """
-    if whose is None:  # it was erased meanwhile
+    if whose is None:  # erased meanwhile
         return {
             "by": None,
             "said_at": None,
@@ -201,19 +201,19 @@ def by_row(whose: Authority | None) -> dict[str, object]:
 def attributed(
     conn: Connection, rows: Sequence[Mapping[str, object]], *, key: str = "id"
 ) -> list[dict[str, object]]:
-    """Return rows that have the words of memories, each with whose word its memory is.
+    """Return rows with memory texts, each with the author of its memory.
 
     Args:
         conn: a snapshot of their store.
-        rows: JSON of memories, or of what belongs to one.
-        key: of the id of the memory in each row.
+        rows: JSON of memories, or of parts of one.
+        key: the key of the memory's id in each row.
     """
     whose = authority.of_nodes(conn, {str(row[key]) for row in rows})
     return [{**row, **by_row(whose.get(str(row[key])))} for row in rows]
 
 
 def changed_row(node: Node, *, undo: str = "") -> dict[str, object]:
-    """Return the JSON of a memory that was just changed."""
+    """Return the JSON of a changed memory."""
     return {
         "id": node.id,
         "text": node.text,
@@ -226,7 +226,7 @@ def changed_row(node: Node, *, undo: str = "") -> dict[str, object]:
 
 
 def project_row(home: Home, project: Project) -> dict[str, object]:
-    """Return the JSON of a project: where it is, what it holds, and what is wrong with it."""
+    """Return the JSON of a project: its place, contents and problems."""
     shown: dict[str, object] = {
         "id": project.id,
         "path": str(project.root),
@@ -260,7 +260,7 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
 
 
 def _gone(project: Project) -> str:
-    """Return what may be done about a project whose repository is not at its place."""
+    """Return the next steps for a project whose repository is not at its place."""
     return (
         "its memories are kept. Moved: yaadwatch add NEW-PLACE. Cloned again: yaadwatch add --adopt"
         f" DIR. Not needed any more: yaadwatch remove {shlex.quote(str(project.root))}"
@@ -268,7 +268,7 @@ def _gone(project: Project) -> str:
 
 
 def _require_ours(home: Home, project: Project) -> None:
-    """See that the repository is not somebody else's by now, as git sees it.
+    """Refuse a repository that git reports as another user's.
 
     Raises:
         YaadError: REFUSED when it is.
@@ -302,25 +302,25 @@ def _contents(
 def _flagged_here(
     home: Home, project: Project, main: Worktree | None, doubts: list[Flag]
 ) -> list[Flag]:
-    """Return the doubts about what is told on the branch that is checked out, as `stale` does."""
+    """Return the flags shown on the checked-out branch, as `stale` does."""
     if main is None or not doubts:
         return doubts
     try:
         with home.tree(project.id, main.id) as space:
             ids = [flag.node for flag in doubts]
             gone = space.db.read(seen_from, view_of(home, space), _not_recalled, main.id, ids)
-    except YaadError:  # its folder is not there just now
+    except YaadError:  # its folder is missing
         return doubts
     return [flag for flag in doubts if flag.node not in gone]
 
 
 def _not_recalled(conn: Connection, worktree: int, ids: Sequence[str]) -> set[str]:
-    """Return the memories of other branches, and those of `ids` that others supersede."""
+    """Return the memories of other branches, and the superseded ones of `ids`."""
     return visibility.of_other_branches(conn) | flags.superseded(conn, worktree, ids)
 
 
 def counted(doubts: Sequence[Flag]) -> dict[str, object]:
-    """Return how many doubts are told, and of how many memories nothing can be."""
+    """Return the number of reported flags, and of memories with an unknown verdict."""
     return {
         "stale": sum(flag.level == "warn" for flag in doubts),
         "unknown": sum(flag.verdict is Verdict.UNKNOWN for flag in doubts),
@@ -328,7 +328,7 @@ def counted(doubts: Sequence[Flag]) -> dict[str, object]:
 
 
 def file_rows(rows: Mapping[str, AgentFileRow]) -> list[dict[str, object]]:
-    """Return the JSON of the agent files that are there."""
+    """Return the JSON of the existing agent files."""
     return [
         {"path": row.path, "mode": row.mode, "state": row.state, "reason": row.reason or None}
         for row in rows.values()

@@ -31,7 +31,7 @@ Work = tuple[str | None, str, int]
 
 
 def checkout_of(space: Space, head: Head) -> Checkout:
-    """Return the checkout of a work tree; `head` is where its HEAD is."""
+    """Return the checkout of a work tree at `head`."""
     branch = privacy.mask(head.branch).text if head.branch else head.commit
     return Checkout(worktree=space.worktree.id, branch=branch)
 
@@ -39,28 +39,28 @@ def checkout_of(space: Space, head: Head) -> Checkout:
 def view_of(
     home: Home, at: Space | Shelf, *, all_branches: bool = False, ask_again: bool = True
 ) -> View | None:
-    """Return from where memories are seen; None for the user's own store, which hides none.
+    """Return the point of view of a read; None for the user store, which hides nothing.
 
     Args:
-        home: what may be reached.
+        home: the workspace.
         at: the work tree, or its store.
-        all_branches: memories of other branches are seen, too.
-        ask_again: else git is asked at most once about the same commits: it may be busy with a long
-            check, and a caller that wants what is known must not wait for it.
+        all_branches: show memories of other branches too.
+        ask_again: ask git even about commits it was asked about before. Otherwise a caller never
+            waits for a git that is busy with a long check.
     """
     space = at if isinstance(at, Space) else at.space
     if space is None:
         return None
     if not all_branches:
-        with contextlib.suppress(YaadError):  # what a read needs of git is not worth failing for
+        with contextlib.suppress(YaadError):  # a read does not fail because of git
             return _view(home, space, ask_again=ask_again, unsure=False)
     return View(worktree=space.worktree.id)
 
 
 def require_view(home: Home, space: Space) -> View:
-    """Return what `view_of` does, for a caller that must not take silence of git for an answer.
+    """Return what `view_of` does, but fail when git does not answer.
 
-    Commits that may be on a branch whose history cannot be read count as not merged.
+    Commits that may be on a branch with an unreadable history count as not merged.
 
     Raises:
         YaadError: git does not answer.
@@ -85,9 +85,9 @@ def _view(home: Home, space: Space, *, ask_again: bool, unsure: bool) -> View:
 def _unmerged(
     home: Home, space: Space, head: Head, commits: Set[str], *, unsure: bool
 ) -> frozenset[str]:
-    """Return those of `commits` that are on a branch only, and whose work is not here otherwise.
+    """Return those of `commits` only on other branches, whose work is not here in another form.
 
-    `unsure`: those that may be on a branch whose history cannot be read are among them.
+    `unsure`: include those that may be on a branch with an unreadable history.
 
     Raises:
         YaadError: git does not answer.
@@ -105,9 +105,9 @@ def _unmerged(
 
 
 def find_merged_elsewhere(home: Home, project: str, worktree: int) -> None:
-    """Find out of which memories of other branches the work is here by other commits; takes time.
+    """Find the memories of other branches whose work is here by other commits; takes time.
 
-    What cannot be asked now is asked by the next look.
+    What git cannot answer now is left to the next run.
     """
     with contextlib.suppress(YaadError), home.tree(project, worktree) as space:
         head = space.repository.head()
@@ -122,7 +122,7 @@ def find_merged_elsewhere(home: Home, project: str, worktree: int) -> None:
 
 
 def uncommitted_rows(found: Iterable[Work]) -> list[dict[str, object]]:
-    """Return the JSON of where uncommitted work is."""
+    """Return the JSON of the places of uncommitted work."""
     return [
         {"worktree": path, "branch": branch, "memories": count} for path, branch, count in found
     ]
@@ -137,7 +137,9 @@ _DELETED: Final = "deleted from "
 
 
 def note_dismissed(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str) -> None:
-    """Note, as a memory is archived, that a person does not want its words; nothing for others."""
+    """Store, as a person archives a memory, that its text is dismissed; other actors store
+    nothing.
+    """
     if not is_persons(actor) or node.kind in ("session", "task"):
         return
     how = reason if reason == DISMISSED or reason.startswith(_DELETED) else FORGOT
@@ -147,34 +149,36 @@ def note_dismissed(conn: Connection, node: Node, now: datetime, *, actor: str, r
 def put_words_dismissed(
     conn: Connection, node: Node, now: datetime, *, how: str = DISMISSED
 ) -> None:
-    """Note that a person does not want the words that a memory has."""
+    """Store that a person dismissed the text of a memory."""
     authority.put_dismissal(
         conn, Dismissal(text_hash=words_hash(node.text), node=node.id, how=how, at=now)
     )
 
 
 def lift_words_dismissed(conn: Connection, texts: Iterable[str], *, actor: str) -> None:
-    """Let words come back that a person says, restores or approves; an agent lifts nothing."""
+    """Lift the dismissal of texts that a person states, restores or approves; agents lift
+    nothing.
+    """
     if is_persons(actor) and authority.has_dismissal(conn):
         authority.lift_dismissal(conn, [words_hash(text) for text in texts])
 
 
 def is_persons(actor: str) -> bool:
-    """Return whether a person made a change, and not an agent, an import or a job."""
+    """Return whether a person made a change, rather than an agent, an import or a job."""
     return actor == "cli" or actor.startswith("file:")
 
 
 def refuse_agent(conn: Connection, node: Node, *, actor: str, change: str) -> None:
-    """Refuse to let an agent or an import take away what a person said or approved.
+    """Refuse to let an agent or an import remove what a person said or approved.
 
     Args:
-        conn: inside the transaction of the change.
+        conn: the transaction of the change.
         node: the memory.
-        actor: who asks for the change.
-        change: what would be done to it, such as `deleted`.
+        actor: the author of the change.
+        change: the change as a participle, such as `deleted`.
 
     Raises:
-        YaadError: REFUSED, with what the agent may do instead.
+        YaadError: REFUSED, with what the agent can do instead.
     """
     if is_persons(actor) or not authority.approved(conn, [node.id]):
         return
@@ -187,12 +191,12 @@ def refuse_agent(conn: Connection, node: Node, *, actor: str, change: str) -> No
 
 
 def is_rule(node: Node) -> bool:
-    """Return whether agents get a memory as a rule once it is a person's word."""
+    """Return whether agents get a memory as a rule once a person vouches for it."""
     return node.tier == HOT or node.pinned or node.scope == USER or node.kind == "skill"
 
 
 def in_stores(stores: Iterable[Database], texts: Iterable[str], *, actor: str) -> Elsewhere:
-    """Return by hash which of these words a person dismissed in other stores; none for a person."""
+    """Return by hash the texts that a person dismissed in other stores; none for a person."""
     if is_persons(actor):
         return {}
     hashes = [words_hash(text) for text in texts]
@@ -205,13 +209,13 @@ def in_stores(stores: Iterable[Database], texts: Iterable[str], *, actor: str) -
 def of_text(
     conn: Connection, text: str, *, actor: str, elsewhere: Elsewhere | None = None
 ) -> Dismissal | None:
-    """Return that a person does not want these words, when an agent or an import says them.
+    """Return the dismissal of a text that an agent or an import states, or None.
 
     Args:
-        conn: the store that the words would go into.
-        text: the words.
-        actor: who says them.
-        elsewhere: what was dismissed in the call's other store.
+        conn: the store to write the text to.
+        text: the text.
+        actor: its author.
+        elsewhere: dismissals in the call's other store.
     """
     if is_persons(actor):
         return None
@@ -221,13 +225,13 @@ def of_text(
 
 
 def refuse(conn: Connection, text: str, *, actor: str, elsewhere: Elsewhere | None = None) -> None:
-    """Refuse words that a person dismissed or forgot, unless a person says them.
+    """Refuse a dismissed or forgotten text, unless a person states it.
 
     Args:
-        conn: the store that the words would go into.
-        text: the words.
-        actor: who says them.
-        elsewhere: what was dismissed in the call's other store.
+        conn: the store to write the text to.
+        text: the text.
+        actor: its author.
+        elsewhere: dismissals in the call's other store.
 
     Raises:
         YaadError: REFUSED, with what the person did, and when.
@@ -243,7 +247,7 @@ def refuse(conn: Connection, text: str, *, actor: str, elsewhere: Elsewhere | No
 
 
 def words_of(found: Dismissal) -> str:
-    """Return what a person did with some words, and when."""
+    """Return what a person did with a text, and when."""
     if found.how.startswith(_DELETED):
         return f"A person deleted this from an agent file on {day(found.at)}"
     did = DISMISSED if found.how == DISMISSED else FORGOT
