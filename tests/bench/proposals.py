@@ -1,4 +1,4 @@
-"""Lists every text that the engine proposes on cases with known answers, to see whether it is true.
+"""Lists every text that is proposed on cases with known answers, to see whether it is true.
 
     python -m tests.bench.proposals --cases CASES --git-root 'DIR/{}' --out PROPOSALS
 

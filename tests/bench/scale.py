@@ -55,7 +55,7 @@ EDITED = {
 
 @dataclass
 class Place:
-    """A work tree, as the engine wants it."""
+    """A work tree, as a check takes it."""
 
     root: Path
     repository: Repository

@@ -56,7 +56,7 @@ def used():
 
 
 def look(folder, head, memories, docs):
-    """Return what the engine says of memories (rows with id, text, base, doc).
+    """Return what a check says of memories (rows with id, text, base, doc).
 
     And the processor time it took, in seconds: to anchor them, and to judge them.
     """
@@ -76,7 +76,7 @@ def look(folder, head, memories, docs):
 
 
 def features_of(repository, cases, folder):
-    """Return a row for each case of one repository: what is known, and what the engine found."""
+    """Return a row for each case of one repository: what is known, and what the check found."""
     groups = defaultdict(list)
     for case in cases:
         groups[case["mode"], case["head"]].append(case)
@@ -114,7 +114,7 @@ def _sights(found):
 
 
 def features(args):
-    """Run the engine over all cases and write what it found, a line of JSON each."""
+    """Judge all cases and write what was found, a line of JSON each."""
     cases = [json.loads(line) for line in Path(args.cases).read_text("utf-8").splitlines()]
     by_repo = defaultdict(list)
     for case in cases:
@@ -453,7 +453,7 @@ def main(arguments=None):
     """Run one of the commands."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.stale")
     commands = parser.add_subparsers(required=True)
-    one = commands.add_parser("features", help="run the engine over all cases")
+    one = commands.add_parser("features", help="judge all cases")
     one.add_argument("--cases", required=True)
     one.add_argument("--git-root", required=True, help="a git directory; {} is owner+name")
     one.add_argument("--out", required=True)

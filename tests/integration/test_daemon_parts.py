@@ -1,4 +1,4 @@
-"""Do the daemon's parts work together with a real watcher and real git? The engine stands in."""
+"""The daemon's parts together, with a real watcher and real git; the verbs are recorded only."""
 
 import asyncio
 import logging
@@ -32,7 +32,7 @@ PATHS = frozenset({"a.py", "src/auth/jwt.py", "new/deep/er/x.py"})
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """A work tree as the engine describes one."""
+    """A work tree as `WatchedTree` describes one."""
 
     project: str
     worktree: int

@@ -53,7 +53,7 @@ def kept_in(path):
 
 
 def write(path, *, expected=OLD, new=NEW):
-    """Replace as the engine does: what may have been replaced unseen, or comes late, is kept."""
+    """Replace as the sync does: what may have been replaced unseen, or comes late, is kept."""
     formers = []
     try:
         replace_expected(path, expected, new, former=formers.append)
@@ -61,7 +61,7 @@ def write(path, *, expected=OLD, new=NEW):
         keep(path)(error.dropped or b"")
         raise
     finally:
-        done(path).touch()  # whoever opened the file before may still write to it; the engine waits
+        done(path).touch()  # whoever opened the file before may still write to it; the sync waits
         for former in formers:
             keep(path)((former.written(1 << 20) or b"").removeprefix(former.held))
 

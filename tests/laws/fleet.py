@@ -51,7 +51,7 @@ class Synced:
 
 
 class World:
-    """Does what the engine has to do with a plan; `remembers` every agreement, or the last ones."""
+    """Does what `sync` has to do with a plan; `remembers` every agreement, or the last ones."""
 
     def __init__(self, files, *, remembers=True):
         self.files = dict(files)

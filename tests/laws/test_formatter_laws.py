@@ -61,7 +61,7 @@ def test_installed_formatter_changes_no_definition(tool, tmp_path):
 
 
 def test_formatting_every_language_flags_no_memory(tmp_path):
-    """The whole engine: a commit in which each file is written by its formatter."""
+    """Check the work tree after a commit in which each file is written by its formatter."""
     repo = Repo.new(tmp_path / "repo")
     repo.write("GUIDE.md", "How it works.\n")
     written = {}

@@ -1,4 +1,4 @@
-"""Re-formatting a file changes no verdict, whatever rests on it: the whole engine, in real commits.
+"""Re-formatting a file changes no verdict, whatever rests on it: whole checks, in real commits.
 
 What a memory says of the file and of each definition in it holds before and after; that the file
 was touched is all there is to say.
@@ -23,7 +23,7 @@ seeds = st.integers(min_value=0, max_value=2**32)
 
 
 class Place:
-    """A work tree, as the engine wants it."""
+    """A work tree, as a check takes it."""
 
     def __init__(self, repo, runner):
         self.root = repo.path

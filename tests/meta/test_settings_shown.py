@@ -9,46 +9,46 @@ import pytest
 from yaadwatch.model.settings import Settings
 
 TESTS = Path(__file__).parents[1]
-ENGINE = "integration/verbs"
+VERBS = "integration/verbs"
 SHOWN = {
-    "memory.half_life_days": f"{ENGINE}/test_upkeep_verb.py::test_the_settings_of_ageing_are_read",
-    "memory.half_lives": f"{ENGINE}/test_upkeep_verb.py::test_the_half_life_of_a_kind_is_a_setting",
-    "memory.min_confidence": f"{ENGINE}/test_upkeep_verb.py::test_the_settings_of_ageing_are_read",
+    "memory.half_life_days": f"{VERBS}/test_upkeep_verb.py::test_the_settings_of_ageing_are_read",
+    "memory.half_lives": f"{VERBS}/test_upkeep_verb.py::test_the_half_life_of_a_kind_is_a_setting",
+    "memory.min_confidence": f"{VERBS}/test_upkeep_verb.py::test_the_settings_of_ageing_are_read",
     "memory.prune_after_days": (
-        f"{ENGINE}/test_upkeep_verb.py::test_the_time_until_pruning_is_a_setting"
+        f"{VERBS}/test_upkeep_verb.py::test_the_time_until_pruning_is_a_setting"
     ),
-    "recall.top_k": f"{ENGINE}/test_recall_verb.py::test_how_many_and_how_good_is_a_setting",
-    "recall.min_score": f"{ENGINE}/test_recall_verb.py::test_how_many_and_how_good_is_a_setting",
+    "recall.top_k": f"{VERBS}/test_recall_verb.py::test_how_many_and_how_good_is_a_setting",
+    "recall.min_score": f"{VERBS}/test_recall_verb.py::test_how_many_and_how_good_is_a_setting",
     "recall.semantic_weight": (
-        f"{ENGINE}/test_settings_effects.py::test_how_much_the_meaning_counts_is_a_setting"
+        f"{VERBS}/test_settings_effects.py::test_how_much_the_meaning_counts_is_a_setting"
     ),
     "store.budget_mib": (
-        f"{ENGINE}/test_keeping_verbs.py::"
+        f"{VERBS}/test_keeping_verbs.py::"
         "test_at_its_budget_a_store_takes_nothing_new_and_the_rest_goes_on"
     ),
     "store.events_days": (
-        f"{ENGINE}/test_keeping_verbs.py::test_how_long_events_are_kept_is_a_setting"
+        f"{VERBS}/test_keeping_verbs.py::test_how_long_events_are_kept_is_a_setting"
     ),
     "watch.quiet_ms": (
-        f"{ENGINE}/test_settings_effects.py::test_how_long_a_burst_must_be_quiet_is_a_setting"
+        f"{VERBS}/test_settings_effects.py::test_how_long_a_burst_must_be_quiet_is_a_setting"
     ),
     "watch.poll_s": (
         "unit/daemon/test_scheduler.py::test_the_runs_of_the_poll_are_not_written_down"
     ),
     "watch.directories_max": (
-        f"{ENGINE}/test_settings_effects.py::test_how_many_folders_are_watched_is_a_setting"
+        f"{VERBS}/test_settings_effects.py::test_how_many_folders_are_watched_is_a_setting"
     ),
-    "git.timeout_ms": f"{ENGINE}/test_hostile_store.py::impatient",
+    "git.timeout_ms": f"{VERBS}/test_hostile_store.py::impatient",
     "agent_files.idle_s": (
-        f"{ENGINE}/test_agent_files_formats.py::test_with_no_time_set_nobody_is_waited_for"
+        f"{VERBS}/test_agent_files_formats.py::test_with_no_time_set_nobody_is_waited_for"
     ),
-    "agent_files.also": f"{ENGINE}/test_agent_files_formats.py::test_they_are_read_like_any_other",
-    "agents.rules": f"{ENGINE}/test_review.py::test_a_person_may_open_the_rules_files_to_agents",
+    "agent_files.also": f"{VERBS}/test_agent_files_formats.py::test_they_are_read_like_any_other",
+    "agents.rules": f"{VERBS}/test_review.py::test_a_person_may_open_the_rules_files_to_agents",
     "mcp.wide": (
         "integration/test_mcp_protocol.py::test_a_wide_tool_is_served_where_the_setting_names_it"
     ),
     "vectors.idle_s": (
-        f"{ENGINE}/test_settings_effects.py::test_how_long_the_process_of_a_model_stays_is_a_setting"
+        f"{VERBS}/test_settings_effects.py::test_how_long_the_process_of_a_model_stays_is_a_setting"
     ),
     "daemon.memory_mib": (
         "integration/test_restarts.py::test_above_its_memory_limit_it_is_started_again"

@@ -1,9 +1,9 @@
-"""A home and a watched repository for the tests of the engine."""
+"""A world with one watched repository for the tests of verbs."""
 
 import shutil
 
 import pytest
-from engine_world import World, prepared
+from verb_world import World, prepared
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import os
 import shutil
 
 import pytest
-from engine_world import Tree, prepared
+from verb_world import Tree, prepared
 
 from bridges.rules import FIRST
 from yaadwatch.model.errors import YaadError

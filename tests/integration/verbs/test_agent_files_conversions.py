@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from engine_world import prepared
+from verb_world import prepared
 
 from yaadwatch.projects import projects
 from yaadwatch.sync import files

@@ -7,7 +7,7 @@ import subprocess
 import threading
 
 import pytest
-from engine_world import World, prepared
+from verb_world import World, prepared
 
 from yaadwatch.model.errors import YaadError
 from yaadwatch.sync import committing

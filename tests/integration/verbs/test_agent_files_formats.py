@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from engine_world import Tree, World, prepared
+from verb_world import Tree, World, prepared
 
 from bridges import rules
 from bridges.registry import for_path

@@ -8,7 +8,7 @@ import sys
 from contextlib import contextmanager, suppress
 
 import pytest
-from engine_world import prepared
+from verb_world import prepared
 
 from bridges import block
 from bridges.rules import FIRST

@@ -4,7 +4,7 @@ import os
 import time
 
 import pytest
-from engine_world import prepared
+from verb_world import prepared
 
 from bridges.rules import FIRST
 from yaadwatch.model.errors import Code, YaadError

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from engine_world import prepared
+from verb_world import prepared
 
 from yaadwatch.recall import recall
 from yaadwatch.remember.remember import remember

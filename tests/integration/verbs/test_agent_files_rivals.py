@@ -8,7 +8,7 @@ import textwrap
 from datetime import timedelta
 
 import pytest
-from engine_world import prepared
+from verb_world import prepared
 
 from yaadwatch.model.projects import SYNCED
 

@@ -5,8 +5,8 @@ import shutil
 from itertools import count
 
 import pytest
-from engine_world import World
 from stepping import CAN_FAIL, Stepped, require_stepping
+from verb_world import World
 
 from bridges.rules import FIRST
 from yaadwatch.db import history

@@ -7,8 +7,8 @@ import subprocess
 from datetime import timedelta
 
 import pytest
-from engine_world import GIT_ENVIRONMENT, World
 from plain_git import GIT
+from verb_world import GIT_ENVIRONMENT, World
 
 from bridges.block import Block, find
 

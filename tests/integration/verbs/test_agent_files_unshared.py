@@ -1,7 +1,7 @@
 """What git does not share stays with its person: ignored files, and files that it overlooks."""
 
 import pytest
-from engine_world import prepared
+from verb_world import prepared
 
 from yaadwatch.sync import files, sharing
 

@@ -1,7 +1,7 @@
 """What was learned on a branch is told, and written, nowhere else until it is merged or pinned."""
 
 import pytest
-from engine_world import FIVE_TRIES, RETRY, Tree, prepared
+from verb_world import FIVE_TRIES, RETRY, Tree, prepared
 
 from yaadwatch.memory import contradictions
 from yaadwatch.projects import projects

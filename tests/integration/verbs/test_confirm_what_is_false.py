@@ -1,7 +1,7 @@
 """What is false for certain is confirmed only by somebody who was told so."""
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY
+from verb_world import FIVE_TRIES, NET, RETRY
 
 from yaadwatch.cli import offline
 from yaadwatch.model.errors import Code, YaadError

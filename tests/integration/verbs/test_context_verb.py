@@ -1,7 +1,7 @@
 """The brief of a real work tree: what is in it, what is not, and in which order."""
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY
+from verb_world import FIVE_TRIES, NET, RETRY
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.sessions import context as sessions_context

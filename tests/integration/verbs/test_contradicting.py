@@ -5,7 +5,7 @@ import random
 from datetime import timedelta
 
 import pytest
-from engine_world import table
+from verb_world import table
 
 from yaadwatch.memory import claims, contradictions
 from yaadwatch.model.settings import CLASHES_MAX

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from engine_world import table
+from verb_world import table
 
 from yaadwatch.memory import claims, contradictions
 from yaadwatch.model.errors import Code, YaadError

@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from engine_world import dump, prepared
+from verb_world import dump, prepared
 
 from bridges.rules import FIRST
 from yaadwatch.memory import claims

@@ -3,8 +3,8 @@
 import threading
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY, Tree, dump, table
 from in_process import command
+from verb_world import FIVE_TRIES, NET, RETRY, Tree, dump, table
 
 from yaadwatch.db import projects
 from yaadwatch.memory import flags

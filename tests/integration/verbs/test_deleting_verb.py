@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from engine_world import TABLES, table
+from verb_world import TABLES, table
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.queries import GivenEdge, GivenNode

@@ -1,9 +1,9 @@
 """What a person dismissed holds in both stores, and no session quotes it any more."""
 
 import pytest
-from engine_world import prepared
 from in_process import command
 from test_review import RULE, agent, brief, dismiss, states
+from verb_world import prepared
 
 from yaadwatch.model.errors import YaadError
 from yaadwatch.remember import edit, remember

@@ -4,8 +4,8 @@ import json
 
 import extras
 import pytest
-from engine_world import World
 from tiny_model import build
+from verb_world import World
 
 from yaadwatch.api import frames
 from yaadwatch.db import vectors as db_vectors

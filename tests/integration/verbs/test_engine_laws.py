@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import pytest
-from engine_world import NET, World, dump, table
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from verb_world import NET, World, dump, table
 
 from yaadwatch.db import anchors
 from yaadwatch.model.anchors import Verdict

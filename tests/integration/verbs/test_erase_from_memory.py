@@ -9,7 +9,7 @@ import types
 from pathlib import Path
 
 import pytest
-from engine_world import NET
+from verb_world import NET
 
 import yaadwatch
 from tests.integration.served import Served

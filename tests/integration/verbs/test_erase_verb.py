@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import apsw
 import pytest
-from engine_world import every_byte_below, table
+from verb_world import every_byte_below, table
 
 from yaadwatch import places
 from yaadwatch.db import database

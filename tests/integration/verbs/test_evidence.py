@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY, Tree, table
+from verb_world import FIVE_TRIES, NET, RETRY, Tree, table
 
 DAY = timedelta(days=1)
 AROUND = NET.replace("x + 1", "x + 2")

@@ -6,8 +6,8 @@ import stat
 from datetime import UTC, datetime
 
 import pytest
-from engine_world import NET, dump, prepared
 from in_process import ask, command
+from verb_world import NET, dump, prepared
 
 from yaadwatch import places
 from yaadwatch.db import history, rows, vectors

@@ -72,7 +72,7 @@ actions = st.one_of(
 
 
 def act(repo, known, action):
-    """Do one thing; what the engine refuses is not done."""
+    """Do one thing; what a verb refuses is not done."""
     name, *given_ = action
     try:
         if name in DO:

@@ -1,6 +1,6 @@
 """A judgement about a memory does what its three commands do."""
 
-from engine_world import table
+from verb_world import table
 
 from yaadwatch.remember import edit, remember
 from yaadwatch.workspace.workspace import Call

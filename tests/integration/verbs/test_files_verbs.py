@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from engine_world import prepared
+from verb_world import prepared
 
 from bridges.rules import FIRST
 from yaadwatch.model.errors import Code, YaadError

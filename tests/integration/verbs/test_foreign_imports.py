@@ -9,8 +9,8 @@ from pathlib import Path
 
 import apsw
 import pytest
-from engine_world import dump, every_byte_below, prepared
 from in_process import ask, command
+from verb_world import dump, every_byte_below, prepared
 
 from yaadwatch.db import nodes
 from yaadwatch.projects import verifying

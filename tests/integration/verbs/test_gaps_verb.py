@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from engine_world import every_byte_below, table
+from verb_world import every_byte_below, table
 
 from yaadwatch import places
 from yaadwatch.db import claims

@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 
 import pytest
-from engine_world import prepared
+from verb_world import prepared
 
 from yaadwatch.sync.block_history import HeadRules
 from yaadwatch.sync.reconcile import Terms

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from engine_world import FIVE_TRIES, NET, table
+from verb_world import FIVE_TRIES, NET, table
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY, Tree, prepared
+from verb_world import FIVE_TRIES, NET, RETRY, Tree, prepared
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, HISTORY_COMMITS_MAX

@@ -1,7 +1,7 @@
 """A text is proposed only when nothing but the place changed; a change outlives `reanchor`."""
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY
+from verb_world import FIVE_TRIES, NET, RETRY
 
 from yaadwatch.cli import offline
 from yaadwatch.model.errors import Code, YaadError

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from engine_world import NET, RETRY
+from verb_world import NET, RETRY
 
 from yaadwatch.daemon import mcp_news
 from yaadwatch.projects import pages

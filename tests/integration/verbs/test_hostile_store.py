@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY, Tree, World, every_byte_below
+from verb_world import FIVE_TRIES, NET, RETRY, Tree, World, every_byte_below
 
 from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY, Tree, table
+from verb_world import FIVE_TRIES, NET, RETRY, Tree, table
 
 from yaadwatch.db import nodes
 from yaadwatch.model.errors import Code, YaadError

@@ -5,10 +5,10 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from engine_world import NET, RETRY, dump, every_byte_below, table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from in_process import command
+from verb_world import NET, RETRY, dump, every_byte_below, table
 
 from yaadwatch.api import codec
 from yaadwatch.api.operations import BY_NAME

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from engine_world import prepared
+from verb_world import prepared
 
 from yaadwatch import places
 from yaadwatch.db import history, nodes

@@ -5,7 +5,7 @@ import shlex
 from datetime import timedelta
 
 import pytest
-from engine_world import every_byte_below
+from verb_world import every_byte_below
 
 from yaadwatch.db import history, nodes
 from yaadwatch.model.errors import Code, YaadError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from engine_world import NET, World
+from verb_world import NET, World
 
 from yaadwatch.db import anchors
 from yaadwatch.db.anchors import Lookback

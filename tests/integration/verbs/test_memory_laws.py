@@ -6,9 +6,9 @@ from datetime import timedelta
 from itertools import count
 
 import pytest
-from engine_world import dump, table
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from verb_world import dump, table
 
 from yaadwatch.db.codec import from_ms, from_ms_or_null
 from yaadwatch.model.errors import Code, YaadError

@@ -3,7 +3,7 @@
 import shlex
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY, Tree, dump, table
+from verb_world import FIVE_TRIES, NET, RETRY, Tree, dump, table
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.remember import history, preparing

@@ -7,7 +7,7 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
-from engine_world import FIVE_TRIES, Tree
+from verb_world import FIVE_TRIES, Tree
 
 from yaadwatch.db import projects
 from yaadwatch.model.errors import Code, YaadError

@@ -4,7 +4,7 @@ import os
 from dataclasses import replace
 
 import pytest
-from engine_world import prepared
+from verb_world import prepared
 
 from yaadwatch.db import anchors
 from yaadwatch.model.anchors import Method

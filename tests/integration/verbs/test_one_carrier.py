@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from engine_world import prepared
+from verb_world import prepared
 
 from bridges.rules import AGENTS
 from yaadwatch.sessions import context, news, sessions

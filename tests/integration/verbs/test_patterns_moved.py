@@ -1,7 +1,7 @@
 """A pattern moves with its files: the new one is proposed, and accepted."""
 
 import pytest
-from engine_world import prepared
+from verb_world import prepared
 
 SAID = "Handlers are `src/api/*.js`, one for each route"
 

@@ -5,7 +5,7 @@ import stat
 from dataclasses import replace
 from pathlib import Path
 
-from engine_world import FIVE_TRIES
+from verb_world import FIVE_TRIES
 
 from yaadwatch import places
 from yaadwatch.client import hook_agents

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from engine_world import every_byte_below
+from verb_world import every_byte_below
 
 from yaadwatch import places
 from yaadwatch.api import codec

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY, Tree, World, dump
+from verb_world import FIVE_TRIES, NET, RETRY, Tree, World, dump
 
 from yaadwatch import places
 from yaadwatch.db import nodes

@@ -4,10 +4,10 @@ import os
 import shutil
 
 import pytest
-from engine_world import World, prepared
 from in_process import command
 from stepping import Stepped, can_step
 from test_review import RULE, agent, approve, dismiss, states, waiting
+from verb_world import World, prepared
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.remember import edit, history

@@ -1,9 +1,9 @@
 """An agent's edit of a person's memory is a proposal: the person's words stay until they decide."""
 
 import pytest
-from engine_world import prepared
 from in_process import command
 from test_review import RULE, agent, approve, brief, carried, dismiss, section, states, waiting
+from verb_world import prepared
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.queries import GivenNode

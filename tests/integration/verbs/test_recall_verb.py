@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from engine_world import GIT_ENVIRONMENT, NET
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from verb_world import GIT_ENVIRONMENT, NET
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.queries import GivenEdge, GivenNode

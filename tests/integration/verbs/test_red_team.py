@@ -5,9 +5,9 @@ import re
 from types import SimpleNamespace
 
 import pytest
-from engine_world import NET, World
 from in_process import command
 from poisons import POISONS, assert_marked, assert_quoted
+from verb_world import NET, World
 
 from yaadwatch.daemon.mcp_news import BY_PROMPT
 from yaadwatch.daemon.mcp_tools import BY_TOOL

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from engine_world import NET, Tree, every_byte_below
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from verb_world import NET, Tree, every_byte_below
 
 from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError

@@ -6,9 +6,9 @@ import threading
 import unicodedata
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY, every_byte_below, table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from verb_world import FIVE_TRIES, NET, RETRY, every_byte_below, table
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import TEXT_CHARS_MAX

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from engine_world import World
+from verb_world import World
 
 from yaadwatch import places
 from yaadwatch.daemon import wiring

@@ -5,8 +5,8 @@ import json
 from datetime import timedelta
 
 import pytest
-from engine_world import World, prepared
 from in_process import InProcess, ask, command
+from verb_world import World, prepared
 
 from yaadwatch.cli.main import run
 from yaadwatch.cli.terminal import Terminal

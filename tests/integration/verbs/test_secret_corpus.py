@@ -5,9 +5,9 @@ import logging
 import os
 
 import pytest
-from engine_world import every_byte_below
 from in_process import ask
 from secret_corpus import IN_PLACE, LOOK_ALIKES, TOKENS
+from verb_world import every_byte_below
 
 from yaadwatch import places
 from yaadwatch.api import codec

@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from engine_world import NET, RETRY, every_byte_below
 from in_process import ask
+from verb_world import NET, RETRY, every_byte_below
 
 from yaadwatch.db import history
 from yaadwatch.model.errors import Code, YaadError

@@ -8,8 +8,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from engine_world import World
 from tiny_model import build
+from verb_world import World
 
 from yaadwatch.daemon import arming
 from yaadwatch.daemon.intake import Intake

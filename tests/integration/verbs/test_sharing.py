@@ -1,7 +1,7 @@
 """Which statements of agent files travel, why the others do not, and how a person sends them."""
 
 import pytest
-from engine_world import prepared
+from verb_world import prepared
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.limits import short_id

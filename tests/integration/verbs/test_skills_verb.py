@@ -4,7 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from engine_world import every_byte_below
+from verb_world import every_byte_below
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.projects import verifying

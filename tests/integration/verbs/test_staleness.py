@@ -5,7 +5,7 @@ import subprocess
 from datetime import timedelta
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY
+from verb_world import FIVE_TRIES, NET, RETRY
 
 GO = """package main
 

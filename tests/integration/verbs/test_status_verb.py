@@ -3,7 +3,7 @@
 import shutil
 from datetime import UTC, datetime
 
-from engine_world import FIVE_TRIES, dump
+from verb_world import FIVE_TRIES, dump
 
 from yaadwatch.projects import projects
 from yaadwatch.staleness import stale

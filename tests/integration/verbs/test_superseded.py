@@ -4,7 +4,7 @@ from contextlib import closing
 from datetime import timedelta
 
 import pytest
-from engine_world import prepared
+from verb_world import prepared
 
 from yaadwatch import places
 from yaadwatch.db import edges, nodes

@@ -2,7 +2,7 @@
 
 import json
 
-from engine_world import dump
+from verb_world import dump
 
 from yaadwatch.projects import projects
 

@@ -5,7 +5,7 @@ at the end only, as when the daemon was down.
 """
 
 import pytest
-from engine_world import NET, Tree
+from verb_world import NET, Tree
 
 from yaadwatch.recall import recall
 

@@ -1,7 +1,7 @@
 """What people and agents are shown of uncommitted work: counts elsewhere, never a false flag."""
 
 import pytest
-from engine_world import NET, Tree
+from verb_world import NET, Tree
 
 from yaadwatch.model.errors import YaadError
 from yaadwatch.recall import recall

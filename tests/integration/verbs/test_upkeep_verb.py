@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from engine_world import NET, RETRY, World, dump, table
+from verb_world import NET, RETRY, World, dump, table
 
 from yaadwatch import places
 from yaadwatch.db import edges, history, nodes

@@ -4,7 +4,7 @@ import dataclasses
 from functools import partial
 
 import pytest
-from engine_world import every_byte_below
+from verb_world import every_byte_below
 
 from yaadwatch import places
 from yaadwatch.db import nodes

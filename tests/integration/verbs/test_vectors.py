@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import extras
 import pytest
-from engine_world import World
 from tiny_model import build
+from verb_world import World
 
 from yaadwatch.db import vectors as db_vectors
 from yaadwatch.model.queries import Model

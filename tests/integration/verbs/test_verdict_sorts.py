@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from engine_world import FIVE_TRIES, prepared
+from verb_world import FIVE_TRIES, prepared
 
 from yaadwatch.model.errors import YaadError
 

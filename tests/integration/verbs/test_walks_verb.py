@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from engine_world import FIVE_TRIES
+from verb_world import FIVE_TRIES
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.recall import walks

@@ -1,7 +1,7 @@
 """A watched project where git cannot be run: its memories can be read, and are not added to."""
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY, prepared
+from verb_world import FIVE_TRIES, NET, RETRY, prepared
 
 from yaadwatch.db import anchors
 from yaadwatch.model.errors import Code, YaadError

@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from engine_world import FIVE_TRIES, NET, RETRY, Tree, table
+from verb_world import FIVE_TRIES, NET, RETRY, Tree, table
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.staleness import stale

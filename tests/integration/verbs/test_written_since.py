@@ -3,9 +3,9 @@
 from datetime import timedelta
 
 import pytest
-from engine_world import NET, prepared
 from hypothesis import given
 from hypothesis import strategies as st
+from verb_world import NET, prepared
 
 from yaadwatch.model.errors import YaadError
 from yaadwatch.projects import projects

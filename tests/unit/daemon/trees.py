@@ -1,4 +1,4 @@
-"""Work trees as the engine describes them, with their folders on disk."""
+"""Work trees as `watched` in `staleness.stale` describes them, with their folders on disk."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """A work tree as the engine describes one."""
+    """A work tree as `WatchedTree` describes one."""
 
     project: str
     worktree: int

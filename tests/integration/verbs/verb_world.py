@@ -1,4 +1,4 @@
-"""A home of its own, and repositories to watch from it: what every test of the engine starts with.
+"""A data folder of its own, and repositories to watch from it: what tests of verbs start with.
 
 Stores, git and files are the real ones; only the clock can be set.
 """

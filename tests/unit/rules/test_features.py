@@ -1,4 +1,4 @@
-"""What a doubt is made of: uses, successors, features and their weights."""
+"""What a flag is made of: uses, successors, features and their weights."""
 
 import itertools
 import re
