@@ -93,10 +93,10 @@ _FAMILIES: Final = (
 
 @dataclass(frozen=True)
 class Count:
-    """A number that a text states, and the words that say what it counts.
+    """A number in a text, and the words that say what it counts.
 
     Args:
-        values: the plain forms that code may have: 30 seconds may be 30 or 30000.
+        values: the plain forms it may have in code: 30 seconds may be 30 or 30000.
         sentence: the words before and after the number.
         extra: the number's unit, or the number itself where it is a word such as `twice`.
     """
@@ -107,12 +107,12 @@ class Count:
 
     @cached_property
     def subjects(self) -> frozenset[str]:
-        """The stems of what it counts; most numbers are in no code, and nothing asks for these."""
+        """The stems of what it counts; computed on demand, because most numbers are in no code."""
         return subjects_of(_NAME_OR_PATH.sub(" ", self.sentence), self.extra)
 
 
 def counts(text: str) -> Iterator[Count]:
-    """Yield the numbers that a text states with what they count, COUNTS_MAX at most."""
+    """Yield the numbers in a text with what they count, at most COUNTS_MAX."""
     for found in islice(_NUMBER.finditer(text), COUNTS_MAX):
         start, end = found.span()
         before, after = text[:start], text[end:]
@@ -133,13 +133,13 @@ def counts(text: str) -> Iterator[Count]:
 
 
 def numbers(text: str) -> frozenset[str]:
-    """Return every number in a text that is no name, in words or digits, in the plain form."""
+    """Return every number in a text that is not a name, in words or digits, in plain form."""
     every = _NUMBER.finditer(text)
     return frozenset(_value(one) for one in every if not _is_behind_a_sort(text[: one.start()]))
 
 
 def subjects_of(text: str, words: tuple[str, ...] = ()) -> frozenset[str]:
-    """Return the stems of the words and of the parts of the names in a text, and their families."""
+    """Return the stems of a text's words and name parts, with their families."""
     parts = [part.lower() for part in _PARTS.findall(text)]
     every = {*parts, *words}
     stems = {_stem(one) for one in every if len(one) >= _KEPT_CHARS_MIN and one not in _SAY_NOTHING}
@@ -148,13 +148,13 @@ def subjects_of(text: str, words: tuple[str, ...] = ()) -> frozenset[str]:
 
 
 def _is_behind_a_sort(before: str) -> bool:
-    """Return whether what stands before a number makes it a name: "Python 3"."""
+    """Return whether the text before a number makes it a name: "Python 3"."""
     last = _WORD_OR_NAME.findall(before[-24:])
     return bool(last) and last[-1].lower() in _NAMES_A_THING and before[-1:].isspace()
 
 
 def _is_in_command(before: str, after: str) -> bool:
-    """Return whether a number stands in a command in backticks: `run --num 5`."""
+    """Return whether a number is in a command in backticks: `run --num 5`."""
     line, rest = before.rpartition("\n")[2], after.partition("\n")[0]
     if line.count("`") % 2 == 0:
         return False
@@ -181,7 +181,7 @@ def _value(found: re.Match[str]) -> str:
 
 
 def _forms(value: str, unit: str) -> tuple[str, ...]:
-    """Return a number as code may have it: a time also in the smaller units."""
+    """Return a number in the forms code may have; a time also in smaller units."""
     if not value.isdecimal():
         return (value,)
     number = int(value)
@@ -254,7 +254,7 @@ _EVERYWHERE = frozenset(
 
 
 def is_distinctive(word: str) -> bool:
-    """Return whether `word` may stand for one thing; a plain word only when it is not common."""
+    """Return whether `word` may identify one thing; a plain word only if it is uncommon."""
     bare = word.lstrip("-$")
     if len(bare) < CHARS_MIN:
         return False

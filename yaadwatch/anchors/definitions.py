@@ -49,15 +49,15 @@ _CONFLICT = re.compile(rb"^<{7} .*?^>{7} [^\n]*", re.MULTILINE | re.DOTALL)
 def define(source: bytes, path: str, symbol: str) -> Definition:
     """Return the definition of `symbol` in a file; never raises.
 
-    A whole qualified name is preferred to the end of one: `limit` is the function of the module,
-    and only where there is none, the methods of that name. All that is defined under the name
-    counts (overloads, branches of a condition), up to three.
+    A fully qualified match is preferred to a suffix match: `limit` is the module's function, and
+    only without one the methods of that name. Up to three definitions of the name count (overloads,
+    branches of a condition).
 
     Args:
-        source: the file's bytes; anything at all.
-        path: its name, which tells the language; in an unknown one everything is missing.
+        source: the file's bytes, valid or not.
+        path: its name, which selects the language; without one nothing is found.
         symbol: a name, or names joined with '.', '::' or '#' (`Class.method`, `scripts.build`); a
-            module in front is ignored.
+            leading module is ignored.
     """
     language = language_of(path)
     if language is None:
@@ -69,7 +69,7 @@ def define(source: bytes, path: str, symbol: str) -> Definition:
     if root is None:
         return Definition(state=State.BROKEN)
     if root.has_error and _CONFLICT.search(source) and _word(symbol).search(source):
-        return Definition(state=State.BROKEN)  # its markers join what stands around them
+        return Definition(state=State.BROKEN)  # conflict markers join the lines around them
     if language.is_settings:
         return _define_key(root, source, symbol)
     found = matching(list(parsing.definitions(root, source, language)), symbol)
@@ -89,9 +89,9 @@ def define(source: bytes, path: str, symbol: str) -> Definition:
 
 
 def function(source: bytes, path: str, symbol: str) -> "tuple[Node, bytes] | None":
-    """Return the node of the one function that `symbol` means in a file, and what it was read from.
+    """Return the node of the function that `symbol` names, and the source it was read from.
 
-    None when it means none or several, when it is no function, and when it cannot be read.
+    None when it names none or several, or no function, or the file cannot be parsed.
     """
     read = parsed(source, path)
     language = language_of(path)
@@ -108,9 +108,9 @@ def function(source: bytes, path: str, symbol: str) -> "tuple[Node, bytes] | Non
 
 
 def parsed(source: bytes, path: str) -> "tuple[Node, bytes] | None":
-    """Return the root of a file's syntax tree, and what it was read from.
+    """Return the root of a file's syntax tree, and the source it was read from.
 
-    None for a file of settings or of an unknown language, and for one that cannot be read.
+    None for a settings file, an unknown language, or a file that cannot be parsed.
     """
     language = language_of(path)
     if language is None or language.is_settings:
@@ -121,14 +121,14 @@ def parsed(source: bytes, path: str) -> "tuple[Node, bytes] | None":
 
 
 def may_define(source: bytes, path: str, symbol: str) -> bool:
-    """Return False only if `define` cannot find `symbol`; what it costs is a look for the word."""
+    """Return False only if `define` cannot find `symbol`; costs a word search."""
     if language_of(path) is not PYTHON:
         return True
     return naming.may_define(unified(source), parts_of(symbol)[-1])
 
 
 def names(source: bytes, path: str) -> Sequence[Named]:
-    """Return all definitions of a file, in its order; none when it cannot be read."""
+    """Return all definitions of a file in order; none when it cannot be parsed."""
     language = language_of(path)
     if language is None:
         return ()
@@ -168,7 +168,7 @@ def _define_key(root: "Node", source: bytes, symbol: str) -> Definition:
 
 
 def _without(root: "Node", source: bytes, symbol: str) -> Definition:
-    """Return that a name is missing, unless it may be defined where the file is broken."""
+    """Return a missing definition, unless it may be in a broken part of the file."""
     if root.has_error and _word(symbol).search(source):
         return Definition(state=State.BROKEN)
     return Definition(state=State.MISSING)
@@ -193,18 +193,18 @@ def _named(name: tuple[str, ...], kind: Kind, node: "Node", source: bytes) -> Na
 
 
 def _end_line(node: "Node", source: bytes) -> int:
-    """Return the last line of a node; some end with the empty lines behind them."""
+    """Return the last line of a node; some nodes include trailing empty lines."""
     said = source[node.start_byte : node.end_byte].rstrip()
     return node.start_point[0] + 1 + said.count(b"\n")
 
 
 def _is_closed(said: Sequence[bytes]) -> bool:
-    """Return whether each bracket that is opened is closed, so that the end can be believed."""
+    """Return whether every bracket is closed, so that the end can be trusted."""
     return all(said.count(start) == said.count(end) for start, end in _BRACKETS)
 
 
 def _is_in_error(symbol: str, root: "Node", source: bytes, language: Language) -> bool:
-    """Return whether the name stands where the parser gave up: it may be defined there as well."""
+    """Return whether the name occurs in a parse error: it may be defined there too."""
     word = _word(symbol)
     return any(
         word.search(source, node.start_byte, node.end_byte)
@@ -225,14 +225,14 @@ _MODIFIER = (
     r"(?:public|private|protected|internal|static|virtual|override|abstract|final|async|extern|"
     r"inline|constexpr|synchronized|unsafe|partial|sealed)\b"
 )
-# A line that begins so calls, tests or gives back; it defines nothing.
+# A line with this start calls, tests or returns; it defines nothing.
 _NO_DEFINITION = re.compile(
     r"\s*(?://|/\*|\*|--|;;|<!--|\#(?!\s*define\b)"
     r"|(?:\}\s*)?(?:if|else|elif|for|foreach|while|until|unless|switch|case|when|match|return|await"
     r"|yield|throw|try|catch|do|go|defer|new|delete|not|and|or|print|echo|assert|import|from|use|using"
     r"|require|include|raise)\b)"
 )
-# Brackets, and words that are brackets, tell nothing by themselves.
+# Brackets, and words used as brackets, carry no information alone.
 _NOTHING = re.compile(r"\s*(?:[\[\](){}]+[;,]?|end|fi|done|esac)?\s*")
 _COMMENT = re.compile(r"\s*(?:///?|/\*|\*/|\*\s|\*$|#\s|#$|#!(?!\[)|--\s|<!--)")
 _BEGINS = re.compile(r"\s*[\w@#<$\"'\[]")
@@ -252,12 +252,14 @@ _CLOSES = re.compile(r"\s*(?:[)\]}]|end\b|done\b|fi\b|esac\b)")
 
 
 def defines(line: str, symbol: str) -> bool:
-    """Return whether `line` looks like the defining line of `symbol` (its last part, if joined)."""
+    """Return whether `line` looks like the defining line of `symbol` (its last part, if
+    qualified).
+    """
     return _is_defining(line, re.escape(last_part(symbol)))
 
 
 def locate(text: str, symbol: str) -> int | None:
-    """Return the line (from 1) that defines `symbol`, else the first that holds the word."""
+    """Return the line (from 1) that defines `symbol`, else the first with the word."""
     word = _word_of(re.escape(last_part(symbol)))
     first = None
     counted, line = 0, 1
@@ -276,7 +278,7 @@ def locate(text: str, symbol: str) -> int | None:
 def touches(symbol: str, hunks: Sequence[Hunk], text: str = "") -> bool:
     """Return whether `hunks` change the definition of `symbol`.
 
-    `text`: the file after them, which tells how deep the definition is indented there.
+    `text`: the file after them, which gives the indentation of the definition.
     """
     number = locate(text, symbol)
     depth = _indent(text.split("\n")[number - 1]) if number is not None else None
@@ -291,19 +293,19 @@ def touches(symbol: str, hunks: Sequence[Hunk], text: str = "") -> bool:
             above = [replace(one, depth=depth) if one.is_it else one for one in above]
         added += _own(hunk.added, symbol, above)
         laid_out[1].extend(_own(hunk.added, symbol, above, with_closing=True))
-    # A bracket on a line of its own tells nothing, but `f(` `)` on two lines is `f()` on one.
+    # A bracket on its own line carries no information, but `f(` `)` on two lines is `f()` on one.
     is_same = _squeezed(laid_out[0]) == _squeezed(laid_out[1])
     return not is_same and _squeezed(removed) != _squeezed(added)
 
 
 def last_part(symbol: str) -> str:
-    """Return the last of the names that `symbol` joins: `limit` of `Retry.limit`."""
+    """Return the last part of a qualified name: `limit` of `Retry.limit`."""
     return re.split(r"\.|::|#", symbol)[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class _Above:
-    """A line that others may be inside of: how deep it is, and whether it defines something."""
+    """A line that may enclose others: its depth, and whether it defines something."""
 
     depth: int
     is_it: bool
@@ -320,7 +322,7 @@ class _Above:
 def _own(
     lines: Sequence[str], symbol: str, above: Sequence[_Above], *, with_closing: bool = False
 ) -> Iterator[str]:
-    """Yield the lines that belong to the definition; `above`: what stands above the first."""
+    """Yield the lines of the definition; `above`: the lines enclosing the first one."""
     stack = list(above)
     for line in lines:
         if _NOTHING.fullmatch(line) or _COMMENT.match(line):
@@ -338,7 +340,7 @@ def _own(
 
 
 def _is_inside(stack: Sequence[_Above]) -> bool:
-    """Return whether what stands below these lines belongs to the definition among them."""
+    """Return whether a line below these belongs to the definition among them."""
     inside = False
     for line in stack:
         if line.is_it:
@@ -349,14 +351,14 @@ def _is_inside(stack: Sequence[_Above]) -> bool:
 
 
 def _is_defining(line: str, name: str) -> bool:
-    """Return whether `line` defines what the pattern `name` matches; its start tells."""
+    """Return whether the start of `line` defines what the pattern `name` matches."""
     start = line[:_LINE_CHARS_MAX]
     return not _NO_DEFINITION.match(start) and _definition(name).search(start) is not None
 
 
 @cached(_PATTERNS_KEPT)
 def _definition(name: str) -> re.Pattern[str]:
-    """Return what finds a defining line of `name`, a pattern itself."""
+    """Return a matcher for defining lines of `name`, itself a pattern."""
     before, generic = r"(?<![\w$.])", r"\s*(?:<[^<>()]*>)?\s*"
     parameters = r"\((?:[^()]|\([^()]*\))*\)"
     return re.compile(
@@ -392,7 +394,7 @@ def _squeezed(lines: Sequence[str]) -> str:
 
 
 def block(text: str, line: int) -> str:
-    """Return the lines of what begins at a line, as far as indents tell it, without empty ones."""
+    """Return the non-empty lines of the block that starts at a line, by indentation."""
     first, *rest = text.split("\n")[line - 1 :] or [""]
     depth = _indent(first)
     kept = [first.rstrip()]

@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
 
 class Role(StrEnum):
-    """What a node is to the definitions in it.
+    """The role of a node for the definitions in it.
 
-    A type holds members, and is known by its outline. What a function assigns is its own affair. A
-    scope names what is in it, and is no definition: `impl Retry`, `namespace net`. A shell is the
-    outer part of one definition: `export`, `template <T>`. A block hides what it assigns: a lambda.
+    A type has members and is fingerprinted by its outline. Assignments inside a function are local.
+    A scope qualifies its contents and is no definition: `impl Retry`, `namespace net`. A shell is
+    the outer part of one definition: `export`, `template <T>`. A block hides its assignments: a
+    lambda.
     """
 
     FUNCTION = "function"
@@ -46,10 +47,10 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """What a type of node defines, and how it is called.
+    """What a node type defines, and how it is named.
 
-    `value`: the field that decides, when it holds a function or a class: `const a = () => 1`.
-    `refine`: tells nodes of one type apart that have different roles.
+    `value`: the field that decides, when it is a function or a class: `const a = () => 1`.
+    `refine`: distinguishes nodes of one type with different roles.
     """
 
     role: Role
@@ -60,30 +61,30 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Language:
-    """One language.
+    """One language: its grammar, and the rules for its definitions.
 
     Args:
-        title: its name, as people write it.
-        module: the module of the wheel that has its grammar.
-        function: what gives the grammar there.
-        endings: how the names of its files end: a suffix, or a whole name; in lower case.
-        rules: by type of node; `a/b` is a `b` that stands directly in an `a`.
+        title: its display name.
+        module: the module of the grammar's wheel.
+        function: the function that returns the grammar.
+        endings: suffixes or whole names of its files, in lower case.
+        rules: by node type; `a/b` is a `b` directly inside an `a`.
         lambdas: the types of values that are functions.
         classes: the types of values that are classes.
-        strings: nodes whose white space counts; what is interpolated in them is code again.
-        comments: nodes that say nothing to a compiler.
-        before: nodes in front of a definition that belong to it: attributes.
-        dropped: tokens that separate what the end of a line separates as well.
-        dropped_in: tokens that are dropped in some nodes only, by the node's type.
+        strings: nodes whose white space counts; interpolations in them are code.
+        comments: nodes that a compiler ignores.
+        before: nodes before a definition that belong to it: attributes.
+        dropped: tokens that a line end can replace.
+        dropped_in: tokens dropped only in some node types.
         counted_in: nodes in which no token is dropped.
-        comma_counts: nodes in which a comma at the end makes a difference.
-        has_macros: what its grammar takes for an error may be none, because macros are no part of
-            it; the sequence of its tokens says everything, and their tree nothing more.
-        nests: comments may stand in comments, and the grammar takes for ever over unclosed ones.
+        comma_counts: nodes in which a trailing comma has a meaning.
+        has_macros: its grammar has no macros, so a parse error may be valid code; only the token
+            sequence is compared, not the tree.
+        nests: comments nest, and the grammar hangs on unclosed ones.
         indents: the grammar crashes at hundreds of levels of indentation.
-        is_settings: keys are what it defines.
-        normal_forms: by type of node, rules for what formatters write in more than one way.
-        wrappers: given the root and the source, the functions whose body is the whole of a module.
+        is_settings: it defines keys.
+        normal_forms: by node type, rules for spellings that formatters change.
+        wrappers: given root and source, yields the functions whose body is the whole module.
     """
 
     title: str
@@ -108,7 +109,7 @@ class Language:
     wrappers: "Callable[[Node, bytes], Iterable[Node]] | None" = None
 
     def role_of(self, node: "Node", rule: Rule) -> Role:
-        """Return the role of a node that `rule` is about."""
+        """Return the role of a node that `rule` applies to."""
         if rule.refine is not None:
             return rule.refine(node)
         value = node.child_by_field_name(rule.value) if rule.value else None
@@ -121,13 +122,13 @@ class Language:
 
 @functools.cache
 def rules_by_type(language: Language) -> Mapping[str, Rule]:
-    """Return the rules of a language by the type of the node itself."""
+    """Return the rules of a language by node type."""
     return {key.rpartition("/")[2]: rule for key, rule in language.rules.items()}
 
 
 @functools.cache
 def patterns(language: Language) -> str:
-    """Return the query that finds every node that a rule of `language` is about, and errors."""
+    """Return the query for every node with a rule, and for errors."""
     found = ["(ERROR) @it"]
     for key in language.rules:
         *outer, inner = key.split("/")
@@ -197,7 +198,7 @@ RUST = Language(
 
 
 def _declared(node: "Node") -> Role:
-    """Tell a prototype from a variable."""
+    """Distinguish a prototype from a variable."""
     inner = node.child_by_field_name("declarator")
     while inner is not None and inner.type in ("pointer_declarator", "reference_declarator"):
         inner = inner.child_by_field_name("declarator")
@@ -250,13 +251,13 @@ CPP = Language(
 
 
 def _swift_kind(node: "Node") -> Role:
-    """Tell an extension, which adds to a type, from a type."""
+    """Distinguish an extension, which adds to a type, from a type."""
     kind = node.child_by_field_name("declaration_kind")
     return Role.SCOPE if kind is not None and kind.type == "extension" else Role.TYPE
 
 
 def _swift_property(node: "Node") -> Role:
-    """Tell a property that is computed, which has a body, from one that holds a value."""
+    """Distinguish a computed property, which has a body, from a stored one."""
     is_computed = node.child_by_field_name("computed_value") is not None
     return Role.FUNCTION if is_computed else Role.VALUE
 

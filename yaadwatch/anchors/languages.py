@@ -60,9 +60,9 @@ _JS_AROUND = frozenset({"expression_statement", "parenthesized_expression", "una
 
 
 def _js_wrappers(root: "Node", source: bytes) -> "Iterator[Node]":
-    """Yield the functions that hold a module: `(function () {...})()`, `define([], () => {...})`.
+    """Yield the functions that wrap a module: `(function () {...})()`, `define([], () => {...})`.
 
-    What they are given may be one as well: `(function (factory) {...})(function (exports) {...})`.
+    Their arguments may be wrappers too: `(function (factory) {...})(function (exports) {...})`.
     """
     for statement in root.named_children:
         called = _js_bare(statement) if statement.type == "expression_statement" else None
@@ -81,7 +81,7 @@ def _js_wrappers(root: "Node", source: bytes) -> "Iterator[Node]":
 
 
 def _js_bare(node: "Node | None") -> "Node | None":
-    """Return what stands in a statement, in parentheses, or behind `!`."""
+    """Return the expression in a statement, in parentheses, or behind `!`."""
     while node is not None and node.type in _JS_AROUND:
         argument = node.child_by_field_name("argument")
         node = argument or (node.named_children[-1] if node.named_children else None)
@@ -135,13 +135,13 @@ TSX = replace(TYPESCRIPT, function="language_tsx", endings=(".tsx",))
 
 
 def _kotlin_property(node: "Node") -> Role:
-    """Tell a property that is computed, which has a body, from one that holds a value."""
+    """Distinguish a computed property, which has a body, from a stored one."""
     kinds = {child.type for child in node.named_children}
     return Role.VALUE if kinds.isdisjoint(("getter", "setter")) else Role.FUNCTION
 
 
 def _c_sharp_property(node: "Node") -> Role:
-    """Tell a property that is computed, which has a body, from one that holds a value."""
+    """Distinguish a computed property, which has a body, from a stored one."""
     value = node.child_by_field_name("value")
     accessors = node.child_by_field_name("accessors")
     is_computed = value is not None and value.type == "arrow_expression_clause"
@@ -303,7 +303,7 @@ LANGUAGES = (
 
 
 def language_of(path: str) -> Language | None:
-    """Return the language of a file; None when its definitions are not known here."""
+    """Return the language of a file; None when it is unknown."""
     name = path.rpartition("/")[2].lower()
     return _by_ending().get(name[name.rfind(".") :] if "." in name else name)
 

@@ -24,7 +24,7 @@ _PLAIN = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t":
 
 
 def number(text: bytes) -> bytes:
-    """Return a number so that `0xFF` and `255` are the same, and `1` and `1.0` are not."""
+    """Return a normal form in which `0xFF` equals `255`, but `1` differs from `1.0`."""
     digits = text.decode("ascii", "replace")
     try:
         if digits[-1:] in "jJ" and not digits.lower().startswith("0x"):
@@ -44,7 +44,9 @@ def word(text: bytes) -> bytes:
 
 
 def value(content: bytes, letters: str, is_formatted: bool) -> bytes:
-    """Return the bytes that a literal's content stands for, as UTF-8 unless it is of bytes."""
+    """Return the bytes that a string literal evaluates to, in UTF-8 unless it is a bytes
+    literal.
+    """
 
     def replace(found: re.Match[bytes]) -> bytes:
         newline, octal, *hexadecimal, name, plain, braces = found.groups()
@@ -94,7 +96,7 @@ _LETTERS = b"bfrtuBFRTU"
 
 
 def meaning(definition: "Node", source: bytes) -> Iterator[bytes]:
-    """Yield the tokens of what a function, class or assignment in `source` means."""
+    """Yield the tokens of a function, class or assignment in `source`, without its formatting."""
     reader = _Reader(source)
     inner = definition.child_by_field_name("definition") or definition
     own = (definition, inner)
@@ -120,7 +122,7 @@ def meaning(definition: "Node", source: bytes) -> Iterator[bytes]:
 
 
 class _Reader:
-    """Takes nodes apart; a node's own `text` is slow where the parser was given chunks."""
+    """Takes nodes apart, using offsets: `node.text` is slow when the parser read chunks."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
@@ -129,7 +131,7 @@ class _Reader:
         return self._source[node.start_byte : node.end_byte] if node is not None else b""
 
     def parts(self, node: "Node") -> Iterator["Node | bytes"]:
-        """Yield what a node is made of: tokens, and nodes that are still to be looked into."""
+        """Yield the parts of a node: tokens, and nodes still to be read."""
         kind = node.type
         if kind in _STRINGS:
             yield from self._string(node)
@@ -149,7 +151,7 @@ class _Reader:
             yield b">"
 
     def _string(self, node: "Node") -> Iterator["Node | bytes"]:
-        """Yield the value of a string literal; strings that stand side by side are one."""
+        """Yield the value of a string literal; adjacent literals are one."""
         parts = node.children if node.type == "concatenated_string" else [node]
         pieces: list[Node | bytes] = []
         kinds = set()
@@ -169,11 +171,11 @@ class _Reader:
         yield b">"
 
     def _pieces(self, string: "Node", letters: str) -> Iterator["Node | bytes"]:
-        """Yield constant parts, as values, and interpolations of one string literal."""
+        """Yield the constant parts, as values, and the interpolations of a string literal."""
         is_formatted = not set(letters).isdisjoint("ft")
         start = string.children[0]
         quotes = self.text(start).lstrip(_LETTERS)
-        # Not the end token: of a raw string, the parser counts backslashes as part of it.
+        # Not the end token: in a raw string the parser includes backslashes in it.
         end = string.end_byte - len(quotes)
         position = start.end_byte
         for child in string.children:
@@ -185,7 +187,7 @@ class _Reader:
         yield value(self._source[position:end], letters, is_formatted)
 
     def _echo(self, interpolation: "Node") -> bytes:
-        """Return what `{x = }` prints before the value of x: `x = `."""
+        """Return what `{x = }` prints before the value: `x = `."""
         children = interpolation.children
         for child, following in pairwise(children):
             if child.type == "=":
@@ -193,7 +195,7 @@ class _Reader:
         return b""
 
     def _format(self, node: "Node") -> Iterator["Node | bytes"]:
-        """Yield a format specifier: its constant parts as they stand, and its interpolations."""
+        """Yield a format specifier: its constant parts as written, and its interpolations."""
         yield b"<format"
         position = node.start_byte
         for child in node.children:
@@ -371,7 +373,7 @@ def _match(node: "Node") -> Iterator["Node | bytes"]:
 
 
 def _several(holder: "Node", nodes: list["Node"], kind: bytes) -> Iterator["Node | bytes"]:
-    """Yield nodes, as one of `kind` when `holder` separates them, or ends them, with commas."""
+    """Yield nodes, as one of `kind` when `holder` has commas between or after them."""
     is_one = any(child.type == "," for child in holder.children)
     yield from (b"<" + kind,) if is_one else ()
     yield from nodes
@@ -395,7 +397,7 @@ def _statement(node: "Node") -> Iterator["Node | bytes"]:
 
 
 def _lambda(node: "Node") -> "tuple[Node, Node] | None":
-    """Return the name, and the function, of a statement `a = lambda b: c`."""
+    """Return name and function of a statement `a = lambda b: c`."""
     if node.type != "expression_statement":
         return None
     only = [child for child in node.children if child.type not in _QUIET]
@@ -423,7 +425,7 @@ def _if(node: "Node") -> Iterator["Node | bytes"]:
 
 
 def _is_documentation(node: "Node") -> bool:
-    """Return whether a statement is nothing but a string, which does nothing."""
+    """Return whether a statement is only a string, which has no effect."""
     if node.type != "expression_statement":
         return False
     inside = [node]
@@ -438,7 +440,7 @@ def _has_statements(node: "Node") -> bool:
 
 
 def _is_empty(clause: "Node") -> bool:
-    """Return whether this is an `else` or `finally` in which nothing is done."""
+    """Return whether this is an `else` or `finally` without effect."""
     if clause.type not in ("else_clause", "finally_clause"):
         return False
     block = next((child for child in clause.children if child.type == "block"), None)
@@ -465,7 +467,7 @@ def _interpolation(node: "Node") -> Iterator["Node | bytes"]:
 
 
 def _joined(pieces: Iterable["Node | bytes"]) -> Iterator["Node | bytes"]:
-    """Yield pieces with the constants that stand side by side as one, and empty ones left out."""
+    """Yield pieces with adjacent constants joined and empty ones left out."""
     constant = b""
     for piece in pieces:
         if isinstance(piece, bytes):

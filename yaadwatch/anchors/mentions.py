@@ -16,7 +16,7 @@ from yaadwatch.anchors.targets import Command, commands
 from yaadwatch.anchors.values import Version, line_counts, versions
 from yaadwatch.text.words import cached
 
-# No pattern may look at a character again and again: a text may be 64,000 characters of anything.
+# No pattern may backtrack: a text may be 64,000 arbitrary characters.
 _A_NAME = (
     r"(?:`[^`\n]{1,120}`|(?<![\w$.:/-])[\w$]{1,60}(?:(?:[.:/#]|::)[\w$]{1,60}){1,6}(?:\(\))?"
     r"|(?<![\w$.:/-])(?:[\w$]{1,60}\(\)|[A-Za-z0-9]{1,30}(?:_[A-Za-z0-9]{1,30}){1,6}))"
@@ -36,7 +36,7 @@ _NO_HEIR = re.compile(
     r"(?:it|them|this|that|these|those)\s{1,3}(?:out\s{1,3})?(?:with|by|for|to)\s{1,3}"
     rf"(?:(?:the|an?|any|another|\w{{1,30}}['’]s)\s{{1,3}}){{0,3}}({_THINGS})"
 )
-# Only a word for what it is may stand behind a name: "`prune()` removes rows that are gone" is
+# Only a noun for its kind may follow a name: "`prune()` removes rows that are gone" is
 # about `prune()`, and no list of verbs is ever complete.
 _SORT = (
     r"(?:api|argument|attribute|class|column|command|component|config|constant|decorator|dependency"
@@ -167,9 +167,9 @@ _SENTENCE_MAX = 200
 
 
 def without(text: str) -> str:
-    """Return a text with spaces in place of names of which it says that they are not used, or go.
+    """Return a text with the names blanked that it declares unused or about to go.
 
-    "If `config.toml` does not exist" is no such thing, nor is "never use `a()` instead of `b()`".
+    "If `config.toml` does not exist" does not count, nor does "never use `a()` instead of `b()`".
     """
     lowered = text.lower()
     for pattern, words in _PATTERNS:
@@ -209,7 +209,7 @@ MENTIONS_MAX = 64
 PATH_CHARS_MAX = 400
 NAME_CHARS_MAX = 200
 
-# No pattern may look at a character again and again: a text may be 64,000 characters of anything.
+# No pattern may backtrack: a text may be 64,000 arbitrary characters.
 _ADDRESS = re.compile(
     r"\b[a-z][a-z0-9+.-]{1,15}://\S+|\bwww\.[\w-]+\.\w\S*|(?<![\w.+/-])[\w.+-]{1,64}@[\w-]+\.[\w.-]+",
     re.IGNORECASE,
@@ -300,9 +300,9 @@ _KNOWN_FILES = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mentions:
-    """What a text may speak of, in the order of first mention; one word may be several things.
+    """What a text may mention, in order of first mention; one word may be in several fields.
 
-    `words` are words in backticks that may be a key, an option, a variable, or a part of a name.
+    `words` are words in backticks that may be a key, an option, a variable, or part of a name.
     """
 
     paths: tuple[str, ...]
@@ -314,12 +314,11 @@ class Mentions:
     versions: tuple[Version, ...] = ()
 
 
-@cached(4)  # one statement is asked about for its work tree, its anchors, and its typing errors
+@cached(4)  # one statement is read for its work tree, its anchors and its typing errors
 def mentions(text: str) -> Mentions:
-    """Return what `text` may speak of; at most 64 of each sort.
+    """Return what `text` may mention; at most 64 of each kind.
 
-    What it says not to use, or not to be there, is left out; see `denied`.
-    What stands in backticks is taken first, and then the order of the text counts.
+    Names it rules out are left out; see `without`. Backticked names come first, then text order.
     """
     linked = [found.group(1) for found in _OWN_LINK.finditer(text)] if "://" in text else []
     may_address = "://" in text or "@" in text or "www." in text.lower()
@@ -368,7 +367,7 @@ def mentions(text: str) -> Mentions:
 
 
 def _patterns(text: str) -> Iterator[str]:
-    """Yield what may be a pattern of paths: with a star, or with a list in braces."""
+    """Yield possible path patterns: with a star, or with a list in braces."""
     if "*" not in text and "{" not in text:
         return
     for found in _GLOB.finditer(text):
@@ -378,7 +377,7 @@ def _patterns(text: str) -> Iterator[str]:
 
 
 def _braced(pattern: str) -> list[str]:
-    """Return a pattern once for each member of its first list in braces."""
+    """Expand the first list in braces of a pattern."""
     before, opening, rest = pattern.partition("{")
     inside, closing, after = rest.partition("}")
     if not (opening and closing and "," in inside):
@@ -387,9 +386,9 @@ def _braced(pattern: str) -> list[str]:
 
 
 def _code_of(text: str) -> tuple[list[str], str]:
-    """Return what stands between backticks, and the text without it.
+    """Return the spans between backticks, and the text without them.
 
-    As in Markdown, as many ticks end a span as began it; ticks without others are plain text.
+    As in Markdown, a span ends with as many ticks as it began with; unmatched ticks are plain text.
     """
     if "`" not in text:
         return [], text
@@ -417,7 +416,7 @@ def _code_of(text: str) -> tuple[list[str], str]:
 
 
 def _paths(text: str, *, quoted: bool) -> Iterator[str]:
-    """Yield what may be a path; `quoted`: the text stands in backticks, and may be one as it is."""
+    """Yield possible paths; `quoted`: the text is in backticks, and may be a path as a whole."""
     if quoted and "\n" not in text and (" " in text or "." in text or "/" in text):
         yield from _spellings(_without_line(text))
     for match in _PATH.finditer(text):
@@ -432,10 +431,9 @@ def _paths(text: str, *, quoted: bool) -> Iterator[str]:
 
 
 def _whole(text: str, match: re.Match[str]) -> str:
-    """Return what of a piece of code is a path by itself, where a part of it stands for many names.
+    """Return the part of a code span that is a path by itself, when another part is a placeholder.
 
-    Of `src/orders/Get[Name]Test.cs` it is `src/orders/`: neither `src/orders/Get` nor `Test.cs` is
-    named.
+    `src/orders/Get[Name]Test.cs` gives `src/orders/`, neither `src/orders/Get` nor `Test.cs`.
     """
     token = match.group()
     behind = _FILLED_IN_BEHIND.match(text, match.end())
@@ -448,7 +446,7 @@ def _whole(text: str, match: re.Match[str]) -> str:
 
 
 def _spellings(path: str) -> Iterator[str]:
-    """Yield a path with '/' between its parts, however it is written."""
+    """Yield a path with '/' separators, however it is written."""
     if 0 < len(path) <= PATH_CHARS_MAX:
         yield _MARKUP.sub("", path).replace("\\", "/")
         if _MARKUP.search(path):
@@ -461,7 +459,7 @@ def _without_line(path: str) -> str:
 
 
 def _names(text: str, *, quoted: bool) -> Iterator[str]:
-    """Yield names; `quoted`: the text is one word in backticks, which may look like anything."""
+    """Yield names; `quoted`: the text is one word in backticks, which may have any form."""
     for match in _NAMES.finditer(text):
         token = match.group()
         if not quoted and _is_plain(token) and text[match.end() : match.end() + 1] != "(":
@@ -478,12 +476,14 @@ def _names(text: str, *, quoted: bool) -> Iterator[str]:
 
 
 def _is_plain(word: str) -> bool:
-    """Return whether a word is one of small letters, its first one aside: it looks like no code."""
+    """Return whether a word is lower case after its first letter, and so does not look like
+    code.
+    """
     return word.isascii() and word.isalpha() and word[1:].islower()
 
 
 def _is_code(name: str) -> bool:
-    """Return whether a name looks like code by itself, and like nothing that everybody writes."""
+    """Return whether a name looks like code, and is not an everyday spelling."""
     parts = _JOINTS.split(name)
     if len(parts) > 1:
         return all(len(part) > 1 for part in parts)
@@ -491,5 +491,5 @@ def _is_code(name: str) -> bool:
 
 
 def _last(name: str) -> str:
-    """Return the last of names that a full stop joins, in lower case; '' when there is none."""
+    """Return the last part of a dotted name in lower case; '' without a dot."""
     return name.rpartition(".")[2].lower() if "." in name else ""

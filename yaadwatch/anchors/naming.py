@@ -35,12 +35,12 @@ _LEVELS_MAX = 100
 
 
 def text(node: "Node | None", source: bytes) -> str:
-    """Return the words of a node as they stand."""
+    """Return the source text of a node."""
     return source[node.start_byte : node.end_byte].decode("utf-8", "replace") if node else ""
 
 
 def parts(name: str) -> Name:
-    """Return the parts of a name that may be joined, without type arguments and sigils."""
+    """Return the parts of a possibly qualified name, without type arguments and sigils."""
     while "<" in name and not name.startswith("operator"):
         shorter = _GENERIC.sub("", name)
         if shorter == name:
@@ -53,7 +53,7 @@ def parts(name: str) -> Name:
 
 
 def field(*fields: str) -> Namer:
-    """Return what reads the names in the first of these fields that a node has."""
+    """Return a reader of the names in the first of these fields that a node has."""
 
     def names(node: "Node", source: bytes) -> Iterator[Name]:
         for one in fields:
@@ -67,22 +67,22 @@ def field(*fields: str) -> Namer:
 
 
 def called(name: str) -> Namer:
-    """Return what gives every node the same name: constructors."""
+    """Return a reader that gives every node the same name: constructors."""
     return lambda _node, _source: ((name,),)
 
 
 def nothing(_node: "Node", _source: bytes) -> tuple[Name, ...]:
-    """Give no name: what is inside belongs to what is around."""
+    """Return no name: the contents belong to the enclosing scope."""
     return ()
 
 
 def itself(node: "Node", source: bytes) -> Iterator[Name]:
-    """Give the node's own words."""
+    """Return the node's own text as its name."""
     yield parts(text(node, source))
 
 
 def first(*types: str) -> Namer:
-    """Return what reads the first child that is one of `types`."""
+    """Return a reader of the first child that is one of `types`."""
 
     def names(node: "Node", source: bytes) -> Iterator[Name]:
         for child in node.named_children:
@@ -94,7 +94,7 @@ def first(*types: str) -> Namer:
 
 
 def each(kind: str, names_of: Namer) -> Namer:
-    """Return what reads the names of all children of one type."""
+    """Return a reader of the names of all children of one type."""
 
     def names(node: "Node", source: bytes) -> Iterator[Name]:
         for child in node.named_children:
@@ -105,7 +105,7 @@ def each(kind: str, names_of: Namer) -> Namer:
 
 
 def pattern(field_name: str) -> Namer:
-    """Return what reads the names that a pattern binds: `{ a, b: c }`, `(x, y)`."""
+    """Return a reader of the names that a pattern binds: `{ a, b: c }`, `(x, y)`."""
 
     def names(node: "Node", source: bytes) -> Iterator[Name]:
         stack = [(found, 0) for found in reversed(node.children_by_field_name(field_name))]
@@ -123,7 +123,7 @@ def pattern(field_name: str) -> Namer:
 
 
 def declarators(node: "Node", source: bytes) -> Iterator[Name]:
-    """Give the names of C's declarators, which stand inside of what is said of them."""
+    """Return the names of C declarators, which are nested in their modifiers."""
     for declarator in node.children_by_field_name("declarator"):
         inner: Node | None = declarator
         for _ in range(_LEVELS_MAX):
@@ -136,7 +136,7 @@ def declarators(node: "Node", source: bytes) -> Iterator[Name]:
 
 
 def with_body(names_of: Namer) -> Namer:
-    """Return what names a type where it is defined, not where it is only spoken of."""
+    """Return a reader that names a type only where it has a body."""
     return lambda node, source: names_of(node, source) if node.child_by_field_name("body") else ()
 
 
@@ -264,7 +264,7 @@ def destructor(node: "Node", source: bytes) -> Iterator[Name]:
 
 
 class State(StrEnum):
-    """What became of the search for a definition."""
+    """The outcome of a search for a definition."""
 
     FOUND = "found"
     MISSING = "missing"
@@ -273,7 +273,7 @@ class State(StrEnum):
 
 
 class Kind(StrEnum):
-    """What is defined. A key is one of a file of settings (JSON, TOML, YAML)."""
+    """The kind of a definition. A key is one of a settings file (JSON, TOML, YAML)."""
 
     FUNCTION = "function"
     TYPE = "type"
@@ -283,13 +283,13 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A definition, or why there is none.
+    """A definition, or the reason that there is none.
 
     Args:
-        state: what became of the search.
+        state: the outcome of the search.
         line: its first line, from 1; of several of that name, the first one's.
-        end_line: the last line of the same one.
-        fingerprint: SHA-256, hex, of what is defined under that name, apart from its formatting.
+        end_line: the last line of the same definition.
+        fingerprint: SHA-256, hex, of the definitions of that name, without formatting.
     """
 
     state: State
@@ -300,7 +300,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """A definition of a file, by its whole name (`Retry.limit`); lines count from 1."""
+    """A definition in a file, by its full name (`Retry.limit`); lines count from 1."""
 
     name: str
     kind: Kind
@@ -309,7 +309,7 @@ class Named:
 
 
 class HasName(Protocol):
-    """Anything that is defined under a name of several parts."""
+    """Anything with a qualified name."""
 
     @property
     def name(self) -> tuple[str, ...]:
@@ -327,11 +327,11 @@ def parts_of(symbol: str) -> tuple[str, ...]:
 
 
 def matching(defined: Sequence[_T], symbol: str) -> list[_T]:
-    """Return what `symbol` means, in the order in which it is defined.
+    """Return the definitions that `symbol` names, in file order.
 
-    A whole qualified name is preferred to the end of one: `limit` is the function of the module,
-    and only where there is none, the methods of that name. Names in front that are not defined here
-    are those of packages and modules.
+    A fully qualified match is preferred to a suffix match: `limit` is the module's function, and
+    only without one the methods of that name. Leading names not defined here are packages and
+    modules.
     """
     wanted = parts_of(symbol)
     if "" in wanted:
@@ -343,13 +343,13 @@ def matching(defined: Sequence[_T], symbol: str) -> list[_T]:
 
 
 def _in_module(defined: Sequence[_T], wanted: tuple[str, ...]) -> list[_T]:
-    """Return what `wanted` means when its first names are those of packages and a module."""
+    """Return what `wanted` names when its leading names are packages and a module."""
     if len(wanted) == 1:
         return []
     own = {one.name[start:] for one in defined for start in range(len(one.name))}
     for packages in range(1, len(wanted)):
         if any(wanted[start:packages] in own for start in range(packages)):
-            return []  # what is in front is no module: it is defined here, and lacks the rest
+            return []  # the prefix is no module: it is defined here and lacks the rest
         found = [one for one in defined if one.name == wanted[packages:]]
         if found:
             return found
@@ -377,11 +377,10 @@ _BEHIND: Final = (b"", b",", b"(", b"[", b"*", b"=")
 
 
 def may_define(source: bytes, name: str) -> bool:
-    """Return False only if a Python file cannot define `name`: the last part of a whole name.
+    """Return False only if a Python file cannot define `name`, the last part of a qualified name.
 
-    What is defined is a class, a function, a type, or what a statement assigns to a plain name.
-    Where a line makes no sense in front of the name, the parser may still see a definition behind
-    it; there False may be returned, too.
+    A definition is a class, a function, a type, or an assignment to a plain name. After a syntax
+    error before the name the parser may still find a definition; there False may be returned too.
 
     Args:
         source: the file, its line ends '\\n'; anything at all.
@@ -411,33 +410,33 @@ def may_define(source: bytes, name: str) -> bool:
 
 
 def _may_begin(before: bytes) -> bool:
-    """Return whether an assignment to a name may begin with this, the line up to the name."""
+    """Return whether `before`, the line up to the name, may start an assignment to it."""
     if len(before) > _LINE_BYTES_MAX:
         return True
     plain = _STRINGS.sub(b"", before)
     if b'"' in plain or b"'" in plain:
-        return True  # a string goes over several lines
+        return True  # a string spans several lines
     whole = b""
     while whole != plain:
         whole, plain = plain, _INSIDE.sub(b"", plain)
     plain = plain.rpartition(b";")[2]
     head, colon, rest = plain.rpartition(b":")
-    # Quotes within quotes may have hidden that its brackets are closed.
+    # Nested quotes may have hidden closing brackets.
     closed = not _OPENED.search(head) or b'"' in before or b"'" in before
     if colon and closed and _COMPOUND.match(before):
         return True
     if _CALLED.search(head if colon else plain):
-        return False  # it stands in brackets
+        return False  # inside brackets
     if colon:
         if b"{" in head or _TYPED.match(head):
-            return False  # it is a type, or stands in a table
+            return False  # a type, or inside a table
         plain = rest
     in_place = plain.rstrip()[-1:] in _BEHIND
     return in_place and bool(_TARGETS.match(plain)) and not _TWO_WORDS.search(plain)
 
 
 def _has_spread(source: bytes) -> bool:
-    """Return whether a line may end targets that stand on several lines: it closes a bracket."""
+    """Return whether a line may end targets that span several lines: it closes a bracket."""
     for line in source.split(b"\n"):
         head, equals, _ = line.partition(b"=")
         if equals and (b")" in head or b"]" in head):

@@ -40,7 +40,7 @@ def named(node: "Node") -> "list[Node]":
 
 
 def bare(node: "Node") -> "Node":
-    """Return what brackets that only group stand around."""
+    """Return the expression inside grouping brackets."""
     while node.type in _GROUPING:
         inside = named(node)
         if len(inside) != 1:
@@ -50,7 +50,7 @@ def bare(node: "Node") -> "Node":
 
 
 def ungrouped(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
-    """`(a)` is `a`: the shape of the tree says what belongs together."""
+    """`(a)` is `a`: the tree's shape shows the grouping."""
     inside = bare(node)
     return [inside] if inside is not node else None
 
@@ -64,7 +64,7 @@ def nested_once(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
 
 
 def wrapped(kind: bytes, parts: "list[Node | bytes]") -> "list[Node | bytes]":
-    """Return parts as those of a node of a kind."""
+    """Return parts as the parts of a node of a kind."""
     return [b"<" + kind, *parts, b">"]
 
 
@@ -99,12 +99,12 @@ def javascript(node: "Node", source: bytes) -> "list[Node | bytes] | None":
 
 
 def unquoted(written: bytes) -> bytes:
-    """Return what a string of JavaScript holds, its other escapes as they stand."""
+    """Return the content of a JavaScript string, with its other escapes as written."""
     return _QUOTE.sub(lambda found: found[1] or found[0], written[1:-1])
 
 
 def ruby(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """`'a'` is `"a"`, where nothing in double quotes is read as an escape or as code."""
+    """`'a'` is `"a"`, when double quotes would read no escape or code in it."""
     return _scripted(node, source, _ESCAPED_RUBY)
 
 
@@ -127,20 +127,20 @@ _CODE = frozenset(("interpolation", "variable_name", "dynamic_variable_name"))
 
 
 def php(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """`'a'` is `"a"`, where nothing in double quotes is read as an escape or as code."""
+    """`'a'` is `"a"`, when double quotes would read no escape or code in it."""
     return _scripted(node, source, _ESCAPED_PHP)
 
 
 def words(written: bytes) -> bytes:
-    """Return a text with one blank between its words and signs, however it is laid out."""
+    """Return a text with one blank between words and signs, whatever its layout."""
     return b" ".join(_WORDS.findall(written))
 
 
 def embedded(written: bytes) -> bytes:
-    """Return code of another language as words, without what its formatter adds or removes.
+    """Return code in another language as words, without what its formatter changes.
 
-    That is white space, commas, semicolons, round brackets, the kind of quotes and of bullets, the
-    zeros of fractions and the case of colours.
+    That is white space, commas, semicolons, round brackets, kinds of quotes and bullets, zeros of
+    fractions and the case of colours.
     """
     written = _ESCAPED.sub(lambda found: found[1] or b" ", written).replace(b"'", b'"')
     written = _COLOUR.sub(lambda found: found[0].lower(), written)
@@ -159,7 +159,7 @@ _COMMENT_BYTES = 500
 
 
 def text_block(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """Return a text in three quotes without the indentation that only says where it stands.
+    """Return a triple-quoted text without its common indentation.
 
     Behind a comment that names another language (`// language=json`) only its words count.
     """
@@ -177,21 +177,21 @@ def text_block(node: "Node", source: bytes) -> "list[Node | bytes] | None":
 
 
 def raw(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """Return a raw string of C# over several lines as its words: clang-format lays it out anew."""
+    """Return a multi-line raw string of C# as its words, because clang-format reformats it."""
     written = text(node, source)
     return [words(written) if b"\n" in written else written]
 
 
 def indentation(lines: "list[bytes]") -> int:
-    """Return how many blanks all lines that are not empty begin with."""
+    """Return the number of leading blanks common to all non-empty lines."""
     return min((len(one) - len(one.lstrip()) for one in lines if one.strip()), default=0)
 
 
 def added(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """`"a" + "b"` is `"ab"`: a long text may be broken anywhere.
+    """`"a" + "b"` is `"ab"`: a long text may be split anywhere.
 
-    A sum without texts is taken apart, too: looked at anew for each of its operands, a long one
-    would take minutes.
+    A sum without texts is taken apart too, because revisiting a long one per operand would take
+    minutes.
     """
     operands: list[Node] = []
     one = node
@@ -219,7 +219,7 @@ def added(node: "Node", source: bytes) -> "list[Node | bytes] | None":
 
 
 def _joined(texts: list[bytes]) -> list[bytes]:
-    """Return texts that are added up as the one text that they are; nothing for none."""
+    """Return added texts as one text; None for none."""
     return [b'"' + b"".join(texts) + b'"'] if texts else []
 
 
@@ -228,7 +228,7 @@ def _is_plain(node: "Node") -> bool:
 
 
 def heredoc_php(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """Return a here-document of PHP without the indentation of its end."""
+    """Return a PHP heredoc without the indentation of its end."""
     body = next((one for one in node.children if one.type in _BODIES), None)
     if body is None or any(child.child_count for child in body.children):
         return None
@@ -245,12 +245,12 @@ _BEGINNING = re.compile(rb"<<([-~]?)[\"'`]?(\w+)[\"'`]?")
 
 
 def heredoc_ruby_start(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """`<<~A` and `<<-A` begin what the end of the body tells apart."""
+    """`<<~A` and `<<-A` start what the end of the body distinguishes."""
     return [b"<<" + text(node, source).lstrip(b"<-~")]
 
 
 def heredoc_ruby(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """Return a here-document of Ruby without its indentation, where it begins with `<<~`."""
+    """Return a Ruby heredoc without its indentation, when it starts with `<<~`."""
     if any(child.type not in ("heredoc_content", "heredoc_end") for child in node.children):
         return None
     *lines, end = text(node, source).strip(b"\n").split(b"\n")
@@ -263,7 +263,7 @@ def heredoc_ruby(node: "Node", source: bytes) -> "list[Node | bytes] | None":
 
 
 def joined(tokens: "Iterable[bytes]") -> "Iterator[bytes]":
-    """Yield tokens of C with literals that stand side by side as the one that they are."""
+    """Yield C tokens with adjacent string literals joined."""
     before = b""
     for token in tokens:
         if token[:1] == before[:1] == b'"':
@@ -339,8 +339,8 @@ def _heredoc(node: "Node", source: bytes) -> "list[Node | bytes] | None":
 
 
 def _raw(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """Return a text in single quotes; lines between two `\\'`, which the grammar takes for quotes,
-    without indentation.
+    """Return a single-quoted text; lines between two `\'`, which the grammar reads as quotes, lose
+    their indentation.
     """
     before = source[: node.start_byte]
     if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
@@ -373,7 +373,7 @@ def _test(node: "Node", source: bytes) -> "list[Node | bytes] | None":
 
 
 def _tested(node: "Node", source: bytes, depth: int = 0) -> "list[Node | bytes]":
-    """Return an operand of `[[` without quotes that do nothing there, and negations joined."""
+    """Return an operand of `[[` without redundant quotes, and with negations joined."""
     node = bare(node)
     inside = code(node)
     kind = node.type
@@ -407,7 +407,7 @@ def _negated(found: "list[Node | bytes]", source: bytes) -> "list[Node | bytes]"
 
 
 def _is_pattern(operator: "Node") -> bool:
-    """Return whether quotes on the right of an operator make a pattern a plain text."""
+    """Return whether quotes on the right of an operator turn a pattern into plain text."""
     return operator.type in ("==", "=", "!=", "=~")
 
 

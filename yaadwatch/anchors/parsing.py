@@ -57,7 +57,7 @@ _LEVEL_MARKS = re.compile(rb"[-?:](?=[ \t]|$)")
 
 @functools.cache
 def grammar(module: str, function: str = "language") -> "Language":
-    """Return the grammar that `function` of the wheel `module` gives."""
+    """Return the grammar from `function` of the wheel `module`."""
     from tree_sitter import Language
 
     return Language(getattr(importlib.import_module(module), function)())
@@ -65,16 +65,16 @@ def grammar(module: str, function: str = "language") -> "Language":
 
 @functools.cache
 def query(module: str, function: str, patterns: str) -> "Query":
-    """Return what finds the nodes that `patterns` capture."""
+    """Return the compiled query for `patterns`."""
     from tree_sitter import Query
 
     return Query(grammar(module, function), patterns)
 
 
 def parse(source: bytes, language: "Language") -> "Node | None":
-    """Return the root of the syntax tree, or None when that would take too long.
+    """Return the root of the syntax tree, or None when parsing would take too long.
 
-    The last few trees are kept: several names are looked for in one file.
+    The last few trees are cached, because several names are searched in one file.
     """
     if len(source) > _ONE_BYTES_MAX:
         return _parsed(source, language)
@@ -121,7 +121,7 @@ def _parsed(source: bytes, language: "Language") -> "Node | None":
 
     try:
         tree = Parser(language).parse(read, progress_callback=is_too_much)
-    except ValueError:  # what the parser raises when it was told to stop
+    except ValueError:  # raised by the parser when it is stopped
         return None
     finally:
         chunk.clear()
@@ -131,7 +131,7 @@ def _parsed(source: bytes, language: "Language") -> "Node | None":
 
 
 def _is_rubbish(root: "Node") -> bool:
-    """Return whether so much lies in places where the parser gave up that a query takes long."""
+    """Return whether so much of the file is in parse errors that a query is slow."""
     squares = 0
     at = root.walk()
     while True:
@@ -140,7 +140,7 @@ def _is_rubbish(root: "Node") -> bool:
             squares += node.child_count**2
             if squares > _IN_ERRORS_MAX:
                 return True
-        # What has no error in it is passed over.
+        # Subtrees without errors are skipped.
         if node is not None and node.has_error and at.goto_first_child():
             continue
         while not at.goto_next_sibling():
@@ -149,15 +149,15 @@ def _is_rubbish(root: "Node") -> bool:
 
 
 def is_readable(source: bytes, *, nests: bool, indents: bool) -> bool:
-    """Return whether a file may be given to the parser at all.
+    """Return whether a file may be given to the parser.
 
-    Two grammars crash, or take for ever, on what nobody writes by hand: comments that are opened
-    again and again and not closed, where comments nest, and hundreds of levels of indentation.
+    Two grammars crash or hang on input that no person writes: many nested unclosed comments, and
+    hundreds of levels of indentation.
 
     Args:
         source: the file, with line ends of one kind.
-        nests: comments may stand in comments.
-        indents: indentation is what shows the structure, and one line may hold several levels.
+        nests: comments nest.
+        indents: indentation is the structure, and one line may open several levels.
     """
     if nests and _unclosed(source) > _UNCLOSED_MAX:
         return False
@@ -172,7 +172,7 @@ def _unclosed(source: bytes) -> int:
 
 
 def _levels(source: bytes) -> int:
-    """Return how many levels of indentation are open at most, or somewhat more."""
+    """Return an upper bound of the number of open levels of indentation."""
     deepest = held = 0
     open_levels: list[tuple[int, int]] = []
     for line in source.split(b"\n"):
@@ -189,7 +189,7 @@ def _levels(source: bytes) -> int:
 
 
 def unified(source: bytes) -> bytes:
-    """Return `source` with line ends of one kind."""
+    """Return `source` with `\\n` line ends."""
     return source.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
@@ -204,10 +204,10 @@ class Found:
 
     Args:
         name: its scopes, outermost first, and its own name.
-        kind: what is defined.
+        kind: the kind of definition.
         node: the definition, without its shells.
-        shells: what stands directly around it and is a part of it, outermost first.
-        is_lost: it stands where the parser gave up, so its scopes may be missing.
+        shells: the nodes directly around it that belong to it, outermost first.
+        is_lost: it is inside a parse error, so its scopes may be missing.
     """
 
     name: Name
@@ -219,7 +219,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """A node that is being read; `role` None: an error."""
+    """A node being read; `role` is None for an error."""
 
     end: int
     name: Name
@@ -228,9 +228,9 @@ class _Open:
 
 
 def definitions(root: "Node", source: bytes, language: CodeLanguage) -> Iterator[Found]:
-    """Yield the definitions of a file, an outer one before those in it.
+    """Yield the definitions of a file, outer before inner.
 
-    What a function around a module assigns is one where nothing else in the file has its name.
+    An assignment inside a module wrapper counts when nothing else in the file has its name.
     """
     modules = {one.id for one in language.wrappers(root, source)} if language.wrappers else set()
     found = list(_definitions(root, source, language, modules))
@@ -241,7 +241,7 @@ def definitions(root: "Node", source: bytes, language: CodeLanguage) -> Iterator
 def _definitions(
     root: "Node", source: bytes, language: CodeLanguage, modules: Collection[int]
 ) -> "Iterator[tuple[Found, bool]]":
-    """Yield the definitions, and of each whether it is a value of a function around a module."""
+    """Yield the definitions, each with whether it is a value inside a module wrapper."""
     rules = rules_by_type(language)
     stack: list[_Open] = []
     for node in _captured(root, language):
@@ -272,7 +272,7 @@ def _definitions(
 
 
 def errors(root: "Node", language: CodeLanguage) -> "Iterator[Node]":
-    """Yield the places where the parser gave up."""
+    """Yield the parse errors."""
     for node in _captured(root, language):
         if node.type == "ERROR":
             yield node
@@ -287,7 +287,7 @@ def _captured(root: "Node", language: CodeLanguage) -> "list[Node]":
 
 
 def _is_local(stack: list[_Open]) -> bool:
-    """Return whether what is assigned here is the affair of a function."""
+    """Return whether an assignment here is local to a function."""
     for one in reversed(stack):
         if one.role in (Role.FUNCTION, Role.BLOCK):
             return True

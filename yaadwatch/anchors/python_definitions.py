@@ -66,7 +66,7 @@ def define(source: bytes, symbol: str) -> Definition:
 
 
 def function(source: bytes, symbol: str) -> "Node | None":
-    """Return the node of the one function that `symbol` means; None when it is not one, or broken.
+    """Return the node of the function that `symbol` names; None for no function, or a broken one.
 
     Args:
         source: Python, with line ends of one kind.
@@ -82,7 +82,7 @@ def function(source: bytes, symbol: str) -> "Node | None":
 
 
 def names(source: bytes) -> Sequence[Named]:
-    """Return all definitions of a Python file, in its order; none when it cannot be read."""
+    """Return all definitions of a Python file in order; none when it cannot be parsed."""
     source = unified(source)
     root = parse(source, grammar("tree_sitter_python"))
     if root is None:
@@ -100,9 +100,9 @@ def names(source: bytes) -> Sequence[Named]:
 
 
 def _is_broken(root: "Node", source: bytes) -> bool:
-    """Return whether a part of the file cannot be read.
+    """Return whether part of the file cannot be parsed.
 
-    The parser takes any indentation for an end of a class; Python does not.
+    The parser accepts any dedent as the end of a class; Python does not.
     """
     return root.has_error or any(
         child.type in _COMPOUND and _is_indented(child, source) for child in root.named_children
@@ -110,10 +110,10 @@ def _is_broken(root: "Node", source: bytes) -> bool:
 
 
 def _definitions(root: "Node", source: bytes, *, broken: bool) -> Iterator[_Found]:
-    """Yield what a file defines: functions, classes, and what modules and classes assign.
+    """Yield the functions and classes of a file, and the assignments of modules and classes.
 
-    In a broken file the parser may lose a class and take its members for the module's; those are
-    known by their indentation and passed over, because nobody can say whose they are.
+    In a broken file the parser may lose a class and attribute its members to the module; such
+    members are indented and skipped, because their class is unknown.
     """
     stack: list[tuple[tuple[str, ...], bool, Node]] = [((), True, root)]
     while stack:
@@ -139,9 +139,9 @@ def _definitions(root: "Node", source: bytes, *, broken: bool) -> Iterator[_Foun
 
 
 def _in_conflict(node: "Node", source: bytes) -> bool:
-    """Return whether a merge conflict begins in a definition, or where its body would go on.
+    """Return whether a merge conflict begins in a definition, or where its body would continue.
 
-    The parser takes the marker, which is not indented, for the end of the definition.
+    The parser takes the unindented marker for the end of the definition.
     """
     for marker in _CONFLICT.finditer(source, node.start_byte):
         if marker.start() < node.end_byte:
@@ -158,7 +158,7 @@ def _is_indented(node: "Node", source: bytes) -> bool:
 
 
 def _assigned(statement: "Node", source: bytes) -> Iterator[str]:
-    """Yield the names that a statement of a module or class gives a value or a type."""
+    """Yield the names that a statement of a module or class assigns or annotates."""
     if statement.type == "type_alias_statement":
         left = statement.child_by_field_name("left")
         yield _text(left, source).partition("[")[0].strip()

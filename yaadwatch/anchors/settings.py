@@ -39,7 +39,7 @@ _LARGE_BYTES = 64 * 1024
 
 
 def bare(value: "Node") -> "Node":
-    """Return a value without what wraps it: its anchor, its tag."""
+    """Return a value without its YAML anchor and tag."""
     while value.type in _VALUE_WRAPPERS:
         inside = [child for child in value.named_children if child.type not in _BESIDE]
         if len(inside) != 1:
@@ -49,7 +49,7 @@ def bare(value: "Node") -> "Node":
 
 
 def plain_text(node: "Node", source: bytes) -> str:
-    """Return a key as it is meant, without its quotes."""
+    """Return a key without its quotes."""
     written = source[node.start_byte : node.end_byte]
     if node.type in _QUOTED:
         written = written[1:-1]
@@ -57,7 +57,7 @@ def plain_text(node: "Node", source: bytes) -> str:
 
 
 def value_tokens(value: "Node", source: bytes) -> Iterator[bytes | None]:
-    """Yield the tokens of a value; None where it cannot be read."""
+    """Yield the tokens of a value; None where it cannot be parsed."""
     if value.end_byte - value.start_byte > _LARGE_BYTES:
         yield None if value.has_error else b"".join(_text(value, source).split())
         return
@@ -92,7 +92,7 @@ def _text(node: "Node", source: bytes) -> bytes:
 
 
 def _quoted(written: bytes, *, is_yaml: bool) -> bytes:
-    """Return what a string in quotes is, however it is quoted."""
+    """Return the content of a quoted string, whatever its quotes."""
     quote = written[:1]
     if not is_yaml and written[:3] == quote * 3 and len(written) >= 6:
         inside = written[3:-3].removeprefix(b"\n")
@@ -110,7 +110,7 @@ def _quoted(written: bytes, *, is_yaml: bool) -> bytes:
 
 
 def _folded(written: bytes) -> bytes:
-    """Return a text of YAML over several lines as it is read: a line end is a blank."""
+    """Return a folded YAML text: a line end is a blank."""
     if b"\n" not in written:
         return written
     first, *lines = written.split(b"\n")
@@ -126,7 +126,7 @@ def _folded(written: bytes) -> bytes:
 
 
 def _block(written: bytes) -> bytes:
-    """Return a block scalar without the indentation that only says where it stands."""
+    """Return a block scalar without its common indentation."""
     head, _, body = written.partition(b"\n")
     head = b"".join(mark for mark in (b"|", b">", b"-", b"+") if mark in head.partition(b"#")[0])
     lines = body.split(b"\n")
@@ -147,15 +147,15 @@ _DEPTH_MAX = 100
 
 @dataclass(slots=True, eq=False)
 class Key:
-    """A key with all that is written of it, at one place or at several.
+    """A key with everything written for it, at one or several places.
 
     Args:
         name: its path from the top of the file.
-        nodes: where it is written; of a table, its heads.
-        values: its plain values: those that hold no keys.
+        nodes: where it is written; the headers of a table.
+        values: its plain values, which hold no keys.
         below: the keys in it.
-        items: what the entries of a list of tables hold, each under a key of its own.
-        is_lost: it stands where the parser gave up, so it may belong elsewhere.
+        items: the contents of the entries of a list of tables, each under its own key.
+        is_lost: it is inside a parse error, so it may belong elsewhere.
     """
 
     name: tuple[str, ...]
@@ -167,7 +167,7 @@ class Key:
 
 
 def keys(root: "Node", source: bytes) -> list[Key]:
-    """Return the keys of a file, an outer one before those in it."""
+    """Return the keys of a file, outer before inner."""
     top = Key(())
     stack: list[tuple[Key, Node, int, bool]] = [(top, root, 0, False)]
     while stack:
@@ -177,7 +177,7 @@ def keys(root: "Node", source: bytes) -> list[Key]:
         for child in node.named_children:
             kind = child.type
             if kind == "ERROR" and source[child.start_byte : child.end_byte] != b",":
-                before.is_lost = scope.is_lost = True  # it may be a part of either
+                before.is_lost = scope.is_lost = True  # it may belong to either
             if kind in _PAIRS:
                 key = before = _key(scope, _path(child, source), child, is_lost=is_lost)
                 value = _value(child)
@@ -202,7 +202,7 @@ def keys(root: "Node", source: bytes) -> list[Key]:
 
 
 def tokens(key: Key, source: bytes) -> Iterator[bytes | None]:
-    """Yield the tokens of what a key means; None where it cannot be read."""
+    """Yield the tokens of a key's value; None where it cannot be parsed."""
     yield from _plain(key, source)
     for name in sorted(key.below):
         inner = key.below[name]
@@ -235,7 +235,7 @@ def _named(top: Key) -> Iterator[Key]:
 
 
 def _key(scope: Key, path: list[str], node: "Node", *, is_lost: bool) -> Key:
-    """Return the key at `path` below `scope`, with `node` as one of its places."""
+    """Return the key at `path` below `scope`, adding `node` to its places."""
     key = scope
     for part in path:
         if key.items:
@@ -252,7 +252,7 @@ def _key(scope: Key, path: list[str], node: "Node", *, is_lost: bool) -> Key:
 
 
 def _path(node: "Node", source: bytes) -> list[str]:
-    """Return the parts of the key that a pair or the head of a table begins with."""
+    """Return the parts of the key of a pair or table header."""
     written = node.child_by_field_name("key")
     if written is not None:
         inner = bare(written)

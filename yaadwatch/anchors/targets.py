@@ -64,10 +64,10 @@ PLACES = {
 
 
 def defines_target(path: str, text: str, target: str) -> bool:
-    """Return whether the build file at `path`, which says `text`, defines `target`.
+    """Return whether the build file at `path` with content `text` defines `target`.
 
-    A pattern rule of make (`lint-%`) defines each target that it matches; one of all targets (`%`)
-    does only if what it does depends on the target.
+    A pattern rule of make (`lint-%`) defines each target that it matches; a match-all rule (`%`)
+    only if its recipe depends on the target.
     """
     defined = _defined(path, text)
     patterns = (one for one in defined if path.rpartition("/")[2] in PLACES["make"] and "%" in one)
@@ -78,7 +78,7 @@ def defines_target(path: str, text: str, target: str) -> bool:
 
 
 def _names_target(steps: str, text: str) -> bool:
-    """Return whether a rule of make passes on which target it is for, itself or by a variable."""
+    """Return whether a make recipe uses its target, directly or through a variable."""
     said = text if "$(" in steps or "${" in steps else steps
     return "%" in steps or any(one in said for one in _TARGET_NAMED)
 
@@ -91,7 +91,7 @@ def _is_of(target: str, begins: str, ends: str) -> bool:
 def included(path: str, text: str) -> list[str]:
     """Return patterns of the files that a build file of make or just includes.
 
-    What a variable holds is not known: of `$(TOP)/mk/*.mk` the rest is the pattern.
+    Variables are unknown: for `$(TOP)/mk/*.mk` the rest is the pattern.
     """
     name = path.rpartition("/")[2]
     found = _INCLUDE.findall(text) if name in PLACES["make"] else []
@@ -111,17 +111,17 @@ def tools_of(path: str) -> frozenset[str]:
 
 
 def renamed(path: str, then: str, now: str, target: str) -> str:
-    """Return the one target that does now just what `target` did, which is defined no more.
+    """Return the target that now has the recipe of the removed `target`.
 
     Args:
-        path: of the build file.
-        then: what it said when it defined `target`.
-        now: what it says.
-        target: a name.
+        path: the build file.
+        then: its content when it defined `target`.
+        now: its current content.
+        target: the removed name.
 
     Returns:
-        A name of letters that every tool takes; '' where none does the same, where several do, and
-        where it is not known what a target of such a file does.
+        A name of letters valid in every tool; '' when no target or several have the recipe, or
+        when recipes of such a file are not known.
     """
     steps, defined = _defined(path, then).get(target, ""), _defined(path, now)
     same = [name for name, its in defined.items() if its == steps]
@@ -131,7 +131,7 @@ def renamed(path: str, then: str, now: str, target: str) -> str:
 
 
 def _defined(path: str, text: str) -> Mapping[str, str]:
-    """Return the targets of a build file, each with what it does; '' where that is not known."""
+    """Return the targets of a build file, each with its recipe; '' where that is unknown."""
     name = path.rpartition("/")[2]
     if name in PLACES["make"]:
         return _rules(text, _MAKE, "\t")
@@ -151,13 +151,13 @@ def _defined(path: str, text: str) -> Mapping[str, str]:
 
 
 def _rules(text: str, begins: re.Pattern[str], indent: str, *, but: int = 0) -> dict[str, str]:
-    """Return the rules of a file in which what a rule does is indented below its first line.
+    """Return the rules of a file whose recipes are indented below their first line.
 
     Args:
-        text: of the file.
-        begins: matches the beginning of that line, up to what stands behind the names.
-        indent: the characters with which a line of what it does begins.
-        but: so many of them begin another rule.
+        text: the content of the file.
+        begins: matches the start of that line, up to the text after the names.
+        indent: the characters that may start a recipe line.
+        but: this many of them start another rule.
     """
     found: dict[str, str] = {}
     for rule in begins.finditer(text):
@@ -193,7 +193,7 @@ def _tox(text: str) -> Iterable[str]:
 
 
 def _tables(text: str) -> dict[str, str]:
-    """Return the keys of the tables of a TOML file that list scripts, and the names of packages."""
+    """Return the keys of the TOML tables that list scripts, and the names of packages."""
     found = dict.fromkeys(_NAME.findall(text), "")
     tables = list(_TABLE.finditer(text))
     for at, table in enumerate(tables, 1):
@@ -202,7 +202,7 @@ def _tables(text: str) -> dict[str, str]:
         listing = _TASK_TABLES.fullmatch(name)
         if listing:
             for key in _KEY.finditer(text, table.end(), end):
-                # More than a line of it is not taken apart.
+                # Only a first line is parsed.
                 does = text[key.end() : end].partition("\n")[0].strip()
                 found[key.group(1)] = does if does.endswith(('"', "'", "}")) else ""
             found |= dict.fromkeys((one.strip("\"' ") for one in listing.groups() if one), "")
@@ -218,14 +218,14 @@ DEPTH_MAX = 32
 
 
 def following(pattern: str, old: str, new: str) -> str | None:
-    """Return the pattern that means `new` as `pattern` meant `old`; None when it is not sure.
+    """Return the pattern that matches `new` as `pattern` matched `old`; None when uncertain.
 
-    None, too, for a file that went to the top: no pattern means what is there alone.
+    Also None for a file that moved to the top, because no pattern matches only files there.
 
     Args:
         pattern: as `Tree.matching` takes it; `old` is one of its files.
-        old: where a file was.
-        new: where it is now.
+        old: the old path of a file.
+        new: its new path.
     """
     *folders, name = pattern.rstrip("/").split("/")
     any_below = name.startswith(_ANY_FOLDERS)
@@ -245,12 +245,12 @@ def following(pattern: str, old: str, new: str) -> str | None:
     found = "/".join(said)
     found += "/" if pattern.endswith("/") else ""
     if "/" in pattern and "/" not in found:
-        return None  # that would mean names everywhere
+        return None  # it would match names everywhere
     return found if any(True for _ in Tree.of([new]).matching(found)) else None
 
 
 def _refolded(wanted: Sequence[str], were: Sequence[str], are: Sequence[str]) -> list[str] | None:
-    """Return the folders of a pattern, put as the folders of its file are now."""
+    """Return the folders of a pattern, adapted to its file's current folders."""
     at = next(_laid(wanted, were), None)
     if at is None:
         return None
@@ -263,7 +263,7 @@ def _refolded(wanted: Sequence[str], were: Sequence[str], are: Sequence[str]) ->
 def _one_by_one(
     wanted: Sequence[str], at: Sequence[int], were: Sequence[str], are: Sequence[str]
 ) -> list[str] | None:
-    """Return the folders of a pattern where each folder of a path has another name, or none has."""
+    """Return the folders of a pattern when path folders were renamed one by one."""
     respelled = dict[int, str]()
     for part, was, now in zip(at, were, are, strict=True):
         if wanted[part] == _ANY_FOLDERS:
@@ -279,9 +279,9 @@ def _one_by_one(
 def _cut_out(
     wanted: Sequence[str], at: Sequence[int], were: Sequence[str], are: Sequence[str]
 ) -> list[str] | None:
-    """Return the folders of a pattern where others are in the place of some that stand together.
+    """Return the folders of a pattern when a run of path folders was replaced.
 
-    What `**` stood for there may be nothing now.
+    What `**` matched there may be empty now.
     """
     start = _shared(were, are)
     end = _shared(were[start:][::-1], are[start:][::-1])
@@ -301,7 +301,7 @@ def _fits(wanted: Sequence[str], folders: Sequence[str]) -> bool:
 
 
 def _laid(wanted: Sequence[str], folders: Sequence[str], start: int = 0) -> Iterator[list[int]]:
-    """Yield which part of a pattern each folder is: the index of it; `**` takes as few as it can.
+    """Yield the index of the pattern part that each folder matches; `**` takes as few as possible.
 
     `start`: the index of the first of `wanted`.
     """
@@ -320,7 +320,7 @@ def _laid(wanted: Sequence[str], folders: Sequence[str], start: int = 0) -> Iter
 
 
 def _respelled(part: str, old: str, new: str) -> str | None:
-    """Return a part of a pattern, without a slash, that means `new` as it meant `old`."""
+    """Return a pattern part without a slash that matches `new` as it matched `old`."""
     if _spelled(part).fullmatch(new):
         return part
     if "*" not in part:
@@ -329,7 +329,7 @@ def _respelled(part: str, old: str, new: str) -> str | None:
 
 
 def _spellings(part: str, old: str, new: str) -> Iterator[str]:
-    """Yield what a part of a pattern may be now: another suffix, or another word written out."""
+    """Yield possible new forms of a pattern part: another suffix, or another literal word."""
     own, its = _SUFFIX.search(part), _SUFFIX.search(new)
     if own and its and old.endswith(own.group()):
         yield part[: own.start()] + its.group()
@@ -350,12 +350,12 @@ def _spellings(part: str, old: str, new: str) -> Iterator[str]:
 
 
 def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many elements two sequences have in common at their beginning."""
+    """Return the length of the common prefix of two sequences."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _spelled(part: str) -> re.Pattern[str]:
-    """Return what matches a name; what stands between two stars is taken where it first is."""
+    """Return a matcher for a name; text between two stars matches at its first occurrence."""
     first, *more = map(re.escape, part.split("*"))
     if not more:
         return re.compile(first)
@@ -408,14 +408,14 @@ _TAKES_VALUE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A target that a tool is told to run: ('make', 'lint'), ('npm', 'test')."""
+    """A tool with a target to run: ('make', 'lint'), ('npm', 'test')."""
 
     tool: str
     target: str
 
 
 def commands(span: str) -> Iterator[Command]:
-    """Yield the targets of the command lines in a piece of code; never raises."""
+    """Yield the targets of the command lines in a code span; never raises."""
     for line in _SEPARATORS.split(span):
         words = line.split(maxsplit=WORDS_MAX)[:WORDS_MAX]
         while words and (words[0] in _BEFORE or _ASSIGNMENT.fullmatch(words[0])):
@@ -425,10 +425,10 @@ def commands(span: str) -> Iterator[Command]:
 
 
 def renamed_target(text: str, tools: Collection[str], old: str, new: str) -> str:
-    """Return `text` with a target put as `new` wherever it tells one of these tools to run it.
+    """Return `text` with a target renamed to `new` wherever one of these tools runs it.
 
-    Where a script stands without the word `run` it is left: `npm test` is a word of npm's own, and
-    so may the new name be.
+    A script without the word `run` is unchanged: `npm test` is a word of npm's own, and `new` may
+    be one too.
     """
     for tool in sorted({*tools, "gmake"} if "make" in tools else tools):
         if tool in _DIRECT:

@@ -48,7 +48,7 @@ _WORDS_OF_C = re.compile(
 
 
 def tokens(found: Found, source: bytes, language: Language) -> Iterator[bytes]:
-    """Yield the tokens of what a definition means."""
+    """Yield the tokens of a definition without its formatting."""
     said = _tokens(found, source, language)
     yield from normal_forms.joined(said) if language.has_macros else said
 
@@ -68,7 +68,7 @@ def _tokens(found: Found, source: bytes, language: Language) -> Iterator[bytes]:
 
 
 def _large(node: "Node", source: bytes) -> bytes:
-    """Return a large table of data as text; b"" for anything smaller, however far indented."""
+    """Return a large data table as text; b"" for smaller ones, whatever the indentation."""
     if node.end_byte - node.start_byte <= _LARGE_BYTES:
         return b""
     text = b"".join(source[node.start_byte : node.end_byte].split())
@@ -76,7 +76,7 @@ def _large(node: "Node", source: bytes) -> bytes:
 
 
 class _Reader:
-    """Takes nodes apart; a node's own `text` is slow where the parser was given chunks."""
+    """Takes nodes apart, using offsets: `node.text` is slow when the parser read chunks."""
 
     def __init__(self, source: bytes, language: Language) -> None:
         self._source = source
@@ -85,7 +85,7 @@ class _Reader:
         self._members: set[str] = set()
 
     def tokens(self, node: "Node") -> Iterator[bytes]:
-        """Yield the tokens of a node with all that is in it."""
+        """Yield the tokens of a node and its contents."""
         yield from self._walk(node, is_outline=False)
 
     def outline(self, node: "Node") -> Iterator[bytes]:
@@ -95,7 +95,7 @@ class _Reader:
         yield from (b"<member " + name.encode() for name in sorted(self._members))
 
     def shell(self, shell: "Node", inside: "Node") -> Iterator[bytes]:
-        """Yield what a shell says of the definition in it: `export`, `const`, `template <T>`."""
+        """Yield the tokens of a shell around the definition: `export`, `const`, `template <T>`."""
         for child in self._parts(shell):
             holds = child.start_byte <= inside.start_byte and inside.end_byte <= child.end_byte
             rule = self._rules.get(child.type)
@@ -103,7 +103,7 @@ class _Reader:
                 yield from self.tokens(child)
 
     def before(self, node: "Node") -> list["Node"]:
-        """Return what stands in front of a definition and belongs to it: attributes."""
+        """Return the nodes before a definition that belong to it: attributes."""
         found: list[Node] = []
         if self._language.before:
             previous = node.prev_named_sibling
@@ -145,7 +145,7 @@ class _Reader:
                 stack.extend(() if is_flat else (b"<" + item.type.encode(),))
 
     def _string(self, node: "Node") -> list["Node | bytes"]:
-        """Return the pieces of a string as they stand, and the code between them."""
+        """Return the constant pieces of a string as written, and the code between them."""
         found: list[Node | bytes] = []
         constant = position = node.start_byte
         for child in node.children:
@@ -158,7 +158,7 @@ class _Reader:
         return found
 
     def _code(self, node: "Node") -> list["Node | bytes"]:
-        """Return what a node is made of, with words that the grammar hides between its parts."""
+        """Return the parts of a node, with words that have no node of their own."""
         kept = {child.id for child in self._parts(node)}
         dropped = self._dropped(node)
         found: list[Node | bytes] = []
@@ -185,7 +185,7 @@ class _Reader:
         return language.dropped | language.dropped_in.get(node.type, frozenset())
 
     def _parts(self, node: "Node") -> list["Node"]:
-        """Return the children of a node that make a difference."""
+        """Return the children of a node that count."""
         language = self._language
         kind = node.type
         children = [child for child in node.children if child.type not in language.comments]
@@ -209,7 +209,7 @@ class _Reader:
         ]
 
     def _is_member(self, node: "Node") -> bool:
-        """Return whether a node is a member with a body of its own, and note its name."""
+        """Return whether a node is a member with a body, and record its name."""
         rule = self._rules.get(node.type)
         if rule is None:
             return False
@@ -238,19 +238,19 @@ def _around(
 
 def _has_body(node: "Node", rule: Rule) -> bool:
     if rule.value:
-        return True  # it is a function because of the value it has
+        return True  # a function because of its value
     return node.child_by_field_name("body") is not None or any(
         child.type in _BODIES for child in node.named_children
     )
 
 
 def _macro(written: bytes) -> Iterator[bytes]:
-    """Yield the words of what a macro stands for."""
+    """Yield the words of a macro's body."""
     yield from _WORDS_OF_C.findall(_MACRO.sub(lambda found: found["said"] or b" ", written))
 
 
 def _jsx(words: bytes) -> bytes:
-    """Return text of JSX as it is shown: lines are joined by one blank, their ends are cut."""
+    """Return JSX text as rendered: lines joined by one blank, ends trimmed."""
     lines = words.split(b"\n")
     last = len(lines) - 1
     trimmed = (

@@ -21,7 +21,7 @@ PATTERN_STARS_MAX = 8
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The files of a repository, ready to be looked up by path, by end of path and by name."""
+    """The files of a repository, indexed by path, path suffix and name."""
 
     paths: frozenset[str]
     by_name: Mapping[str, Sequence[str]] = field(repr=False)
@@ -35,7 +35,7 @@ class Tree:
         folders: defaultdict[str, list[str]] = defaultdict(list)
         known: set[str] = {""}
         lately = ""
-        ordered = sorted(dict.fromkeys(paths))  # from git they come in order, which costs little
+        ordered = sorted(dict.fromkeys(paths))  # git lists them sorted, which makes this cheap
         for path in ordered:
             folder, _, name = path.rpartition("/")
             by_name[name].append(path)
@@ -52,10 +52,10 @@ class Tree:
         return cls(frozenset(ordered), by_name, folders)
 
     def match(self, mention: str, *, folder: str = "") -> str | None:
-        """Return the one file that `mention` means, or None when there is none or more than one.
+        """Return the one file that `mention` means, or None for none or several.
 
-        In this order: relative to `folder` (where the text stands), the exact path, the only path
-        that ends in the mention. A name alone must be the only file of that name.
+        In this order: relative to `folder` (where the text is), the exact path, the only path with
+        this suffix. A bare name must be the only file of that name.
         """
         found = self._match(mention, folder)
         if found is not None or mention.isascii():
@@ -72,10 +72,10 @@ class Tree:
         return _only(tail, self.by_name.get(_last(tail), ())) if tail else None
 
     def _composed(self) -> dict[str, str]:
-        """Return the paths with letters beyond ASCII, by their composed form (NFC).
+        """Return the paths with non-ASCII letters, by their composed form (NFC).
 
-        A Mac writes an accent behind its letter, keyboards write both as one. What looks the same
-        and is two files is left out.
+        macOS stores accents as separate characters, keyboards type composed ones. Ambiguous paths
+        are left out.
         """
         found: dict[str, str] = {}
         twice: set[str] = set()
@@ -87,13 +87,14 @@ class Tree:
         return {form: path for form, path in found.items() if form not in twice}
 
     def names_folder(self, mention: str) -> bool:
-        """Return whether a word without slashes is what a folder is called."""
+        """Return whether a word without slashes is the name of a folder."""
         return "/" not in mention and bool(self.folders.get(mention))
 
     def match_folder(self, mention: str, *, folder: str = "") -> str | None:
-        """Return the one folder that `mention` means, found as a file is; None as for a file.
+        """Return the one folder that `mention` means, found like a file; None as for a file.
 
-        A name alone means a folder only with a slash behind it: any word may be one's name.
+        A bare name means a folder only with a trailing slash, because any word may be a folder
+        name.
         """
         if "/" not in mention.strip():
             return None
@@ -119,11 +120,11 @@ class Tree:
         return path in self.paths
 
     def has_folder(self, path: str) -> bool:
-        """Return whether a file of the tree is in the folder `path`."""
+        """Return whether the folder `path` contains a file."""
         return path in self.folders.get(_last(path), ())
 
     def named(self, name: str) -> list[str]:
-        """Return the files of a name, those in the fewest folders first, then by path."""
+        """Return the files with a name, fewest folders first, then by path."""
         return self.named_any((name,))
 
     def named_any(self, names: Iterable[str]) -> list[str]:
@@ -137,10 +138,9 @@ class Tree:
         return self.paths
 
     def matching(self, pattern: str) -> Iterator[str]:
-        """Yield the files that a pattern with stars means.
+        """Yield the files that a pattern with stars matches.
 
-        `*` stands for a part of a name, `**` for any folders; a pattern without a slash is one for
-        names.
+        `*` matches part of a name, `**` any folders; a pattern without a slash matches names.
         """
         if pattern.count("*") > PATTERN_STARS_MAX:
             return
@@ -154,22 +154,22 @@ class Tree:
         )
 
     def is_name(self, word: str) -> bool:
-        """Return whether a file or folder has this name, with its suffix or without."""
+        """Return whether a file or folder has this name, with or without its suffix."""
         every = (self.by_name, self.folders)
         return any(is_called(name, word) for names in every for name in names)
 
 
 def is_called(name: str, word: str) -> bool:
-    """Return whether a word is the name of a file or folder, with its suffix or without."""
+    """Return whether a word is the name of a file or folder, with or without its suffix."""
     return word == name or (name[:1] != "." and word == name.partition(".")[0])
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Return what matches the paths that a pattern means; it never tries a path in many ways.
+    """Return a matcher for a path pattern that never backtracks.
 
-    What stands between two stars is taken where it first is, and folders between two `**` are: what
-    comes later is no worse off for it. Where `**` is a part of a name that is not so, and more than
-    two stars match nothing then.
+    Text between two stars matches at its first occurrence, and so do folders between two `**`: the
+    rest matches no worse for it. That does not hold where `**` is part of a name, so more than two
+    stars match nothing there.
     """
     *folders, last = pattern.split("/")
     inside = any("**" in part and part != "**" for part in folders)
@@ -193,7 +193,7 @@ _FOLDER = "(?:[^/]*+/)"
 
 
 def _in_name(part: str) -> str:
-    """Return the expression for a part of a pattern between slashes."""
+    """Return the expression for a pattern part between slashes."""
     if "**" in part:
         return _STARS.sub(".*", re.sub(r"[^*]+", lambda found: re.escape(found[0]), part))
     first, *more = map(re.escape, part.split("*"))
@@ -225,21 +225,21 @@ def _last(path: str) -> str:
 
 
 def _tail(mention: str) -> str:
-    """Return what a path must end in to be the one that is meant; '' when none can be."""
+    """Return the suffix of the paths that a mention may mean; '' when none can match."""
     if mention.startswith("../"):
         return ""
     return "/".join(part for part in mention.split("/") if part not in ("", "."))
 
 
 def _only(tail: str, same_name: Iterable[str]) -> str | None:
-    """Return the only path that ends in `tail`."""
+    """Return the only path that ends with `tail`."""
     ending = (path for path in same_name if path == tail or path.endswith("/" + tail))
     found: Sequence[str] = list(islice(ending, 2))
     return found[0] if len(found) == 1 else None
 
 
 def _join(folder: str, mention: str) -> str | None:
-    """Return `mention` seen from `folder`, without '.' and '..'; None when it leaves the tree."""
+    """Return `mention` relative to `folder`, without '.' and '..'; None outside the tree."""
     parts: list[str] = []
     for part in [*folder.split("/"), *mention.split("/")]:
         if part in ("", "."):
@@ -266,15 +266,15 @@ _MODULE = re.compile(r"^\s*(?:require\s+)?([\w.-]+\.[\w.-]+(?:/[\w.~-]+)+)\s+v\d
 
 
 def plain_name(name: str) -> str:
-    """Return a package's name in the one form that all of its spellings have."""
+    """Return the normal form of a package name."""
     return re.sub(r"[-_.]+", "-", name).lower() if "/" not in name else name
 
 
 @cached(64)
 def packages(name: str, text: str) -> Mapping[str, str]:
-    """Return the packages that a file of this name names, plain name to ecosystem.
+    """Return the packages that a manifest of this name declares, plain name to ecosystem.
 
-    What cannot be read as such a file names none.
+    An invalid manifest declares none.
     """
     try:
         sort, found = _READERS[name]

@@ -64,7 +64,7 @@ _WORDS = (
     "twelve",
 )
 _COUNTS = {word: str(count) for count, word in enumerate(_WORDS, 1)}
-# A word is a number only where nothing follows it: "one of them", "two or more", "five times".
+# A word is a number only when nothing follows it: "one of them", "two or more", "five times".
 _THOUSANDS = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _ALONE = r"(?=`?(?:[.;:,)!](?!\w)|\s*$))"
 _WORD = rf"(?<=[\s(`])((?i:{'|'.join(_WORDS)})){_ALONE}"
@@ -150,7 +150,7 @@ NOTHING = "nothing"
 
 @dataclass(frozen=True, slots=True)
 class GivenValue:
-    """A value that a text gives to a name: where it is written, and in its plain form."""
+    """A value that a text gives to a name: its position, and its plain form."""
 
     start: int
     end: int
@@ -159,7 +159,7 @@ class GivenValue:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A thing and the version that the text gives it: ('Python', '3.11')."""
+    """A thing and its version in the text: ('Python', '3.11')."""
 
     thing: str
     version: str
@@ -167,14 +167,14 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words that a text gives a number to, from the most of them to the last one alone."""
+    """Words with a number in a text, from all of them down to the last one alone."""
 
     wordings: tuple[str, ...]
     number: str
 
 
 def line_counts(text: str) -> Iterator[int]:
-    """Yield the numbers of lines that the text states ("843 lines")."""
+    """Yield the line counts that the text states ("843 lines")."""
     if " lines" not in text and " LOC" not in text and " loc" not in text:
         return
     for found in _LINES.finditer(text):
@@ -189,13 +189,13 @@ def versions(text: str) -> Iterator[Version]:
 
 
 def version_at(text: str, thing: str) -> list[GivenValue]:
-    """Return where a text gives a thing its version."""
+    """Return the position of a thing's version in a text."""
     every = (one for one in _VERSION.finditer(text) if one[1] == thing)
     return [GivenValue(*one.span(2), one[2]) for one in every]
 
 
 def lines_in(text: str) -> int:
-    """Return the number of line ends, which very old files write as a lone carriage return."""
+    """Return the number of line ends; a lone carriage return counts as one."""
     return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
@@ -207,9 +207,9 @@ def lines_hold(count: int, now: int) -> bool:
 def version_in(path: str, text: str, thing: str) -> str | None:
     """Return the version that a file gives a thing: the first number on a line that names it.
 
-    Where no such line has one: that of the line for the version right below it, as in global.json,
-    in a table of a TOML file, or behind an artifactId.
-    A file that is named for the thing (.nvmrc, .python-version) holds just its version.
+    Without such a line, the version right below the name, as in global.json, in a TOML table, or
+    after an artifactId. A file named for the thing (.nvmrc, .python-version) contains only its
+    version.
     """
     if thing.lower() in path.rpartition("/")[2].lower() and len(text) < 40:
         found = _NUMBER.search(text)
@@ -232,25 +232,25 @@ def version_in(path: str, text: str, thing: str) -> str | None:
 
 
 def same_version(stated: str, found: str) -> bool:
-    """Return whether one of two versions is the beginning of the other: 3.11 and 3.11.4."""
+    """Return whether one version is a prefix of the other: 3.11 and 3.11.4."""
     short, long = sorted((stated.split("."), found.split(".")), key=len)
     return long[: len(short)] == short
 
 
 def stated_for(text: str, name: str) -> str | None:
-    """Return the value that a text says a name has ("`LIMIT = 5`", "`limit` is five"), or None.
+    """Return the value that a text gives a name ("`LIMIT = 5`", "`limit` is five"), or None.
 
-    A number, or what `literal` makes of another value ("`cache` (default: `True`)"). What is said
-    only under a condition is no claim.
+    A number, or the `literal` of another value ("`cache` (default: `True`)"). Conditional
+    statements do not count.
     """
     return _agreed(stated_at(text, name))
 
 
 def stated_at(text: str, name: str) -> list[GivenValue]:
-    """Return where a text says that a name has a value; nothing where one is conditional.
+    """Return the positions of a name's value in a text; none when one is conditional.
 
-    Nothing either where it says so at more than `STATED_MAX` places. "Set `debug = True` to see
-    more" tells what to do, and not what is.
+    Also none with more than `STATED_MAX` positions. "Set `debug = True` to see more" is an
+    instruction, not a statement.
     """
     found = _places(name, text, _PART_OF_A_PATH, _STATED)
     if any(_is_conditional(text, start, one.end(), _CONDITION) for start, one in found):
@@ -262,13 +262,13 @@ def stated_at(text: str, name: str) -> list[GivenValue]:
 def returned_for(text: str, name: str) -> str | None:
     """Return the literal that a text says a function returns ("`retry()` returns five"), or None.
 
-    It is written as `literal` takes it. What is said only under a condition is no claim.
+    In the form of `literal`. Conditional statements do not count.
     """
     return _agreed(returned_at(text, name))
 
 
 def returned_at(text: str, name: str) -> list[GivenValue]:
-    """Return where a text says that a function returns a literal; as `stated_at`."""
+    """Return the positions of a function's returned literal in a text; as `stated_at`."""
     if "return" not in text:
         return []
     found = _places(name, text, _PART_OF_A_NAME, _RETURNS)
@@ -280,7 +280,7 @@ def returned_at(text: str, name: str) -> list[GivenValue]:
 def _places(
     name: str, text: str, no_end: re.Pattern[str], pattern: re.Pattern[str]
 ) -> list[tuple[int, re.Match[str]]]:
-    """Return what `_behind` yields; nothing where that is too much."""
+    """Return what `_behind` yields; none when there are too many."""
     found = list(islice(_behind(name, text, no_end, pattern), STATED_MAX + 1))
     return found if len(found) <= STATED_MAX else []
 
@@ -288,15 +288,15 @@ def _places(
 def _behind(
     name: str, text: str, no_end: re.Pattern[str], pattern: re.Pattern[str]
 ) -> Iterator[tuple[int, re.Match[str]]]:
-    """Yield where a name stands that a pattern goes on from, and what that matches.
+    """Yield the positions of a name that a pattern continues, with the match.
 
-    To compile a pattern with each name in it took longer than all else that is done with a text.
+    Compiling a pattern per name took longer than all other work on a text.
 
     Args:
-        name: which.
-        text: where.
+        name: the name.
+        text: the text to search.
         no_end: what the character before the name must not match.
-        pattern: what follows the name.
+        pattern: matches the text after the name.
     """
     at = text.find(name)
     while at >= 0:
@@ -308,7 +308,7 @@ def _behind(
 
 
 def _given_at(said: re.Match[str], group: int, value: str) -> GivenValue:
-    """Return where a value is written, without the comma that a sentence goes on with."""
+    """Return the position of a value, without the comma of the sentence."""
     start = said.start(group)
     return GivenValue(start, start + len(said[group].rstrip(",")), value)
 
@@ -319,9 +319,10 @@ def _agreed(given: Sequence[GivenValue]) -> str | None:
 
 
 def _is_conditional(text: str, start: int, end: int, condition: re.Pattern[str]) -> bool:
-    """Return whether the sentence around a place names a case, or the next one tells of the other.
+    """Return whether the sentence around a position is conditional, or the next one has an
+    exception.
 
-    A list below "if it is shut:" is one sentence with it; what is too long ago is not looked at.
+    A list below "if it is shut:" belongs to that sentence; text too far back is not read.
     """
     before = text[max(0, start - _SENTENCE_MAX) : start]
     after = text[end : end + _SENTENCE_MAX]
@@ -333,7 +334,7 @@ def _is_conditional(text: str, start: int, end: int, condition: re.Pattern[str])
 
 
 def _is_to_be_done(text: str, start: int) -> bool:
-    """Return whether somebody is told to give the value to the name at `start`."""
+    """Return whether the reader is told to set the value of the name at `start`."""
     return _TOLD.search(text[max(0, start - 24) : start]) is not None
 
 
@@ -342,7 +343,7 @@ def _counted(said: str) -> str:
 
 
 def phrases(text: str) -> Iterator[Phrase]:
-    """Yield what a text gives a number to in plain words ("The retry limit is three.")."""
+    """Yield the plain words that a text gives a number ("The retry limit is three.")."""
     for found in islice(_PHRASE.finditer(text), PHRASES_MAX):
         if _is_conditional(text, *found.span(), _CONDITION):
             continue
@@ -352,15 +353,15 @@ def phrases(text: str) -> Iterator[Phrase]:
 
 
 def assigned(source: str, name: str) -> str | None:
-    """Return the literal that a file gives a name, in whatever language; None unless it is one."""
+    """Return the literal that a file assigns to a name, in any language, or None."""
     found = _given(source, re.escape(name), 0, f"{_PLAIN}|{_LITERAL}") if name in source else {}
     return found.get(name)
 
 
 def meant_name(source: str, wording: str, number: str) -> str | None:
-    """Return the one name in a file that says a few words as code does, and has that number.
+    """Return the one name in a file that matches a few words and has that number.
 
-    `RETRY_LIMIT` and `retryLimit` say "retry limit".
+    `RETRY_LIMIT` and `retryLimit` match "retry limit".
     """
     words, lower = re.split("[ -]", wording), source.lower()
     if not all(word.lower() in lower for word in words):
@@ -370,7 +371,7 @@ def meant_name(source: str, wording: str, number: str) -> str | None:
 
 
 def _given(source: str, name: str, flags: int, value: str) -> dict[str, str]:
-    """Return the names of a pattern to which a file gives one value each, and no other."""
+    """Return the names of a pattern to which a file assigns exactly one value."""
     given = re.compile(
         rf"^[^=:(\n]{{0,200}}(?<![\w.-])({name}){_GIVEN}(?P<value>{value}){_END}",
         re.MULTILINE | flags,
@@ -382,7 +383,7 @@ def _given(source: str, name: str, flags: int, value: str) -> dict[str, str]:
 
 
 def literal(text: str) -> str | None:
-    """Return a literal as every language would have it; None when it is none that is known."""
+    """Return the normal form of a literal across languages; None for an unknown one."""
     number = _NUMBER_OF_CODE.fullmatch(text)
     if number is not None:
         return plain(number.group(1))
@@ -403,7 +404,7 @@ def _number(digits: str, word: str) -> str:
 
 
 def plain(number: str) -> str:
-    """Return a number as all who write it in another way would: 30.0 is 30, and 1,000 is 1000."""
+    """Return the normal form of a number: 30.0 is 30, and 1,000 is 1000."""
     plain = number.replace("_", "").rstrip(",")
     if _THOUSANDS.fullmatch(plain):
         plain = plain.replace(",", "")
