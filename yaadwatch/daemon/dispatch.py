@@ -548,10 +548,10 @@ class Dispatcher:
 def _announcing(do: Verb, home: Home, call: Call, *ask: Message) -> Answer:
     """Return a verb's answer with the agent files it changed."""
     # Loads what syncs agent files, which most daemons that are just asked something never need.
-    from yaadwatch.sync.tree import announced
+    from yaadwatch.sync.tree import sync_for_command
 
     began = home.clock.now()
-    return do(home, call, *ask) | announced(home, call, began)
+    return do(home, call, *ask) | sync_for_command(home, call, began)
 
 
 def _stores_of(home: Home, call: Call, ask: Message) -> Answer:  # noqa: ARG001

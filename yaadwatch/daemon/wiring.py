@@ -177,8 +177,8 @@ def build(
     """
     bell, health, clock = WriteSignal(), Health(), Clock()
     own = verifying.open_own(on_commit=lambda: bell.ring(daemon_follower.USER))
-    if own.told:
-        health.degraded("user store", own.told, mend=own.mend)
+    if own.notice:
+        health.degraded("user store", own.notice, mend=own.mend)
     home = lookup.open_home(settings, user=own.db, clock=clock, on_commit=bell.ring)
     stream = Stream(daemon_follower.logs_of(home))
     intake = _intake(home, bell, health)
@@ -222,7 +222,7 @@ def build(
     renewal = Renewal(
         replaced=Installation().was_replaced,
         holds_lock=holds_lock,
-        stale_store=verifying.UserStoreHealth(own, clock.now).why_begin_again,
+        stale_store=verifying.UserStoreHealth(own, clock.now).restart_reason,
         rss_bytes=processes.own_rss_bytes,
         memory_mib=settings.daemon.memory_mib,
         busy=lambda: dispatcher.busy,
@@ -335,7 +335,7 @@ def _look_back(home: Home, project: str) -> bool:
     from yaadwatch.sync import lookback
 
     try:
-        return lookback.go_on(home, project)
+        return lookback.compare_next(home, project)
     finally:
         processes.give_back()
 

@@ -283,9 +283,9 @@ def _daemon(facts: Facts) -> Found:
     # What mends them is said in words, some of which are commands. Settings and stores are told of
     # already, and so is what it sends people here for; what the daemon alone says of settings was
     # mended since, or is in its environment.
-    told = [f"{store.root}: " for store in facts.stores if store.root and not _is_well(store)]
+    reported = [f"{store.root}: " for store in facts.stores if store.root and not _is_usable(store)]
     for what, mend in daemon.problems:
-        known = what in facts.settings.warnings or what.startswith(tuple(told))
+        known = what in facts.settings.warnings or what.startswith(tuple(reported))
         known = known or (not facts.git and what.startswith(_NO_GIT))
         if not known and mend != DOCTOR:
             yield "problem", what, "", mend
@@ -342,7 +342,7 @@ def _git(facts: Facts) -> Found:
 def _stores(facts: Facts) -> Found:
     for store in facts.stores:
         path, root = shlex.quote(store.path), shlex.quote(store.root)
-        back, advice = _back(store)
+        back, advice = _restore_command(store)
         if not store.has_root:
             advice = "If it moved, say so in its new place first: yaadwatch add ."
             what = f"{store.root} is not there any more."
@@ -356,7 +356,7 @@ def _stores(facts: Facts) -> Found:
                 yield "problem", f"{store.path} is gone.", back, advice
         elif store.state == "damaged":
             what = f"{store.path} is damaged: {store.said}"
-            yield "problem", what, f"{_away(facts, store)} && {back}", advice
+            yield "problem", what, f"{_put_store_aside(facts, store)} && {back}", advice
         elif store.state == "newer":
             what = f"{store.path} is of a later version of yaadwatch: {store.said}"
             yield "problem", what, "uv tool upgrade yaadwatch || pipx upgrade yaadwatch", ""
@@ -453,7 +453,7 @@ def diagnose(facts: Facts) -> list[Finding]:
     ]
 
 
-def _is_well(store: StoreFacts) -> bool:
+def _is_usable(store: StoreFacts) -> bool:
     return store.has_root and store.state in {"ok", "older"}
 
 
@@ -467,7 +467,7 @@ def _put_aside(facts: Facts, path: str, ending: str) -> str:
     return f"mv -n {shlex.quote(path)} {shlex.quote(free)}"
 
 
-def _away(facts: Facts, store: StoreFacts) -> str:
+def _put_store_aside(facts: Facts, store: StoreFacts) -> str:
     """Return the commands that put a damaged store aside, with its logs: they are of it alone.
 
     They go where no earlier one is: into `damaged` beside it, or `damaged/2`, `damaged/3` ...
@@ -484,7 +484,7 @@ def _away(facts: Facts, store: StoreFacts) -> str:
     return f"yaadwatch stop; mkdir -p {aside} && mv -n {files} {aside}/"
 
 
-def _back(store: StoreFacts) -> tuple[str, str]:
+def _restore_command(store: StoreFacts) -> tuple[str, str]:
     """Return the command that brings a lost store back, from its newest copy if there is one; and
     what is left to do after it.
     """
@@ -493,5 +493,7 @@ def _back(store: StoreFacts) -> tuple[str, str]:
         return f"yaadwatch add {restore}{shlex.quote(store.root)}", ""
     if store.backup:
         return _START, f"The daemon then takes the newest copy that is whole: {store.backup}"
-    told = "Then in each repository: yaadwatch add --adopt. Its memories are in the data folder."
-    return _START, told
+    reported = (
+        "Then in each repository: yaadwatch add --adopt. Its memories are in the data folder."
+    )
+    return _START, reported

@@ -58,7 +58,7 @@ class _Words:
     @property
     def quoted(self) -> tuple[str, ...]:
         """Return what is long enough to be looked for inside other texts, the longest first."""
-        every = {one for each in (*self.texts, *self.notes) for one in _forms(each)}
+        every = {one for each in (*self.texts, *self.notes) for one in _renderings(each)}
         long = (one for one in every if len(one) >= QUOTED_CHARS_MIN)
         return tuple(sorted(long, key=lambda one: (-len(one), one)))
 
@@ -107,7 +107,7 @@ def _beside(folder: Path) -> Iterator[Path]:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Done:
+class _Outcome:
     """What was done to copies: how many were rewritten or dropped, and which remain."""
 
     rewritten: int = 0
@@ -129,25 +129,25 @@ def erase(home: Home, call: Call, ask: Erase) -> dict[str, object]:
             copy or the store cannot be rewritten (some may be rewritten; erase it again).
     """
     with shelves(home, call) as both:
-        held = _held(both, ask.id)
+        held = _find(both, ask.id)
         db, place = held.db, _place(held.shelf)
         words = db.read(_words, held.id)
-        db.read(_refuse_said, words.ids)
+        db.read(_refuse_stated, words.ids)
         db.read(_refuse_agent, words.ids, call.origin)
         if held.shelf.space is not None:
             for one in sorted(words.ids):
-                _out_of_blocks(home, call, held.shelf.space, one)
+                _remove_from_blocks(home, call, held.shelf.space, one)
         words = db.read(_words, *words.ids)
-        hidden = db.read(_hidden, words.ids)
-        done = _Done()
+        hidden = db.read(_files_on_other_branches, words.ids)
+        done = _Outcome()
         _copies(db, place, words, done)
         also = db.write(_erase, words, home.clock.now())
         _copies(db, place, words, done)  # those that were made meanwhile
         exporting.clear()
         places.clear()
         gaps.scrub(db)
-        _forget(home, words)
-        done.remains = _remains(place, words)
+        _forget_in_memory(home, words)
+        done.remains = _files_left(place, words)
     return {
         "erased": sorted(words.ids),
         "at": home.clock.now(),
@@ -159,7 +159,7 @@ def erase(home: Home, call: Call, ask: Erase) -> dict[str, object]:
     }
 
 
-def _held(both: Shelves, named: str) -> LocatedMemory:
+def _find(both: Shelves, named: str) -> LocatedMemory:
     """Return what is to be erased: a memory, or a session, which may have no node.
 
     Raises:
@@ -186,19 +186,19 @@ def _place(shelf: Shelf) -> _Place:
     return _Place(store=shelf.db.path, backups=places.backups(shelf.space.project.id))
 
 
-def _forms(said: str) -> Iterator[str]:
+def _renderings(said: str) -> Iterator[str]:
     """Yield how a text is told: as it is, in one line, shortened, and each of these in quotes."""
     yield said
     short, line = text_words.summarise(said), " ".join(said.split())
-    told = [line]
+    variants = [line]
     if short.endswith("…") or line.endswith(short):
-        told.append(short.rstrip("…"))  # a first sentence alone may be anybody's
-    for one in told:
+        variants.append(short.rstrip("…"))  # a first sentence alone may be anybody's
+    for one in variants:
         yield one
         yield quoted(one)[1:-1]
 
 
-def _refuse_said(conn: Connection, ids: Iterable[str]) -> None:
+def _refuse_stated(conn: Connection, ids: Iterable[str]) -> None:
     for place in (place for one in sorted(ids) for place in history.provenance_of_node(conn, one)):
         if place.line is not None:
             raise YaadError(
@@ -214,12 +214,12 @@ def _refuse_agent(conn: Connection, ids: Iterable[str], actor: str) -> None:
         visibility.refuse_agent(conn, node, actor=actor, change="erased")
 
 
-def _hidden(conn: Connection, ids: Iterable[str]) -> list[str]:
+def _files_on_other_branches(conn: Connection, ids: Iterable[str]) -> list[str]:
     """Return the files that say it on another branch, and would bring it back."""
     return sorted({place.path for one in ids for place in history.provenance_of_node(conn, one)})
 
 
-def _out_of_blocks(home: Home, call: Call, space: Space, node_id: str) -> None:
+def _remove_from_blocks(home: Home, call: Call, space: Space, node_id: str) -> None:
     """Take a memory out of every block that it stands in.
 
     Raises:
@@ -327,7 +327,7 @@ def _reword(conn: Connection, node: Node, quoted: Sequence[str], now: datetime) 
     history.add_version(conn, changes.version_of(done, now, "redacted", "erase"))
 
 
-def _copies(db: Database, place: _Place, words: _Words, done: _Done) -> None:
+def _copies(db: Database, place: _Place, words: _Words, done: _Outcome) -> None:
     """Take it out of backups, copies of agent files and logs; what was done already is left."""
     _snapshots(db, place.snapshots, words, done)
     beside = sorted(place.store.parent.glob(f"{place.store.name}.*"))
@@ -336,20 +336,20 @@ def _copies(db: Database, place: _Place, words: _Words, done: _Done) -> None:
         *_beside(place.damaged),
         *config.files_below(place.backups),
     ):
-        with _told(path):
+        with _disk_errors(path):
             state = path.stat().st_mtime_ns, path.stat().st_size
             if done.seen.get(path) != state:
                 _copy(path, words, done)
             if path.exists():
                 done.seen[path] = path.stat().st_mtime_ns, path.stat().st_size
     for path in config.files_below(places.log_file().parent):
-        with _told(path):
+        with _disk_errors(path):
             config.take_out(path, words.raw, INSTEAD.encode())
 
 
-def _copy(path: Path, words: _Words, done: _Done) -> None:
+def _copy(path: Path, words: _Words, done: _Outcome) -> None:
     """Rewrite a copy of the store without it; drop what holds it and cannot be rewritten."""
-    if _lies_damaged(path, words):
+    if _is_damaged_copy(path, words):
         path.unlink()
         done.dropped += 1
         return
@@ -368,17 +368,17 @@ def _copy(path: Path, words: _Words, done: _Done) -> None:
             done.dropped += 1
 
 
-def _lies_damaged(path: Path, words: _Words) -> bool:
+def _is_damaged_copy(path: Path, words: _Words) -> bool:
     """Return whether a file was put aside as damaged, and holds it as far as one can see."""
     return DAMAGED in path.parts[-3:-1] and config.file_holds(path, words.pieces)
 
 
-def _snapshots(db: Database, folder: Path, words: _Words, done: _Done) -> None:
+def _snapshots(db: Database, folder: Path, words: _Words, done: _Outcome) -> None:
     if folder.is_symlink() or not folder.is_dir():
         return
     gone = []
     for path in sorted(folder.iterdir()):
-        with _told(path):
+        with _disk_errors(path):
             if path.is_file() and not path.is_symlink() and _holds(path, words):
                 path.unlink()
                 gone.append(path.name)
@@ -388,10 +388,10 @@ def _snapshots(db: Database, folder: Path, words: _Words, done: _Done) -> None:
 
 def _holds(path: Path, words: _Words) -> bool:
     """Return whether a file says it, with its line breaks anywhere, its secrets masked or not."""
-    return _says(path.read_bytes(), words)
+    return _bytes_hold(path.read_bytes(), words)
 
 
-def _says(raw: bytes, words: _Words) -> bool:
+def _bytes_hold(raw: bytes, words: _Words) -> bool:
     if any(one in raw for one in words.raw):
         return True
     said = raw.decode("utf-8", "replace")
@@ -399,17 +399,17 @@ def _says(raw: bytes, words: _Words) -> bool:
     return any(one in line for one in words.quoted for line in lines)
 
 
-def _remains(place: _Place, words: _Words) -> list[str]:
+def _files_left(place: _Place, words: _Words) -> list[str]:
     """Return the files of ours in which it still stands."""
     found = []
     for path in place.files():
         with contextlib.suppress(FileNotFoundError):
-            if config.file_holds(path, words.raw) or _lies_damaged(path, words):
+            if config.file_holds(path, words.raw) or _is_damaged_copy(path, words):
                 found.append(str(path))
     return found + [str(path) for path in exporting.files_under_way()]
 
 
-def _forget(home: Home, words: _Words) -> None:
+def _forget_in_memory(home: Home, words: _Words) -> None:
     """Forget what is kept in memory of texts, names and questions, whichever they are; of sessions,
     those that are erased: else the next call of their agent would write them down again.
     """
@@ -419,11 +419,11 @@ def _forget(home: Home, words: _Words) -> None:
     text_words.clear_caches()
     home.git.found.clear()
     home.vectors.forget_all()
-    home.formers.forget(lambda held: _says(held, words))
+    home.formers.forget(lambda held: _bytes_hold(held, words))
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _disk_errors(path: Path) -> Iterator[None]:
     """Turn a file that cannot be had into words.
 
     Raises:

@@ -68,11 +68,11 @@ def write(store: NamedStore, stream: BinaryIO, now: datetime) -> dict[str, int]:
             "at": now,
         }
         stream.write(_line(head))
-        trees, apart = roots(conn, store), _apart(conn)
-        said_by = _said_by(conn)
+        trees, apart = roots(conn, store), _kept_apart(conn)
+        said_by = _authors(conn)
         for table in rows.tables(conn):
             for stored in rows.everything(conn, table):
-                row = _going_out(conn, table, stored)
+                row = _exported_row(conn, table, stored)
                 if row is None:
                     continue
                 line = rows.to_line(table, _with_paths(table, row, trees))
@@ -168,17 +168,17 @@ def _parsed(number: int, raw: bytes) -> dict[str, Any]:
 
 
 def _line(value: Mapping[str, object]) -> bytes:
-    text_ = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_told_time)
+    text_ = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_json_time)
     return text_.encode("utf-8", "surrogatepass") + b"\n"
 
 
-def _told_time(value: object) -> str:
+def _json_time(value: object) -> str:
     if not isinstance(value, datetime):
         raise TypeError(f"no JSON: {value!r}")
     return time_text(value)
 
 
-def _going_out(conn: Connection, table: Table, row: dict[str, Any]) -> dict[str, Any] | None:
+def _exported_row(conn: Connection, table: Table, row: dict[str, Any]) -> dict[str, Any] | None:
     """Return a row as it goes out, so that equal stores say the same; None when it stays."""
     if table.name == "gaps":
         return gaps.to_go_out(row)
@@ -195,7 +195,7 @@ def _with_paths(table: Table, row: dict[str, Any], roots: Mapping[int, str]) -> 
     return row | {name: roots.get(row[name]) for name in trees}
 
 
-def _said_by(conn: Connection) -> dict[str, str]:
+def _authors(conn: Connection) -> dict[str, str]:
     """Return who said each memory that is not a person's word; an import reads none of it."""
     said_by: dict[str, str] = {}
     ids = (id for (id,) in conn.execute("SELECT id FROM nodes ORDER BY num"))  # noqa: A001
@@ -205,7 +205,7 @@ def _said_by(conn: Connection) -> dict[str, str]:
     return said_by
 
 
-def _apart(conn: Connection) -> set[str]:
+def _kept_apart(conn: Connection) -> set[str]:
     """Return the nodes that were kept apart from others which say the same."""
     found = conn.execute("SELECT id, text, text_hash FROM nodes ORDER BY num")
     return {id for id, said, digest in found if words.text_hash(said) != digest}  # noqa: A001
@@ -215,7 +215,7 @@ PIECE_BYTES: Final = 384 * 1024
 """Of what goes out, in one answer: in JSON, and of odd characters, it is at most six times that."""
 BYTES_MAX: Final = 4 * 1024 * 1024 * 1024
 """Of what comes in."""
-LEFT_S: Final = 86_400.0
+ABANDONED_S: Final = 86_400.0
 """What nobody came back for goes after this."""
 
 _ID: Final = re.compile(r"[0-9a-f-]{36}")
@@ -253,7 +253,7 @@ class Spool:
                 "The data is not base64; nothing was imported.",
                 hint="Send the bytes of each piece in base64.",
             ) from None
-        with _told(self.folder), self._file(part, os.O_WRONLY | os.O_APPEND) as stream:
+        with _disk_errors(self.folder), self._file(part, os.O_WRONLY | os.O_APPEND) as stream:
             stream.write(decoded)
             size = stream.tell()
         if size > BYTES_MAX:
@@ -267,7 +267,7 @@ class Spool:
     @contextlib.contextmanager
     def writing(self) -> Iterator[BinaryIO]:
         """Give the file that what goes out is written to."""
-        with _told(self.folder), self._file("data", os.O_WRONLY) as stream:
+        with _disk_errors(self.folder), self._file("data", os.O_WRONLY) as stream:
             yield stream
 
     def piece(self, at: int) -> tuple[bytes, int, int]:
@@ -334,7 +334,7 @@ def find(name: str) -> Spool:
 
 def sweep(clock: Clock) -> None:
     """Remove what nobody came back for."""
-    before_s = clock.now_ns() / 1e9 - LEFT_S
+    before_s = clock.now_ns() / 1e9 - ABANDONED_S
     with contextlib.suppress(FileNotFoundError):
         for folder in _folder().iterdir():
             if folder.lstat().st_mtime < before_s:
@@ -358,7 +358,7 @@ def _folder() -> Path:
 
 
 @contextlib.contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _disk_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -429,8 +429,8 @@ def backup(home: Home, call: Call, ask: Backup) -> dict[str, object]:
             was written is not whole; the copies that were there are still there).
     """
     with named_store(home, call, user=ask.user) as store:
-        path, made = _copy(store, home.clock.now())
-        kept = _kept(path.parent)
+        path, made = _back_up(store, home.clock.now())
+        kept = _copies_in(path.parent)
     return {
         "path": str(path),
         "bytes": path.stat().st_size,
@@ -448,10 +448,10 @@ def compact(home: Home, call: Call, ask: Compact) -> dict[str, object]:
             somebody reads for seconds); it holds what it held.
     """
     with named_store(home, call, user=ask.user) as store:
-        before = _on_disk(store.db.path)
+        before = _disk_bytes(store.db.path)
         store.db.write(fulltext.compact)
         store.db.scrub()
-        return {"path": str(store.db.path), "before": before, "after": _on_disk(store.db.path)}
+        return {"path": str(store.db.path), "before": before, "after": _disk_bytes(store.db.path)}
 
 
 def back_up_all(home: Home) -> None:
@@ -462,9 +462,9 @@ def back_up_all(home: Home) -> None:
     """
 
     def copy(store: NamedStore) -> None:
-        _copy(store, home.clock.now())
+        _back_up(store, home.clock.now())
 
-    _each(home, copy, "could not be backed up")
+    _for_each_store(home, copy, "could not be backed up")
 
 
 def trim_all(home: Home) -> None:
@@ -473,11 +473,11 @@ def trim_all(home: Home) -> None:
     Raises:
         YaadError: UNAVAILABLE; some could not be trimmed, the others were.
     """
-    _each(home, lambda store: _trim(home, store), "could not be trimmed")
+    _for_each_store(home, lambda store: _trim(home, store), "could not be trimmed")
     sweep(home.clock)
 
 
-def _each(home: Home, work: Callable[[NamedStore], None], went_wrong: str) -> None:
+def _for_each_store(home: Home, work: Callable[[NamedStore], None], went_wrong: str) -> None:
     """Do something with every store; one that cannot be had keeps nobody from the others."""
     failed = []
     try:
@@ -494,7 +494,7 @@ def _each(home: Home, work: Callable[[NamedStore], None], went_wrong: str) -> No
         raise YaadError(Code.UNAVAILABLE, " ".join(failed), hint="What is wrong: yaadwatch status")
 
 
-def _copy(store: NamedStore, now: datetime) -> tuple[Path, bool]:
+def _back_up(store: NamedStore, now: datetime) -> tuple[Path, bool]:
     """Copy a store to its backups unless the newest one holds the same; return which has it.
 
     A day without a change takes no place from a copy of another day.
@@ -514,7 +514,7 @@ def _copy(store: NamedStore, now: datetime) -> tuple[Path, bool]:
     if newest is not None and filecmp.cmp(newest, target, shallow=False):
         target.unlink()
         return newest, False
-    for old in superfluous(_kept(folder)):
+    for old in superfluous(_copies_in(folder)):
         old.unlink(missing_ok=True)
     return target, True
 
@@ -534,7 +534,7 @@ def superfluous(kept: Sequence[Path]) -> list[Path]:
     return [*gone, *left[BACKUPS_KEPT:]]
 
 
-def _kept(folder: Path) -> list[Path]:
+def _copies_in(folder: Path) -> list[Path]:
     """Return the copies in a folder of backups, the newest first."""
     return sorted(folder.glob("*.db"), reverse=True)
 
@@ -547,7 +547,7 @@ def _trim(home: Home, store: NamedStore) -> None:
         continue
 
 
-def _on_disk(path: Path) -> int:
+def _disk_bytes(path: Path) -> int:
     """Return the bytes of a database and its log."""
     found = (path, path.with_name(f"{path.name}-wal"))
     return sum(one.stat().st_size for one in found if one.exists())

@@ -19,7 +19,7 @@ from yaadwatch.model.queries import GivenEdge, GivenNode
 from yaadwatch.projects import exporting, pages
 from yaadwatch.projects.exporting import Spool
 from yaadwatch.projects.pages import Incoming, Memory, Relation
-from yaadwatch.projects.row_import import TOLD_MAX, ImportCounts, NamedStore, named_store
+from yaadwatch.projects.row_import import REPORTED_MAX, ImportCounts, NamedStore, named_store
 from yaadwatch.remember import inject
 from yaadwatch.text import privacy, words
 from yaadwatch.workspace import lookup
@@ -103,30 +103,30 @@ def _import(home: Home, call: Call, made: Spool, job: _Job, *, user: bool) -> di
     with named_store(home, call, user=user, or_own=job.format in LINES) as store:
         lookup.require_room(home, store.db)
         if job.format in LINES:
-            with _called(made, job.source):
+            with _named_in_errors(made, job.source):
                 path = _as_lines(home, made) if job.format == "store" else made.path()
-            told = _lines(store, path, job)
+            report = _import_lines(store, path, job)
         else:
-            told = _foreign(home, call, store, made, job)
+            report = _import_foreign(home, call, store, made, job)
     answer: dict[str, object] = {
         "import": None if job.dry_run else job.id,
         "format": job.format,
         "dry_run": job.dry_run,
     }
-    return answer | told
+    return answer | report
 
 
-def _lines(store: NamedStore, path: Path, job: _Job) -> dict[str, object]:
+def _import_lines(store: NamedStore, path: Path, job: _Job) -> dict[str, object]:
     def change(conn: Connection) -> dict[str, object]:
         foreign = "" if job.mine else job.name
-        told = _row(exporting.read(conn, store, path, job.now, foreign=foreign))
-        _note(conn, told, job)
-        return told
+        report = _as_report(exporting.read(conn, store, path, job.now, foreign=foreign))
+        _record_import(conn, report, job)
+        return report
 
     return store.db.rehearse(change) if job.dry_run else store.db.write(change)
 
 
-def _foreign(
+def _import_foreign(
     home: Home, call: Call, store: NamedStore, made: Spool, job: _Job
 ) -> dict[str, object]:
     """Take in what was not written by us: memories as by `inject`, those alike taken for one."""
@@ -142,62 +142,62 @@ def _foreign(
         "agent-file": lambda: pages.of_agent_file(home, made.path()),
         "yaad": lambda: pages.of_yaad(_database(made), root),
     }
-    with _called(made, job.source):
+    with _named_in_errors(made, job.source):
         found = read[job.format]()
-    known = store.db.read(_alike, found.memories)
-    store.db.read(_free_keys, found)
+    known = store.db.read(_twins, found.memories)
+    store.db.read(_drop_taken_keys, found)
     answer: dict[str, Any] = inject.inject_all(
         home,
         Call(folder=call.folder, origin=f"import:{job.name}"),
-        nodes=[_node(one, job.now) for one in _once(found.memories, known)],
+        nodes=[_node(one, job.now) for one in _without_twins(found.memories, known)],
         edges=_edges(found.relations, known),
         dry_run=job.dry_run,
     )
     counts = {"nodes": dict(answer["nodes"]), "edges": dict(answer["edges"])}
     counts["nodes"]["merged"] = len(known)
-    left_out = [*found.left_out, *(_left(one) for one in answer["left_out"])]
-    told: dict[str, object] = {
+    left_out = [*found.left_out, *(_left_out_row(one) for one in answer["left_out"])]
+    report: dict[str, object] = {
         "counts": counts,
         "conflicts": [],
-        "left_out": left_out[:TOLD_MAX],
+        "left_out": left_out[:REPORTED_MAX],
         "left_out_count": len(left_out),
-        "misread": found.misread[:TOLD_MAX],
+        "misread": found.misread[:REPORTED_MAX],
         "misread_count": len(found.misread),
         "masked": len(answer["masked"]),
     }
     if not job.dry_run:
-        store.db.write(_note, told, job)
-    return told
+        store.db.write(_record_import, report, job)
+    return report
 
 
-def _note(conn: Connection, told: Mapping[str, Any], job: _Job) -> None:
+def _record_import(conn: Connection, report: Mapping[str, Any], job: _Job) -> None:
     row = Import(
         id=job.id,
         at=job.now,
         format=job.format,
         source=privacy.mask(job.source).text[:200],
-        counts=told["counts"],
+        counts=report["counts"],
     )
     rows.note_import(conn, row)
 
 
-def _row(told: ImportCounts) -> dict[str, object]:
-    left_out = sum(count["left_out"] for count in told.counts.values())
+def _as_report(report: ImportCounts) -> dict[str, object]:
+    left_out = sum(count["left_out"] for count in report.counts.values())
     return {
-        "counts": {table: dict(count) for table, count in told.counts.items()},
-        "conflicts": told.conflicts,
-        "left_out": told.left_out,
+        "counts": {table: dict(count) for table, count in report.counts.items()},
+        "conflicts": report.conflicts,
+        "left_out": report.left_out,
         "left_out_count": left_out,
-        "masked": told.masked,
+        "masked": report.masked,
     }
 
 
-def _left(one: Mapping[str, object]) -> dict[str, object]:
+def _left_out_row(one: Mapping[str, object]) -> dict[str, object]:
     row = one.get("id") or f"{one.get('from')} {one.get('kind')} {one.get('to')}"
     return {"row": row, "reason": one["reason"]}
 
 
-def _alike(conn: Connection, memories: Sequence[Memory]) -> dict[str, str]:
+def _twins(conn: Connection, memories: Sequence[Memory]) -> dict[str, str]:
     """Return, for what reads as a living memory of another id, the id of that."""
     found = {}
     first: dict[str, str] = {}
@@ -212,7 +212,7 @@ def _alike(conn: Connection, memories: Sequence[Memory]) -> dict[str, str]:
     return found
 
 
-def _free_keys(conn: Connection, found: Incoming) -> None:
+def _drop_taken_keys(conn: Connection, found: Incoming) -> None:
     """Take the key from what comes where another memory has it, and tell."""
     holders: dict[str, str] = {}
     for place, one in enumerate(found.memories):
@@ -225,7 +225,7 @@ def _free_keys(conn: Connection, found: Incoming) -> None:
             found.memories[place] = replace(one, key=None)
 
 
-def _once(memories: Sequence[Memory], known: Mapping[str, str]) -> list[Memory]:
+def _without_twins(memories: Sequence[Memory], known: Mapping[str, str]) -> list[Memory]:
     once = {one.id: one for one in memories if one.id not in known}
     return list(once.values())
 
@@ -258,7 +258,7 @@ def _edges(relations: Sequence[Relation], known: Mapping[str, str]) -> list[Give
 
 
 @contextmanager
-def _called(made: Spool, source: str) -> Iterator[None]:
+def _named_in_errors(made: Spool, source: str) -> Iterator[None]:
     """Have what came called by the name that it has where it comes from.
 
     Raises:
@@ -267,11 +267,11 @@ def _called(made: Spool, source: str) -> Iterator[None]:
     try:
         yield
     except YaadError as error:
-        told = error.message.replace(str(made.path()), source or "What came")
+        message = error.message.replace(str(made.path()), source or "What came")
         code, hint = error.code, error.hint
         if is_damage(error):
             code, hint = Code.BAD_REQUEST, "Name another file; perhaps there is a copy of it."
-        raise YaadError(code, told, hint=hint) from error
+        raise YaadError(code, message, hint=hint) from error
 
 
 def _database(made: Spool) -> Path:

@@ -96,10 +96,10 @@ class Incoming:
     left_out: list[dict[str, object]] = field(default_factory=list)
     misread: list[dict[str, object]] = field(default_factory=list)
 
-    def doubt(self, what: str, line: int, reason: str) -> None:
+    def note_misread(self, what: str, line: int, reason: str) -> None:
         """Tell that a line was not understood, and what was made of it."""
-        told = {"row": privacy.mask(what).text[:200], "line": line, "reason": reason}
-        self.misread.append(told)
+        entry = {"row": privacy.mask(what).text[:200], "line": line, "reason": reason}
+        self.misread.append(entry)
 
     def leave(self, what: str, reason: str) -> None:
         """Tell that something was left out."""
@@ -295,11 +295,11 @@ def of_store(conn: Connection) -> Iterator[tuple[str, str]]:
     for node in _memories(conn, archived=False):
         kind, name = named[node.id]
         yield f"{kind}/{name}.md", ending.render(_page(conn, node, named))
-        yield from _former(conn, node, f"{ARCHIVE}/{kind}/{name}")
+        yield from _earlier_versions(conn, node, f"{ARCHIVE}/{kind}/{name}")
     for node in _memories(conn, archived=True):
         name = ending.stem(node.summary, node.id)
         yield f"{ARCHIVE}/{node.kind}/{name}.md", ending.render(_page(conn, node, {}))
-        yield from _former(conn, node, f"{ARCHIVE}/{node.kind}/{name}")
+        yield from _earlier_versions(conn, node, f"{ARCHIVE}/{node.kind}/{name}")
     yield ending.INDEX, ending.index(sorted(rows))
 
 
@@ -335,7 +335,7 @@ def _page(conn: Connection, node: Node, named: dict[str, tuple[str, str]]) -> Pa
     return Page(fields=fields, text=node.text, relations=tuple(relations))
 
 
-def _former(conn: Connection, node: Node, folder: str) -> Iterator[tuple[str, str]]:
+def _earlier_versions(conn: Connection, node: Node, folder: str) -> Iterator[tuple[str, str]]:
     """Yield the versions of a memory that read otherwise than the one after them."""
     for version, text in _reworded(history.versions_of_node(conn, node.id), node.text):
         fields: dict[str, object] = {
@@ -377,8 +377,8 @@ def of_folder(path: Path) -> Incoming:
             coming.leave(name, "it is no UTF-8" if text is None else ending.unread(text))
             continue
         for line, reason in sorted(_misread(page)):
-            coming.doubt(name, line, privacy.mask(reason).text)
-        memory = _memory(name, page)
+            coming.note_misread(name, line, privacy.mask(reason).text)
+        memory = _memory_of(name, page)
         if memory.id in ids:
             coming.leave(name, "a page before it has the same id")
             continue
@@ -415,16 +415,16 @@ def _misread(page: Page) -> Iterator[tuple[int, str]]:
     for name, (fits, done) in checks.items():
         given = fields.get(name)
         if given not in (None, "", ()) and not fits(given):
-            yield page.lines.get(name, 1), f"{name}: {_shown(given)} is {done}"
+            yield page.lines.get(name, 1), f"{name}: {_shortened(given)} is {done}"
 
 
-def _shown(given: object) -> str:
+def _shortened(given: object) -> str:
     # Masked while it is whole: the rest of a secret that is cut does not look like one.
     said = privacy.mask(str(given)).text
     return said if len(said) <= _SHOWN_CHARS_MAX else f"{said[:_SHOWN_CHARS_MAX]}…"
 
 
-def _memory(path: str, page: Page) -> Memory:
+def _memory_of(path: str, page: Page) -> Memory:
     fields = page.fields
     mark = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     given = fields.get("id")

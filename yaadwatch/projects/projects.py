@@ -64,14 +64,14 @@ def add(home: Home, call: Call, ask: Add) -> dict[str, object]:
                 releasing.forget_agreements(space)
             said = lookback.read(home, space)
             chosen = ask.mode or (
-                space.db.read(database.get_meta, modes.ASKED) if found.adopted else None
+                space.db.read(database.get_meta, modes.MODE_KEY) if found.adopted else None
             )
             if chosen:
-                releasing.choose(home, space, chosen)
+                releasing.choose_mode(home, space, chosen)
             stale.check_space(home, space, None)
             done = tree.sync_space(home, space)
             known = {row.path: row for row in done.files}
-            doubts = space.db.read(flags.spread_flags, space.worktree.id)
+            found_flags = space.db.read(flags.spread_flags, space.worktree.id)
             shallow = views.shallow_row(space)
             guards = space.db.read(anchors.census)
         undo.pop_all()
@@ -92,11 +92,11 @@ def add(home: Home, call: Call, ask: Add) -> dict[str, object]:
             {
                 "path": file.path,
                 "statements": len(file.statements),
-                **_as_known(file, known.get(file.path)),
+                **_mode_and_state(file, known.get(file.path)),
             }
             for file in said.files
         ],
-        **views.counted(doubts),
+        **views.counted(found_flags),
         "looking": said.looking,
         "shallow": shallow,
         "guards": guards,
@@ -116,7 +116,7 @@ def remove(home: Home, call: Call, ask: Remove) -> dict[str, object]:
             cannot be taken out of an agent file (then nothing was removed).
     """
     home.user.refuse_if_stands_in()
-    project = _known_at(home, call.folder, removed=ask.erase)
+    project = _project_at(home, call.folder, removed=ask.erase)
     is_watched = project.removed_at is None
     missing = why_missing(project)
     memories = _count(home, project)
@@ -158,7 +158,7 @@ def projects(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
     return {"projects": [views.project_row(home, project) for project in watched]}
 
 
-def _as_known(file: AgentFile, row: AgentFileRow | None) -> dict[str, object]:
+def _mode_and_state(file: AgentFile, row: AgentFileRow | None) -> dict[str, object]:
     """Return how a file takes part and how it is, as the sync left it."""
     if row is None or row.state == ABSENT:
         return {"mode": READ, "state": file.state, "reason": file.reason or None}
@@ -173,7 +173,7 @@ def _undo(home: Home, project: Project) -> None:
     identity.delete_store(home, project.id)
 
 
-def _known_at(home: Home, folder: Path, *, removed: bool) -> Project:
+def _project_at(home: Home, folder: Path, *, removed: bool) -> Project:
     """Return the project of a folder, also when its repository is no longer there.
 
     Args:
@@ -216,7 +216,7 @@ def _count(home: Home, project: Project) -> int:
         return 0
 
 
-UNUSED_TOLD_MAX: Final = 5
+UNUSED_SHOWN_MAX: Final = 5
 """Of what one project's file sets in vain; `config list` there tells all."""
 SOON_DAYS: Final = 30
 """A budget that is reached within so many days is a problem now."""
@@ -235,9 +235,9 @@ _MEND_DISKS: Final = {
     "full": "df -h {folder} (then free some space there)",
     "read-only": "df -h {folder} (then have that disk mounted for writing)",
 }
-TIMEOUTS_OF: Final = timedelta(hours=1)
+TIMEOUTS_SHOWN_FOR: Final = timedelta(hours=1)
 """Git commands that took too long are reported for so long."""
-NEARLY: Final = 0.9
+NEARLY_FULL: Final = 0.9
 """So is one of which this part is used."""
 _COMPACT: Final = "yaadwatch upkeep, then yaadwatch compact {which}"
 _WITHOUT_GIT: Final = (
@@ -279,9 +279,9 @@ def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
         "search_why": why,
         "problems": [
             *_problems(home, rows),
-            *_not_looked(home, watched, rows),
-            *_shallow(home, watched, rows),
-            *_unused(home, watched, rows),
+            *_not_compared(home, watched, rows),
+            *_shallow_clones(home, watched, rows),
+            *_unused_settings(home, watched, rows),
         ],
     }
 
@@ -315,7 +315,7 @@ def config(home: Home, call: Call) -> dict[str, object]:
         beside = home.settings_beside(found.nearest.db.path)
         where = None if found.project is None else str(found.nearest.db.path.parent)
     usual = Settings()
-    warnings = (*home.not_set, *_later(home), *beside.warnings)
+    warnings = (*home.not_set, *_changed_since_start(home), *beside.warnings)
     return {
         "settings": [
             {
@@ -332,7 +332,7 @@ def config(home: Home, call: Call) -> dict[str, object]:
     }
 
 
-def _later(home: Home) -> list[str]:
+def _changed_since_start(home: Home) -> list[str]:
     """Return what the person set otherwise since the daemon was started, not used yet."""
     if home.settings_now is None:
         return []
@@ -340,17 +340,17 @@ def _later(home: Home) -> list[str]:
         now = home.settings_now()
     except YaadError as error:
         return [f"{error.message} The daemon goes on as it was started."]
-    told = [
+    entries = [
         f"{key} is {value_of(now.settings, key)!r} by now ({now.sources[key]}), and holds after: "
         "yaadwatch restart"
         for key in now.sources
         if value_of(now.settings, key) != value_of(home.settings, key)
     ]
-    return told + [warning for warning in now.warnings if warning not in home.not_set]
+    return entries + [warning for warning in now.warnings if warning not in home.not_set]
 
 
 def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:
-    problems = _known_to_daemon(home, rows)
+    problems = _daemon_problems(home, rows)
     if not home.git.is_there():
         problems.append({"what": f"{NO_GIT} of the daemon; {_WITHOUT_GIT}.", "mend": INSTALL_GIT})
     for row in rows:
@@ -359,23 +359,23 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
             problems.append({"what": f"{row['path']}: {row['reason']}", "mend": mend})
             continue
         mend = _COMPACT.format(which=f"--project {_quoted(row)}")
-        problems += _full(f"{row['path']}: the store", row["size"], mend)
+        problems += _budget_problems(f"{row['path']}: the store", row["size"], mend)
         if row["unknown"]:
             number = row["unknown"]
             noun = "memory" if number == 1 else "memories"
             what = f"{row['path']}: {number} {noun} could not be judged"
             problems.append({"what": what, "mend": f"yaadwatch stale --project {_quoted(row)}"})
-    problems += _pauses(rows)
+    problems += _lock_problems(rows)
     problems += _git_timeouts(home)
-    problems += _disks()
+    problems += _disk_problems()
     own = lookup.row(lookup.of_store(home, home.user))
-    problems += _full("Your own store", own, _COMPACT.format(which="--user"))
+    problems += _budget_problems("Your own store", own, _COMPACT.format(which="--user"))
     for what in registry.problems():
         problems.append({"what": what, "mend": "pip uninstall, or upgrade, that package"})
     return problems
 
 
-def _disks() -> list[dict[str, str]]:
+def _disk_problems() -> list[dict[str, str]]:
     """Return whether the disk of the data folder takes nothing more."""
     folder = places.data_folder()
     why = files.takes_nothing(folder)
@@ -385,16 +385,16 @@ def _disks() -> list[dict[str, str]]:
     return [{"what": what, "mend": _MEND_DISKS[why].format(folder=shlex.quote(str(folder)))}]
 
 
-def _known_to_daemon(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:
+def _daemon_problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:
     """Return what the daemon says is degraded, with folders for the ids of projects.
 
     Of a project that cannot be had at all its row says why, and all else follows from that. Of one
     that was removed there is nothing to mend.
     """
-    told = home.pulse.problems() if home.pulse is not None else []
+    entries = home.pulse.problems() if home.pulse is not None else []
     paths = {row["id"]: str(row["path"]) for row in rows if row["state"] == "ok"}
     problems = []
-    for one in told:
+    for one in entries:
         what, project = one["what"], one.get("project", "")
         if project in paths:
             what = what.replace(f"project {project}", paths[project])
@@ -404,7 +404,7 @@ def _known_to_daemon(home: Home, rows: list[dict[str, object]]) -> list[dict[str
     return problems
 
 
-def _unused(
+def _unused_settings(
     home: Home, watched: Sequence[Project], rows: list[dict[str, object]]
 ) -> list[dict[str, str]]:
     """Return what stands in the files of settings of projects and is not used."""
@@ -415,11 +415,11 @@ def _unused(
         }
         for project, row in zip(watched, rows, strict=True)
         if row["state"] == "ok"
-        for what in home.settings_beside(home.stores.path(project.id)).warnings[:UNUSED_TOLD_MAX]
+        for what in home.settings_beside(home.stores.path(project.id)).warnings[:UNUSED_SHOWN_MAX]
     ]
 
 
-def _not_looked(
+def _not_compared(
     home: Home, watched: Sequence[Project], rows: list[dict[str, object]]
 ) -> list[dict[str, str]]:
     """Return of which projects git could not tell what rules rested on when they were written."""
@@ -449,7 +449,7 @@ def _not_looked(
     ]
 
 
-def _shallow(
+def _shallow_clones(
     home: Home, watched: Sequence[Project], rows: list[dict[str, object]]
 ) -> list[dict[str, str]]:
     """Return how many rules are older than the history of a shallow clone, as `stale` says it."""
@@ -477,7 +477,7 @@ def _is_shallow(folder: Path) -> bool:
     return layout is not None and bool(repo_layout.cut_at(layout))
 
 
-def _pauses(rows: list[dict[str, object]]) -> list[dict[str, str]]:
+def _lock_problems(rows: list[dict[str, object]]) -> list[dict[str, str]]:
     """Return which locks of git agent files wait for."""
     paused = [(row["path"], cast("dict[str, object]", row["pause"])) for row in rows]
     return [
@@ -489,7 +489,7 @@ def _pauses(rows: list[dict[str, object]]) -> list[dict[str, str]]:
 
 def _git_timeouts(home: Home) -> list[dict[str, str]]:
     """Return in which folders git commands took too long within the last hour."""
-    since = home.clock.now() - TIMEOUTS_OF
+    since = home.clock.now() - TIMEOUTS_SHOWN_FOR
     found: dict[Path, list[TimedOut]] = {}
     for one in list(home.git.timed_out):
         if one.at >= since:
@@ -520,7 +520,7 @@ def _times(number: int) -> str:
     return "once" if number == 1 else f"{number} times"
 
 
-def _full(store: str, found: object, mend: str) -> list[dict[str, str]]:
+def _budget_problems(store: str, found: object, mend: str) -> list[dict[str, str]]:
     """Return what is to be said of a store that has reached its budget, or soon will."""
     size = cast("dict[str, Any]", found)
     full, limit = size["reached_at"], size["budget_bytes"]
@@ -529,7 +529,7 @@ def _full(store: str, found: object, mend: str) -> list[dict[str, str]]:
     left = limit - size["bytes"]
     if left <= 0:
         what = "has reached its budget (store.budget_mib), and nothing is added to it"
-    elif left < limit * (1 - NEARLY) or left / size["bytes_a_day"] <= SOON_DAYS:
+    elif left < limit * (1 - NEARLY_FULL) or left / size["bytes_a_day"] <= SOON_DAYS:
         what = f"reaches its budget about {full:%Y-%m-%d}; from then on nothing is added to it"
     else:
         return []

@@ -101,7 +101,7 @@ def roots(conn: Connection, store: NamedStore) -> dict[int, str]:
     return {tree.id: os.path.relpath(tree.path, root) for tree in trees}
 
 
-TOLD_MAX: Final = 200
+REPORTED_MAX: Final = 200
 """Conflicts and rows left out that are told one by one; all are counted."""
 
 OWNER: Final = dict.fromkeys(
@@ -109,7 +109,7 @@ OWNER: Final = dict.fromkeys(
 )
 """Tables whose rows belong to a memory: where another one stands in its place, they do not come."""
 
-_TOLD_BY: Final = {
+_IDENTIFYING: Final = {
     "node_versions": ("node", "version"),
     "file_watch": ("node", "path", "symbol"),
     "edges": ("from_node", "kind", "to_node"),
@@ -123,7 +123,7 @@ _WORDS: Final = frozenset({"text", "reason", "archive_reason"})
 _EMPTY: Final = ("[]", "{}")
 _EDGES_ASKED: Final = 2_000
 """New edges of an acyclic kind for which it is asked at once whether they close a circle."""
-_GATHERED: Final = 1_000
+_PENDING_MAX: Final = 1_000
 """Memories that have come, before what was gathered of them is written down."""
 _MS_MAX: Final = 2**53
 """A time that is further from 1970, in milliseconds, is none."""
@@ -148,13 +148,13 @@ class ImportCounts:
     def conflict(self, table: str, row: object, reason: str) -> None:
         """Tell of a row that says something else than the one that is here."""
         self.count(table, "conflicts")
-        if len(self.conflicts) < TOLD_MAX:
+        if len(self.conflicts) < REPORTED_MAX:
             self.conflicts.append({"table": table, "row": row, "reason": reason})
 
     def leave(self, table: str, row: object, reason: str) -> None:
         """Tell of a row that was not taken."""
         self.count(table, "left_out")
-        if len(self.left_out) < TOLD_MAX:
+        if len(self.left_out) < REPORTED_MAX:
             self.left_out.append({"table": table, "row": row, "reason": reason})
 
 
@@ -199,7 +199,7 @@ class _RowImport:
         self._last = {table.name: rows.last(conn, table) for table in self._tables.values()}
         # Of this import: what it holds are texts as they came, with the secrets in them.
         self._mask = lru_cache(maxsize=4096)(_masked)
-        self._say = lru_cache(maxsize=4096)(_said)
+        self._mask_text = lru_cache(maxsize=4096)(_said)
         self._created = lru_cache(maxsize=64)(_created)
         self._clean: dict[str, str] = {}  # ids and the like, which come again and again
         self._ended: dict[str, str] = {}  # sessions whose words are to be indexed
@@ -207,25 +207,25 @@ class _RowImport:
         self._words: list[tuple[int, str, str, str]] = []  # not written down yet, as the next two
         self._events: list[tuple[str, str, str]] = []
         self._watched: set[str] = set()
-        self.told = ImportCounts()
+        self.report = ImportCounts()
 
     def take(self, lines: Iterable[tuple[int, dict[str, Any]]]) -> ImportCounts:
         """Take every line."""
         for number, line in lines:
             self._take_line(number, line)
-        self._write()
+        self._flush()
         for kind in list(self._links):
             self._ask_for_circles(kind)
         for session, summary in self._ended.items():
             lessons.index(self._conn, session, summary)
-        return self.told
+        return self.report
 
     def _take_line(self, number: int, line: dict[str, Any]) -> None:
         name = line.get("table")
         table = self._tables.get(name) if isinstance(name, str) else None
         if table is None:
             # What it calls itself is told by nothing: it may be a secret.
-            self.told.leave("?", f"line {number}", "this version has no such table")
+            self.report.leave("?", f"line {number}", "this version has no such table")
             return
         apart = line.pop("apart", False) is True and table.name == "nodes"
         if table.name == "nodes":
@@ -233,22 +233,22 @@ class _RowImport:
         try:
             row = rows.from_line(table, line)
             row = self._masked(table, row)
-            row = self._here(table, row)
+            row = self._with_local_references(table, row)
             if table.name == "gaps":
                 row = gaps.rekeyed_gap(row)
             self._check(table, row)
         except (Unreadable, ValueError) as error:
-            self.told.leave(table.name, f"line {number}", privacy.mask(str(error)).text)
+            self.report.leave(table.name, f"line {number}", privacy.mask(str(error)).text)
             return
         self._take_row(table, row, number, apart=apart)
 
     def _take_row(self, table: Table, row: dict[str, Any], number: int, *, apart: bool) -> None:
         owner = row.get(OWNER.get(table.name, ""))
         if owner in self._other["nodes"]:
-            self.told.count(table.name, "merged")
+            self.report.count(table.name, "merged")
             return
         if owner in self._refused:
-            self.told.leave(table.name, f"line {number}", "its memory is another one here")
+            self.report.leave(table.name, f"line {number}", "its memory is another one here")
             return
         if table.name == "node_versions":
             said = row.get("text")
@@ -264,8 +264,10 @@ class _RowImport:
         if table.name == "nodes":
             self._take_node(table, row, number, apart=apart)
             return
-        if table.name == "edges" and not new and self._clashes(row):
-            self.told.conflict(table.name, _named(table, row), "it would hold twice at a time here")
+        if table.name == "edges" and not new and self._overlaps(row):
+            self.report.conflict(
+                table.name, _named(table, row), "it would hold twice at a time here"
+            )
             return
         self._insert(table, row, number)
 
@@ -275,11 +277,11 @@ class _RowImport:
         So that it need not be looked for: a memory that has just come had no versions, anchors and
         relations before.
         """
-        told = _TOLD_BY.get(table.name)
-        if told is None or row[told[0]] not in self._made:
+        columns = _IDENTIFYING.get(table.name)
+        if columns is None or row[columns[0]] not in self._made:
             return False
         before = self._rows.setdefault(table.name, set())
-        sort = tuple(row.get(name) for name in told)
+        sort = tuple(row.get(name) for name in columns)
         if sort in before:
             return False
         before.add(sort)
@@ -290,11 +292,11 @@ class _RowImport:
         if self._foreign:
             if table.name == "dismissals":
                 reason = "what another person dismissed counts for that person alone"
-                self.told.leave(table.name, f"line {number}", reason)
+                self.report.leave(table.name, f"line {number}", reason)
                 return None
-            if table.name == "edges" and self._chooses(row):
+            if table.name == "edges" and self._supersedes_own(row):
                 reason = "only its own person can let a memory of theirs be superseded"
-                self.told.leave(table.name, f"line {number}", reason)
+                self.report.leave(table.name, f"line {number}", reason)
                 return None
             row = self._as_foreign(table, row)
         given = row.get(table.number) if table.number else None
@@ -307,13 +309,13 @@ class _RowImport:
             reason = str(error)
             if "FOREIGN KEY" in reason:
                 reason = "it refers to what is not there"
-            self.told.leave(table.name, f"line {number}", reason)
+            self.report.leave(table.name, f"line {number}", reason)
             return None
         self._last[table.name] = max(last, made)
         if given is not None and made != given:
             self._other[table.name][given] = made
-        self.told.count(table.name, "new")
-        self._after(table, row)
+        self.report.count(table.name, "new")
+        self._note_followups(table, row)
         return made
 
     def _take_node(self, table: Table, row: dict[str, Any], number: int, *, apart: bool) -> None:
@@ -325,14 +327,14 @@ class _RowImport:
             twin = nodes.by_hash(self._conn, str(row["scope"]), digest, thing=thing)
             if twin is not None:
                 self._other["nodes"][given] = twin.id
-                self.told.count(table.name, "merged")
+                self.report.count(table.name, "merged")
                 return
         if apart:
             digest = words.text_hash(f"{given}\0{said}")
         holder = self._key_holder(row)
         if holder is not None:
             reason = f"its key {row['key']} is that of {short_id(holder)} here; it came without it"
-            self.told.conflict(table.name, given, reason)
+            self.report.conflict(table.name, given, reason)
             row = row | {"key": None}
         line = words.summarise(said)
         made_anew = {"text_hash": digest, "summary": "" if line == said else line}
@@ -345,8 +347,8 @@ class _RowImport:
             tags = json.loads(row.get("tags") or "[]")
             self._words.append((num, *changes.words_of(said, tags=tags, key=row.get("key"))))
         self._events.append((events.NODE_CREATED, given, self._created(row["kind"])))
-        if len(self._events) >= _GATHERED:
-            self._write()
+        if len(self._events) >= _PENDING_MAX:
+            self._flush()
 
     def _key_holder(self, row: Mapping[str, Any]) -> str | None:
         """Return the living memory that has the key of a row that is to live, too."""
@@ -355,7 +357,7 @@ class _RowImport:
         holder = nodes.by_key(self._conn, str(row["scope"]), str(row["key"]))
         return None if holder is None else holder.id
 
-    def _write(self) -> None:
+    def _flush(self) -> None:
         """Write down what was gathered of memories that came."""
         fulltext.index_new(self._conn, self._words)
         history.append_all(self._conn, self._events, self._now)
@@ -371,14 +373,14 @@ class _RowImport:
             if known[name] not in (value, came[name]) and name != table.number
         )
         if not different or table.name == "provenance":  # what a file here says is known here
-            self.told.count(table.name, "same")
+            self.report.count(table.name, "same")
             if table.number and row.get(table.number) is not None:
                 self._other[table.name][row[table.number]] = known[table.number]
             return
         if table.name == "nodes":
             self._refused.add(row["id"])
         reason = f"what is here says otherwise: {', '.join(different)}"
-        self.told.conflict(table.name, _named(table, row), reason)
+        self.report.conflict(table.name, _named(table, row), reason)
 
     def _masked(self, table: Table, row: dict[str, Any]) -> dict[str, Any]:
         """Return a row without the secrets in it.
@@ -397,15 +399,15 @@ class _RowImport:
             elif name in table.trees:
                 clean = value if value in _EMPTY else _mask_json(value)
             else:
-                clean = self._say(value) if name in _WORDS else self._mask(value)
+                clean = self._mask_text(value) if name in _WORDS else self._mask(value)
             if clean != value:
                 if name in table.key or name in table.refers:
                     raise Unreadable(f"its {name} looks like a secret")
-                self.told.masked += 1
+                self.report.masked += 1
                 done[name] = clean
         return done
 
-    def _chooses(self, row: Mapping[str, Any]) -> bool:
+    def _supersedes_own(self, row: Mapping[str, Any]) -> bool:
         """Return whether an edge lets one memory of the person here supersede another."""
         if row["kind"] != SUPERSEDES:
             return False
@@ -423,7 +425,7 @@ class _RowImport:
             return row | {"summary": f"Imported: {quoted(str(row['summary']))}"}
         return row
 
-    def _here(self, table: Table, row: dict[str, Any]) -> dict[str, Any]:
+    def _with_local_references(self, table: Table, row: dict[str, Any]) -> dict[str, Any]:
         """Return a row with what it refers to as that is called here.
 
         Raises:
@@ -473,7 +475,7 @@ class _RowImport:
                 raise Unreadable(f"{row['kind']} is no kind")
             _check_tree(row, "attributes", dict)
 
-    def _after(self, table: Table, row: dict[str, Any]) -> None:
+    def _note_followups(self, table: Table, row: dict[str, Any]) -> None:
         """See to what rests on a row that was added."""
         if table.name == "edges" and row["kind"] in ACYCLIC and row.get("valid_until_ms") is None:
             waiting = self._links.setdefault(row["kind"], [])
@@ -489,7 +491,7 @@ class _RowImport:
         added = self._links.pop(kind)
         graph.refuse_circles(self._conn, kind, added)
 
-    def _clashes(self, row: Mapping[str, Any]) -> bool:
+    def _overlaps(self, row: Mapping[str, Any]) -> bool:
         """Return whether an edge would hold at a time at which an equal one does."""
         ends = (row["from_node"], row["kind"], row["to_node"])
         times = (row["valid_from_ms"], row.get("valid_until_ms"))

@@ -76,9 +76,9 @@ def run(home: Home, *, dry_run: bool = False, accept: bool = False) -> UpkeepRes
     done = UpkeepResult()
 
     def keep(store: _Store) -> None:
-        _keep(home, store, done, dry_run=dry_run, accept=accept)
+        _upkeep_store(home, store, done, dry_run=dry_run, accept=accept)
 
-    done.skipped += _each(home, keep)
+    done.skipped += _for_each_store(home, keep)
     return done
 
 
@@ -92,17 +92,17 @@ def run_daily(home: Home) -> None:
     done = run(home)
     left = f" Not looked after: {'; '.join(done.skipped)}" if done.skipped else ""
     if done.held:
-        told = "; ".join(
+        counts = "; ".join(
             f"{row['where']}: {row['count']} of {row['of']} would be {row['what']}"
             for row in done.held
         )
         raise YaadError(
             Code.REFUSED,
-            f"Too many memories at once, so none of these: {told}. Is the clock right?{left}",
+            f"Too many memories at once, so none of these: {counts}. Is the clock right?{left}",
             hint="To see them: yaadwatch upkeep --dry-run. If that is right: yaadwatch upkeep "
             "--accept",
         )
-    _refuse(done.skipped, "not looked after, the other stores were")
+    _raise_failures(done.skipped, "not looked after, the other stores were")
 
 
 def flush(home: Home) -> None:
@@ -120,10 +120,12 @@ def flush(home: Home) -> None:
     def has_news(id: str) -> bool:
         return home.recalled.has(id) or home.unanswered.has(id)
 
-    _refuse(_each(home, write, only=has_news), "what was recalled there is not counted yet")
+    _raise_failures(
+        _for_each_store(home, write, only=has_news), "what was recalled there is not counted yet"
+    )
 
 
-def _each(
+def _for_each_store(
     home: Home, work: Callable[[_Store], None], *, only: Callable[[str], bool] = lambda _: True
 ) -> list[str]:
     """Do something with every store that `only` names by its id, the user's own last.
@@ -133,16 +135,16 @@ def _each(
     failed = list[str]()
     for project in home.user.read(projects.everything):
         if only(project.id):
-            with _named(str(project.root), failed), home.stores.use(project) as db:
+            with _collecting_failures(str(project.root), failed), home.stores.use(project) as db:
                 work(_Store(id=project.id, where=str(project.root), db=db))
     if only(OWN):
-        with _named(OWN, failed):
+        with _collecting_failures(OWN, failed):
             work(_Store(id=OWN, where=OWN, db=home.user))
     return failed
 
 
 @contextlib.contextmanager
-def _named(where: str, failed: list[str]) -> Iterator[None]:
+def _collecting_failures(where: str, failed: list[str]) -> Iterator[None]:
     """Note what keeps a store from being looked after, a fault of ours too, and go on."""
     try:
         yield
@@ -154,7 +156,7 @@ def _named(where: str, failed: list[str]) -> Iterator[None]:
         failed.append(f"{where}: a fault of ours ({type(error).__name__}); the log has it.")
 
 
-def _refuse(failed: Sequence[str], outcome: str) -> None:
+def _raise_failures(failed: Sequence[str], outcome: str) -> None:
     """Tell of stores that something could not be done with.
 
     Raises:
@@ -182,7 +184,9 @@ def _boost(conn: Connection, settings: Settings, ids: Iterable[str], now: dateti
     return nodes.boost(conn, raised, now=now)
 
 
-def _keep(home: Home, store: _Store, done: UpkeepResult, *, dry_run: bool, accept: bool) -> None:
+def _upkeep_store(
+    home: Home, store: _Store, done: UpkeepResult, *, dry_run: bool, accept: bool
+) -> None:
     now, db = home.clock.now(), store.db
     settings = home.settings_of(db.path)
     if not dry_run:

@@ -54,7 +54,7 @@ def verify(home: Home, call: Call, ask: Verify) -> dict[str, object]:
         repaired = []
         wrong = {one.check for one in found if one.derived}
         if ask.repair and "index" in wrong:
-            indexed = store.db.write(_index_anew)
+            indexed = store.db.write(_rebuild_index)
             repaired.append(f"the full-text index, of {indexed} memories")
         if ask.repair and "vectors" in wrong:
             dropped = store.db.write(_drop_vectors)
@@ -127,7 +127,7 @@ def _history(name: str, store: NamedStore) -> Iterator[Finding]:
 
 
 def _index(name: str, store: NamedStore) -> Iterator[Finding]:
-    mend = f"yaadwatch verify --repair{_which(store)}"
+    mend = f"yaadwatch verify --repair{_store_option(store)}"
     missing, left = store.db.read(checks.unindexed), store.db.read(checks.left_in_index)
     if missing:
         what = f"{len(missing)} memories are not in the full-text index, and are not found"
@@ -135,7 +135,7 @@ def _index(name: str, store: NamedStore) -> Iterator[Finding]:
     if left:
         what = f"{len(left)} entries of the full-text index are of no living memory"
         yield Finding(check=name, what=what, mend=mend, derived=True)
-    if not missing and not left and store.db.read(_words_differ):
+    if not missing and not left and store.db.read(_index_differs):
         what = "The full-text index holds other words than the memories do"
         yield Finding(check=name, what=what, mend=mend, derived=True)
 
@@ -144,7 +144,7 @@ def _vectors(name: str, store: NamedStore) -> Iterator[Finding]:
     outdated = store.db.read(vectors.outdated)
     if outdated:
         what = f"The vectors of {len(outdated)} memories are of other words than these have"
-        mend = f"yaadwatch verify --repair{_which(store)}"
+        mend = f"yaadwatch verify --repair{_store_option(store)}"
         yield Finding(check=name, what=what, mend=mend, derived=True)
 
 
@@ -193,7 +193,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
 """What is looked at, in this order."""
 
 
-def _words_differ(conn: Connection) -> bool:
+def _index_differs(conn: Connection) -> bool:
     """Return whether an index made anew would hold other words, or hold them more or less often."""
     fresh = rows.scratch()
     try:
@@ -205,7 +205,7 @@ def _words_differ(conn: Connection) -> bool:
         fresh.close()
 
 
-def _index_anew(conn: Connection) -> int:
+def _rebuild_index(conn: Connection) -> int:
     """Make the full-text index anew; return how many memories are in it."""
     rows.empty_index(conn)
     indexed = 0
@@ -236,7 +236,7 @@ def _from_backup(store: NamedStore) -> str:
     return f"yaadwatch remove {where}, then yaadwatch add --restore {where}"
 
 
-def _which(store: NamedStore) -> str:
+def _store_option(store: NamedStore) -> str:
     return " --user" if store.project is None else f" --project {shlex.quote(str(store.where))}"
 
 
@@ -256,13 +256,13 @@ class Opened:
 
     Args:
         db: it.
-        told: what the person must know of it; '' when it is as it was left.
+        notice: what the person must know of it; '' when it is as it was left.
         mend: the command that mends it, or what is left to do.
         stands_in: the true one cannot be used, and `db` refuses every write.
     """
 
     db: Database
-    told: str = ""
+    notice: str = ""
     mend: str = ""
     stands_in: bool = False
 
@@ -276,12 +276,12 @@ def open_own(on_commit: Callable[[], None] | None = None) -> Opened:
     """
     path = places.user_store()
     shutil.rmtree(_folder(), ignore_errors=True)
-    told = mend = ""
+    notice = mend = ""
     if not path.exists() and not path.is_symlink():
         copy = migrations.newest_sound_copy(places.backups(USER), role="user")
         if copy is not None:
-            _take_over(copy, path)
-            told = (
+            _copy_whole(copy, path)
+            notice = (
                 f"{path} was gone, and was made anew from the copy of {_date_of(copy)}. What was "
                 "remembered for all projects since then, and projects added since, are not in it."
             )
@@ -290,13 +290,13 @@ def open_own(on_commit: Callable[[], None] | None = None) -> Opened:
     try:
         db = Database.open(path, role="user", create=True, on_commit=on_commit)
         try:
-            db.read(_needed)
+            db.read(_read_essentials)
         except BaseException:
             db.close()
             raise
     except YaadError as error:
-        return _stand_in(error)
-    return Opened(db=db, told=told, mend=mend)
+        return _open_replacement(error)
+    return Opened(db=db, notice=notice, mend=mend)
 
 
 class UserStoreHealth:
@@ -313,7 +313,7 @@ class UserStoreHealth:
         self._seen = _signature()
         self._looked_at = now()
 
-    def why_begin_again(self) -> str:
+    def restart_reason(self) -> str:
         """Return why; '' when nothing is to be gained by it."""
         if self._opened.stands_in:
             return "the user store can be used again" if self._is_back() else ""
@@ -322,7 +322,7 @@ class UserStoreHealth:
         if not self._is_due(READ_AGAIN):
             return ""
         try:
-            self._opened.db.read(_needed)
+            self._opened.db.read(_read_essentials)
         except YaadError as error:
             return "the user store is damaged" if is_damage(error) else ""
         return ""
@@ -361,7 +361,7 @@ class ProjectListKeeper:
         if home.user.stands_in or not watched or watched == self._kept:
             return
         newest = max(places.backups(USER).glob("*.db"), default=None)
-        if self._kept is not None or newest is None or _knows(newest) != watched:
+        if self._kept is not None or newest is None or _projects_in(newest) != watched:
             made = places.backups(USER) / f"{home.clock.now():%Y%m%dT%H%M%S%f}{_OF_LIST}"
             home.user.backup(made)
             migrations.check_copy(made, role="user")
@@ -371,7 +371,7 @@ class ProjectListKeeper:
         self._kept = watched
 
 
-def _knows(copy: Path) -> list[Project] | None:
+def _projects_in(copy: Path) -> list[Project] | None:
     """Return the projects that a copy of the user store knows; None when it cannot be read."""
     try:
         return checks.projects(copy)
@@ -381,7 +381,7 @@ def _knows(copy: Path) -> list[Project] | None:
         return None
 
 
-def _stand_in(error: YaadError) -> Opened:
+def _open_replacement(error: YaadError) -> Opened:
     """Return what stands in for a user store that cannot be used.
 
     Raises:
@@ -393,7 +393,7 @@ def _stand_in(error: YaadError) -> Opened:
     try:
         files.private_folder(_folder())
         if copy is not None:
-            _take_over(copy, path)
+            _copy_whole(copy, path)
         db = Database.open(path, role="user", create=True, refusal=refusal)
     except (YaadError, OSError):
         raise error from None
@@ -401,21 +401,21 @@ def _stand_in(error: YaadError) -> Opened:
         what = f"what it held on {_date_of(copy)} is read from a copy"
     else:
         what = "there is no copy of it, so that no project is known"
-    told = (
+    notice = (
         f"{error.message} Until it is mended {what}, and nothing is remembered for all projects, "
         "and no project added or removed."
     )
-    return Opened(db=db, told=told, mend="yaadwatch doctor", stands_in=True)
+    return Opened(db=db, notice=notice, mend="yaadwatch doctor", stands_in=True)
 
 
-def _take_over(copy: Path, path: Path) -> None:
+def _copy_whole(copy: Path, path: Path) -> None:
     """Put a copy of `copy` at `path`, where nothing is; it is whole there, or not at all."""
     drop_logs(path)
     with replacing(path, "no copy was put there") as temporary:
         shutil.copyfile(copy, temporary)
 
 
-def _needed(conn: Connection) -> None:
+def _read_essentials(conn: Connection) -> None:
     """Read what the daemon cannot do without; it is asked all the time, of every project."""
     projects.read_through(conn)
     projects.all_jobs(conn)

@@ -33,9 +33,9 @@ from yaadwatch.workspace.agent_files import FoundFile, parsed
 from yaadwatch.workspace.workspace import Space
 
 SAME_RULE_MIN: Final = 0.88
-"""Two texts so alike are wordings of one rule, if one block has this and another block that."""
+"""Likeness from which texts in two blocks are wordings of one rule."""
 EDIT_MIN: Final = 0.8
-"""A line that a commit changed and that stays so alike is the same rule; else it is a new one."""
+"""Likeness from which a line that a commit changed is still the same rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Version:
     full: Set[str] = frozenset()
 
     def says(self, path: str, key: str) -> bool:
-        """Return whether a file says these words, in its block or outside."""
+        """Return whether a file has these words, in its block or outside."""
         return key in self.rules.get(path, ()) or key in self.outside.get(path, ())
 
     def words(self) -> dict[str, str]:
@@ -104,7 +104,7 @@ def resolve(versions: Sequence[Version]) -> Resolved:
 
 
 class _History:
-    """The versions, oldest first, and what is known of each."""
+    """Replays the versions, oldest first."""
 
     def __init__(self, versions: Sequence[Version]) -> None:
         self._versions = {one.commit: one for one in versions}
@@ -314,7 +314,7 @@ class _Contents:
 
 
 class HeadRules:
-    """The rules of the blocks of a commit, read when they are asked for.
+    """The rules in the blocks of a commit, read lazily.
 
     Args:
         space: the work tree.
@@ -335,7 +335,7 @@ class HeadRules:
         self._resolved: dict[str, Resolved] = {}
 
     def resolved(self, commit: str) -> Resolved:
-        """Return the rules of the checked-out commit, and of what a person edited since.
+        """Return the rules of the checked-out commit and of later edits by a person.
 
         Raises:
             YaadError: from git.
@@ -344,13 +344,13 @@ class HeadRules:
             self._resolved[commit] = self._resolve(commit)
         return self._resolved[commit]
 
-    def said(self, commit: str, path: str) -> Mapping[str, FileRule]:
+    def rules_in(self, commit: str, path: str) -> Mapping[str, FileRule]:
         """Return the rules of the block that a file has in a commit, by the key of their words."""
         contents = self._committed(commit, path)
         return contents.rules if contents is not None else {}
 
     def line(self, commit: str, key: str) -> str | None:
-        """Return the line of a rule in the first block that has it; None if it holds a secret."""
+        """Return a rule's line from the first block that has it; None when it holds a secret."""
         for version in (self._of_commit(commit), self._edited.get(commit, {})):
             for contents in version.values():
                 found = contents.rules.get(key)
@@ -393,8 +393,8 @@ class HeadRules:
     def _edited_since(self, commit: str) -> dict[str, _Contents]:
         """Return the files whose block a person edited since git wrote it.
 
-        Not one that is as in the index, or as it was before HEAD moved: git may have left it so.
-        Nor one that lost so many rules that it looks like an accident.
+        Left out: a file that is as in the index, or as it was before HEAD moved (git may have left
+        it so), and a file that lost so many rules that it looks like an accident.
         """
         found = {}
         for path, before in self._of_commit(commit).items():

@@ -36,28 +36,28 @@ from yaadwatch.text import privacy, words
 from yaadwatch.workspace.workspace import Home, Space
 
 GONE = "deleted from "
-"""What the reason begins with when a memory was archived because its last place is gone."""
+"""Prefix of the archive reason of a memory whose last place is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committed:
-    """What a file brought: memories for the new lines of its block, and whether anything."""
+    """The result of a commit: memories for the block's new lines, and whether anything changed."""
 
     admitted: tuple[str, ...]
     changed: bool
 
 
 def commit(home: Home, space: Space, seen: Gathered, decided: Decided, *, view: View) -> Committed:
-    """Write down what a file brings, as its work tree sees the memories.
+    """Store what a file brings, as its work tree sees the memories.
 
     Raises:
-        YaadError: the store or git cannot be had; a memory was changed meanwhile (CONFLICT).
+        YaadError: the store or git is unavailable; a memory was changed meanwhile (CONFLICT).
     """
     stock, plan = decided.inventory, decided.plan
     origin = f"file:{seen.path}"
     fresh = [place for place in stock.new if _key(place) not in decided.archived]
     drafts = [
-        *(_outside(seen, place, origin) for place in fresh),
+        *(_draft_of(seen, place, origin) for place in fresh),
         *(
             Draft(text=new.text, origin=origin, tier=HOT, from_git=seen.from_git)
             for new in (plan.new if plan else ())
@@ -84,20 +84,20 @@ class _Commit:
         self._now = now
         self._actor = f"file:{seen.path}"
         self._from_git = f", {FROM_GIT}" if seen.from_git else ""
-        self._shows_other = False  # whether other memories are hidden here than before
-        self._older: list[str] = []  # what is new here, and may have been written long ago
+        self._shows_other = False  # whether the set of hidden memories changed
+        self._lookback: list[str] = []  # new memories whose words may be old
 
     def write(self, conn: Connection, fresh: Sequence[Place], ready: Sequence[Ready]) -> Committed:
-        """Write everything down."""
+        """Apply all changes."""
         seen, plan = self._seen, self._plan
         of_places = dict(zip([place.position for place in fresh], ready, strict=False))
         of_new = ready[len(fresh) : len(fresh) + len(plan.new)]
         of_superseded = ready[len(fresh) + len(plan.new) :]
-        counts = {"said": self._take_stock(conn, of_places), "gone": self._bury_gone(conn)}
-        anchors.add_lookback(conn, seen.row.worktree, self._older, seen.head.commit)
-        stored = [self._stored(conn, one) for one in of_new]
+        counts = {"said": self._store_places(conn, of_places), "gone": self._archive_gone(conn)}
+        anchors.add_lookback(conn, seen.row.worktree, self._lookback, seen.head.commit)
+        stored = [self._store_rule(conn, one) for one in of_new]
         for new, made in zip(plan.new, stored, strict=True):
-            self._put_in_place(conn, made, new.supersedes)
+            self._supersede_source(conn, made, new.supersedes)
         for one, item in zip(plan.superseded, of_superseded, strict=True):
             self._supersede(conn, one, item)
         for node in plan.demoted:
@@ -121,15 +121,15 @@ class _Commit:
             admitted=tuple(node.id for node in stored), changed=changed or self._shows_other
         )
 
-    def _take_stock(self, conn: Connection, ready: Mapping[int, Ready]) -> int:
-        """Write down what the file says outside its block; return how many statements are new."""
+    def _store_places(self, conn: Connection, ready: Mapping[int, Ready]) -> int:
+        """Store the statements outside the block; return how many are new."""
         worktree, path = self._seen.row.worktree, self._seen.path
         before = history.provenance_on_path(conn, worktree, path)
         was_hidden = history.hidden_by_git(conn, worktree)
         rows = []
         for place in self._stock.places:
-            node = place.node or self._reheaded(conn, place, ready)
-            node = node or self._admitted(conn, place, ready)
+            node = place.node or self._move_below_heading(conn, place, ready)
+            node = node or self._memory_at(conn, place, ready)
             if place.line is not None and place.node is not None:
                 self._show_again(conn, node)
             rows.append(
@@ -151,10 +151,12 @@ class _Commit:
             changes.recheck_files(conn, resting)
         return len(self._stock.new)
 
-    def _reheaded(self, conn: Connection, place: Place, ready: Mapping[int, Ready]) -> str | None:
-        """Give a memory the headings that its words have now; None where it is another memory.
+    def _move_below_heading(
+        self, conn: Connection, place: Place, ready: Mapping[int, Ready]
+    ) -> str | None:
+        """Give a memory the new headings of its statement; None where it is another memory.
 
-        Its words were not stated again: it stays in its tier, with its anchors and flags.
+        That does not confirm the memory: it keeps its tier, anchors and flags.
         """
         item = ready.get(place.position)
         node = nodes.get(conn, place.was) if place.was is not None else None
@@ -180,18 +182,18 @@ class _Commit:
         changes.index(conn, moved)
         return node.id
 
-    def _admitted(self, conn: Connection, place: Place, ready: Mapping[int, Ready]) -> str:
+    def _memory_at(self, conn: Connection, place: Place, ready: Mapping[int, Ready]) -> str:
         """Return the memory of a statement that is new here."""
         item = ready.get(place.position)
         if item is not None:
-            return self._brought(conn, item).id
+            return self._store_outside(conn, item).id
         node = self._archived[_key(place)]
         if not self._seen.from_git or (node.archive_reason or "").startswith(GONE):
             self._revive(conn, node.id)
         return node.id
 
     def _show_again(self, conn: Connection, node_id: str) -> None:
-        """Bring a memory back whose words a person deleted here, and put back."""
+        """Unarchive a memory whose words a person deleted here and put back."""
         node = nodes.get(conn, node_id)
         if node is not None and node.archived_at and (node.archive_reason or "").startswith(GONE):
             self._revive(conn, node_id)
@@ -204,10 +206,10 @@ class _Commit:
             reason = FROM_GIT if self._seen.from_git else ""
             changes.unarchive(conn, node, self._now, actor=self._actor, reason=reason)
             if not self._seen.from_git:
-                self._stated_anew(conn, node_id)
+                self._reopen(conn, node_id)
 
-    def _bury_gone(self, conn: Connection) -> int:
-        """Archive what a person deleted, if no other place says it; return how many those are."""
+    def _archive_gone(self, conn: Connection) -> int:
+        """Archive deleted statements that no other place has; return how many."""
         lost = [node for node in self._stock.gone if not history.said_somewhere(conn, [node])]
         buried = 0
         for node in nodes.many(conn, lost).values():
@@ -218,14 +220,14 @@ class _Commit:
         return buried
 
     def _supersede(self, conn: Connection, one: Superseded, item: Ready) -> None:
-        """Give a memory the words that the file has; what it said is kept as a version."""
+        """Give a memory the words of the file; the old words stay as a version."""
         node = nodes.get(conn, one.node)
         if node is None:
             return
         digest = words.text_hash(item.text)
         twin = nodes.by_hash(conn, node.scope, digest, thing=False)
         if twin is not None and twin.id != node.id:
-            self._say(conn, twin)
+            self._confirm(conn, twin)
             if node.archived_at is None:
                 reason = f"says the same as {short_id(twin.id)}"
                 changes.archive(conn, node, self._now, actor=self._actor, reason=reason)
@@ -259,39 +261,41 @@ class _Commit:
         )
         changes.settle(conn, edited, item.where, self._now, reworded=True)
 
-    def _stored(self, conn: Connection, item: Ready) -> Node:
+    def _store_rule(self, conn: Connection, item: Ready) -> Node:
         node = seen_from(conn, item.view, storing.store, self._home, item, self._now).node
-        self._said_here(conn, node)
+        self._learn_here(conn, node)
         return node
 
-    def _put_in_place(self, conn: Connection, node: Node, old_id: str | None) -> None:
-        """Let new words stand in the place of what they were made of, which a file still says."""
+    def _supersede_source(self, conn: Connection, node: Node, old_id: str | None) -> None:
+        """Supersede the memory from which new words were made, and which a file still states."""
         old = nodes.get(conn, old_id) if old_id is not None else None
         if old is not None and old.archived_at is None and old.id != node.id:
-            # On any branch: one of the two can stand in the place of the other.
+            # On any branch: either of the two can supersede the other.
             changes.reopen_superseded(conn, node.id, self._now, actor=self._actor)
             changes.supersede(conn, node.id, old, self._now, actor=self._actor)
 
-    def _brought(self, conn: Connection, item: Ready) -> Node:
-        """Store what stands outside the block; of what is new, and was not typed here, is found out
-        later what it rested on when it was written.
+    def _store_outside(self, conn: Connection, item: Ready) -> Node:
+        """Store a statement outside the block.
+
+        The anchors of a new statement that was not typed here are looked up later, as of the day
+        on which it was written.
         """
         stored = seen_from(conn, item.view, storing.store, self._home, item, self._now)
-        self._said_here(conn, stored.node)
+        self._learn_here(conn, stored.node)
         if stored.decision == NEW and item.draft.baseline:
-            self._older.append(stored.node.id)
+            self._lookback.append(stored.node.id)
         return stored.node
 
-    def _said_here(self, conn: Connection, node: Node) -> None:
-        """Note that a person typed the words of a memory here that is bound to other branches."""
+    def _learn_here(self, conn: Connection, node: Node) -> None:
+        """Make a memory of other branches known here, because a person typed its words."""
         if self._seen.from_git or visibility.provisional_of_node(conn, node.id):
             return
         if visibility.learned_of_nodes(conn, [node.id]):
             where = changes.Where(commit=self._seen.head.commit)
             changes.learn(conn, node, where, self._now)
 
-    def _say(self, conn: Connection, node: Node) -> None:
-        """Note that a person typed the words of a memory: it is a rule, whoever said it first."""
+    def _confirm(self, conn: Connection, node: Node) -> None:
+        """Confirm a memory whose words a person typed: it is a rule, whatever its origin."""
         said = replace(
             node,
             tier=HOT,
@@ -301,16 +305,16 @@ class _Commit:
             version=node.version + 1,
         )
         self._changed(conn, said, "confirmed", "said again")
-        self._stated_anew(conn, node.id)
-        self._said_here(conn, said)
+        self._reopen(conn, node.id)
+        self._learn_here(conn, said)
         anchors.drop_flags_of_node(conn, node.id)
 
-    def _stated_anew(self, conn: Connection, node_id: str) -> None:
+    def _reopen(self, conn: Connection, node_id: str) -> None:
         again = changes.reopen_superseded
         seen_from(conn, self._view, again, node_id, self._now, actor=self._actor)
 
     def _demote(self, conn: Connection, node_id: str) -> None:
-        """Take a memory out of the hot tier; it stays, and can be recalled."""
+        """Move a memory out of the hot tier; it can still be recalled."""
         node = nodes.get(conn, node_id)
         if node is None or node.archived_at is not None:
             return
@@ -335,11 +339,11 @@ def _key(place: Place) -> str:
 
 
 def _is_baseline(seen: Gathered) -> bool:
-    """Return whether what is new in a file was not typed here, or does not hold everywhere."""
+    """Return whether new statements were not typed here, or do not hold everywhere."""
     return seen.from_git or not seen.everywhere
 
 
-def _outside(seen: Gathered, place: Place, origin: str) -> Draft:
+def _draft_of(seen: Gathered, place: Place, origin: str) -> Draft:
     if place.statement is None:
         raise ValueError("a place that is new has a statement")
     return Draft(
@@ -355,12 +359,12 @@ def _outside(seen: Gathered, place: Place, origin: str) -> Draft:
 
 
 class Recorder:
-    """Writes down how the agent files of one work tree are.
+    """Stores the state of the agent files of one work tree.
 
     Args:
-        home: what may be reached.
+        home: the daemon's shared state.
         space: the work tree.
-        key: of this home, for hashes of people's bytes.
+        key: for keyed hashes of people's bytes.
         terms: how blocks are compared.
     """
 
@@ -370,7 +374,7 @@ class Recorder:
         self._key = key
         self._terms = terms
 
-    def agreed(
+    def record_agreement(
         self,
         seen: Gathered,
         data: bytes | None,
@@ -378,12 +382,12 @@ class Recorder:
         reason: str = "",
         done: Committed | None = None,
     ) -> None:
-        """Write down what both sides agree on now: the last beat."""
+        """Store what both sides agree on now: the last step of a sync."""
         digest = self._block(data or b"")
         wrote = data != seen.data
         now = self._home.clock.now()
         written = tuple(at for at in seen.row.written if at > now - AGENT_FILE_WRITES_WITHIN)
-        if wrote and self.puts_back(seen, data or b""):
+        if wrote and self.restores_block(seen, data or b""):
             written += (now,)
         row = replace(
             seen.row,
@@ -400,17 +404,17 @@ class Recorder:
         agreement = (
             plan.agreement(done.admitted if done else (), digest) if plan is not None else None
         )
-        if not self._space.db.read(_same, row, agreement):
-            self._space.db.write(_agree, row, agreement, now, wrote)
+        if not self._space.db.read(_is_recorded, row, agreement):
+            self._space.db.write(_store_agreement, row, agreement, now, wrote)
 
-    def held(self, seen: Gathered, plan: Plan, done: Committed, reason: str) -> bool:
-        """Write down what both sides agree on while the file is not written, and why it is not.
+    def record_unwritten(self, seen: Gathered, plan: Plan, done: Committed, reason: str) -> bool:
+        """Store what both sides agree on while the file is not written, and why it is not.
 
-        Without that, what is taken back meanwhile would be compared with what was agreed before,
-        and what is typed into a file that is new here would be taken for its first words.
+        Without that, lines deleted meanwhile would be compared with the agreement before, and lines
+        typed into a file that is new here would be taken for its first content.
 
         Returns:
-            False when nothing can be agreed on yet, so that nothing was written down.
+            False when nothing can be agreed on yet; then nothing was stored.
         """
         if seen.data is None or (plan.held is None and not _is_union(seen)):
             return False
@@ -427,20 +431,20 @@ class Recorder:
             logged=seen.logged,
             branch=privacy.mask(seen.head.branch).text,
         )
-        if not self._space.db.read(_same, row, agreement):
-            self._space.db.write(_agree, row, agreement, self._home.clock.now(), False)
+        if not self._space.db.read(_is_recorded, row, agreement):
+            self._space.db.write(_store_agreement, row, agreement, self._home.clock.now(), False)
         return True
 
     def note(self, row: AgentFileRow, state: str, reason: str) -> None:
-        """Write down why a file is left alone, once."""
+        """Store why a file is left alone, unless that is stored already."""
         if (row.state, row.reason) == (state, reason):
             return
         self._space.db.write(
-            _pause, replace(row, state=state, reason=reason), self._home.clock.now()
+            _store_pause, replace(row, state=state, reason=reason), self._home.clock.now()
         )
 
-    def puts_back(self, seen: Gathered, data: bytes) -> bool:
-        """Tell whether a write gives a block back that it had, and so may be undone again."""
+    def restores_block(self, seen: Gathered, data: bytes) -> bool:
+        """Return whether a write restores an earlier block; another process may undo that again."""
         if not seen.changed or seen.from_git:
             return False
         said = self._block(data)
@@ -450,17 +454,17 @@ class Recorder:
         )
 
     def _block(self, data: bytes) -> str:
-        """Return the keyed hash of what the block of a file says."""
+        """Return the keyed hash of the text of a file's block."""
         found = block.find(data)
         return self._terms.hashed(found.text if isinstance(found, Block) else "")
 
 
 def _is_union(seen: Gathered) -> bool:
-    """Tell whether nothing that was agreed about the block of a file counts."""
+    """Return whether no earlier agreement about the block counts."""
     return not seen.base if seen.from_git else not seen.row.block
 
 
-def _same(conn: Connection, row: AgentFileRow, agreement: Agreement | None) -> bool:
+def _is_recorded(conn: Connection, row: AgentFileRow, agreement: Agreement | None) -> bool:
     known = projects.get_agent_file(conn, row.worktree, row.path)
     if known is None or replace(known, written=row.written) != row:
         return False
@@ -470,7 +474,7 @@ def _same(conn: Connection, row: AgentFileRow, agreement: Agreement | None) -> b
     return (agreed.items if agreed else ()) == agreement.items
 
 
-def _agree(
+def _store_agreement(
     conn: Connection, row: AgentFileRow, agreement: Agreement | None, at: datetime, wrote: bool
 ) -> None:
     projects.put_agent_file(conn, row)
@@ -489,7 +493,7 @@ def _agree(
         )
 
 
-def _pause(conn: Connection, row: AgentFileRow, at: datetime) -> None:
+def _store_pause(conn: Connection, row: AgentFileRow, at: datetime) -> None:
     projects.put_agent_file(conn, row)
     if row.state == PAUSED:
         body: dict[str, object] = {"worktree": row.worktree, "reason": row.reason}

@@ -27,9 +27,9 @@ class Decided:
     """What has to be done about a file.
 
     Args:
-        inventory: what it says outside its block.
-        plan: what becomes of its block; None when the file is only read.
-        archived: hash of words to the archived memory that said them, where no living one does.
+        inventory: its statements outside the block.
+        plan: the plan for its block; None when the file is only read.
+        archived: hash of words to the archived memory with them, where no living one has them.
     """
 
     inventory: Inventory
@@ -39,9 +39,9 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class _Store:
-    """What the store knows about a file, read at one moment."""
+    """The store's view of a file, read in one snapshot."""
 
-    then: tuple[Provenance, ...]
+    provenance: tuple[Provenance, ...]
     texts: Mapping[str, str]
     graph: Graph
     agreement: Agreement | None
@@ -49,7 +49,7 @@ class _Store:
 
 
 def terms_of(key: bytes) -> Terms:
-    """Return how words of files compare with words of the graph, in this home."""
+    """Return how words of files compare with words of the graph, hashed with `key`."""
     return Terms(
         as_stored=as_stored,
         hashed=lambda line: files.keyed(key, line.encode("utf-8", "surrogatepass")),
@@ -66,7 +66,7 @@ def as_stored(text: str) -> str:
 
 
 def gravest_first(node: Node) -> tuple[bool, bool, float, str]:
-    """Return where a rule comes when there is no room for all: pinned, grave, then the newest."""
+    """Return the sort key of a rule for limited room: pinned, grave, then the newest first."""
     return not node.pinned, not is_grave(node.text), -node.created_at.timestamp(), node.id
 
 
@@ -86,19 +86,19 @@ def decide(
         space: the work tree.
         seen: the file.
         terms: how words compare.
-        beside: hashes of what its readers read in other files of the person's anyway.
-        view: from where: no memory of another branch gets a line; the one that it has stays.
-        personal: files that git does not share; what only they say reaches no other file.
-        accept_deletions: a person said that what is missing was meant to go.
+        beside: hashes of what its readers read in other files of the person anyway.
+        view: the work tree's view: no memory of another branch gets a line; existing lines stay.
+        personal: files that git does not share; what only they state reaches no other file.
+        accept_deletions: a person confirmed that missing rules were deleted on purpose.
     """
     there = seen.block.lines if isinstance(seen.block, Block) else None
-    lines = _resolved(seen, there, terms)
+    lines = _with_head_changes(seen, there, terms)
     inside = {said.key for said in read(lines or (), terms)}
     outside = {text_hash(as_stored(one.text)) for one in seen.statements or ()}
     known = space.db.read(
         seen_from,
         view,
-        _look,
+        _read_store,
         space,
         seen,
         terms,
@@ -112,7 +112,7 @@ def decide(
         if paused is not None:
             return paused
     stock = inventory.take_stock(
-        known.then,
+        known.provenance,
         seen.statements,
         known.texts,
         as_stored,
@@ -147,7 +147,7 @@ def decide(
     return Decided(inventory=stock, plan=done, archived=known.archived)
 
 
-def _resolved(
+def _with_head_changes(
     seen: Gathered, lines: tuple[str, ...] | None, terms: Terms
 ) -> tuple[str, ...] | None:
     """Return the lines of a block without what HEAD dropped, each changed line with its new words.
@@ -171,14 +171,14 @@ def _resolved(
 
 
 def _replaced(known: _Store, inside: set[str], outside: set[str]) -> Paused | None:
-    """Return why a file waits for a person that was overwritten by another one with a block."""
+    """Return why a file waits for a person after another file with a block overwrote it."""
     items = known.agreement.items if known.agreement is not None else ()
     agreed = {text_hash(row.graph) for row in items if row.file and row.graph}
-    before = {text_hash(known.texts[row.node]) for row in known.then if row.line is not None}
+    before = {text_hash(known.texts[row.node]) for row in known.provenance if row.line is not None}
     return inventory.replaced(agreed, inside, before, outside)
 
 
-def _look(
+def _read_store(
     conn: Connection,
     space: Space,
     seen: Gathered,
@@ -189,15 +189,15 @@ def _look(
     personal: frozenset[str],
 ) -> _Store:
     worktree = space.worktree.id
-    then = tuple(history.provenance_on_path(conn, worktree, seen.path))
+    provenance = tuple(history.provenance_on_path(conn, worktree, seen.path))
     agreement = _agreement(conn, seen, terms)
     items = agreement.items if agreement is not None else ()
-    # A rule that is agreed to have no line is here only as far as it would be without that.
+    # A rule that is agreed to have no line counts only as far as it would without the agreement.
     agreed = [row.node for row in items if row.file]
     stood = {text_hash(row.graph) for row in items if row.file and row.graph}
     is_union = agreement is None or (seen.from_git and seen.commits is None)
     hidden = visibility.hidden(conn, visibility.FILE)
-    away = visibility.of_other_branches(conn)
+    on_other_branches = visibility.of_other_branches(conn)
     own_only = authority.only_in(conn, personal)
     kept_here = set() if seen.path in personal else own_only
     rules = {
@@ -206,8 +206,8 @@ def _look(
         if node.id not in hidden | kept_here
         and HOLDS_IN not in node.attributes
         and (
-            node.id not in away
-            # What stands in a file is not taken out of it because of a branch.
+            node.id not in on_other_branches
+            # A line is not removed from a file because of a branch.
             or node.id in agreed
             or (is_union and text_hash(node.text) in inside)
         )
@@ -220,15 +220,15 @@ def _look(
         )
         if node.archived_at is None and node.id not in rules
     }
-    said = fulltext.hot_texts(conn, {*rules, *others, *(row.node for row in then)})
+    said = fulltext.hot_texts(conn, {*rules, *others, *(row.node for row in provenance)})
     archived = fulltext.archived(conn, inside | outside)
     former = {text_hash(old): node for node in (*rules, *others) for old in said.get(node, ())[1:]}
     own = history.said_somewhere(conn, {*rules, *others})
     unused = {text_hash(node.text): node.id for node in (*archived.values(), *others.values())}
     buried = projects.buried_rules(conn) | (archived.keys() & inside)
     if is_union:
-        # A block of an older commit has words of a memory that has given way, which only a person
-        # says anew, and words that a memory had before it was forgotten.
+        # A block of an older commit has words of superseded memories, which only a person states
+        # again, and words that a memory had before it was forgotten.
         gone = edges.successors(conn, others)
         buried |= {text_hash(others[node].text) for node in gone}
         living = {text_hash(node.text) for node in (*rules.values(), *others.values())}
@@ -257,8 +257,8 @@ def _look(
         ),
     )
     return _Store(
-        then=then,
-        texts={row.node: _as_said(said.get(row.node, ("",)), outside) for row in then},
+        provenance=provenance,
+        texts={row.node: _text_in_file(said.get(row.node, ("",)), outside) for row in provenance},
         graph=Graph(
             memories=memories,
             buried=buried,
@@ -270,10 +270,10 @@ def _look(
     )
 
 
-def _as_said(texts: Sequence[str], outside: Collection[str]) -> str:
-    """Return the words of a memory that the file says, old ones too; else what it says now.
+def _text_in_file(texts: Sequence[str], outside: Collection[str]) -> str:
+    """Return the words of a memory that the file has, former ones too; else its current words.
 
-    A memory that was changed elsewhere is still what its old words in a person's file stand for.
+    Former words in a person's file still stand for a memory that was changed elsewhere.
     """
     return next((one for one in texts if text_hash(one) in outside), texts[0])
 

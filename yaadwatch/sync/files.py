@@ -38,7 +38,7 @@ WAIT_S: Final = 0.3
 
 def files(home: Home, call: Call) -> dict[str, object]:
     """Return the agent files here, and the copies kept of them; the answer is Files."""
-    with home.space(call) as space, _alone(home, space):
+    with home.space(call) as space, _sync_lock(home, space):
         fleet = agent_files.fleet(home, space, thorough=True)
         modes.note_missing(space, fleet)
         rows = _rows(space)
@@ -46,7 +46,7 @@ def files(home: Home, call: Call) -> dict[str, object]:
         pause = modes.pause_of(space.repository.layout, now)
         return {
             "pause": None if pause is None else pause.as_json(now),
-            "files": [_row(space, row) for row in rows.values() if _shown(row)],
+            "files": [_row(space, row) for row in rows.values() if _is_listed(row)],
             "misplaced": _misplaced(space, rows),
             "agents": by_agent(space, fleet, rows),
             "problems": list(registry.problems()),
@@ -57,23 +57,23 @@ def files_diff(home: Home, call: Call) -> dict[str, object]:
     """Return what a sync would write and read, and change nothing; the answer is Diffs.
 
     Raises:
-        YaadError: CONFLICT when git or somebody is at work on a file.
+        YaadError: CONFLICT when git or another process is at work on a file.
     """
-    with home.space(call) as space, _alone(home, space):
+    with home.space(call) as space, _sync_lock(home, space):
         fleet = agent_files.fleet(home, space, thorough=True)
         modes.note_missing(space, fleet)
         known = _rows(space)
-        saying = FileWords(space, fleet)
+        file_words = FileWords(space, fleet)
         rules = HeadRules(space, fleet.files, terms_of(system_files.load_key(places.key_file())))
         view = require_view(home, space)
         rows = [
-            _diff(home, space, found, known[path], saying, rules=rules, view=view)
+            _diff(home, space, found, known[path], file_words, rules=rules, view=view)
             for path, found in fleet.files.items()
             if path in known and not found.reason
         ]
         for path in sorted(modes.rules_files(space, fleet, known)):
             if path in known and known[path].mode == PRIVATE:
-                said = saying.to_all(modes.users(path))
+                said = file_words.read_by_all(modes.users(path))
                 both = rules_file.would_write(home, space, path, said=said, view=view)
                 rows.append(_shown_diff(path, *both))
         return {"files": [row for row in rows if row is not None]}
@@ -88,8 +88,8 @@ def files_sync(home: Home, call: Call, ask: FilesSync) -> dict[str, object]:
         YaadError: NOT_FOUND when one of them is no agent file; nothing was done.
     """
     with home.space(call) as space:
-        with _alone(home, space):
-            chosen = [_chosen(home, space, call, path) for path in ask.accept_deletions]
+        with _sync_lock(home, space):
+            chosen = [_chosen_row(home, space, call, path) for path in ask.accept_deletions]
         accepted = frozenset(row.path for row in chosen)
         changed = False
         wrote: dict[str, None] = {}
@@ -104,7 +104,7 @@ def files_sync(home: Home, call: Call, ask: FilesSync) -> dict[str, object]:
             "settled": not done.waiting,
             "changed": changed,
             "wrote": list(wrote),
-            "files": [_row(space, row) for row in done.files if _shown(row)],
+            "files": [_row(space, row) for row in done.files if _is_listed(row)],
         }
 
 
@@ -115,14 +115,14 @@ def files_adopt(home: Home, call: Call, ask: FilesAdopt) -> dict[str, object]:
         YaadError: NOT_FOUND when there is no such agent file; see `releasing.release`.
     """
     with home.space(call) as space:
-        tree.sync_space(home, space)  # what was typed last is not lost with a block
+        tree.sync_space(home, space)  # so that lines typed last are not lost with a block
         if ask.path is None:
-            releasing.choose(home, space, ask.mode)
-        with _alone(home, space):
+            releasing.choose_mode(home, space, ask.mode)
+        with _sync_lock(home, space):
             if ask.path is not None:
-                _switch(home, space, _chosen(home, space, call, ask.path), ask.mode)
+                _switch_mode(home, space, _chosen_row(home, space, call, ask.path), ask.mode)
             if ask.mode == PRIVATE:
-                _want_carriers(space)
+                _enable_rules_files(space)
     return files_sync(home, call, FilesSync())
 
 
@@ -138,10 +138,10 @@ def files_release(home: Home, call: Call, ask: FilesRelease) -> dict[str, object
         tree.sync_space(home, space)
         before = _contents(space)
         if ask.path is None:
-            releasing.choose(home, space, READ)
+            releasing.choose_mode(home, space, READ)
         else:
-            with _alone(home, space):
-                row = _chosen(home, space, call, ask.path)
+            with _sync_lock(home, space):
+                row = _chosen_row(home, space, call, ask.path)
                 modes.note_read_only(space, modes.read_only_files(space) - {row.path})
                 releasing.release(home, space, row)
         released = [path for path, data in _contents(space).items() if before.get(path) != data]
@@ -158,7 +158,7 @@ def files_restore(home: Home, call: Call, ask: FilesRestore) -> dict[str, object
     Raises:
         YaadError: NOT_FOUND when there is no such copy, CONFLICT when the file is being written.
     """
-    with home.space(call) as space, _alone(home, space):
+    with home.space(call) as space, _sync_lock(home, space):
         path = named_agent_file(space, call, ask.path)
         kept = space.db.read(history.snapshots_of_path, space.worktree.id, path)
         wanted = [one for one in kept if ask.snapshot in (None, one.id)]
@@ -175,12 +175,12 @@ def files_restore(home: Home, call: Call, ask: FilesRestore) -> dict[str, object
             raise YaadError(
                 Code.NOT_FOUND, f"The copy {copy.id} of {path} cannot be read; nothing was changed."
             )
-        _put_back(home, space, path, found.data)
+        _write_copy(home, space, path, found.data)
         return {"path": path, "snapshot": copy.id, "at": copy.at, "bytes": copy.size, "mode": READ}
 
 
 def _contents(space: Space) -> dict[str, bytes | None]:
-    """Return the bytes of the agent files of a person that may have a block."""
+    """Return the bytes of each of the person's agent files; rules files are left out."""
     return {
         path: system_files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0).data
         for path in _rows(space)
@@ -188,7 +188,7 @@ def _contents(space: Space) -> dict[str, bytes | None]:
     }
 
 
-def _put_back(home: Home, space: Space, path: str, data: bytes) -> None:
+def _write_copy(home: Home, space: Space, path: str, data: bytes) -> None:
     key = system_files.load_key(places.key_file())
     try:
         before, reason = settled(home, space, path)
@@ -207,18 +207,18 @@ def _put_back(home: Home, space: Space, path: str, data: bytes) -> None:
         space.db.write(projects.put_agent_file, replace(row, mode=READ, block="", reason=""))
 
 
-def _alone(home: Home, space: Space) -> threading.Lock:
-    """Return the lock that keeps the syncs of a work tree, and what changes modes, apart."""
+def _sync_lock(home: Home, space: Space) -> threading.Lock:
+    """Return the lock that serialises syncs and changes of mode in a work tree."""
     return home.stores.checking(space.project.id, -space.worktree.id)
 
 
-def _want_carriers(space: Space) -> None:
+def _enable_rules_files(space: Space) -> None:
     for path, row in _rows(space).items():
         if path in CARRIERS and row.mode != PRIVATE:
             space.db.write(projects.put_agent_file, replace(row, mode=PRIVATE))
 
 
-def _switch(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
+def _switch_mode(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
     path = row.path
     if path in CARRIERS and mode != READ:
         seen = system_files.observe(space.root, path, bytes_max=1 << 20, now_ns=0)
@@ -239,10 +239,10 @@ def _switch(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
                 hint="Which files can have one: yaadwatch files list",
             )
         modes.note_read_only(space, modes.read_only_files(space) - {path})
-        releasing.switch(home, space, row, mode)
+        releasing.switch_mode(home, space, row, mode)
 
 
-def _chosen(home: Home, space: Space, call: Call, path: str) -> AgentFileRow:
+def _chosen_row(home: Home, space: Space, call: Call, path: str) -> AgentFileRow:
     modes.note_missing(space, agent_files.fleet(home, space, thorough=True))
     rows = _rows(space)
     meant = named_agent_file(space, call, path)
@@ -267,12 +267,12 @@ def _rows(space: Space) -> dict[str, AgentFileRow]:
     return space.db.read(projects.agent_files_of_worktree, space.worktree.id)
 
 
-def _shown(row: AgentFileRow) -> bool:
+def _is_listed(row: AgentFileRow) -> bool:
     return row.state != ABSENT or bool(row.reason)
 
 
 def _misplaced(space: Space, rows: Mapping[str, AgentFileRow]) -> list[str]:
-    """Return what is wrong with the places of our blocks, a sentence without its stop for each."""
+    """Return what is wrong with the places of our blocks: sentences without a full stop."""
     blocks = [path for path, row in rows.items() if row.mode == INLINE]
     contents = ((path, data) for path, data in _contents(space).items() if path in blocks and data)
     found = ((path, gathering.misplaced(path, data)) for path, data in contents)
@@ -294,7 +294,7 @@ def _row(space: Space, row: AgentFileRow) -> dict[str, object]:
 def _unfinished_merge(space: Space, row: AgentFileRow) -> str:
     """Return why a file waits that has conflict markers; '' without them.
 
-    No sync looks at a file before git has ended the merge, so that its row does not say this.
+    No sync reads a file before git has ended the merge, so its row does not have this reason.
     """
     seen = system_files.observe(space.root, row.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
     paused = inventory.conflict_markers(seen.data) if seen.data is not None else None
@@ -306,7 +306,7 @@ def _diff(
     space: Space,
     found: FoundFile,
     row: AgentFileRow,
-    saying: FileWords,
+    file_words: FileWords,
     *,
     rules: HeadRules,
     view: View,
@@ -322,8 +322,8 @@ def _diff(
         ) from None
     if seen.problem:
         return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": seen.problem}
-    beside = saying.beside(found) if row.mode == INLINE else frozenset()
-    done = decide(space, seen, rules.terms, beside=beside, view=view, personal=saying.personal)
+    beside = file_words.also_read(found) if row.mode == INLINE else frozenset()
+    done = decide(space, seen, rules.terms, beside=beside, view=view, personal=file_words.personal)
     if isinstance(done, Paused):
         return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": done.reason}
     old = new = seen.data or b""

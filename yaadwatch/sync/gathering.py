@@ -31,7 +31,7 @@ from yaadwatch.workspace.agent_files import FILTERED, NO_BLOCK, ODD, FoundFile, 
 from yaadwatch.workspace.workspace import Home, Space
 
 UNTRACKED: Final = "untracked"
-"""Stands for the adopted version of a file that got its block while git did not track it."""
+"""The adopted version of a file that got its block while git did not track it."""
 TRACKED_SINCE: Final = (
     "git tracks it now, with our block; keep that: yaadwatch files adopt {path}; keep rules out of"
     " git: yaadwatch files adopt {path} --mode private"
@@ -44,7 +44,7 @@ UNCOMMITTED: Final = (
     "its block is not committed: until it is, git rebase, git pull --rebase and npm version refuse"
 )
 STEPS_MAX: Final = 64
-"""Commits looked at of those that changed a file, or were checked out, since the last agreement."""
+"""Commits read at most that changed a file, or were checked out, since the last agreement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +52,11 @@ class BranchFile:
     """An agent file as the checked-out commit has it.
 
     Args:
-        blob: what git calls its bytes; '' when the commit does not have it.
+        blob: the id of its bytes in git; '' when the commit does not have it.
         block: the text of our block in it; None when there is none.
-        filter: the filter that hides from us what the commit says; '' when there is none.
+        filter: the git filter that hides the commit's content from us; '' when there is none.
         adopted: whether a person asked for the first block in this version of the file.
-        overlooked: whether git was told to overlook what is changed in the work tree.
+        overlooked: whether git ignores changes in the work tree (assume-unchanged, skip-worktree).
     """
 
     blob: str = ""
@@ -80,7 +80,7 @@ class BranchFile:
 
 
 def at_head(space: Space, row: AgentFileRow, head: Head) -> BranchFile:
-    """Return what the checked-out commit says of an agent file; nothing for one that is only read.
+    """Return an agent file as the checked-out commit has it; empty when it is only read.
 
     Raises:
         YaadError: from git.
@@ -99,7 +99,7 @@ def at_head(space: Space, row: AgentFileRow, head: Head) -> BranchFile:
 
 
 def version_of(space: Space, path: str) -> str:
-    """Return what git calls the bytes of a file in the checked-out commit; '' when it has none.
+    """Return the blob id of a file in the checked-out commit; '' when it has none.
 
     Raises:
         YaadError: from git.
@@ -108,7 +108,7 @@ def version_of(space: Space, path: str) -> str:
 
 
 def reason_of(branch: BranchFile, row: AgentFileRow, data: bytes) -> str:
-    """Return what a person has to know about the block of a file; '' for nothing."""
+    """Return what a person has to know about a file's block; '' for nothing."""
     found, path = find(data), row.path
     if row.mode == PRIVATE and isinstance(found, Block):
         return BROUGHT.format(command=adopt_command(path))
@@ -122,9 +122,9 @@ def reason_of(branch: BranchFile, row: AgentFileRow, data: bytes) -> str:
 
 
 def misplaced(path: str, data: bytes) -> str:
-    """Return why the rules in the block of a file mean something else there; '' if they do not.
+    """Return why rules mean something else at the place of the block; '' if they do not.
 
-    A person put the block where it stands, so that it is not moved.
+    We do not move the block: a person may have put it there.
     """
     words = restricted_by(data)
     if not words:
@@ -142,7 +142,7 @@ def adopt_command(path: str) -> str:
 
 
 def adopted(branch: BranchFile, row: AgentFileRow) -> str:
-    """Return what `AgentFileRow.adopted` is from now on."""
+    """Return the new value of `AgentFileRow.adopted`."""
     if branch.adopted:
         return branch.blob
     if row.mode == INLINE and not branch.blob:
@@ -150,10 +150,10 @@ def adopted(branch: BranchFile, row: AgentFileRow) -> str:
     return UNTRACKED if row.adopted == UNTRACKED and branch.block is not None else ""
 
 
-def goes_on(space: Space, row: AgentFileRow, head: Head) -> bool:
-    """Return whether HEAD goes on from where both sides last agreed about a file.
+def continues_agreement(space: Space, row: AgentFileRow, head: Head) -> bool:
+    """Return whether HEAD continues from the last agreement about a file.
 
-    So it is on the same branch, and on one that has merged the other one since it was checked out.
+    It does on the same branch, and on a branch that has since merged that one.
 
     Raises:
         YaadError: from git.
@@ -167,14 +167,14 @@ def goes_on(space: Space, row: AgentFileRow, head: Head) -> bool:
 
 
 def base_of(space: Space, row: AgentFileRow, head: Head) -> BranchBlock | None:
-    """Return how a file was when both sides last agreed on the branch that is checked out.
+    """Return a file's block at the last agreement on the checked-out branch.
 
-    For a branch that `goes_on` from another one that is the last agreement of all.
+    Where the branch continues another one, that is the last agreement of all.
 
     Raises:
         YaadError: from git.
     """
-    if goes_on(space, row, head):
+    if continues_agreement(space, row, head):
         return BranchBlock(branch=row.branch, head=row.head, block=row.block)
     if not head.branch or not row.head:
         return None
@@ -184,10 +184,10 @@ def base_of(space: Space, row: AgentFileRow, head: Head) -> BranchBlock | None:
 def commits_between(
     space: Space, row: AgentFileRow, base: BranchBlock, head: Head, *, bridge: Bridge, terms: Terms
 ) -> Commits | None:
-    """Return what a file said between two commits of a branch; None when they share no history.
+    """Return a file's content between two commits of a branch; None without shared history.
 
-    Nobody may have looked for several steps of git, so that the commits in between count, too: what
-    one of them has was not discarded by git.
+    Several commits may lie between two syncs, so that those in between count, too: what one of them
+    has was not discarded by git.
 
     Args:
         space: the work tree.
@@ -214,20 +214,20 @@ def commits_between(
 
     def words(commits: Iterable[str]) -> Words:
         blobs = {repository.blob_at(commit, path) for commit in commits}
-        return Words.of(_said_in(repository, blob, terms, bridge) for blob in blobs)
+        return Words.of(_words_in(repository, blob, terms, bridge) for blob in blobs)
 
     blobs = {repository.blob_at(commit, other) for commit in left for other in others}
-    beside = Words.of(_said_in(repository, blob, terms) for blob in blobs)
+    beside = Words.of(_words_in(repository, blob, terms) for blob in blobs)
     own = words(left)
     return Commits(kept=words(kept), left=replace(own, some=own.some | beside.some))
 
 
-def _said_in(
+def _words_in(
     repository: Repository, blob: str | None, terms: Terms, bridge: Bridge | None = None
 ) -> frozenset[str]:
     """Return the words of a version of a file: their keys, and the hashes of block lines.
 
-    Without `bridge`, those of the block only. No words where it has no such version.
+    Without `bridge`, those of the block only. Empty when there is no such version.
 
     Raises:
         YaadError: from git.
@@ -243,21 +243,21 @@ def _said_in(
 
 
 SETTLE_S: Final = 0.3
-"""A file that was written more recently is read again after so long."""
+"""Seconds without a write after which a file counts as settled."""
 SETTLE_TRIES_MAX: Final = 10
 
 _BY_GIT_S: Final = 0.5
-"""Git writes its index right after the files; a file that changed at another time was typed."""
+"""Git writes its index right after the files; a file that changed at another time was edited."""
 _BY_STASH_S: Final = 5.0
 """Likewise the files that git resets, after the log of the stash."""
 
 
 class MovingError(Exception):
-    """The file is being written, or git is at work; it is looked at again later."""
+    """The file is being written, or git is at work; the sync tries again later."""
 
 
 class StashedError(Exception):
-    """Git has put the changes of the file away, and will bring them back."""
+    """The file's changes are in git's stash, and will come back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,27 +266,27 @@ class Gathered:
 
     Args:
         path: relative to the work tree, links followed.
-        row: what is known of it.
+        row: its stored state.
         first: whether it was never seen in this work tree.
-        data: its bytes; None when it is not there.
+        data: its bytes; None when it does not exist.
         block: its block, or that it has none.
-        statements: what it says outside the block; None when it is not there.
-        digest: keyed hash of its bytes; '' when it is not there.
-        changed: whether it is not what was agreed.
+        statements: its statements outside the block; None when it does not exist.
+        digest: keyed hash of its bytes; '' when it does not exist.
+        changed: whether it differs from the last agreement.
         from_git: whether git wrote these bytes.
-        committed: whether they are those of the checked-out commit, which is not that of before.
-        logged: the bytes of git's log of HEAD.
+        committed: whether they are those of the checked-out commit, and HEAD moved to it since.
+        logged: the size of git's log of HEAD in bytes.
         branch: the file as that commit has it.
-        commits: what the file said in the commits since the last agreement; None when that counts
-            for nothing.
+        commits: the file's content in the commits since the last agreement; None when that does
+            not count.
         frozen: whether the block stays as git brought it.
-        problem: why it is left alone; '' when it is not.
+        problem: why the file is left alone; '' when it is not.
         head: where HEAD is.
         base: the digest of the block that was last agreed on this branch; '' for none.
-        everywhere: whether what it says holds for the whole project.
-        kept: see `File`; so are `stood` and `became`.
-        dropped: keys of rules that its committed block has, and all blocks together have not.
-        new_lines: by key, the lines of what others `became`.
+        everywhere: whether its statements hold for the whole project.
+        kept: see `File`, also for `stood` and `became`.
+        dropped: keys of rules that its committed block has, and that do not count (`Resolved`).
+        new_lines: by key, the lines of the rules in `became`.
     """
 
     path: str
@@ -317,11 +317,11 @@ class Gathered:
 def gather(
     home: Home, space: Space, found: FoundFile, row: AgentFileRow, rules: HeadRules, *, first: bool
 ) -> Gathered:
-    """Look at one agent file.
+    """Read one agent file.
 
     Raises:
-        MovingError: it does not hold still, or git is at work.
-        StashedError: git has put its changes away.
+        MovingError: it is being written, or git is at work.
+        StashedError: its changes are in git's stash.
         YaadError: from git.
     """
     path = found.path
@@ -342,11 +342,11 @@ def gather(
     committed = changed and moved and _is_committed(space, path, data, head)
     branch = at_head(space, row, head)
     if from_git and row.head and (row.branch, row.head) != (head.branch, head.commit):
-        # Whatever a person adopted, git has put another version of the file in its place.
+        # Git has replaced the version of the file that a person adopted.
         branch = replace(branch, adopted=False)
     base, commits, frozen = None, None, False
     if (from_git or committed) and not (first and branch.adopted):
-        base, commits = _since(space, found, row, head, rules.terms, first=first)
+        base, commits = _base_and_commits(space, found, row, head, rules.terms, first=first)
         same = base is not None and base.branch == row.branch and base.block
         frozen = from_git and branch.block is not None and not (same and commits is not None)
     block: Absent | Block = Absent()
@@ -371,7 +371,7 @@ def gather(
         and not from_git
         and row.branch == head.branch
     ):
-        # A commit of other lines, or of others' work, leaves the block of the person uncommitted.
+        # A commit of other lines, or a pull, leaves the person's block uncommitted.
         branch = replace(branch, adopted=isinstance(block, Block))
     seen = Gathered(
         path=path,
@@ -403,19 +403,19 @@ def gather(
 
 
 def _resolved(seen: Gathered, rules: HeadRules) -> Gathered:
-    """Return a file with what the committed blocks of all files together make of its own.
+    """Return a file with the rules that the committed blocks of all files resolve to.
 
     Raises:
         YaadError: from git.
     """
     commit, path = seen.head.commit, seen.path
-    all_files, own = rules.resolved(commit), rules.said(commit, path).keys()
+    all_files, own = rules.resolved(commit), rules.rules_in(commit, path).keys()
     lines = {key: rules.line(commit, key) for key in set(all_files.became.values())}
     moved = {key for place, key in all_files.moved if place == path}
     kept = all_files.alive - own - moved
     commits = seen.commits
-    if commits is not None and own != rules.said(seen.row.head, path).keys():
-        # Never committed here, but in another file: if it was agreed, a person took it out here.
+    if commits is not None and own != rules.rules_in(seen.row.head, path).keys():
+        # Committed in another file only: if it was agreed, a person deleted it here.
         added = kept - commits.kept.some
         kept -= added
         commits = replace(commits, kept=replace(commits.kept, some=commits.kept.some | added))
@@ -430,10 +430,10 @@ def _resolved(seen: Gathered, rules: HeadRules) -> Gathered:
     )
 
 
-def _since(
+def _base_and_commits(
     space: Space, found: FoundFile, row: AgentFileRow, head: Head, terms: Terms, *, first: bool
 ) -> tuple[BranchBlock | None, Commits | None]:
-    """Return how a file that is as in a commit was here before on this branch, and its commits.
+    """Return the last agreement on this branch, and the commits since.
 
     Raises:
         YaadError: from git.
@@ -453,12 +453,12 @@ def settled(
     own: Callable[[bytes], bool] = lambda _: False,
     bytes_max: int = AGENT_FILE_BYTES_MAX,
 ) -> tuple[bytes | None, str]:
-    """Return the bytes of a file that holds still, and why they cannot be had ('' when they can).
+    """Return the bytes of a file that has settled, and why it cannot be read ('' when it can).
 
-    What is `own`, as it was agreed on, needs no time to settle.
+    Bytes for which `own` is true, as after an agreement, need no time to settle.
 
     Raises:
-        MovingError: it was written all the time.
+        MovingError: it was being written all the time.
     """
     for _ in range(SETTLE_TRIES_MAX):
         before = files.observe(space.root, path, bytes_max=bytes_max, now_ns=home.clock.now_ns())
@@ -483,16 +483,16 @@ def _age_s(home: Home, space: Space, path: str) -> float:
         changed_ns = (space.root / path).stat().st_mtime_ns
     except OSError:
         return 0.0
-    # A time in the future tells nothing; two equal reads then have to do.
+    # A time in the future is meaningless; then two equal reads have to suffice.
     return max((home.clock.now_ns() - changed_ns) / 1e9, 0.0)
 
 
 def _is_from_git(
     space: Space, path: str, data: bytes | None, row: AgentFileRow, head: Head
 ) -> bool:
-    """Tell whether git wrote what stands there: HEAD holds it, or the index of another HEAD.
+    """Return whether git wrote these bytes: HEAD has them, or the index after HEAD moved.
 
-    What the repository's own user committed on top of what was seen last is that person's edit.
+    A commit by the repository's own user on top of the last one seen is that person's edit.
     """
     repository = space.repository
     if data is None:
@@ -503,22 +503,22 @@ def _is_from_git(
     own = _blobs(space, path, data, head)
     if repository.blob_at(head.commit, path) in own:
         if (row.branch, row.head) == (head.branch, head.commit):
-            # Thrown away by git, or an edit that a person took back by hand.
-            apart_s = _apart_s(space.root / path, repository.layout.git_dir / "index")
+            # Discarded by git, or an edit that a person undid by hand.
+            apart_s = _seconds_between(space.root / path, repository.layout.git_dir / "index")
             return apart_s is not None and 0 <= apart_s <= _BY_GIT_S
-        is_same = row.branch == head.branch or goes_on(space, row, head)
+        is_same = row.branch == head.branch or continues_agreement(space, row, head)
         return not (row.head and is_same and repository.is_own_work(row.head, head.commit))
-    # A person may have staged what was just typed; git has only if another HEAD had it.
+    # A person may have staged a fresh edit; git wrote it only if HEAD moved.
     return bool(row.head) and head.commit != row.head and repository.staged_blob(path) in own
 
 
 def is_stashed(space: Space, path: str, data: bytes | None, head: Head) -> bool:
-    """Tell whether a file is as HEAD has it because `git stash` has just put its changes away.
+    """Return whether a file is as HEAD has it because `git stash` has just taken its changes.
 
-    Until they are back, it is left alone: a block put into it would have `git stash pop` refuse.
+    Until they are back, the file is left alone: with a new block `git stash pop` would refuse.
     """
     stash = space.repository.layout.common_dir / "logs" / "refs" / "stash"
-    apart_s = _apart_s(stash, space.root / path)
+    apart_s = _seconds_between(stash, space.root / path)
     if data is None or apart_s is None or not 0 <= apart_s <= _BY_STASH_S:
         return False
     return space.repository.blob_at(head.commit, path) in _blobs(space, path, data, head)
@@ -530,7 +530,7 @@ def _is_committed(space: Space, path: str, data: bytes | None, head: Head) -> bo
     return data is not None and blob is not None and blob in _blobs(space, path, data, head)
 
 
-def _apart_s(one: Path, other: Path) -> float | None:
+def _seconds_between(one: Path, other: Path) -> float | None:
     """Return the seconds from the last change of one file to that of another; None without them."""
     try:
         return (other.stat().st_ctime_ns - one.stat().st_ctime_ns) / 1e9
@@ -539,9 +539,9 @@ def _apart_s(one: Path, other: Path) -> float | None:
 
 
 def _blobs(space: Space, path: str, data: bytes, head: Head) -> set[str]:
-    """Return the names that git may have for the bytes of a file, its conversions undone.
+    """Return the blob ids that git may have for the bytes of a file, its conversions undone.
 
-    What a filter makes of them is known by the index: no filter is run.
+    The index has the result of a filter: no filter is run.
     """
     format_ = layout.object_format(space.repository.layout, head)
     plain = {blob_id(one, format_) for one in (data, data.replace(b"\r\n", b"\n"))}

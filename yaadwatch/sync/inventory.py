@@ -27,9 +27,9 @@ from yaadwatch.model.settings import (
 from yaadwatch.text.words import text_hash
 
 VANISHED_MIN: Final = 3
-"""Fewer deletions at once are always believed."""
+"""Fewer deletions at once are always taken as meant."""
 VANISHED_MANY: Final = 5
-"""So many at once are never believed; fewer are not if they are more than half."""
+"""So many at once never are; fewer are not if they are more than half of the rules."""
 
 _CONFLICT = re.compile(rb"^(?:<{7}|>{7}) ", re.MULTILINE)
 _MARKS = re.compile(r"(?:<{7}|>{7}) ")
@@ -50,13 +50,13 @@ class Paused:
 def deletion(
     lost: int, total: int, *, block_is_gone: bool = False, file_is_gone: bool = False
 ) -> Paused | None:
-    """Return why a file is paused that lost rules; None if a person may well have deleted them.
+    """Return why a file that lost rules is paused; None if a person may well have deleted them.
 
     Args:
-        lost: how many are missing that should be there, from 0 to `total`.
+        lost: how many rules are missing, from 0 to `total`.
         total: how many there were.
-        block_is_gone: whether the whole block is missing, not only what was in it.
-        file_is_gone: whether there is no such file any more.
+        block_is_gone: whether the whole block is missing, markers included.
+        file_is_gone: whether the file no longer exists.
     """
     if not lost:
         return None
@@ -72,12 +72,12 @@ def deletion(
 
 
 def replaced(agreed: Set[str], said: Set[str], before: Set[str], now: Set[str]) -> Paused | None:
-    """Return why a file is paused that another one was copied over; None if it is still the same.
+    """Return why a file is paused after another was copied over it; None if that is not so.
 
     Args:
         agreed: words and lines of its block as it was agreed.
         said: words and lines of its block now.
-        before: words outside its block as they were read last.
+        before: words outside its block at the last read.
         now: words outside its block now.
     """
     if not (agreed and said and before and now):
@@ -95,7 +95,7 @@ def replaced(agreed: Set[str], said: Set[str], before: Set[str], now: Set[str]) 
 def conflict_markers(data: bytes) -> Paused | None:
     """Return why a file with the markers of an unfinished merge is paused; None if it has none.
 
-    Markers in a code fence are an example: the merge itself is seen by what git keeps of it.
+    Markers in a code fence are an example: git's own state shows whether a merge is going on.
     """
     # A lone CR ends a line too, but no merge writes files with those.
     if _CONFLICT.search(data) is None:
@@ -108,10 +108,10 @@ def conflict_markers(data: bytes) -> Paused | None:
 
 
 def ping_pong(written: Iterable[datetime], now: datetime) -> Paused | None:
-    """Return why a file is paused that somebody else keeps changing back; None if nobody does.
+    """Return why a file is paused that another process keeps changing back; None otherwise.
 
     Args:
-        written: when we wrote it, in any order.
+        written: the times of our writes, in any order.
         now: the time, aware.
     """
     recent = sum(at > now - AGENT_FILE_WRITES_WITHIN for at in written)
@@ -126,10 +126,10 @@ class Place:
     """A statement of a file, to be noted as provenance.
 
     Args:
-        position: its ordinal; what git hides comes after what is there.
-        line: where it stands, from 1; None while git hides it.
-        node: the memory it says; None for a statement that is new.
-        since: since when; None for a statement that is new.
+        position: its ordinal; statements that git hides come after the others.
+        line: its line, from 1; None while git hides it.
+        node: its memory; None for a new statement.
+        since: since when it is here; None for a new statement.
         statement: the statement; None while git hides it.
         was: the memory in `gone` that has the same words with other ones in front, if any.
     """
@@ -144,12 +144,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
-    """What a file says outside its block.
+    """A file's statements outside its block.
 
     Args:
         places: every statement, in order.
-        gone: nodes that the file says no more; one that no other place says is archived.
-        hidden: nodes that it said before git changed it; they are neither recalled nor exported.
+        gone: nodes that the file no longer states; without another place they are archived.
+        hidden: nodes that it stated before git changed it; they are not recalled or exported.
     """
 
     places: tuple[Place, ...]
@@ -173,17 +173,17 @@ def take_stock(
     deleted: Collection[str] = (),
     accept_deletions: bool = False,
 ) -> Inventory | Paused:
-    """Compare what a file said with what it says now.
+    """Compare a file's earlier statements with its current ones.
 
     Args:
         then: its rows of provenance, hidden ones included.
-        now: its statements outside the block; None when the file is not there.
-        texts: what each node in `then` says.
+        now: its statements outside the block; None when the file does not exist.
+        texts: the text of each node in `then`.
         as_stored: the text that the graph would hold for a text of the file.
-        inside: hashes of what the file's block says: what was moved there is not gone.
-        from_git: whether git wrote these bytes. Then what is missing is hidden, not gone.
-        deleted: hashes of what an author deleted in a commit of this branch: that is gone.
-        accept_deletions: a person said that what is missing was meant to go.
+        inside: hashes of the rules in the file's block: a statement moved there is not gone.
+        from_git: whether git wrote these bytes. Then missing statements are hidden, not gone.
+        deleted: hashes of statements that a commit of this branch deleted: these are gone.
+        accept_deletions: a person confirmed that missing statements were deleted on purpose.
     """
     keys = {row.node: text_hash(texts[row.node]) for row in then}
     says = {key: node for node, key in keys.items()}
@@ -231,7 +231,7 @@ def _with_former(
     texts: Mapping[str, str],
     as_stored: Callable[[str], str],
 ) -> list[Place]:
-    """Return places in which new statements name the memory that only has other words in front."""
+    """Return places in which a new statement names the memory that differs only in its lead."""
     free = list(gone)
     found = []
     for place in places:
@@ -246,7 +246,7 @@ def _with_former(
 
 
 def _is_with_lead(text: str, own: str) -> bool:
-    """Return whether a text is these words, with or without headings and labels in front."""
+    """Return whether a text is `own`, with or without headings and labels in front."""
     return text == own or (
         text.endswith(f" {own}") and text[: -len(own)].rstrip().endswith((">", ":", "：", "*"))
     )
@@ -264,7 +264,7 @@ def block_bytes(lines: Sequence[str], *, newline: int) -> int:
     """Return the bytes of a block with these lines: markers, notice and line ends included.
 
     Args:
-        lines: what stands between the markers.
+        lines: the lines between the markers.
         newline: bytes of a line end, 1 or 2.
     """
     notice = 0 if any(map(is_notice, lines)) else len(NOTICE) + newline
@@ -285,11 +285,11 @@ def is_grave(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A rule that may stand in a block.
+    """A candidate for a block.
 
     Args:
-        line: what it says there.
-        rank: lower ones have their place first.
+        line: its text there.
+        rank: lower ranks come first.
         stands: whether it is in the block already.
     """
 
@@ -301,16 +301,15 @@ class Rule:
 def fit(
     fixed: Sequence[str], items: int, rules: Sequence[Rule], *, newline: int
 ) -> tuple[bool, ...]:
-    """Tell for each of the rules whether it is in the block.
+    """Return for each of the rules whether it gets into the block.
 
-    The best ranks win. A rule that is too long does not keep a shorter one after it out, and a rule
-    that stands there gives way to a better one only. Asked again with the answer, the answer is the
-    same.
+    The best ranks win. A rule that is too long does not keep a shorter one after it out, and an
+    existing rule gives way only to a better one. The function is idempotent.
 
     Args:
-        fixed: the lines that are in the block whatever comes.
+        fixed: the lines that stay in the block in any case.
         items: how many rules are among them.
-        rules: the rules that may give way or come in.
+        rules: the candidates.
         newline: bytes of a line end, 1 or 2.
     """
     used = block_bytes(fixed, newline=newline)

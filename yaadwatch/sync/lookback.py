@@ -86,7 +86,7 @@ def wording_commits(
             left_out = set(new[max(STATEMENTS_MAX - len(asked), 0) :])
             wanted = set(hashes) - left_out
             asked |= wanted
-            wrote |= _wrote(repository, formats, (head, path), wanted, hash_of)
+            wrote |= _origins(repository, formats, (head, path), wanted, hash_of)
         except YaadError as error:
             failed[path] = error
             late = error if error.code is Code.TIMEOUT else None
@@ -94,7 +94,7 @@ def wording_commits(
     return Since({key: one.commit for key, one in wrote.items()}, instead, failed)
 
 
-def _wrote(
+def _origins(
     repository: Repository,
     formats: Formats,
     place: tuple[str, str],
@@ -111,24 +111,24 @@ def _wrote(
         YaadError: from git, asked for that place; where it cannot tell of what was before, the
             later commit stands.
     """
-    found = _newest_of(repository, formats, place, wanted, hash_of)
-    left = _before(found)
+    found = _last_commits(repository, formats, place, wanted, hash_of)
+    left = _earlier_places(found)
     for _ in range(LOOKS_MAX):
         if not left:
             break
         earlier, hashes = max(left.items(), key=lambda one: (len(one[1]), one[0]))
         del left[earlier]
         try:
-            older = _newest_of(repository, formats, earlier, hashes, hash_of)
+            older = _last_commits(repository, formats, earlier, hashes, hash_of)
         except YaadError:
             break
         found |= older
-        for another, own in _before(older).items():
+        for another, own in _earlier_places(older).items():
             left.setdefault(another, []).extend(own)
     return {(place[1], key): wrote for key, wrote in found.items()}
 
 
-def _before(found: Mapping[str, LineOrigin]) -> dict[tuple[str, str], list[str]]:
+def _earlier_places(found: Mapping[str, LineOrigin]) -> dict[tuple[str, str], list[str]]:
     """Return the hashes of statements by the place in which their file was before their commit."""
     places: dict[tuple[str, str], list[str]] = {}
     for key, wrote in found.items():
@@ -137,7 +137,7 @@ def _before(found: Mapping[str, LineOrigin]) -> dict[tuple[str, str], list[str]]
     return places
 
 
-def _newest_of(
+def _last_commits(
     repository: Repository,
     formats: Formats,
     place: tuple[str, str],
@@ -152,7 +152,7 @@ def _newest_of(
     commit, path = place
     there = [
         (hash_of(one), one)
-        for one in (_said_at(repository, formats, commit, path) if wanted else ())
+        for one in (_statements_at(repository, formats, commit, path) if wanted else ())
     ]
     there = [(key, one) for key, one in there if key in wanted]
     lines = repository.wrote(commit, path) if there else ()
@@ -164,7 +164,7 @@ def _newest_of(
     return found
 
 
-def _said_at(
+def _statements_at(
     repository: Repository, formats: Formats, commit: str, path: str
 ) -> Sequence[Statement]:
     """Return what a file says in a commit; nothing where it is not there.
@@ -210,7 +210,7 @@ def fewer(wrote: Mapping[tuple[str, str], LineOrigin]) -> dict[tuple[str, str], 
 _log: Final = logging.getLogger(__name__)
 
 
-def go_on(home: Home, project: str) -> bool:
+def compare_next(home: Home, project: str) -> bool:
     """Compare the next memories of a project; return whether there were any.
 
     A memory that was changed, confirmed or archived since it was read is left as it is.
@@ -230,7 +230,7 @@ def go_on(home: Home, project: str) -> bool:
     for worktree in home.stores.look(found, anchors.waiting_lookbacks):
         try:
             with home.tree(project, worktree) as space:
-                _compare_next(home, space)
+                _compare_batch(home, space)
         except YaadError as error:  # another work tree may be there
             failed = error
         else:
@@ -242,7 +242,7 @@ def go_on(home: Home, project: str) -> bool:
     return False
 
 
-class _Found(NamedTuple):
+class _Compared(NamedTuple):
     """A memory, what it rests on in the store, and what it rested on as it was written."""
 
     node: Node
@@ -250,7 +250,7 @@ class _Found(NamedTuple):
     after: Sequence[Anchor]
 
 
-def _compare_next(home: Home, space: Space) -> None:
+def _compare_batch(home: Home, space: Space) -> None:
     """Compare up to 256 memories of a work tree, and check the flags that follow.
 
     They are settled last: after a kill they are compared again.
@@ -265,7 +265,7 @@ def _compare_next(home: Home, space: Space) -> None:
     read_at = next(iter(pending))
     ids = pending[read_at][:STATEMENTS_MAX]
     wanted = space.db.read(anchors.untouched, ids)
-    said = space.db.read(_said, wanted, worktree)
+    said = space.db.read(_paths_by_memory, wanted, worktree)
     # Asked of the commit in which they were read: by now another one may be checked out.
     since = wording_commits(
         space.repository, agent_files.known_formats(home), read_at, said.items(), _hash
@@ -291,7 +291,7 @@ def _compare_next(home: Home, space: Space) -> None:
         if home.git.closed or not home.git.is_there() or not space.root.is_dir():
             raise error  # git was not asked, or not about what is there
     if found:
-        space.db.write(_rest, home, found)
+        space.db.write(_store_anchors, home, found)
         stale.check_space(home, space, None)
     why = privacy.mask(next(iter(failed.values())).message).text if failed else ""
     if failed:
@@ -313,27 +313,27 @@ def _as_written(
     read_at: str,
     by_commit: Mapping[str, Sequence[Node]],
     failed: dict[str, YaadError],
-) -> dict[str, _Found]:
+) -> dict[str, _Compared]:
     """Return what memories rested on in the commits that gave them their words, by their ids.
 
     All commits at once, because that costs less; where git fails, each commit by itself.
     `failed` gets the memories of commits that git cannot tell of.
     """
     try:
-        return _looked_up(home, space, read_at, by_commit)
+        return _look_up(home, space, read_at, by_commit)
     except YaadError as error:
         if len(by_commit) == 1:
             failed |= {node.id: error for nodes in by_commit.values() for node in nodes}
             return {}
-    found: dict[str, _Found] = {}
+    found: dict[str, _Compared] = {}
     for commit, some in by_commit.items():
         found |= _as_written(home, space, read_at, {commit: some}, failed)
     return found
 
 
-def _looked_up(
+def _look_up(
     home: Home, space: Space, read_at: str, by_commit: Mapping[str, Sequence[Node]]
-) -> dict[str, _Found]:
+) -> dict[str, _Compared]:
     nodes = [node for some in by_commit.values() for node in some]
     resting = space.db.read(anchors.of_nodes, [node.id for node in nodes])
     sources = [
@@ -349,7 +349,7 @@ def _looked_up(
         node = nodes[at]
         own = resting.get(node.id, [])
         after = uncommitted.and_since(before, own, *when_read)
-        found[node.id] = _Found(node, own, [replace(one, node=node.id) for one in after])
+        found[node.id] = _Compared(node, own, [replace(one, node=node.id) for one in after])
         home.compared[space.project.id, space.worktree.id] += 1
     return found
 
@@ -359,7 +359,9 @@ def _hash(statement: Statement) -> str:
     return text_hash(privacy.kept(statement.text).text)
 
 
-def _said(conn: Connection, wanted: Iterable[Node], worktree: int) -> dict[str, list[str]]:
+def _paths_by_memory(
+    conn: Connection, wanted: Iterable[Node], worktree: int
+) -> dict[str, list[str]]:
     """Return the hashes of memories by the files of a work tree that say them, or said them."""
     said: dict[str, list[str]] = {}
     for node in wanted:
@@ -375,7 +377,7 @@ def _folder(conn: Connection, node: str) -> str:
     return said[0].path.rpartition("/")[0] if said else ""
 
 
-def _rest(conn: Connection, home: Home, found: Mapping[str, _Found]) -> None:
+def _store_anchors(conn: Connection, home: Home, found: Mapping[str, _Compared]) -> None:
     """Have memories rest on what was found, unless they or their anchors changed meanwhile."""
     same = {node.id for node in anchors.untouched(conn, list(found))}
     resting = anchors.of_nodes(conn, same)
@@ -445,7 +447,7 @@ def read(home: Home, space: Space) -> Baseline:
     is_cut = bool(layout.cut_at(space.repository.layout))
 
     def commit(conn: Connection) -> int:
-        _note(conn, space.worktree.id, names, found, rows)
+        _store_places(conn, space.worktree.id, names, found, rows)
         lookback = anchors.lookback_of(conn, space.worktree.id)
         again = [*lookback.failed, *(() if is_cut else lookback.cut)]
         lookback.failed, lookback.why = [], ""
@@ -464,7 +466,7 @@ def read(home: Home, space: Space) -> Baseline:
     )
 
 
-def _note(
+def _store_places(
     conn: Connection,
     worktree: int,
     names: Collection[str],
@@ -478,13 +480,15 @@ def _note(
     was_hidden = history.hidden_by_git(conn, worktree)
     for path in sorted(known - unread | rows.keys()):
         places = rows.get(path, [])
-        history.put_provenance(conn, worktree, path, places + _hidden(conn, worktree, path, places))
+        history.put_provenance(
+            conn, worktree, path, places + _hidden_places(conn, worktree, path, places)
+        )
     back = was_hidden - history.hidden_by_git(conn, worktree)
     for resting in anchors.of_nodes(conn, back).values():
         changes.recheck_files(conn, resting)
 
 
-def _hidden(
+def _hidden_places(
     conn: Connection, worktree: int, path: str, places: Sequence[Provenance]
 ) -> list[Provenance]:
     """Return the places of what `path` said before, without a line.

@@ -35,10 +35,10 @@ from yaadwatch.workspace import agent_files
 from yaadwatch.workspace.agent_files import FILES_MAX, IMPORTED, Fleet, FoundFile, is_refused
 from yaadwatch.workspace.workspace import Space
 
-ASKED: Final = "mode"
+MODE_KEY: Final = "mode"
 """In the store's meta table: what a person chose for the whole project; missing: by the file."""
 
-EACH: Final = ("CLAUDE.md", "AGENTS.md", ".cursorrules")
+ALWAYS_WITH_BLOCK: Final = ("CLAUDE.md", "AGENTS.md", ".cursorrules")
 """Files that have the block whatever other files there are; the others have it where an agent would
 get it by no other file."""
 
@@ -46,15 +46,15 @@ get it by no other file."""
 def note_missing(space: Space, fleet: Fleet) -> None:
     """Make rows for the files that were never seen here, and for the carriers that are needed."""
     rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
-    asked = space.db.read(database.get_meta, ASKED) or ""
+    asked = space.db.read(database.get_meta, MODE_KEY) or ""
     before = _formats_before(space)
-    was_spared = read_only_files(space) & rows.keys()
-    settled = {path: row for path, row in rows.items() if path not in was_spared}
+    was_read_only = read_only_files(space) & rows.keys()
+    settled = {path: row for path, row in rows.items() if path not in was_read_only}
     new: dict[str, AgentFileRow] = {}
-    are_spared = set()
+    read_only = set()
     for path, mode in default_modes(space, fleet, asked, settled).items():
         if mode == READ != asked and fleet.files[path].may_have_block:
-            are_spared.add(path)
+            read_only.add(path)
         if path in rows:
             if rows[path].mode != mode:
                 new[path] = replace(rows[path], mode=mode)
@@ -66,9 +66,9 @@ def note_missing(space: Space, fleet: Fleet) -> None:
         new[path] = AgentFileRow(worktree=space.worktree.id, path=path, mode=mode, state=state)
     for path in rules_files(space, fleet, {**rows, **new}, asked) - rows.keys():
         new[path] = AgentFileRow(worktree=space.worktree.id, path=path, mode=PRIVATE, state=ABSENT)
-    if new or not fleet.sought <= before or are_spared != was_spared:
-        space.db.write(_put, new.values(), _formats_key(space), fleet.sought | before)
-        note_read_only(space, are_spared)
+    if new or not fleet.sought <= before or read_only != was_read_only:
+        space.db.write(_store_rows, new.values(), _formats_key(space), fleet.sought | before)
+        note_read_only(space, read_only)
 
 
 def read_only_files(space: Space) -> set[str]:
@@ -76,15 +76,15 @@ def read_only_files(space: Space) -> set[str]:
 
     Nobody chose that: when there is no such other file any more, they get one.
     """
-    return set(json.loads(space.db.read(database.get_meta, _spared_key(space)) or "[]"))
+    return set(json.loads(space.db.read(database.get_meta, _read_only_key(space)) or "[]"))
 
 
 def note_read_only(space: Space, paths: Iterable[str]) -> None:
     """Note which files are only read for that reason."""
-    space.db.write(database.put_meta, _spared_key(space), json.dumps(sorted(paths)))
+    space.db.write(database.put_meta, _read_only_key(space), json.dumps(sorted(paths)))
 
 
-def _spared_key(space: Space) -> str:
+def _read_only_key(space: Space) -> str:
     return f"spared {space.worktree.id}"
 
 
@@ -116,7 +116,7 @@ def default_modes(
     """
     modes = {path: row.mode for path, row in rows.items()}
     new = {}
-    for path in sorted(fleet.files, key=lambda path: _turn(fleet, path)):
+    for path in sorted(fleet.files, key=lambda path: _mode_order(fleet, path)):
         if path not in modes:
             new[path] = modes[path] = _first_mode(space, fleet, path, asked, modes)
     return new
@@ -130,7 +130,7 @@ def rules_files(
     Where none of the agents that can be reached so is installed, it is the one that most can read.
     """
     if asked is None:
-        asked = space.db.read(database.get_meta, ASKED) or ""
+        asked = space.db.read(database.get_meta, MODE_KEY) or ""
     formats = fleet.formats(space.root)
     able = [agent for agent in AGENTS if agent.carrier]
     here = [agent for agent in able if settings_files.is_used(agent.homes)]
@@ -179,15 +179,15 @@ def _first_mode(space: Space, fleet: Fleet, path: str, asked: str, modes: Mappin
     mode = asked or (default(space, path) if (space.root / path).exists() else "") or PRIVATE
     if mode == INLINE and (
         any(modes.get(other) == INLINE for other in fleet.taken_in.get(path, ()))
-        or (found.name not in EACH and _is_covered(space, fleet, found, modes))
+        or (found.name not in ALWAYS_WITH_BLOCK and _is_covered(space, fleet, found, modes))
     ):
         return READ
     return mode
 
 
-def _turn(fleet: Fleet, path: str) -> tuple[bool, bool]:
+def _mode_order(fleet: Fleet, path: str) -> tuple[bool, bool]:
     """Return when the mode of a file is settled: after those that can spare it the block."""
-    return fleet.files[path].name not in EACH, bool(fleet.taken_in.get(path))
+    return fleet.files[path].name not in ALWAYS_WITH_BLOCK, bool(fleet.taken_in.get(path))
 
 
 def _is_covered(space: Space, fleet: Fleet, found: FoundFile, modes: Mapping[str, str]) -> bool:
@@ -215,7 +215,9 @@ def _formats_before(space: Space) -> set[str]:
     return set(json.loads(space.db.read(database.get_meta, _formats_key(space)) or "[]"))
 
 
-def _put(conn: Connection, rows: Iterable[AgentFileRow], key: str, names: Collection[str]) -> None:
+def _store_rows(
+    conn: Connection, rows: Iterable[AgentFileRow], key: str, names: Collection[str]
+) -> None:
     for row in rows:
         projects.put_agent_file(conn, row)
     database.put_meta(conn, key, json.dumps(sorted(names)))
@@ -323,7 +325,7 @@ class FileWords:
         """What each agent takes in, by its name."""
         return {agent.name: rules.read_by(agent, self.formats) for agent in AGENTS}
 
-    def beside(self, found: FoundFile) -> frozenset[str]:
+    def also_read(self, found: FoundFile) -> frozenset[str]:
         """Return what is said where everybody who reads this file reads it too.
 
         Only files that have no block of ours count: what another block says, this one says too.
@@ -336,25 +338,25 @@ class FileWords:
             and all(path in self._read_by[name] for name in own)
         ]
         others += self._fleet.taken_in.get(found.path, ())
-        return frozenset[str]().union(*map(self._says, others))
+        return frozenset[str]().union(*map(self._words_of, others))
 
-    def to_all(self, readers: Iterable[Agent]) -> frozenset[str]:
+    def read_by_all(self, readers: Iterable[Agent]) -> frozenset[str]:
         """Return what each of these agents reads at the top of the project."""
-        return frozenset.intersection(*map(self._to, readers))
+        return frozenset.intersection(*map(self._read_by_agent, readers))
 
-    def _to(self, agent: Agent) -> frozenset[str]:
+    def _read_by_agent(self, agent: Agent) -> frozenset[str]:
         read = self._read_by[agent.name]
         taken_in = (other for path in read for other in self._fleet.taken_in.get(path, ()))
-        return frozenset[str]().union(*map(self._says, {*read, *taken_in}))
+        return frozenset[str]().union(*map(self._words_of, {*read, *taken_in}))
 
-    def _says(self, path: str) -> frozenset[str]:
+    def _words_of(self, path: str) -> frozenset[str]:
         """Return the words of a file that hold everywhere."""
         if path not in self._words:
             seen = files.observe(self._space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
             bridge = self._fleet.files[path].bridge
             document = agent_files.parsed(bridge, seen.data) if seen.data is not None else None
-            told = document.statements if document is not None and document.travels else ()
-            self._words[path] = frozenset(text_hash(as_stored(one.text)) for one in told)
+            outside = document.statements if document is not None and document.travels else ()
+            self._words[path] = frozenset(text_hash(as_stored(one.text)) for one in outside)
         return self._words[path]
 
 
@@ -369,7 +371,7 @@ OVERRIDE: Final = "AGENTS.override.md"
 """Codex loads this file instead of AGENTS.md."""
 
 _GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\{[^{}]*\}|.", re.DOTALL)
-_SIGNS: Final = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+_GLOB_PARTS: Final = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -422,7 +424,9 @@ def _claude(root: Path, fleet: Fleet, read: set[str]) -> Loading:
         *(folder / "managed-settings.json" for folder in MANAGED),
         *(own / "settings.json", project / "settings.json", project / "settings.local.json"),
     )
-    texts = (one for path in settings for one in _texts(_object(path).get("claudeMdExcludes")))
+    texts = (
+        one for path in settings for one in _strings(_json_object(path).get("claudeMdExcludes"))
+    )
     patterns = [_whole_path(text) for text in texts]
     roots = {root, root.resolve()}
     excluded = {
@@ -445,8 +449,8 @@ def _whole_path(pattern: str) -> re.Pattern[str]:
     """Return what a glob pattern for whole paths matches; braces hold no other braces."""
     found = []
     for sign in _GLOB.findall(pattern):
-        if sign in _SIGNS:
-            found.append(_SIGNS[sign])
+        if sign in _GLOB_PARTS:
+            found.append(_GLOB_PARTS[sign])
         elif sign.startswith("{"):
             found.append(f"(?:{'|'.join(map(re.escape, sign[1:-1].split(',')))})")
         else:
@@ -467,7 +471,7 @@ def _codex(
         obstacles = [f"Codex loads {OVERRIDE} instead of {path}" for path in sorted(read)]
         read = set()
     elif not read:
-        names = _texts(settings.get("project_doc_fallback_filenames"))
+        names = _strings(settings.get("project_doc_fallback_filenames"))
         there = (path for name in names for path in _named(fleet, name) if path in formats)
         read = {path for path in [next(there, "")] if path}
     for path in sorted(read):
@@ -483,12 +487,12 @@ def _gemini(root: Path, fleet: Fleet, read: set[str]) -> Loading:
     """Return what Gemini CLI loads: the files that its settings name, or GEMINI.md."""
     settings: dict[str, Any] = {}
     for place in (Path.home(), root):
-        said = _object(place / ".gemini" / "settings.json")
+        said = _json_object(place / ".gemini" / "settings.json")
         context = said.get("context")
         inner = context.get("fileName") if isinstance(context, dict) else None
         named = inner or said.get("contextFileName")
         settings = {"names": named, "where": place} if named else settings
-    names = _texts(settings.get("names"))
+    names = _strings(settings.get("names"))
     if not names:
         return Loading(read=frozenset(read))
     loaded = {path for name in names for path in _named(fleet, name)}
@@ -505,7 +509,7 @@ def _named(fleet: Fleet, name: str) -> Iterator[str]:
     yield from (path for known, _, path in fleet.also if known == name)
 
 
-def _texts(value: object) -> list[str]:
+def _strings(value: object) -> list[str]:
     many: Iterable[object] = value if isinstance(value, list) else [value]
     return [one for one in many if isinstance(one, str) and one]
 
@@ -517,7 +521,7 @@ def _table(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _object(path: Path) -> dict[str, Any]:
+def _json_object(path: Path) -> dict[str, Any]:
     try:
         said = jsonc.read(settings_text(path))
     except NotUnderstoodError:

@@ -361,7 +361,7 @@ class _Draft:
         """Return the plan: the lines that stay, and what is added as far as there is room."""
         tail = [] if self._file.frozen else self._fill(self._additions())
         before = self._file.lines
-        lines = (before or ()) if self._file.frozen else self._woven(tail)
+        lines = (before or ()) if self._file.frozen else self._assembled(tail)
         if self._file.frozen:
             self._agree_on_missing()
         said = [self._lines[index] for index in sorted(self._lines)]
@@ -520,7 +520,7 @@ class _Draft:
         fixed = [line.text for index, line in self._lines.items() if index not in loose]
         wanted = [*loose.values(), *added]
         fits = fit(
-            [*self._carried().values(), *fixed],
+            [*self._other_lines().values(), *fixed],
             len(fixed),
             [
                 Rule(
@@ -550,7 +550,7 @@ class _Draft:
         known = self._living.get(line.row.node) if line.row is not None else None
         return known.rank if known is not None else 0
 
-    def _carried(self) -> dict[int, str]:
+    def _other_lines(self) -> dict[int, str]:
         """Return the lines of the block that are no rules, by their index."""
         lines = dict(enumerate(self._file.lines or ()))
         for said in self.said:
@@ -558,9 +558,9 @@ class _Draft:
                 del lines[index]
         return lines
 
-    def _woven(self, tail: Sequence[_Line]) -> tuple[str, ...]:
+    def _assembled(self, tail: Sequence[_Line]) -> tuple[str, ...]:
         """Return the lines of the block: each where it stood, new ones below the last rule."""
-        carried = self._carried()
+        carried = self._other_lines()
         if not self._lines and not tail and all(_is_empty(line) for line in carried.values()):
             stays = self._file.committed and self._file.lines is not None
             return tuple(carried.values()) or (NOTICE,) if stays else ()

@@ -90,7 +90,7 @@ def decide(
     file_moved = (None if raw is None else terms.hashed(raw)) != last.file
     if not graph_moved and not file_moved:
         return Decision.AGREED
-    if _same(graph, None if file is None else terms.as_stored(file)):
+    if _say_the_same(graph, None if file is None else terms.as_stored(file)):
         return Decision.AGREED
     if not file_moved:
         if graph is None:
@@ -105,7 +105,7 @@ def decide(
     return Decision.KEEP if file is None else Decision.CONFLICT
 
 
-def _same(graph: str | None, file: str | None) -> bool:
+def _say_the_same(graph: str | None, file: str | None) -> bool:
     if graph is None or file is None:
         return graph is file
     return text_hash(graph) == text_hash(file)
@@ -330,16 +330,16 @@ def align(
     if changed:
         free = [line.key if line.key not in others else None for line in said]
         _pair_equal(pairs, [became.get(key or "") for key in words], free)
-        standing = [index for index, row in enumerate(agreed) if row.file]
+        with_line = [index for index, row in enumerate(agreed) if row.file]
         matcher = SequenceMatcher(
-            None, [agreed[index].file for index in standing], said_lines, autojunk=False
+            None, [agreed[index].file for index in with_line], said_lines, autojunk=False
         )
         for tag, begin, end, first, last in matcher.get_opcodes():
             if tag == "replace":
                 taken = set(pairs.values())
                 rows = [
                     index
-                    for index in standing[begin:end]
+                    for index in with_line[begin:end]
                     if index not in pairs and words[index] not in kept
                 ]
                 places = [
@@ -349,7 +349,7 @@ def align(
                 ]
                 new = {index: said[index].text for index in places}
                 old = {index: agreed[index].graph for index in rows if is_there(words[index])}
-                pairs.update(_edited(old, new))
+                pairs.update(_pair_alike(old, new))
                 old = {index: agreed[index].graph for index in rows if index not in old}
                 taken = set(pairs.values())
                 new = {
@@ -357,7 +357,7 @@ def align(
                     for index, text in new.items()
                     if index not in taken and is_there(said[index].key)
                 }
-                pairs.update(_edited(old, new))
+                pairs.update(_pair_alike(old, new))
     return pairs
 
 
@@ -370,7 +370,7 @@ def edits(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str]:
         if tag == "replace":
             gone = {key: old[key] for key in before[begin:end] if key not in new}
             came = {key: new[key] for key in after[first:last] if key not in old}
-            found.update(_edited(gone, came))
+            found.update(_pair_alike(gone, came))
     return found
 
 
@@ -388,7 +388,7 @@ def _pair_equal(
             pairs[index] = free[row].popleft()
 
 
-def _edited(old: Mapping[K, str], new: Mapping[K, str]) -> Iterator[tuple[K, K]]:
+def _pair_alike(old: Mapping[K, str], new: Mapping[K, str]) -> Iterator[tuple[K, K]]:
     """Yield the pairs that are alike, best first; where two are equally so, neither."""
     if len(old) * len(new) > ALIKE_PAIRS_MAX:
         return

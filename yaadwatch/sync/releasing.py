@@ -27,13 +27,13 @@ REMOVE_BYTES_MAX = 64 * 1024 * 1024
 """A file may have grown since our block was put into it."""
 
 
-def choose(home: Home, space: Space, mode: str) -> None:
+def choose_mode(home: Home, space: Space, mode: str) -> None:
     """Have every agent file of the project take part in one way, in all its work trees.
 
     Raises:
         YaadError: see `release`.
     """
-    space.db.write(database.put_meta, modes.ASKED, mode)
+    space.db.write(database.put_meta, modes.MODE_KEY, mode)
     for found in space.db.read(projects.all_worktrees):
         try:
             with (
@@ -45,7 +45,7 @@ def choose(home: Home, space: Space, mode: str) -> None:
                 rows = tree.db.read(projects.agent_files_of_worktree, found.id)
                 suited = modes.default_modes(tree, fleet, mode, {})
                 for path in suited.keys() & rows.keys():
-                    switch(home, tree, rows[path], suited[path])
+                    switch_mode(home, tree, rows[path], suited[path])
                 modes.note_read_only(
                     tree,
                     {
@@ -59,7 +59,7 @@ def choose(home: Home, space: Space, mode: str) -> None:
                 raise
 
 
-def switch(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
+def switch_mode(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
     """Have one agent file take part in another way; the lock of its work tree is held.
 
     Raises:
@@ -91,7 +91,7 @@ def release(home: Home, space: Space, row: AgentFileRow, *, mode: str = READ) ->
     if row.path in CARRIERS:
         rules_file.remove(home, space, row, key=key)
     else:
-        _take_block_out(home, space, row, key)
+        _release_block(home, space, row, key)
     space.db.write(projects.forget_agreements, row.worktree, row.path)
     # What it held when it was last agreed on stays: what was typed since is read by the next sync.
     known = space.db.read(projects.get_agent_file, row.worktree, row.path) or row
@@ -99,7 +99,7 @@ def release(home: Home, space: Space, row: AgentFileRow, *, mode: str = READ) ->
     space.db.write(projects.put_agent_file, kept)
 
 
-def let_go(home: Home, space: Space, path: str, *, key: bytes) -> None:
+def forget_file(home: Home, space: Space, path: str, *, key: bytes) -> None:
     """Forget a file that is no agent file any more, after our block was taken out of it.
 
     What it said and no other place says is hidden, as what another branch says. Where a link has
@@ -110,7 +110,7 @@ def let_go(home: Home, space: Space, path: str, *, key: bytes) -> None:
     """
     row = space.db.read(projects.agent_files_of_worktree, space.worktree.id)[path]
     became_link = (space.root / path).is_symlink()
-    _take_block_out(home, space, row, key)
+    _release_block(home, space, row, key)
 
     def commit(conn: Connection) -> None:
         projects.forget_agreements(conn, row.worktree, path)
@@ -134,15 +134,15 @@ def take_out_everything(home: Home, project: Project) -> None:
         YaadError: see `release`.
     """
     if not project.common_dir.is_dir():
-        _take_out_without_git(home, project)
+        _remove_without_git(home, project)
         return
     known = _trees(home, project)
     if known is None:
-        _take_out_by_name(home, project)
+        _remove_by_name(home, project)
     for found in known or {}:
         try:
             with home.tree(project.id, found) as space:
-                _empty(home, space)
+                _release_all(home, space)
         except YaadError as error:
             if error.code is not Code.NOT_FOUND:
                 raise
@@ -150,11 +150,11 @@ def take_out_everything(home: Home, project: Project) -> None:
         appended = home.user.read(database.get_meta, key)
         if appended:
             for common_dir in identity.repositories(home, project):
-                _unlisted(exclude_file(common_dir), appended)
+                _remove_exclude_line(exclude_file(common_dir), appended)
             home.user.write(database.drop_meta, key)
 
 
-def _unlisted(exclude: Path, appended: str) -> None:
+def _remove_exclude_line(exclude: Path, appended: str) -> None:
     """Take a line of ours out of an exclude file again."""
     try:
         files.remove_exact(exclude, appended)
@@ -179,7 +179,7 @@ def forget_agreements(space: Space) -> None:
     space.db.write(commit)
 
 
-def _empty(home: Home, space: Space) -> None:
+def _release_all(home: Home, space: Space) -> None:
     with home.stores.checking(space.project.id, -space.worktree.id):
         for row in space.db.read(projects.agent_files_of_worktree, space.worktree.id).values():
             # Where nothing of ours is, nothing need be written: the disk may be full, and what is
@@ -213,7 +213,7 @@ def _trees(home: Home, project: Project) -> dict[int, tuple[Path, list[str]]] | 
         return None
 
 
-def _take_out_without_git(home: Home, project: Project) -> None:
+def _remove_without_git(home: Home, project: Project) -> None:
     """Take what is ours out of folders whose `.git` is gone; copies go to the backups."""
     try:
         known = _trees(home, project)
@@ -224,15 +224,15 @@ def _take_out_without_git(home: Home, project: Project) -> None:
     for root, paths in known.values():
         there = repo_layout.find(root)
         if there is None or there.root != root:  # else it is another repository's by now
-            _take_out_of(home, project, root, [path for path in paths if path not in CARRIERS])
+            _remove_from(home, project, root, [path for path in paths if path not in CARRIERS])
 
 
-def _take_out_by_name(home: Home, project: Project) -> None:
+def _remove_by_name(home: Home, project: Project) -> None:
     """Take out what bears our mark, wherever we may have put it; copies go to the backups."""
     layout = repo_layout.find(project.root)
     for tree in repo_layout.worktrees(layout) if layout is not None else ():
         if tree.root is not None:
-            _take_out_of(home, project, tree.root, _may_have_blocks(home, tree.root))
+            _remove_from(home, project, tree.root, _may_have_blocks(home, tree.root))
 
 
 def _may_have_blocks(home: Home, root: Path) -> list[str]:
@@ -243,29 +243,29 @@ def _may_have_blocks(home: Home, root: Path) -> list[str]:
     ]
 
 
-def _take_out_of(home: Home, project: Project, root: Path, paths: Sequence[str]) -> None:
+def _remove_from(home: Home, project: Project, root: Path, paths: Sequence[str]) -> None:
     for path in paths:
-        _mark_out(home, project, root, path)
+        _remove_block(home, project, root, path)
     for path in sorted(CARRIERS):
         seen = files.observe(root, path, bytes_max=1 << 20, now_ns=0)
         if seen.data is not None and rules_file.is_ours(seen.data):
-            _keep(home, project, path, seen.data)
+            _back_up(home, project, path, seen.data)
             rules_file.remove_with_folders(home, project.id, root, path)
 
 
-def _mark_out(home: Home, project: Project, root: Path, path: str) -> None:
+def _remove_block(home: Home, project: Project, root: Path, path: str) -> None:
     def write(old: bytes, new: bytes) -> None:
         safe_write.require_own(root / path)
-        _keep(home, project, path, old)
+        _back_up(home, project, path, old)
         safe_write.replace_expected(root / path, old, new)
 
     def read() -> bytes | None:
         return files.observe(root, path, bytes_max=REMOVE_BYTES_MAX, now_ns=0).data
 
-    _without_block(path, read, write)
+    _rewrite_without_block(path, read, write)
 
 
-def _keep(home: Home, project: Project, path: str, data: bytes) -> None:
+def _back_up(home: Home, project: Project, path: str, data: bytes) -> None:
     folder = places.backups(project.id)
     try:
         files.private_folder(folder.parent)
@@ -286,7 +286,7 @@ def _has_ours(db: Database, row: AgentFileRow) -> bool:
     )
 
 
-def _take_block_out(home: Home, space: Space, row: AgentFileRow, key: bytes) -> None:
+def _release_block(home: Home, space: Space, row: AgentFileRow, key: bytes) -> None:
     """Take our block out of a file, unless nothing of ours was ever put into it or agreed there.
 
     What looks like a block in any other file is the person's, as in a page that explains it.
@@ -314,12 +314,12 @@ def _take_block_out(home: Home, space: Space, row: AgentFileRow, key: bytes) -> 
         rules_file.write(home, space, row.path, old, new, key=key)
 
     try:
-        _without_block(row.path, read, write)
+        _rewrite_without_block(row.path, read, write)
     except MovingError:
         raise _busy(row.path) from None
 
 
-def _without_block(
+def _rewrite_without_block(
     path: str, read: Callable[[], bytes | None], write: Callable[[bytes, bytes], None]
 ) -> None:
     """Write a file without our block, if it has one.

@@ -40,7 +40,7 @@ from yaadwatch.workspace.identity import SNAPSHOTS
 from yaadwatch.workspace.stores import exclude_file
 from yaadwatch.workspace.workspace import Home, Space
 
-FORMER_S: Final = 2.0
+LATE_WRITES_S: Final = 2.0
 """So long somebody may still write to what a file was before we replaced it."""
 
 ORPHAN_S: Final = 86_400.0
@@ -63,7 +63,7 @@ def write(home: Home, space: Space, path: str, old: bytes, new: bytes, *, key: b
     place = _place(space, path)
 
     def note(former: StaleHandle) -> None:
-        home.formers.add(place, former, until_s=home.clock.monotonic_s() + FORMER_S)
+        home.formers.add(place, former, until_s=home.clock.monotonic_s() + LATE_WRITES_S)
 
     try:
         safe_write.replace_expected(target, old, new, former=note)
@@ -188,10 +188,10 @@ HEAD: Final = (
     "<!-- Written by yaadwatch, kept out of git. It is rewritten whenever a rule changes. -->",
     "",
 )
-DOUBTED: Final = " (May be out of date: "
+FLAGGED: Final = " (May be out of date: "
 """What stands behind a rule that is in doubt begins so."""
-DOUBTED_END: Final = "; check before relying on it.)"
-_HEAD_BYTES: Final = 1024
+FLAGGED_END: Final = "; check before relying on it.)"
+_HEAD_WITHIN_BYTES: Final = 1024
 """The first line of ours is within so many bytes: front matter may stand above it."""
 
 
@@ -239,14 +239,14 @@ def sync(
     wanted = render(path, *rules, said)
     seen = files.observe(space.root, path, bytes_max=1 << 20, now_ns=home.clock.now_ns())
     if seen.kind not in ("file", "absent"):
-        _note(space, row, PAUSED, f"is no plain file ({seen.kind}); it was not written")
+        _record(space, row, PAUSED, f"is no plain file ({seen.kind}); it was not written")
         return False
     if (seen.data or b"") == wanted:
-        _note_as(space, row, wanted, key)
+        _record_synced(space, row, wanted, key)
         return False
     if seen.data is not None and not _is_ours(row, seen.data, key):
         reason = "was edited and was not overwritten; to write it again: "
-        _note(space, row, PAUSED, f"{reason}yaadwatch files adopt {shlex.quote(path)}")
+        _record(space, row, PAUSED, f"{reason}yaadwatch files adopt {shlex.quote(path)}")
         return False
     # Noted before it is written: after a kill in between it is known for ours.
     row = replace(row, block=files.keyed(key, wanted) if wanted else "")
@@ -265,7 +265,7 @@ def sync(
         safe_write.create_new(place, wanted)
     else:
         safe_write.replace_expected(place, seen.data, wanted)
-    _note_as(space, row, wanted, key)
+    _record_synced(space, row, wanted, key)
     return True
 
 
@@ -282,7 +282,7 @@ def would_write(
 
 def is_ours(data: bytes) -> bool:
     """Return whether a file begins as our carriers do."""
-    return HEAD[0].encode() in data[:_HEAD_BYTES]
+    return HEAD[0].encode() in data[:_HEAD_WITHIN_BYTES]
 
 
 def render(
@@ -302,7 +302,7 @@ def render(
         line = None if text_hash(node.text) in said else line_of(as_stored(node.text))
         if line is not None:
             first, *body = line.split("\n")
-            first += _doubt(doubts.get(node.id))
+            first += _flag_note(doubts.get(node.id))
             lines.append(Rule(line="\n".join((first, *body)), rank=ranks[node.id]))
     fits = fit((), 0, lines, newline=1)
     shown = [rule.line for rule, fitting in zip(lines, fits, strict=True) if fitting]
@@ -348,10 +348,10 @@ def _rules(conn: Connection, worktree: int, *, agents: bool) -> tuple[list[Node]
     return rules, anchors.flags_of_nodes(conn, worktree, [node.id for node in rules])
 
 
-def _doubt(flag: Flag | None) -> str:
+def _flag_note(flag: Flag | None) -> str:
     if flag is None or flag.level != "warn":
         return ""
-    return f"{DOUBTED}{as_line(flag.reason)}{DOUBTED_END}"
+    return f"{FLAGGED}{as_line(flag.reason)}{FLAGGED_END}"
 
 
 def _is_ours(row: AgentFileRow, data: bytes, key: bytes) -> bool:
@@ -359,13 +359,13 @@ def _is_ours(row: AgentFileRow, data: bytes, key: bytes) -> bool:
     return files.keyed(key, data) in (row.digest, row.block)
 
 
-def _note_as(space: Space, row: AgentFileRow, wanted: bytes, key: bytes) -> None:
+def _record_synced(space: Space, row: AgentFileRow, wanted: bytes, key: bytes) -> None:
     """Note that a carrier is as it is to be; one that has nothing to carry is not there."""
     digest = files.keyed(key, wanted) if wanted else ""
     _put(space, row, replace(row, state=SYNCED if wanted else ABSENT, reason="", digest=digest))
 
 
-def _note(space: Space, row: AgentFileRow, state: str, reason: str) -> None:
+def _record(space: Space, row: AgentFileRow, state: str, reason: str) -> None:
     _put(space, row, replace(row, state=state, reason=reason))
 
 
@@ -397,7 +397,7 @@ def _require_inside(root: Path, place: Path, path: str) -> None:
         folder = folder.parent
 
 
-_DOUBT = re.compile(f"{re.escape(DOUBTED)}.*?{re.escape(DOUBTED_END)}")
+_FLAG_NOTE = re.compile(f"{re.escape(FLAGGED)}.*?{re.escape(FLAGGED_END)}")
 
 
 def by_agent(
@@ -408,13 +408,13 @@ def by_agent(
     What holds for some files only is not taken in before one of them is. A block that stands in two
     files that an agent reads costs it twice; `ours` says how much.
     """
-    counted = _Counted(space.root, fleet)
+    counted = _TokenCounts(space.root, fleet)
     found: list[dict[str, object]] = []
     for agent in AGENTS:
         if not settings_files.is_used(agent.homes):
             continue
         loaded = loading(space.root, fleet, agent)
-        read = loaded.read | (_carriers_of(agent.reads, rows) - loaded.excluded)
+        read = loaded.read | (_rules_files_of(agent.reads, rows) - loaded.excluded)
         tokens = {path: counted.of(path, loaded.bytes_max.get(path)) for path in sorted(read)}
         taken = {path: pair for path, pair in tokens.items() if pair is not None}
         found.append(
@@ -449,11 +449,11 @@ def words_given_to_agents(
     """
     said: set[str] = set()
     for path, row in rows.items():
-        is_carrier = path in CARRIERS and row.mode == PRIVATE
-        if is_carrier:
+        is_rules_file = path in CARRIERS and row.mode == PRIVATE
+        if is_rules_file:
             is_excluded = loaded is not None and path in loaded.excluded
             is_read = (
-                formats is not None and path in _carriers_of(formats, rows) and not is_excluded
+                formats is not None and path in _rules_files_of(formats, rows) and not is_excluded
             )
         else:
             is_read = row.mode == INLINE and (loaded is None or path in loaded.read)
@@ -461,10 +461,10 @@ def words_given_to_agents(
             continue
         seen = files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
         lines = (seen.data or b"").decode("utf-8", "replace").splitlines()
-        if not is_carrier:
+        if not is_rules_file:
             limit = loaded.bytes_max.get(path) if loaded is not None else None
             lines = _block_lines(seen.data or b"", limit)
-        said.update(_DOUBT.sub("", item.text) for item in items(lines))
+        said.update(_FLAG_NOTE.sub("", item.text) for item in items(lines))
     return frozenset(map(words_of, said))
 
 
@@ -485,14 +485,14 @@ def words_of(text: str) -> str:
     return bare(as_stored(text))
 
 
-def _carriers_of(reads: Collection[str], rows: Mapping[str, AgentFileRow]) -> set[str]:
+def _rules_files_of(reads: Collection[str], rows: Mapping[str, AgentFileRow]) -> set[str]:
     there = (path for path in CARRIERS if path in rows and rows[path].mode == PRIVATE)
     return {
         path for path in there if (bridge := for_path(path)) is not None and bridge.name in reads
     }
 
 
-class _Counted:
+class _TokenCounts:
     """The tokens of files, each counted once."""
 
     def __init__(self, root: Path, fleet: Fleet) -> None:

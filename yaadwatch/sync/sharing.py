@@ -55,7 +55,7 @@ def statements(home: Home, call: Call, ask: Statements) -> dict[str, object]:
         YaadError: NOT_FOUND when there is no such agent file.
     """
     with home.space(call) as space:
-        found = _told(
+        found = _statements(
             home,
             space,
             files.named_agent_file(space, call, ask.path) if ask.path is not None else None,
@@ -83,7 +83,7 @@ def files_share(home: Home, call: Call, ask: FilesShare) -> dict[str, object]:
         )
     with home.space(call) as space:
         tree.sync_space(home, space)
-        known = _told(
+        known = _statements(
             home,
             space,
             files.named_agent_file(space, call, ask.path) if ask.path is not None else None,
@@ -122,9 +122,9 @@ def files_share(home: Home, call: Call, ask: FilesShare) -> dict[str, object]:
     }
 
 
-def _whose(told: SharedStatement, whose: Mapping[str, Authority]) -> dict[str, object]:
+def _whose(item: SharedStatement, whose: Mapping[str, Authority]) -> dict[str, object]:
     """Return whose word a statement is; nothing before it is read."""
-    return views.by_row(whose.get(told.node.id)) if told.node is not None else {}
+    return views.by_row(whose.get(item.node.id)) if item.node is not None else {}
 
 
 def _shared(
@@ -184,7 +184,7 @@ def _chosen(known: Sequence[SharedStatement], ids: Sequence[str]) -> list[Shared
     return found
 
 
-def _told(home: Home, space: Space, path: str | None) -> list[SharedStatement]:
+def _statements(home: Home, space: Space, path: str | None) -> list[SharedStatement]:
     """Return what the agent files of a work tree state outside our blocks, file by file.
 
     Raises:
@@ -201,16 +201,18 @@ def _told(home: Home, space: Space, path: str | None) -> list[SharedStatement]:
     found: list[SharedStatement] = []
     for name, file in fleet.files.items():
         if path in (None, name) and not file.reason:
-            found += _of_file(space, file, personal)
+            found += _statements_of(space, file, personal)
     return found
 
 
-def _of_file(space: Space, file: FoundFile, personal: Collection[str]) -> list[SharedStatement]:
+def _statements_of(
+    space: Space, file: FoundFile, personal: Collection[str]
+) -> list[SharedStatement]:
     seen = system_files.observe(space.root, file.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
     if seen.data is None:
         return []
     document = agent_files.parsed(file.bridge, seen.data)
-    by_words, rules, doubts = space.db.read(_memories, space.worktree.id, file.path)
+    by_words, rules, flag_reasons = space.db.read(_read_memories, space.worktree.id, file.path)
     own_only = space.db.read(authority.only_in, personal)
     elsewhere = ""
     unshared = ""
@@ -226,9 +228,9 @@ def _of_file(space: Space, file: FoundFile, personal: Collection[str]) -> list[S
         is_unshared = node is None or node.id in own_only
         bars = (unshared if is_unshared else "") or elsewhere or statement.stays
         flagged = ""
-        if node is not None and node.id in doubts and node.id not in rules:
+        if node is not None and node.id in flag_reasons and node.id not in rules:
             flagged = (
-                f"it may be out of date: {doubts[node.id]}; if it is right:"
+                f"it may be out of date: {flag_reasons[node.id]}; if it is right:"
                 f" yaadwatch confirm {short_id(node.id)}, then share it"
             )
         reason = bars or flagged or _why_not(node, rules)
@@ -245,7 +247,7 @@ def _of_file(space: Space, file: FoundFile, personal: Collection[str]) -> list[S
     return found
 
 
-def _memories(
+def _read_memories(
     conn: Connection, worktree: int, path: str
 ) -> tuple[dict[str, Node], set[str], dict[str, str]]:
     """Return the memories that a file states, by the hash of their words; which memories are rules;
@@ -258,12 +260,12 @@ def _memories(
         for node, said in fulltext.hot_texts(conn, found).items()
         for text in reversed(said)
     }
-    doubts = {
+    flag_reasons = {
         node: as_line(flag.reason)
         for node, flag in anchors.flags_of_nodes(conn, worktree, found).items()
         if flag.level == "warn"
     }
-    return by_words, {node.id for node in fulltext.hot_rules(conn, agents=False)}, doubts
+    return by_words, {node.id for node in fulltext.hot_rules(conn, agents=False)}, flag_reasons
 
 
 def _why_not(node: Node | None, rules: set[str]) -> str:
@@ -283,47 +285,47 @@ def _why_not(node: Node | None, rules: set[str]) -> str:
 
 
 def _as_json(
-    space: Space, told: SharedStatement, rows: Mapping[str, AgentFileRow]
+    space: Space, item: SharedStatement, rows: Mapping[str, AgentFileRow]
 ) -> dict[str, object]:
-    to = [] if told.reason or told.node is None else _targets(space, told, rows)
-    reason = told.reason
-    if told.node is not None and told.bars in NO_RULE:
-        reason += f"; to send it: yaadwatch files share {short_id(told.node.id)}"
+    to = [] if item.reason or item.node is None else _targets(space, item, rows)
+    reason = item.reason
+    if item.node is not None and item.bars in NO_RULE:
+        reason += f"; to send it: yaadwatch files share {short_id(item.node.id)}"
     if not reason and not to:
         reason = "no other agent file here takes part, or has room"
     return {
-        "path": told.path,
-        "line": told.statement.line,
-        "text": _text(told),
-        "id": told.node.id if told.node is not None else None,
+        "path": item.path,
+        "line": item.statement.line,
+        "text": _text(item),
+        "id": item.node.id if item.node is not None else None,
         "travels": bool(to),
         "to": to,
         "reason": reason or None,
     }
 
 
-def _targets(space: Space, told: SharedStatement, rows: Mapping[str, AgentFileRow]) -> list[str]:
+def _targets(space: Space, item: SharedStatement, rows: Mapping[str, AgentFileRow]) -> list[str]:
     """Return the other files that tell agents a rule: blocks in which it stands, files of ours."""
-    node = told.node.id if told.node is not None else ""
-    standing = set(space.db.read(projects.agreed_files, node))
+    node = item.node.id if item.node is not None else ""
+    agreed_in = set(space.db.read(projects.agreed_files, node))
     blocks = [
         path
         for path, row in rows.items()
-        if path in standing and row.mode == INLINE and not is_refused(row)
+        if path in agreed_in and row.mode == INLINE and not is_refused(row)
     ]
     own = [
         path
         for path in sorted(CARRIERS & rows.keys())
         if rows[path].mode == PRIVATE and rows[path].state == SYNCED and rows[path].block
     ]
-    return [path for path in (*blocks, *own) if path != told.path]
+    return [path for path in (*blocks, *own) if path != item.path]
 
 
-def _text(told: SharedStatement) -> str:
-    return as_stored(told.statement.text)
+def _text(item: SharedStatement) -> str:
+    return as_stored(item.statement.text)
 
 
-_TOLD: Final = {
+_EVENTS: Final = {
     events.AGENT_FILE_EDITED: "read",
     events.AGENT_FILE_SYNCED: "written",
     events.AGENT_FILE_PAUSED: "paused",
@@ -358,7 +360,7 @@ def _entries(
     found = [
         *(
             _of_event(event)
-            for event in history.about(conn, path, tuple(_TOLD), worktree, entries_max)
+            for event in history.about(conn, path, tuple(_EVENTS), worktree, entries_max)
         ),
         *(_of_copy(copy) for copy in history.snapshots_of_path(conn, worktree, path)),
         *(_of_version(one) for one in history.versions_by_actor(conn, f"file:{path}", entries_max)),
@@ -369,10 +371,10 @@ def _entries(
 
 
 def _of_event(event: Event) -> dict[str, object]:
-    return _entry(_TOLD[event.kind], event.at, _in_words(event.kind, event.body))
+    return _entry(_EVENTS[event.kind], event.at, _event_words(event.kind, event.body))
 
 
-def _in_words(kind: str, body: Mapping[str, object]) -> str:
+def _event_words(kind: str, body: Mapping[str, object]) -> str:
     if kind == events.AGENT_FILE_PAUSED:
         return str(body.get("reason", ""))
     if kind == events.AGENT_FILE_SYNCED:
@@ -384,8 +386,8 @@ def _in_words(kind: str, body: Mapping[str, object]) -> str:
         "gone": body.get("gone", 0),
         "changed in the block": body.get("inside", 0),
     }
-    told = ", ".join(f"{number} {words}" for words, number in counts.items() if number)
-    return f"by {by}: {told}" if told else f"by {by}"
+    item = ", ".join(f"{number} {words}" for words, number in counts.items() if number)
+    return f"by {by}: {item}" if item else f"by {by}"
 
 
 def _of_copy(copy: Snapshot) -> dict[str, object]:

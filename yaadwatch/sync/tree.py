@@ -92,9 +92,9 @@ def sync_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | N
         if paths:
             now_s, idle_s = home.clock.monotonic_s(), home.settings.agent_files.idle_s
             home.at_work.stirred(space.root, now_s, idle_s)
-        if paths and not _concern(home, space, paths):
+        if paths and not _may_concern(home, space, paths):
             return Synced(files=(), waiting=False, watching=False, changed=False)
-        thorough = paths is None or _came_up(home, space, paths)
+        thorough = paths is None or _has_new_file(home, space, paths)
         return sync_space(home, space, thorough=thorough, patient=True)
 
 
@@ -117,10 +117,10 @@ def sync_space(
     """
     with home.stores.checking(space.project.id, -space.worktree.id):
         space.repository.require_ours()
-        work = _Work(home, space, accept_deletions, thorough=thorough, patient=patient)
+        work = _Sync(home, space, accept_deletions, thorough=thorough, patient=patient)
         if repo_layout.at_work(space.repository.layout):
             return work.result(waiting=True)
-        _forget_dead(space)
+        _drop_removed_worktrees(space)
         changed = False
         for _ in range(ROUNDS_MAX):
             if not work.round():
@@ -129,7 +129,7 @@ def sync_space(
         return work.result(waiting=work.waiting, changed=changed)
 
 
-def _forget_dead(space: Space) -> None:
+def _drop_removed_worktrees(space: Space) -> None:
     """Forget the work trees that git knows no more: what their files said is said there no more.
 
     One that is only not there just now, as on a disk that is taken out, is kept.
@@ -143,7 +143,7 @@ def _forget_dead(space: Space) -> None:
             space.db.write(projects.drop_worktree, row.id)
 
 
-def _concern(home: Home, space: Space, paths: frozenset[str]) -> bool:
+def _may_concern(home: Home, space: Space, paths: frozenset[str]) -> bool:
     """Tell whether an agent file may be among the paths, or what makes one personal."""
     rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
     is_one = agent_files.known_formats(home).is_one
@@ -151,7 +151,7 @@ def _concern(home: Home, space: Space, paths: frozenset[str]) -> bool:
     return is_ignore_file or not paths.isdisjoint(rows) or any(map(is_one, paths))
 
 
-def _came_up(home: Home, space: Space, paths: frozenset[str]) -> bool:
+def _has_new_file(home: Home, space: Space, paths: frozenset[str]) -> bool:
     """Tell whether an agent file that is not known yet may be there, in a folder further down."""
     rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
     is_below = agent_files.known_formats(home).is_below
@@ -160,7 +160,7 @@ def _came_up(home: Home, space: Space, paths: frozenset[str]) -> bool:
     )
 
 
-class _Work:
+class _Sync:
     """One sync of one work tree."""
 
     def __init__(
@@ -178,7 +178,7 @@ class _Work:
         self._thorough = thorough
         self._patient = patient
         self._fleet = Fleet(files={})
-        self._saying = FileWords(space, self._fleet)
+        self._file_words = FileWords(space, self._fleet)
         self._key = files.load_key(places.key_file())
         self._terms: Terms = terms_of(self._key)
         self._rules = HeadRules(space, {}, self._terms)
@@ -193,15 +193,15 @@ class _Work:
         changed = False
         self._fleet = agent_files.fleet(self._home, self._space, thorough=self._thorough)
         self._thorough = False
-        self._saying = FileWords(self._space, self._fleet)
+        self._file_words = FileWords(self._space, self._fleet)
         self._view = require_view(self._home, self._space)
         modes.note_missing(self._space, self._fleet)
         self._note_personal()
         self._rules = HeadRules(self._space, self._fleet.files, self._terms)
         for found in self._fleet.files.values():
-            changed = self._file(found) or changed
+            changed = self._sync_file(found) or changed
         for path in self._rows().keys() - self._fleet.files.keys() - CARRIERS:
-            changed = self._let_go(path) or changed
+            changed = self._forget_file(path) or changed
         rows = self._rows()
         needed = modes.rules_files(self._space, self._fleet, rows)
         if needed - rows.keys():
@@ -209,13 +209,13 @@ class _Work:
             rows = self._rows()
         for path in sorted(CARRIERS & rows.keys()):
             if rows[path].mode == PRIVATE:
-                changed = self._carrier(rows[path], needed=path in needed) or changed
+                changed = self._sync_rules_file(rows[path], needed=path in needed) or changed
         return changed
 
     def _note_personal(self) -> None:
         """Note which files git does not share: whatever answers with their memories says so."""
         try:
-            personal = self._saying.personal
+            personal = self._file_words.personal
         except NoGit:
             return  # what was noted with git still counts
         if personal != {path for path, row in self._rows().items() if row.personal}:
@@ -242,13 +242,13 @@ class _Work:
             raise KeyError(path)
         return row
 
-    def _file(self, found: FoundFile) -> bool:
+    def _sync_file(self, found: FoundFile) -> bool:
         if found.reason:
             self._recorder.note(self._row(found.path), PAUSED, found.reason)
             return False
         for _ in range(TRIES_MAX):
             try:
-                return self._once(found)
+                return self._sync_once(found)
             except safe_write.ChangedUnderneathError:
                 continue
             except StashedError:
@@ -259,16 +259,16 @@ class _Work:
         self._wait(self._row(found.path), "is being written, or git is at work")
         return False
 
-    def _let_go(self, path: str) -> bool:
+    def _forget_file(self, path: str) -> bool:
         """Forget a file that is no agent file any more, such as what a link led to."""
         try:
-            releasing.let_go(self._home, self._space, path, key=self._key)
+            releasing.forget_file(self._home, self._space, path, key=self._key)
         except YaadError as error:
-            self._told(self._row(path), error)
+            self._note_error(self._row(path), error)
             return False
         return True
 
-    def _once(self, found: FoundFile) -> bool:
+    def _sync_once(self, found: FoundFile) -> bool:
         path = found.path
         row = self._row(path)
         # What was never read before was there before us, also if it could not be read then.
@@ -279,7 +279,7 @@ class _Work:
             if found.may_have_block or row.mode == INLINE:  # no other was ever written
                 rules_file.recover_writes(self._home, self._space, path, key=self._key)
         except YaadError as error:
-            self._told(row, error)
+            self._note_error(row, error)
             return False
         accept = self._accept is None or path in self._accept
         if not accept and self._is_as_agreed(row):
@@ -288,26 +288,26 @@ class _Work:
         if seen.problem:
             self._recorder.note(row, PAUSED, seen.problem)
             return False
-        beside = self._saying.beside(found) if row.mode == INLINE else frozenset()
+        beside = self._file_words.also_read(found) if row.mode == INLINE else frozenset()
         decided = decide(
             self._space,
             seen,
             self._terms,
             beside=beside,
             view=self._view,
-            personal=self._saying.personal,
+            personal=self._file_words.personal,
             accept_deletions=accept,
         )
         if isinstance(decided, Paused):
             other = (
                 agent_files.spelled_otherwise(self._space.root, path) if seen.data is None else ""
             )
-            self._recorder.note(row, PAUSED, _with_way_out(decided, path, other))
+            self._recorder.note(row, PAUSED, _pause_reason(decided, path, other))
             return False
         try:
             done = commit(self._home, self._space, seen, decided, view=self._view)
         except YaadError as error:
-            self._told(row, error)
+            self._note_error(row, error)
             return False
         return self._carry_out(seen, decided.plan, done)
 
@@ -318,12 +318,12 @@ class _Work:
             reason = gathering.reason_of(seen.branch, row, data) if data is not None else ""
             if data is None and self._space.repository.is_sparse(path):
                 reason = SPARSE
-            self._recorder.agreed(seen, data, None, reason)
+            self._recorder.record_agreement(seen, data, None, reason)
             return done.changed
         if plan.writes:
             try:
                 data = rendered(path, data, plan.lines)
-                if data != seen.data and self._recorder.puts_back(seen, data):
+                if data != seen.data and self._recorder.restores_block(seen, data):
                     paused = inventory.ping_pong(row.written, self._home.clock.now())
                     if paused is not None:
                         self._recorder.note(row, PAUSED, paused.reason)
@@ -331,31 +331,31 @@ class _Work:
                         return done.changed
                 if data != seen.data and self._is_at_work():
                     self.waiting = True
-                    if not self._recorder.held(seen, plan, done, AT_WORK):
+                    if not self._recorder.record_unwritten(seen, plan, done, AT_WORK):
                         self._wait(seen.row, AT_WORK)
                     return done.changed
                 self._write(seen, data)
             except YaadError as error:
-                self._told(row, error)
+                self._note_error(row, error)
                 return done.changed
         reasons = (
-            self._left_out(plan),
+            self._left_out_reason(plan),
             gathering.reason_of(seen.branch, row, data),
             gathering.misplaced(path, data),
         )
-        self._recorder.agreed(seen, data, plan, "; ".join(filter(None, reasons)), done)
+        self._recorder.record_agreement(seen, data, plan, "; ".join(filter(None, reasons)), done)
         return done.changed or data != seen.data
 
-    def _left_out(self, plan: Plan) -> str:
+    def _left_out_reason(self, plan: Plan) -> str:
         """Return which rules are not in a block, and why."""
         known = self._space.db.read(nodes.many, [*plan.left_out, *plan.unsayable])
         room = [known[node] for node in plan.left_out if node in known]
         form = [known[node] for node in plan.unsayable if node in known]
         said = []
         if room:
-            said.append(f"no room in its block for {_named(room)}")
+            said.append(f"no room in its block for {_names_of(room)}")
         if form:
-            said.append(f"too long for a block, or of no form that it can hold: {_named(form)}")
+            said.append(f"too long for a block, or of no form that it can hold: {_names_of(form)}")
         return "; ".join(said)
 
     def _is_at_work(self) -> bool:
@@ -387,10 +387,10 @@ class _Work:
             rules_file.write(self._home, self._space, seen.path, seen.data, new, key=self._key)
             self._wrote[seen.path] = None
 
-    def _carrier(self, row: AgentFileRow, *, needed: bool) -> bool:
+    def _sync_rules_file(self, row: AgentFileRow, *, needed: bool) -> bool:
         try:
             if needed:
-                said = self._saying.to_all(modes.users(row.path))
+                said = self._file_words.read_by_all(modes.users(row.path))
                 return rules_file.sync(
                     self._home, self._space, row, said=said, view=self._view, key=self._key
                 )
@@ -398,12 +398,12 @@ class _Work:
         except safe_write.ChangedUnderneathError:
             self._wait(row, "is being written")
         except YaadError as error:
-            self._told(row, error)
+            self._note_error(row, error)
         except OSError as error:
             self._recorder.note(row, PENDING, f"cannot be written ({error.strerror})")
         return False
 
-    def _told(self, row: AgentFileRow, error: YaadError) -> None:
+    def _note_error(self, row: AgentFileRow, error: YaadError) -> None:
         """Write down why a file could not be dealt with; what may pass by itself is tried again."""
         passes = error.code in (Code.UNAVAILABLE, Code.CONFLICT, Code.TIMEOUT)
         self.waiting = self.waiting or passes
@@ -427,17 +427,19 @@ def rendered(path: str, old: bytes, lines: Sequence[str]) -> bytes:
     return new
 
 
-def _named(rules: Sequence[Node]) -> str:
-    named = [f"{short_id(one.id)} ({_cut(as_line(one.summary))})" for one in rules[:NAMED_MAX]]
+def _names_of(rules: Sequence[Node]) -> str:
+    named = [
+        f"{short_id(one.id)} ({_shortened(as_line(one.summary))})" for one in rules[:NAMED_MAX]
+    ]
     more = len(rules) - len(named)
     return ", ".join(named) + (f" and {more} more" if more else "")
 
 
-def _cut(words: str) -> str:
+def _shortened(words: str) -> str:
     return words if len(words) <= NAMED_CHARS_MAX else words[: NAMED_CHARS_MAX - 1] + "…"
 
 
-def _with_way_out(paused: Paused, path: str, other: str = "") -> str:
+def _pause_reason(paused: Paused, path: str, other: str = "") -> str:
     if other:
         name = shlex.quote(path)
         return f"it is named {other} now, which agents do not look for; mv {other} {name}"
@@ -447,7 +449,7 @@ def _with_way_out(paused: Paused, path: str, other: str = "") -> str:
     return f"{paused.reason}; if that was meant: {mend}"
 
 
-def announced(home: Home, call: Call, since: datetime) -> dict[str, object]:
+def sync_for_command(home: Home, call: Call, since: datetime) -> dict[str, object]:
     """Return `{wrote: [path]}` for the agent files that were written since a command began.
 
     `{}` where there are none. While an agent is at work, its files are left alone. What cannot be

@@ -40,11 +40,11 @@ def _sync_until(folder, beat):
         real(path, expected, new, step=lambda name: name == beat and die(), **given)
 
     if beat == "committed":
-        sync_tree._Work._write = die
+        sync_tree._Sync._write = die
     elif beat == "kept":
         safe_write.replace_expected = die
     elif beat == "acted":
-        committing._agree = die
+        committing._store_agreement = die
     else:
         safe_write.replace_expected = replace_until
     World(folder).tree("repo").sync()

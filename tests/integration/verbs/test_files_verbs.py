@@ -8,7 +8,7 @@ from verb_world import prepared
 from bridges.rules import FIRST
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.sync import files
-from yaadwatch.sync.tree import announced
+from yaadwatch.sync.tree import sync_for_command
 from yaadwatch.workspace.workspace import Call
 
 CLAUDE = "# Rules\n\n- Use tabs in Go files\n"
@@ -314,7 +314,7 @@ class TestAnnounced:
         tree.settle()
         began = tree.home.clock.now()
         act()
-        return announced(tree.home, tree.call, began)
+        return sync_for_command(tree.home, tree.call, began)
 
     def test_what_a_command_about_a_memory_wrote(self, tree):
         tree.settle()

@@ -213,7 +213,7 @@ class TestLook:
         project = project_of(tree)
         rest(world)
 
-        assert lookback.go_on(world.home, project.id) is False
+        assert lookback.compare_next(world.home, project.id) is False
         assert not world.home.stores.is_open(project.id)
 
     def test_what_was_not_written_back_before_a_crash_is_watched(self, world):

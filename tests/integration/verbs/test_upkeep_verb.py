@@ -147,7 +147,7 @@ def test_one_late_run_finds_what_daily_runs_found(world, gap):
         with world.home.stores.use(project(daily)) as db:
             done = upkeep.UpkeepResult()
             store = upkeep._Store(id=project(daily).id, where="daily", db=db)
-            upkeep._keep(world.home, store, done, dry_run=False, accept=False)
+            upkeep._upkeep_store(world.home, store, done, dry_run=False, accept=False)
             found |= {row["text"] for row in done.archived}
 
     assert {

@@ -41,7 +41,7 @@ def test_while_nobody_touches_the_file_it_is_read_once_a_minute(opened):
 
     for _ in range(60):
         clock[0] += LOOK
-        assert standing.why_begin_again() == ""
+        assert standing.restart_reason() == ""
 
     assert db.reads == 5
 
@@ -52,7 +52,7 @@ def test_after_a_clock_went_back_it_is_read_as_before(opened):
     standing = verifying.UserStoreHealth(replace(opened, db=db), lambda: clock[0])
 
     clock[0] -= timedelta(days=1)
-    standing.why_begin_again()
+    standing.restart_reason()
 
     assert db.reads == 1
 
@@ -66,13 +66,13 @@ def test_a_file_that_was_changed_is_read_at_the_next_look(opened):
 
     clock[0] += LOOK
 
-    assert standing.why_begin_again() == "the user store is damaged"
+    assert standing.restart_reason() == "the user store is damaged"
 
 
 def test_a_file_that_is_deleted_is_a_reason_to_begin_again(opened):
     standing = verifying.UserStoreHealth(opened, lambda: NOW)
-    assert standing.why_begin_again() == ""
+    assert standing.restart_reason() == ""
 
     opened.db.path.unlink()
 
-    assert "deleted or replaced" in standing.why_begin_again()
+    assert "deleted or replaced" in standing.restart_reason()

@@ -293,7 +293,7 @@ class Tree:
 
     def look_back_once(self) -> bool:
         """Do a piece of that; return whether there was one."""
-        return lookback.go_on(self.home, self.project)
+        return lookback.compare_next(self.home, self.project)
 
     @property
     def project(self) -> str:
