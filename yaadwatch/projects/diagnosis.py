@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Level = Literal["problem", "todo"]
-"""Something that does not work as it should; or what is left to the person, who may leave it."""
+"""A problem, or a suggestion that the person may ignore."""
 
 DOCTOR: Final = "yaadwatch doctor"
 FREE_BYTES_MIN: Final = 200 * 1024 * 1024
-"""With less than this free on the disk of our home, a store may soon not take anything."""
+"""With less free space on the disk of the data folder, stores may soon take nothing more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was found.
+    """One finding.
 
-    `mend`: commands that a shell takes as they are; '' where none mends it. `advice`: what else
-    there is to know or to do, in words; '' when that is nothing.
+    `mend`: shell commands that mend it; '' where none does. `advice`: anything else to know or to
+    do, in words; '' for nothing.
     """
 
     check: str
@@ -36,14 +36,13 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeFacts:
-    """Our home folder.
+    """The data folder.
 
     Args:
-        path: of it.
-        state: 'absent', 'barred' (absent, and cannot be made), 'file' (no folder stands there),
-            'foreign' (of another user), 'closed' (it may not be written to), 'read-only' (nor may
-            anything on its disk) or 'ok'.
-        above: of one that is barred, what there is of the path to it.
+        path: its path.
+        state: 'absent', 'barred' (absent, and cannot be made), 'file' (not a folder), 'foreign' (of
+            another user), 'closed' (not writable), 'read-only' (its disk is not writable) or 'ok'.
+        above: of a barred folder, the part of its path that exists.
         is_open: other users may look into it.
         free_bytes: on its disk; None when that is not known.
     """
@@ -57,9 +56,9 @@ class HomeFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsFacts:
-    """The file of settings: why it cannot be used, or what in it is odd.
+    """The settings file: why it cannot be used, or what is wrong in it.
 
-    `is_read`: it could be read, so that an editor mends it.
+    `is_read`: it could be read, so that an editor can mend it.
     """
 
     path: str
@@ -75,13 +74,13 @@ class DaemonFacts:
 
     Args:
         state: 'answers', 'silent' (a process holds its lock and does not answer), 'absent', or
-            'odd' (what answers makes no sense to us).
+            'odd' (the answer is not understood).
         pid: of the process that holds the lock.
-        is_suspended: that process is, by Ctrl-Z for instance.
+        is_suspended: whether that process is suspended, for instance by Ctrl-Z.
         version: of the daemon.
         ours: the version of this program.
-        said: why it is odd; or the last words of the last one, when it did not start.
-        problems: what it says is wrong itself, and what mends it.
+        said: why it is odd; or the last log line of a daemon that did not start.
+        problems: the problems that it reports, and what mends each.
     """
 
     state: Literal["answers", "silent", "absent", "odd"]
@@ -98,13 +97,13 @@ class StoreFacts:
     """A store.
 
     Args:
-        path: of the file.
-        root: the work tree that it is of; '' for the user store.
-        state: 'absent', 'damaged', 'older' (it is brought up when it is next used), 'newer' (than
-            this program), 'unusable' or 'ok'.
-        said: what SQLite, or the system, says of it.
-        backup: where it is absent or damaged, the newest copy that is whole; '' without one.
-        has_root: the work tree is there.
+        path: the file.
+        root: its work tree; '' for the user store.
+        state: 'absent', 'damaged', 'older' (migrated at the next use), 'newer' (than this
+            program), 'unusable' or 'ok'.
+        said: the message of SQLite or the system.
+        backup: of an absent or damaged store, the newest sound copy; '' without one.
+        has_root: whether the work tree exists.
     """
 
     path: str
@@ -122,12 +121,12 @@ class AgentFacts:
     Args:
         agent: its name.
         title: what people call it.
-        state: 'connected', 'outdated' (what is written is not what would be today), 'unconnected'
-            or 'refused' (its settings cannot be understood).
+        state: 'connected', 'outdated' (`connect` would write other content today), 'unconnected' or
+            'refused' (its settings cannot be parsed).
         said: why it is refused; the files that are outdated.
         hint: what to do about that.
-        todo: what the person still has to do; '' when that is nothing, or is known to be done. Of
-            one that is unconnected: where it is connected all the same.
+        todo: what the person still has to do; '' for nothing. Of an unconnected agent: where it is
+            connected all the same.
     """
 
     agent: str
@@ -143,12 +142,12 @@ class ServiceFacts:
     """The daemon as a service.
 
     Args:
-        altered: files of it that are gone, or not as they were written.
-        masked: units of it that were masked: its manager does not start them.
-        program: what it starts, when that is gone; else ''.
-        is_reached: its manager answers here.
-        runs: it runs, or does at the next request.
-        unlisted: a file of it that no receipt tells of; else ''.
+        altered: its files that are missing or were changed.
+        masked: its units that were masked: the service manager does not start them.
+        program: the program that it starts, when that is missing; else ''.
+        is_reached: whether the service manager answers.
+        runs: whether it runs, or will at the next request.
+        unlisted: a file of it that no receipt lists; else ''.
     """
 
     unlisted: str = ""
@@ -163,7 +162,7 @@ class ServiceFacts:
 class HookFacts:
     """Hooks within a day: how many failed, how many were late, and both in words.
 
-    A late one sent the agent nothing; what it had to say comes with the next one.
+    A late hook sends the agent nothing; its news comes with the next one.
     """
 
     path: str
@@ -174,15 +173,14 @@ class HookFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What was gathered.
+    """Everything that the checks need.
 
-    `git`: the words of `git --version`, '' when git cannot be run; `git_silent`: where it is, when
-    it does not answer in time, else ''; `odd_logs`: where something else
-    stands than a plain file that is a log; `receipt`: why it cannot be read, and the command that
-    puts it aside; `obstacles`: projects, and what keeps an agent from loading a file there;
-    `misplaced`: projects, and the block of a file there that stands below a restricting heading;
-    `taken`: the paths that stand already where something may be put aside;
-    `not_gathered`: what is not known of this machine, and why.
+    `git`: the output of `git --version`, '' when git cannot be run; `git_silent`: its path when it
+    does not answer in time, else ''; `odd_logs`: log paths that are no plain files; `receipt`: why
+    it cannot be read, and the command that puts it aside; `obstacles`: projects, and what keeps an
+    agent from loading a file there; `misplaced`: projects, and the block of a file there that is
+    below a restricting heading; `taken`: existing paths where something may be put aside;
+    `not_gathered`: facts that could not be gathered, and why.
     """
 
     home: HomeFacts
@@ -280,9 +278,8 @@ def _daemon(facts: Facts) -> Found:
     if daemon.version and daemon.version != daemon.ours:
         what = f"The daemon is version {daemon.version}, and this program {daemon.ours}."
         yield "problem", what, f"yaadwatch stop; {_START}", ""
-    # What mends them is said in words, some of which are commands. Settings and stores are told of
-    # already, and so is what it sends people here for; what the daemon alone says of settings was
-    # mended since, or is in its environment.
+    # Problems of settings and stores are reported above already, and so are those that point to
+    # `doctor`. What remedies these are is in words, some of which are commands.
     reported = [f"{store.root}: " for store in facts.stores if store.root and not _is_usable(store)]
     for what, mend in daemon.problems:
         known = what in facts.settings.warnings or what.startswith(tuple(reported))
@@ -422,7 +419,7 @@ def _gathered(facts: Facts) -> Found:
 
 _BUSY: Final = "Late ones mean a busy machine; their news comes with the next hook that is on time."
 _NO_GIT: Final = "git is not installed"
-"""How the daemon begins to say that it has no git, which is told already."""
+"""Start of the daemon's message about a missing git, which is reported already."""
 _LOCK: Final = "daemon.lock"
 _START: Final = "yaadwatch start"
 _VARIABLE: Final = re.compile(r"YAAD_[A-Z_]+")
@@ -441,11 +438,11 @@ CHECKS: Final[tuple[tuple[str, Callable[[Facts], Found]], ...]] = (
     ("files", _files),
     ("doctor", _gathered),
 )
-"""Each check by its name; what others rest on comes first."""
+"""Each check by its name; a check on which others depend comes first."""
 
 
 def diagnose(facts: Facts) -> list[Finding]:
-    """Return all that is to be said of a machine: in the order of the checks."""
+    """Return all findings, in the order of the checks."""
     return [
         Finding(check=name, level=level, what=what, mend=mend, advice=advice)
         for name, look in CHECKS
@@ -458,8 +455,9 @@ def _is_usable(store: StoreFacts) -> bool:
 
 
 def _put_aside(facts: Facts, path: str, ending: str) -> str:
-    """Return the command that gives a file a name that is free: `mv` would overwrite, or, with -n,
-    leave it where it is.
+    """Return the command that renames a file to a free name.
+
+    A taken name would be overwritten by `mv`, and with -n the file would not move.
     """
     numbers = (number if number > 1 else "" for number in itertools.count(1))
     names = (f"{path}.{ending}{number}" for number in numbers)
@@ -468,9 +466,9 @@ def _put_aside(facts: Facts, path: str, ending: str) -> str:
 
 
 def _put_store_aside(facts: Facts, store: StoreFacts) -> str:
-    """Return the commands that put a damaged store aside, with its logs: they are of it alone.
+    """Return the commands that put a damaged store aside, with its logs.
 
-    They go where no earlier one is: into `damaged` beside it, or `damaged/2`, `damaged/3` ...
+    They go to the first free folder: `damaged` beside it, or `damaged/2`, `damaged/3` ...
     """
     folder, _, name = store.path.rpartition("/")
     places = (f"{folder}/damaged{f'/{no}' if no > 1 else ''}" for no in itertools.count(1))
@@ -485,8 +483,8 @@ def _put_store_aside(facts: Facts, store: StoreFacts) -> str:
 
 
 def _restore_command(store: StoreFacts) -> tuple[str, str]:
-    """Return the command that brings a lost store back, from its newest copy if there is one; and
-    what is left to do after it.
+    """Return the command that restores a lost store, from its newest copy if there is one, and the
+    advice that follows.
     """
     if store.root:
         restore = "--restore " if store.backup else ""

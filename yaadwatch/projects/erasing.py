@@ -35,19 +35,19 @@ from yaadwatch.workspace.lookup import LocatedMemory, Shelf, Shelves, shelves
 from yaadwatch.workspace.workspace import Call, Home, Space
 
 USER = "user"
-"""The folder of the backups of the user's own store."""
+"""The backup folder of the user store."""
 PIECE_BYTES = 256
-"""In a file of SQLite so much of a text stands in one piece, and the rest may be elsewhere."""
+"""So many bytes of a text are contiguous in a file of SQLite; the rest may be elsewhere."""
 QUOTED_CHARS_MIN = 8
-"""Shorter words are erased where they are the whole of a text, and not where they are a part."""
+"""Shorter words are erased only where they are a whole text, not a part of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Words:
-    """What is to be found nowhere any more.
+    """What has to be erased.
 
-    `ids`: the memories that say it; `texts`: how they did, in every version; `hashes`: of those;
-    `notes`: of those that are sessions. A memory that says the same as a note is another one.
+    `ids`: the memories; `texts`: their texts in every version; `hashes`: of those texts; `notes`:
+    the notes of erased sessions. A memory with the same words as a note is not erased.
     """
 
     ids: frozenset[str]
@@ -57,26 +57,26 @@ class _Words:
 
     @property
     def quoted(self) -> tuple[str, ...]:
-        """Return what is long enough to be looked for inside other texts, the longest first."""
+        """Return the texts that are long enough to be searched in others, the longest first."""
         every = {one for each in (*self.texts, *self.notes) for one in _renderings(each)}
         long = (one for one in every if len(one) >= QUOTED_CHARS_MIN)
         return tuple(sorted(long, key=lambda one: (-len(one), one)))
 
     @property
     def raw(self) -> tuple[bytes, ...]:
-        """Return `quoted` as bytes, and as they stand in JSON."""
+        """Return `quoted` as bytes, plain and as JSON."""
         forms = [each for one in self.quoted for each in (one, json.dumps(one)[1:-1])]
         return tuple(dict.fromkeys(each.encode("utf-8", "surrogatepass") for each in forms))
 
     @property
     def pieces(self) -> tuple[bytes, ...]:
-        """Return what of `raw` stands in one piece in a database that cannot be asked."""
+        """Return the start of each of `raw` that is contiguous in a damaged database."""
         return tuple(dict.fromkeys(one[:PIECE_BYTES] for one in self.raw))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """Where a store and what was copied from it may be: the store's file, and its backups."""
+    """The file of a store, and the folder of its backups."""
 
     store: Path
     backups: Path
@@ -88,11 +88,11 @@ class _Place:
 
     @property
     def damaged(self) -> Path:
-        """Return the folder into which `doctor` has a damaged store put."""
+        """Return the folder into which `doctor` moves a damaged store."""
         return self.store.parent / DAMAGED
 
     def files(self) -> Iterator[Path]:
-        """Yield every file in which words of the store may stand, its own and its log included."""
+        """Yield every file that may hold words of the store, its own and the log included."""
         yield from sorted(self.store.parent.glob(f"{self.store.name}*"))
         for folder in (self.snapshots, self.damaged):
             yield from _beside(folder)
@@ -101,14 +101,14 @@ class _Place:
 
 
 def _beside(folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder beside the store; none in one that is a link."""
+    """Yield the files in a folder beside the store; none if it is a link."""
     if not folder.is_symlink():
         yield from config.files_below(folder)
 
 
 @dataclass(slots=True, kw_only=True)
 class _Outcome:
-    """What was done to copies: how many were rewritten or dropped, and which remain."""
+    """How many copies were rewritten or deleted, and which still hold the words."""
 
     rewritten: int = 0
     dropped: int = 0
@@ -120,8 +120,8 @@ class _Outcome:
 def erase(home: Home, call: Call, ask: Erase) -> dict[str, object]:
     """Erase a memory from store, history, index, log, copies and backups; the answer is Erased.
 
-    Memories that say, or once said, the same are erased with it. One that stands in blocks of agent
-    files is taken out of them first. A session goes with its notes, and with what it did.
+    Memories with the same words now or in the past are erased with it. Its lines are removed from
+    agent files first. A session is erased with its notes and its actions.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one; REFUSED
@@ -142,7 +142,7 @@ def erase(home: Home, call: Call, ask: Erase) -> dict[str, object]:
         done = _Outcome()
         _copies(db, place, words, done)
         also = db.write(_erase, words, home.clock.now())
-        _copies(db, place, words, done)  # those that were made meanwhile
+        _copies(db, place, words, done)  # copies that were made meanwhile
         exporting.clear()
         places.clear()
         gaps.scrub(db)
@@ -160,7 +160,7 @@ def erase(home: Home, call: Call, ask: Erase) -> dict[str, object]:
 
 
 def _find(both: Shelves, named: str) -> LocatedMemory:
-    """Return what is to be erased: a memory, or a session, which may have no node.
+    """Return the memory to be erased, or the session, which may have no node.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `named` does not name exactly one.
@@ -187,12 +187,12 @@ def _place(shelf: Shelf) -> _Place:
 
 
 def _renderings(said: str) -> Iterator[str]:
-    """Yield how a text is told: as it is, in one line, shortened, and each of these in quotes."""
+    """Yield the renderings of a text: plain, in one line, shortened, and each of these quoted."""
     yield said
     short, line = text_words.summarise(said), " ".join(said.split())
     variants = [line]
     if short.endswith("…") or line.endswith(short):
-        variants.append(short.rstrip("…"))  # a first sentence alone may be anybody's
+        variants.append(short.rstrip("…"))  # a first sentence alone may be of another text
     for one in variants:
         yield one
         yield quoted(one)[1:-1]
@@ -215,15 +215,15 @@ def _refuse_agent(conn: Connection, ids: Iterable[str], actor: str) -> None:
 
 
 def _files_on_other_branches(conn: Connection, ids: Iterable[str]) -> list[str]:
-    """Return the files that say it on another branch, and would bring it back."""
+    """Return the files that state it on another branch, and would bring it back."""
     return sorted({place.path for one in ids for place in history.provenance_of_node(conn, one)})
 
 
 def _remove_from_blocks(home: Home, call: Call, space: Space, node_id: str) -> None:
-    """Take a memory out of every block that it stands in.
+    """Remove a memory from every block.
 
     Raises:
-        YaadError: REFUSED when one cannot be written now; the memory is forgotten then.
+        YaadError: REFUSED when a block cannot be written now; the memory is forgotten then.
     """
     trees = {worktree for worktree, _ in space.db.read(projects.agreed_places, node_id)}
     if not trees:
@@ -238,7 +238,7 @@ def _remove_from_blocks(home: Home, call: Call, space: Space, node_id: str) -> N
     space.db.write(forget)
     for worktree in sorted(trees):
         with (
-            contextlib.suppress(YaadError),  # what still stands is told below
+            contextlib.suppress(YaadError),  # remaining lines are reported below
             home.tree(space.project.id, worktree) as there,
         ):
             tree.sync_space(home, there)
@@ -253,7 +253,7 @@ def _remove_from_blocks(home: Home, call: Call, space: Space, node_id: str) -> N
 
 
 def _words(conn: Connection, *given: str) -> _Words:
-    """Return everything that memories ever said, and the memories that say the same."""
+    """Return all texts that memories ever had, and the memories with the same words."""
     ids, texts, hashes = set(given), dict[str, None](), set[str]()
     new = set(given)
     notes = [note.text for one in given for note in sessions.notes(conn, one)]
@@ -265,7 +265,7 @@ def _words(conn: Connection, *given: str) -> _Words:
             said = [node.text, *(past.text for past in history.versions_of_node(conn, one))]
             texts |= dict.fromkeys(said)
             hashes |= {node.text_hash, *map(text_words.text_hash, said)}
-        # A memory that only once said this says something else now: that is not taken along.
+        # A memory that only had this text in the past has another one now, which is kept.
         current = erasing.memories_saying(conn, tuple(texts), hashes)
         new = current - ids
         ids |= new
@@ -278,7 +278,7 @@ def _erase(conn: Connection, words: _Words, now: datetime) -> list[str]:
     """Erase the rows; return the other memories that quote them."""
     touched = {edge.to_node for one in words.ids for edge in edges.of_node(conn, one)}
     for one in sorted(words.ids):
-        lessons.without(conn, one, now)  # a session may have told it in short
+        lessons.without(conn, one, now)  # a session may quote it in its summary
     nodes.erase(conn, words.ids)
     erasing.drop_sessions(conn, words.ids)
     lonely = set(edges.lonely_things(conn, len(touched) + 1)) & touched
@@ -311,7 +311,7 @@ def _things(conn: Connection, ids: Iterable[str]) -> set[str]:
 
 
 def _reword(conn: Connection, node: Node, quoted: Sequence[str], now: datetime) -> None:
-    """Take a quotation out of what a session left; what else it says stays."""
+    """Remove a quotation from a session's text; the rest stays."""
     said = node.text
     for one in quoted:
         said = said.replace(one, INSTEAD)
@@ -328,7 +328,7 @@ def _reword(conn: Connection, node: Node, quoted: Sequence[str], now: datetime) 
 
 
 def _copies(db: Database, place: _Place, words: _Words, done: _Outcome) -> None:
-    """Take it out of backups, copies of agent files and logs; what was done already is left."""
+    """Erase from backups, copies of agent files and logs; unchanged files are done once."""
     _snapshots(db, place.snapshots, words, done)
     beside = sorted(place.store.parent.glob(f"{place.store.name}.*"))
     for path in (
@@ -348,7 +348,7 @@ def _copies(db: Database, place: _Place, words: _Words, done: _Outcome) -> None:
 
 
 def _copy(path: Path, words: _Words, done: _Outcome) -> None:
-    """Rewrite a copy of the store without it; drop what holds it and cannot be rewritten."""
+    """Rewrite a copy of the store; delete a copy with the words that cannot be rewritten."""
     if _is_damaged_copy(path, words):
         path.unlink()
         done.dropped += 1
@@ -369,7 +369,7 @@ def _copy(path: Path, words: _Words, done: _Outcome) -> None:
 
 
 def _is_damaged_copy(path: Path, words: _Words) -> bool:
-    """Return whether a file was put aside as damaged, and holds it as far as one can see."""
+    """Return whether a file was put aside as damaged, and seems to hold the words."""
     return DAMAGED in path.parts[-3:-1] and config.file_holds(path, words.pieces)
 
 
@@ -387,7 +387,7 @@ def _snapshots(db: Database, folder: Path, words: _Words, done: _Outcome) -> Non
 
 
 def _holds(path: Path, words: _Words) -> bool:
-    """Return whether a file says it, with its line breaks anywhere, its secrets masked or not."""
+    """Return whether a file has the words, in any line breaks, with secrets masked or not."""
     return _bytes_hold(path.read_bytes(), words)
 
 
@@ -400,7 +400,7 @@ def _bytes_hold(raw: bytes, words: _Words) -> bool:
 
 
 def _files_left(place: _Place, words: _Words) -> list[str]:
-    """Return the files of ours in which it still stands."""
+    """Return our files that still hold the words."""
     found = []
     for path in place.files():
         with contextlib.suppress(FileNotFoundError):
@@ -410,8 +410,9 @@ def _files_left(place: _Place, words: _Words) -> list[str]:
 
 
 def _forget_in_memory(home: Home, words: _Words) -> None:
-    """Forget what is kept in memory of texts, names and questions, whichever they are; of sessions,
-    those that are erased: else the next call of their agent would write them down again.
+    """Clear caches of texts, names and questions, and the erased sessions in memory.
+
+    The next call of its agent would store such a session again.
     """
     with home.live.lock:
         for one in words.ids:
@@ -424,7 +425,7 @@ def _forget_in_memory(home: Home, words: _Words) -> None:
 
 @contextlib.contextmanager
 def _disk_errors(path: Path) -> Iterator[None]:
-    """Turn a file that cannot be had into words.
+    """Turn an OSError about a file into a YaadError; a file that is gone is skipped.
 
     Raises:
         YaadError: UNAVAILABLE.
@@ -432,7 +433,7 @@ def _disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        return  # somebody else was faster
+        return
     except OSError as error:
         raise YaadError(
             Code.UNAVAILABLE,

@@ -110,7 +110,7 @@ def read(
 
 
 def _lines(stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the objects on the lines behind the first, each with the number of its line.
+    """Yield the objects on the lines after the first, each with its line number.
 
     Raises:
         YaadError: BAD_REQUEST, TOO_LARGE.
@@ -179,11 +179,11 @@ def _json_time(value: object) -> str:
 
 
 def _exported_row(conn: Connection, table: Table, row: dict[str, Any]) -> dict[str, Any] | None:
-    """Return a row as it goes out, so that equal stores say the same; None when it stays."""
+    """Return a row as exported, the same for equal stores; None when it is not exported."""
     if table.name == "gaps":
         return gaps.to_go_out(row)
     if table.name == "node_versions" and row["text"] is not None:
-        # The store keeps the words of a memory that was reworded and back, and need not.
+        # The store may keep the words of a memory that was reworded and back.
         return row | {"text": history.other_words(conn, row["node"], row["text"])}
     return row
 
@@ -196,7 +196,7 @@ def _with_paths(table: Table, row: dict[str, Any], roots: Mapping[int, str]) -> 
 
 
 def _authors(conn: Connection) -> dict[str, str]:
-    """Return who said each memory that is not a person's word; an import reads none of it."""
+    """Return the author of each memory that is not a person's word; imports ignore it."""
     said_by: dict[str, str] = {}
     ids = (id for (id,) in conn.execute("SELECT id FROM nodes ORDER BY num"))  # noqa: A001
     while batch := list(islice(ids, BATCH)):
@@ -206,17 +206,17 @@ def _authors(conn: Connection) -> dict[str, str]:
 
 
 def _kept_apart(conn: Connection) -> set[str]:
-    """Return the nodes that were kept apart from others which say the same."""
+    """Return the nodes that were kept apart from others with the same words."""
     found = conn.execute("SELECT id, text, text_hash FROM nodes ORDER BY num")
     return {id for id, said, digest in found if words.text_hash(said) != digest}  # noqa: A001
 
 
 PIECE_BYTES: Final = 384 * 1024
-"""Of what goes out, in one answer: in JSON, and of odd characters, it is at most six times that."""
+"""Bytes of an export in one answer; as JSON with escapes at most six times as many."""
 BYTES_MAX: Final = 4 * 1024 * 1024 * 1024
-"""Of what comes in."""
+"""Bytes of an import at most."""
 ABANDONED_S: Final = 86_400.0
-"""What nobody came back for goes after this."""
+"""An abandoned spool is deleted after this."""
 
 _ID: Final = re.compile(r"[0-9a-f-]{36}")
 _PART: Final = re.compile(r"[a-z]{1,16}")
@@ -224,7 +224,7 @@ _PART: Final = re.compile(r"[a-z]{1,16}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spool:
-    """A folder with what is on its way; `id` is what a client knows it by."""
+    """A folder with the data of one export or import; clients know its `id`."""
 
     id: str
     folder: Path
@@ -234,7 +234,7 @@ class Spool:
         return self.folder / part
 
     def append(self, part: str, data: str) -> int:
-        """Add to a part what comes in as base64; return the bytes that it has now.
+        """Append base64 data to a part; return its size in bytes.
 
         Raises:
             YaadError: BAD_REQUEST, TOO_LARGE; UNAVAILABLE when it cannot be written.
@@ -266,15 +266,15 @@ class Spool:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[BinaryIO]:
-        """Give the file that what goes out is written to."""
+        """Open the file of the export for writing."""
         with _disk_errors(self.folder), self._file("data", os.O_WRONLY) as stream:
             yield stream
 
     def piece(self, at: int) -> tuple[bytes, int, int]:
-        """Return whole lines from byte `at` on, where the next begin, and how many bytes there are.
+        """Return whole lines from byte `at` on, where the next piece begins, and the total bytes.
 
         Raises:
-            YaadError: BAD_REQUEST when nothing begins there.
+            YaadError: BAD_REQUEST when `at` is outside the file.
         """
         path = self.path()
         size = path.stat().st_size
@@ -292,7 +292,7 @@ class Spool:
         return data, at + len(data), size
 
     def drop(self) -> None:
-        """Remove it."""
+        """Delete the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @contextlib.contextmanager
@@ -317,7 +317,7 @@ def make(clock: Clock) -> Spool:
 
 
 def find(name: str) -> Spool:
-    """Return the spool that a client knows as `name`.
+    """Return the spool with the id `name`.
 
     Raises:
         YaadError: NOT_FOUND.
@@ -333,7 +333,7 @@ def find(name: str) -> Spool:
 
 
 def sweep(clock: Clock) -> None:
-    """Remove what nobody came back for."""
+    """Delete abandoned spools."""
     before_s = clock.now_ns() / 1e9 - ABANDONED_S
     with contextlib.suppress(FileNotFoundError):
         for folder in _folder().iterdir():
@@ -342,14 +342,14 @@ def sweep(clock: Clock) -> None:
 
 
 def clear() -> None:
-    """Remove everything that is on its way; clients are told to begin again."""
+    """Delete all spools; clients get an error and have to begin again."""
     with contextlib.suppress(FileNotFoundError):
         for folder in _folder().iterdir():
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def files_under_way() -> list[Path]:
-    """Return the files that are on their way, sorted."""
+    """Return the files of all spools, sorted."""
     return list(config.files_below(_folder()))
 
 
@@ -375,7 +375,7 @@ def export(home: Home, call: Call, ask: Export) -> dict[str, object]:
 
     Raises:
         YaadError: NOT_FOUND (no watched project here, no such export), BAD_REQUEST,
-            UNAVAILABLE when it cannot be written down.
+            UNAVAILABLE when the spool cannot be written.
     """
     counts: Mapping[str, int] = {}
     if ask.upload is None:
@@ -425,8 +425,8 @@ def backup(home: Home, call: Call, ask: Backup) -> dict[str, object]:
     """Make a dated copy of a store now, and keep the newest seven; the answer is BackedUp.
 
     Raises:
-        YaadError: NOT_FOUND (no watched project here), UNAVAILABLE (it cannot be written, or what
-            was written is not whole; the copies that were there are still there).
+        YaadError: NOT_FOUND (no watched project here), UNAVAILABLE (the copy cannot be written, or
+            is not sound; the earlier copies are kept).
     """
     with named_store(home, call, user=ask.user) as store:
         path, made = _back_up(store, home.clock.now())
@@ -441,11 +441,11 @@ def backup(home: Home, call: Call, ask: Backup) -> dict[str, object]:
 
 
 def compact(home: Home, call: Call, ask: Compact) -> dict[str, object]:
-    """Write a store anew without the room of what was deleted; the answer is Compacted.
+    """Rewrite a store without the space of deleted rows; the answer is Compacted.
 
     Raises:
-        YaadError: NOT_FOUND (no watched project here), UNAVAILABLE (no room for a second copy, or
-            somebody reads for seconds); it holds what it held.
+        YaadError: NOT_FOUND (no watched project here), UNAVAILABLE (no room for a second copy, or a
+            reader takes seconds); the store is unchanged.
     """
     with named_store(home, call, user=ask.user) as store:
         before = _disk_bytes(store.db.path)
@@ -468,7 +468,7 @@ def back_up_all(home: Home) -> None:
 
 
 def trim_all(home: Home) -> None:
-    """Do the daily job: note how large every store is, forget what is too old to be asked for.
+    """Do the daily job: note the size of every store, delete old events.
 
     Raises:
         YaadError: UNAVAILABLE; some could not be trimmed, the others were.
@@ -478,7 +478,7 @@ def trim_all(home: Home) -> None:
 
 
 def _for_each_store(home: Home, work: Callable[[NamedStore], None], went_wrong: str) -> None:
-    """Do something with every store; one that cannot be had keeps nobody from the others."""
+    """Run `work` for every store; an unavailable store does not stop the others."""
     failed = []
     try:
         work(of_user(home))
@@ -495,9 +495,9 @@ def _for_each_store(home: Home, work: Callable[[NamedStore], None], went_wrong: 
 
 
 def _back_up(store: NamedStore, now: datetime) -> tuple[Path, bool]:
-    """Copy a store to its backups unless the newest one holds the same; return which has it.
+    """Back up a store unless the newest backup is equal; return the backup, and whether it is new.
 
-    A day without a change takes no place from a copy of another day.
+    So a day without a change does not push out the copy of another day.
     """
     folder = places.backups(store.id)
     newest = max(folder.glob("*.db"), default=None)
@@ -520,9 +520,9 @@ def _back_up(store: NamedStore, now: datetime) -> tuple[Path, bool]:
 
 
 def superfluous(kept: Sequence[Path]) -> list[Path]:
-    """Return which copies are no longer kept, of those there are, the newest first.
+    """Return the copies to delete; `kept` has all copies, the newest first.
 
-    Whoever makes one after another on one day keeps what was copied on days before.
+    Many copies on one day do not push out those of earlier days.
     """
     by_day: dict[str, list[Path]] = {}
     for copy in kept:
@@ -535,7 +535,7 @@ def superfluous(kept: Sequence[Path]) -> list[Path]:
 
 
 def _copies_in(folder: Path) -> list[Path]:
-    """Return the copies in a folder of backups, the newest first."""
+    """Return the copies in a backup folder, the newest first."""
     return sorted(folder.glob("*.db"), reverse=True)
 
 

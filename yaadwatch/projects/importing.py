@@ -26,12 +26,12 @@ from yaadwatch.workspace import lookup
 from yaadwatch.workspace.workspace import PERSON, Call, Home
 
 LINES: Final = ("jsonl", "store")
-"""Formats of our own: rows as they are, not memories to be judged."""
+"""Our own formats: plain rows, not memories to be checked like those of `inject`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    """One import: what it will be called, when, and what it is of."""
+    """One import: its id, time, format and source."""
 
     id: str
     now: datetime
@@ -42,17 +42,17 @@ class _Job:
 
     @property
     def name(self) -> str:
-        """Return what the import is called where its words are shown."""
+        """Return the name of the import as shown next to its memories."""
         masked = privacy.mask(self.source).text.rpartition("/")[2]
         return " ".join(masked.split())[:64] or self.format
 
 
 def import_file(home: Home, call: Call, ask: store.Import) -> dict[str, object]:
-    """Take a piece of what is imported; with the last one import it. The answer is Imported.
+    """Take a piece of an import; with the last one import it. The answer is Imported.
 
     Raises:
         YaadError: NOT_FOUND (no watched project here; the pieces before are gone), BAD_REQUEST (it
-            is not what it should be), TOO_LARGE, REFUSED, CONFLICT, UNAVAILABLE: nothing was
+            is not of that format), TOO_LARGE, REFUSED, CONFLICT, UNAVAILABLE: nothing was
             imported.
     """
     made = exporting.make(home.clock) if ask.upload is None else exporting.find(ask.upload)
@@ -87,7 +87,7 @@ def import_file(home: Home, call: Call, ask: store.Import) -> dict[str, object]:
 
 
 def list_imports(home: Home, call: Call, ask: store.Imports) -> dict[str, object]:
-    """Return what was imported, the newest first; the answer is Imports."""
+    """Return the imports, the newest first; the answer is Imports."""
     with named_store(home, call, user=ask.user) as store:
         found = store.db.read(rows.imports)
     return {
@@ -129,7 +129,7 @@ def _import_lines(store: NamedStore, path: Path, job: _Job) -> dict[str, object]
 def _import_foreign(
     home: Home, call: Call, store: NamedStore, made: Spool, job: _Job
 ) -> dict[str, object]:
-    """Take in what was not written by us: memories as by `inject`, those alike taken for one."""
+    """Import foreign content: memories as by `inject`, those with the same words merged."""
     if store.project is None:
         raise YaadError(
             Code.REFUSED,
@@ -198,7 +198,7 @@ def _left_out_row(one: Mapping[str, object]) -> dict[str, object]:
 
 
 def _twins(conn: Connection, memories: Sequence[Memory]) -> dict[str, str]:
-    """Return, for what reads as a living memory of another id, the id of that."""
+    """Return, for memories with the words of a living memory, the id of that one."""
     found = {}
     first: dict[str, str] = {}
     for one in memories:
@@ -213,7 +213,7 @@ def _twins(conn: Connection, memories: Sequence[Memory]) -> dict[str, str]:
 
 
 def _drop_taken_keys(conn: Connection, found: Incoming) -> None:
-    """Take the key from what comes where another memory has it, and tell."""
+    """Drop the key of a memory where another one has it, and report that."""
     holders: dict[str, str] = {}
     for place, one in enumerate(found.memories):
         if one.key is None:
@@ -259,10 +259,10 @@ def _edges(relations: Sequence[Relation], known: Mapping[str, str]) -> list[Give
 
 @contextmanager
 def _named_in_errors(made: Spool, source: str) -> Iterator[None]:
-    """Have what came called by the name that it has where it comes from.
+    """Name the source instead of our spool file in errors.
 
     Raises:
-        YaadError: what was said; BAD_REQUEST where it is that what came is damaged.
+        YaadError: the original one; BAD_REQUEST where the imported file is damaged.
     """
     try:
         yield
@@ -275,10 +275,10 @@ def _named_in_errors(made: Spool, source: str) -> Iterator[None]:
 
 
 def _database(made: Spool) -> Path:
-    """Return the database that came, with its log beside it under the name that SQLite looks for.
+    """Return the imported database, with its log renamed to what SQLite expects.
 
     Raises:
-        YaadError: BAD_REQUEST; it is no database.
+        YaadError: BAD_REQUEST when it is no database.
     """
     path = made.path()
     with path.open("rb") as stream:
@@ -295,10 +295,10 @@ def _database(made: Spool) -> Path:
 
 
 def _as_lines(home: Home, made: Spool) -> Path:
-    """Return the lines of a store that came as a single file.
+    """Convert an imported store to JSON Lines.
 
     Raises:
-        YaadError: BAD_REQUEST when it is none; UNAVAILABLE when it is damaged, or of a later
+        YaadError: BAD_REQUEST when it is no store; UNAVAILABLE when it is damaged, or of a later
             version.
     """
     path = _database(made)

@@ -52,14 +52,14 @@ _NAME_CHARS_MAX: Final = 200
 _TAG_CHARS_MAX: Final = 64
 RELATED: Final = "relates_to"
 MEMORIES_MAX: Final = 100_000
-"""Memories taken in at once from elsewhere; JSON Lines have no limit."""
+"""Foreign memories imported at once; JSON Lines have no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """A memory on its way in; `name`: what relations call it, and what is told of it.
+    """A memory to be imported; `name` identifies it in relations and reports.
 
-    One that stays `apart` is no other one that comes with it and reads alike.
+    `apart`: it is not merged with another imported memory that has the same words.
     """
 
     id: str
@@ -77,7 +77,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """A relation on its way in, between two names."""
+    """A relation to be imported, between two names."""
 
     start: str
     kind: str
@@ -86,9 +86,9 @@ class Relation:
 
 @dataclass(slots=True, kw_only=True)
 class Incoming:
-    """Everything on its way in, and what was left out and why.
+    """Everything to be imported, and what was left out and why.
 
-    `misread` is what was taken for something else than it may have been meant as.
+    `misread` lists fields that were replaced because they are not valid.
     """
 
     memories: list[Memory] = field(default_factory=list)
@@ -97,19 +97,19 @@ class Incoming:
     misread: list[dict[str, object]] = field(default_factory=list)
 
     def note_misread(self, what: str, line: int, reason: str) -> None:
-        """Tell that a line was not understood, and what was made of it."""
+        """Report a line that was not understood, and how it was read."""
         entry = {"row": privacy.mask(what).text[:200], "line": line, "reason": reason}
         self.misread.append(entry)
 
     def leave(self, what: str, reason: str) -> None:
-        """Tell that something was left out."""
+        """Report a row that is left out."""
         self.left_out.append({"row": privacy.mask(what).text[:200], "reason": reason})
 
     def add(self, memory: Memory) -> None:
-        """Take a memory, or tell why not.
+        """Add a memory, or report why not.
 
         Raises:
-            YaadError: TOO_LARGE; there are too many.
+            YaadError: TOO_LARGE when there are too many.
         """
         reason = unfit(memory)
         if reason:
@@ -143,7 +143,7 @@ def unfit(memory: Memory) -> str:
 
 
 def of_agent_file(home: Home, path: Path) -> Incoming:
-    """Return what the statements of an agent file say."""
+    """Return the statements of an agent file."""
     coming = Incoming()
     for name, data in given_files(path):
         more = agent_files.known_formats(home).known
@@ -168,10 +168,10 @@ def of_agent_file(home: Home, path: Path) -> Incoming:
 def of_yaad(path: Path, root: Path) -> Incoming:
     """Return the living memories in the database of another Yaad.
 
-    Of a database that many projects share, those of the project at `root` and of none.
+    From a database of many projects: those of the project at `root`, and those of none.
 
     Raises:
-        YaadError: BAD_REQUEST when it is none; UNAVAILABLE when it is damaged.
+        YaadError: BAD_REQUEST when it is no such database; UNAVAILABLE when it is damaged.
     """
     coming = Incoming()
     with db_rows.opened_yaad(path) as conn:
@@ -211,7 +211,7 @@ def given_files(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yield name and bytes of the files that a client has sent.
 
     Raises:
-        YaadError: BAD_REQUEST when a line is not what a client sends.
+        YaadError: BAD_REQUEST when a line is not of that form.
     """
     with path.open("rb") as stream:
         for raw in stream:
@@ -230,10 +230,9 @@ def given_files(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def usable_edge_kind(given: str) -> str:
-    """Return a kind of edge as it is stored.
+    """Return a valid kind of edge.
 
-    One that is no word, or that only we make, is `relates_to`: there is nothing here that it could
-    stand for.
+    Invalid kinds, and kinds that only we make, become `relates_to`.
     """
     try:
         kind = canonical_relation(given)
@@ -243,10 +242,9 @@ def usable_edge_kind(given: str) -> str:
 
 
 def usable_kind(given: str) -> str | None:
-    """Return a kind as it is stored; None for none, for what is no word or a secret, and for
-    sessions.
+    """Return a valid kind; None for no word, a secret, or `session`.
 
-    A session of another program is a memory like others: nobody worked here in it.
+    A session of another program is an ordinary memory here.
     """
     try:
         kind = canonical_kind(given)
@@ -256,7 +254,7 @@ def usable_kind(given: str) -> str | None:
 
 
 def usable_key(given: object) -> str | None:
-    """Return a key as it is stored; None of what is none, or looks like a secret."""
+    """Return a valid key; None for anything else, or for a likely secret."""
     if not isinstance(given, str) or privacy.mask(given).kinds:
         return None
     try:
@@ -266,7 +264,7 @@ def usable_key(given: object) -> str | None:
 
 
 def usable_time(given: object) -> datetime | None:
-    """Return a time as it is stored; None of what is none."""
+    """Return a valid time; None for anything else."""
     try:
         return instant("created", given) if isinstance(given, str) else None
     except ValueError:
@@ -283,8 +281,8 @@ _SHOWN_CHARS_MAX: Final = 60
 def of_store(conn: Connection) -> Iterator[tuple[str, str]]:
     """Yield path and content of every page, in one snapshot.
 
-    Pages of living memories are in a folder for each kind; what was said before, and what is
-    archived, is below `.archive`.
+    Pages of living memories are in a folder for each kind; earlier versions and archived memories
+    are below `.archive`.
     """
     named: dict[str, tuple[str, str]] = {}
     rows = []
@@ -336,7 +334,7 @@ def _page(conn: Connection, node: Node, named: dict[str, tuple[str, str]]) -> Pa
 
 
 def _earlier_versions(conn: Connection, node: Node, folder: str) -> Iterator[tuple[str, str]]:
-    """Yield the versions of a memory that read otherwise than the one after them."""
+    """Yield the versions of a memory whose text the next version changed."""
     for version, text in _reworded(history.versions_of_node(conn, node.id), node.text):
         fields: dict[str, object] = {
             "name": f"version {version.version}",
@@ -359,7 +357,7 @@ def _reworded(past: Sequence[Version], now: str) -> Iterator[tuple[Version, str]
 
 
 def of_folder(path: Path) -> Incoming:
-    """Return what the pages that a client has sent say: ours, and those with a plain header."""
+    """Return the memories of pages that a client has sent: ours, or with a plain header."""
     coming = Incoming()
     names: dict[str, str] = {}
     ids: set[str] = set()
@@ -400,7 +398,7 @@ def of_folder(path: Path) -> Incoming:
 
 
 def _misread(page: Page) -> Iterator[tuple[int, str]]:
-    """Yield line and reason of what in a header cannot be what was meant, and what is done."""
+    """Yield line and reason for invalid fields of a header, and what is used instead."""
     fields = page.fields
     yield from page.problems
     checks: dict[str, tuple[Callable[[object], object], str]] = {
@@ -419,7 +417,7 @@ def _misread(page: Page) -> Iterator[tuple[int, str]]:
 
 
 def _shortened(given: object) -> str:
-    # Masked while it is whole: the rest of a secret that is cut does not look like one.
+    # Masked while whole: half a secret does not look like one.
     said = privacy.mask(str(given)).text
     return said if len(said) <= _SHOWN_CHARS_MAX else f"{said[:_SHOWN_CHARS_MAX]}…"
 
@@ -452,7 +450,7 @@ def _tier(given: object) -> int | None:
 
 def _tags(given: object) -> tuple[str, ...]:
     listed = given if isinstance(given, list | tuple) else [given] if isinstance(given, str) else []
-    # Masked while it is whole, as what is shown.
+    # Masked while whole, as above.
     return tuple(
         privacy.kept(str(one)).text[:_PAGE_TAG_CHARS_MAX] for one in listed if str(one).strip()
     )[:TAGS_MAX]

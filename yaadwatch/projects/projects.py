@@ -107,20 +107,20 @@ def add(home: Home, call: Call, ask: Add) -> dict[str, object]:
 
 
 def remove(home: Home, call: Call, ask: Remove) -> dict[str, object]:
-    """Watch a repository no more, and take out of it what we put there; the answer is Removed.
+    """Stop watching a repository, and remove what we put into it; the answer is Removed.
 
-    Its memories are kept in the data folder, so that `add --adopt` has them again.
+    Its memories are kept in the data folder, for `add --adopt`.
 
     Raises:
-        YaadError: NOT_FOUND when it is not watched; REFUSED and UNAVAILABLE when what is ours
-            cannot be taken out of an agent file (then nothing was removed).
+        YaadError: NOT_FOUND when it is not watched; REFUSED and UNAVAILABLE when a block cannot be
+            removed from an agent file (then nothing was removed).
     """
     home.user.refuse_if_stands_in()
     project = _project_at(home, call.folder, removed=ask.erase)
     is_watched = project.removed_at is None
     missing = why_missing(project)
     memories = _count(home, project)
-    # Where another repository is at its place, nothing there is ours.
+    # If another repository has replaced it, nothing there is ours.
     if is_watched and (not missing or not os.path.lexists(project.common_dir)):
         releasing.take_out_everything(home, project)
     repositories = identity.repositories(home, project)
@@ -133,7 +133,7 @@ def remove(home: Home, call: Call, ask: Remove) -> dict[str, object]:
     identity.unmark(home, project, repositories)
     home.forget(project)
     home.stores.close_one(project.id)  # a check may have opened it in between
-    places.clear()  # those of other projects are prepared again with their next check
+    places.clear()  # other projects get theirs again with their next check
     back = f"yaadwatch add --adopt {shlex.quote(str(project.root))}"
     return {
         "id": project.id,
@@ -150,7 +150,7 @@ def projects(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
     """Return every watched project; the answer is Projects.
 
     Raises:
-        YaadError: UNAVAILABLE when their list cannot be read, and there is no copy of it.
+        YaadError: UNAVAILABLE when the list cannot be read, and there is no copy of it.
     """
     watched = home.user.read(db_projects.everything)
     if not watched:
@@ -159,14 +159,14 @@ def projects(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
 
 
 def _mode_and_state(file: AgentFile, row: AgentFileRow | None) -> dict[str, object]:
-    """Return how a file takes part and how it is, as the sync left it."""
+    """Return mode, state and reason of a file after the sync."""
     if row is None or row.state == ABSENT:
         return {"mode": READ, "state": file.state, "reason": file.reason or None}
     return {"mode": row.mode, "state": row.state, "reason": row.reason or file.reason or None}
 
 
 def _undo(home: Home, project: Project) -> None:
-    """Leave nothing of a project that could not be added."""
+    """Remove every trace of a project that could not be added."""
     releasing.take_out_everything(home, project)
     identity.unmark(home, project, [project.common_dir])
     home.user.write(db_projects.drop, project.id)
@@ -174,12 +174,12 @@ def _undo(home: Home, project: Project) -> None:
 
 
 def _project_at(home: Home, folder: Path, *, removed: bool) -> Project:
-    """Return the project of a folder, also when its repository is no longer there.
+    """Return the project of a folder, also when its repository no longer exists.
 
     Args:
-        home: what may be reached.
-        folder: in the repository, or where it was.
-        removed: one that is not watched any more is meant, too.
+        home: the daemon's shared state.
+        folder: in the repository, or its former place.
+        removed: whether to include projects that are no longer watched.
     """
     layout = repo_layout.find(folder)
     known = None
@@ -189,7 +189,7 @@ def _project_at(home: Home, folder: Path, *, removed: bool) -> Project:
         return known
     former = home.user.read(db_projects.known) if removed else []
     every = [*home.user.read(db_projects.everything), *former]
-    # One that is registered by that very name is meant rather than the one that it lies in.
+    # A project registered at this very folder takes precedence over one that contains it.
     for project in every:
         if folder.absolute() in (project.root, project.common_dir):
             return project
@@ -206,7 +206,7 @@ def _project_at(home: Home, folder: Path, *, removed: bool) -> Project:
 
 
 def _count(home: Home, project: Project) -> int:
-    """Return how many memories a project has; of a store that cannot be read none are known."""
+    """Return how many memories a project has; 0 when its store cannot be read."""
     try:
         with home.stores.use(project) as db:
             return db.read(nodes.count)
@@ -217,12 +217,12 @@ def _count(home: Home, project: Project) -> int:
 
 
 UNUSED_SHOWN_MAX: Final = 5
-"""Of what one project's file sets in vain; `config list` there tells all."""
+"""Unused settings of one project that are reported; `config list` there shows all."""
 SOON_DAYS: Final = 30
-"""A budget that is reached within so many days is a problem now."""
+"""A budget that will be reached within so many days is reported."""
 _GONE: Final = "yaadwatch add . in its new place, if it moved; else yaadwatch remove {path}"
 _FROM_ELSEWHERE: Final = "promisor remote"
-"""Git says so of a clone that lacks contents (`--filter`); we fetch nothing by ourselves."""
+"""In git's error about a partial clone (`--filter`); we never fetch contents."""
 _MEND_PARTIAL: Final = (
     "git -C {path} fetch --refetch --no-filter (this clone lacks older contents),"
     " then yaadwatch add {path}"
@@ -236,9 +236,9 @@ _MEND_DISKS: Final = {
     "read-only": "df -h {folder} (then have that disk mounted for writing)",
 }
 TIMEOUTS_SHOWN_FOR: Final = timedelta(hours=1)
-"""Git commands that took too long are reported for so long."""
+"""Timeouts of git commands are reported for this long."""
 NEARLY_FULL: Final = 0.9
-"""So is one of which this part is used."""
+"""A budget of which this share is used is reported."""
 _COMPACT: Final = "yaadwatch upkeep, then yaadwatch compact {which}"
 _WITHOUT_GIT: Final = (
     "files are still watched and compared, but which commit changed one, where one went and what "
@@ -333,7 +333,7 @@ def config(home: Home, call: Call) -> dict[str, object]:
 
 
 def _changed_since_start(home: Home) -> list[str]:
-    """Return what the person set otherwise since the daemon was started, not used yet."""
+    """Return settings that were changed since the daemon started, and are not used yet."""
     if home.settings_now is None:
         return []
     try:
@@ -376,7 +376,7 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
 
 
 def _disk_problems() -> list[dict[str, str]]:
-    """Return whether the disk of the data folder takes nothing more."""
+    """Return a problem when the disk of the data folder is full or read-only."""
     folder = places.data_folder()
     why = files.takes_nothing(folder)
     if not why:
@@ -386,10 +386,10 @@ def _disk_problems() -> list[dict[str, str]]:
 
 
 def _daemon_problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]:
-    """Return what the daemon says is degraded, with folders for the ids of projects.
+    """Return the daemon's problems, with folders instead of project ids.
 
-    Of a project that cannot be had at all its row says why, and all else follows from that. Of one
-    that was removed there is nothing to mend.
+    Problems of unavailable projects are left out: their row has the cause. So are those of removed
+    projects.
     """
     entries = home.pulse.problems() if home.pulse is not None else []
     paths = {row["id"]: str(row["path"]) for row in rows if row["state"] == "ok"}
@@ -407,7 +407,7 @@ def _daemon_problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str
 def _unused_settings(
     home: Home, watched: Sequence[Project], rows: list[dict[str, object]]
 ) -> list[dict[str, str]]:
-    """Return what stands in the files of settings of projects and is not used."""
+    """Return settings in project files that are not used."""
     return [
         {
             "what": privacy.mask(what).text,
@@ -422,7 +422,7 @@ def _unused_settings(
 def _not_compared(
     home: Home, watched: Sequence[Project], rows: list[dict[str, object]]
 ) -> list[dict[str, str]]:
-    """Return of which projects git could not tell what rules rested on when they were written."""
+    """Return the projects with statements that could not be compared with the code of their day."""
 
     def given_up(conn: Connection) -> list[tuple[str, int, str]]:
         trees = db_projects.all_worktrees(conn)
@@ -452,7 +452,7 @@ def _not_compared(
 def _shallow_clones(
     home: Home, watched: Sequence[Project], rows: list[dict[str, object]]
 ) -> list[dict[str, str]]:
-    """Return how many rules are older than the history of a shallow clone, as `stale` says it."""
+    """Return how many rules are older than the history of a shallow clone, as in `stale`."""
 
     def older(conn: Connection) -> list[tuple[Path, int]]:
         trees = [tree for tree in db_projects.all_worktrees(conn) if _is_shallow(tree.path)]
@@ -478,7 +478,7 @@ def _is_shallow(folder: Path) -> bool:
 
 
 def _lock_problems(rows: list[dict[str, object]]) -> list[dict[str, str]]:
-    """Return which locks of git agent files wait for."""
+    """Return the locks of git that agent files wait for."""
     paused = [(row["path"], cast("dict[str, object]", row["pause"])) for row in rows]
     return [
         {"what": f"{path}: agent files are {one['what']}.", "mend": str(one["mend"])}
@@ -488,7 +488,7 @@ def _lock_problems(rows: list[dict[str, object]]) -> list[dict[str, str]]:
 
 
 def _git_timeouts(home: Home) -> list[dict[str, str]]:
-    """Return in which folders git commands took too long within the last hour."""
+    """Return the folders in which git commands timed out within the last hour."""
     since = home.clock.now() - TIMEOUTS_SHOWN_FOR
     found: dict[Path, list[TimedOut]] = {}
     for one in list(home.git.timed_out):
@@ -521,7 +521,7 @@ def _times(number: int) -> str:
 
 
 def _budget_problems(store: str, found: object, mend: str) -> list[dict[str, str]]:
-    """Return what is to be said of a store that has reached its budget, or soon will."""
+    """Return a problem for a store that has reached its budget, or soon will."""
     size = cast("dict[str, Any]", found)
     full, limit = size["reached_at"], size["budget_bytes"]
     if full is None:
@@ -537,5 +537,4 @@ def _budget_problems(store: str, found: object, mend: str) -> list[dict[str, str
 
 
 def _quoted(row: dict[str, object]) -> str:
-    """Return the folder of a project as a shell takes it."""
     return shlex.quote(str(row["path"]))

@@ -35,12 +35,12 @@ from yaadwatch.text.quoting import quoted
 from yaadwatch.workspace.workspace import AGENT, Call, Home, with_more_hint
 
 USER = "user"
-"""What the user store is called among the backups."""
+"""The id of the user store in the backup folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedStore:
-    """A store: what it is called among the backups, what it is of, and where that is."""
+    """A store with its id in the backup folder and its project; None for the user store."""
 
     id: str
     role: str
@@ -49,19 +49,19 @@ class NamedStore:
 
     @property
     def where(self) -> Path:
-        """Return the main work tree; of the user store its own path."""
+        """Return the main work tree, or the path of the user store."""
         return self.project.root if self.project is not None else self.db.path
 
 
 @contextmanager
 def named_store(home: Home, call: Call, *, user: bool, or_own: bool = True) -> Iterator[NamedStore]:
-    """Lend the store of the project that a call is about, or the user store.
+    """Open the store of the project of a call, or the user store.
 
     Args:
-        home: what may be reached.
-        call: whose project.
-        user: the user store is meant.
-        or_own: where there is no project, the user store may have been.
+        home: the daemon's shared state.
+        call: names the project by its folder.
+        user: whether to open the user store.
+        or_own: whether an error about a missing project suggests the user store.
 
     Raises:
         YaadError: see `Home.project_at` and `Stores.use`.
@@ -79,7 +79,7 @@ def of_user(home: Home) -> NamedStore:
     """Return the user store.
 
     Raises:
-        YaadError: another one stands in for it.
+        YaadError: it cannot be used, and a copy is read in its place.
     """
     home.user.refuse_if_stands_in()
     return NamedStore(id=USER, role="user", project=None, db=home.user)
@@ -91,9 +91,9 @@ def projects(home: Home) -> list[Project]:
 
 
 def roots(conn: Connection, store: NamedStore) -> dict[int, str]:
-    """Return how the work trees are called in lines: as seen from the main one."""
+    """Return the names of the work trees in exported lines: relative to the main one."""
     trees = db_projects.all_worktrees(conn)
-    # Of a store that came as a file, the first work tree is the main one.
+    # In an imported store, the first work tree is the main one.
     main = store.project.root if store.project is not None else next(iter(trees), None)
     if main is None:
         return {}
@@ -102,36 +102,36 @@ def roots(conn: Connection, store: NamedStore) -> dict[int, str]:
 
 
 REPORTED_MAX: Final = 200
-"""Conflicts and rows left out that are told one by one; all are counted."""
+"""Conflicts and left-out rows that are listed; all are counted."""
 
 OWNER: Final = dict.fromkeys(
     ("node_versions", "file_watch", "provenance", "learned", "provisional", "claims"), "node"
 )
-"""Tables whose rows belong to a memory: where another one stands in its place, they do not come."""
+"""Tables whose rows belong to a memory: they are not imported when the memory is merged."""
 
 _IDENTIFYING: Final = {
     "node_versions": ("node", "version"),
     "file_watch": ("node", "path", "symbol"),
     "edges": ("from_node", "kind", "to_node"),
 }
-"""Columns, that of the memory first, that tell the rows of a memory apart: two rows that have the
-same are looked at; two that do not are never one, nor in each other's way."""
+"""Columns, that of the memory first, that identify the rows of a memory: rows with other values are
+never equal or in conflict."""
 _PLAIN: Final = re.compile(r"[0-9a-f]{0,64}|[a-z][a-z_-]{0,31}")
 """A digest, or a word: no secret."""
 _WORDS: Final = frozenset({"text", "reason", "archive_reason"})
-"""Columns of what is read by people, in which nothing steers what shows it."""
+"""Columns with texts for people, from which control characters are removed."""
 _EMPTY: Final = ("[]", "{}")
 _EDGES_ASKED: Final = 2_000
-"""New edges of an acyclic kind for which it is asked at once whether they close a circle."""
+"""New edges of an acyclic kind that are checked for circles at once."""
 _PENDING_MAX: Final = 1_000
-"""Memories that have come, before what was gathered of them is written down."""
+"""New memories whose words and events are collected before they are stored."""
 _MS_MAX: Final = 2**53
-"""A time that is further from 1970, in milliseconds, is none."""
+"""Milliseconds from 1970; a value beyond is no time."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ImportCounts:
-    """What became of the rows of an import."""
+    """The report of an import: counts by table, conflicts and left-out rows."""
 
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     conflicts: list[dict[str, object]] = field(default_factory=list)
@@ -146,13 +146,13 @@ class ImportCounts:
         known[what] += 1
 
     def conflict(self, table: str, row: object, reason: str) -> None:
-        """Tell of a row that says something else than the one that is here."""
+        """Report a row that differs from the existing one."""
         self.count(table, "conflicts")
         if len(self.conflicts) < REPORTED_MAX:
             self.conflicts.append({"table": table, "row": row, "reason": reason})
 
     def leave(self, table: str, row: object, reason: str) -> None:
-        """Tell of a row that was not taken."""
+        """Report a row that was left out."""
         self.count(table, "left_out")
         if len(self.left_out) < REPORTED_MAX:
             self.left_out.append({"table": table, "row": row, "reason": reason})
@@ -166,24 +166,24 @@ def take(
     *,
     foreign: str,
 ) -> ImportCounts:
-    """Take rows into a store, inside a transaction.
+    """Import rows into a store, inside a transaction.
 
     Args:
         conn: the transaction.
-        store: which store it is.
-        lines: the rows as JSON says them, each with the number of its line.
-        now: when they come.
-        foreign: what the import is called whose words are not the person's own, and so wait for a
-            person; '' for an export of the person's own.
+        store: the store.
+        lines: the rows as JSON objects, each with its line number.
+        now: the time of the import.
+        foreign: the name of an import of other people's words, which wait for a review; '' for an
+            export of the person's own.
 
     Raises:
-        YaadError: REFUSED when they would close a circle; nothing may be kept then.
+        YaadError: REFUSED when they would close a circle; the caller must roll back.
     """
     return _RowImport(conn, store, now, foreign).take(lines)
 
 
 class _RowImport:
-    """One import; it lives as long as its transaction."""
+    """One import, inside one transaction."""
 
     def __init__(self, conn: Connection, store: NamedStore, now: datetime, foreign: str) -> None:
         self._foreign = foreign
@@ -193,18 +193,18 @@ class _RowImport:
         self._tables = {table.name: table for table in rows.tables(conn)}
         self._trees = {path: tree for tree, path in roots(conn, store).items()}
         self._other: dict[str, dict[object, object]] = {name: {} for name in self._tables}
-        self._refused: set[object] = set()  # nodes that are otherwise here
-        self._made: set[object] = set()  # nodes that came with this
-        self._rows: dict[str, set[tuple[object, ...]]] = {}  # of these, by table: what tells them
+        self._refused: set[object] = set()  # nodes that conflict with existing ones
+        self._made: set[object] = set()  # nodes that this import created
+        self._rows: dict[str, set[tuple[object, ...]]] = {}  # of these, by table: their identity
         self._last = {table.name: rows.last(conn, table) for table in self._tables.values()}
-        # Of this import: what it holds are texts as they came, with the secrets in them.
+        # Per import: these caches hold unmasked texts.
         self._mask = lru_cache(maxsize=4096)(_masked)
         self._mask_text = lru_cache(maxsize=4096)(_said)
         self._created = lru_cache(maxsize=64)(_created)
-        self._clean: dict[str, str] = {}  # ids and the like, which come again and again
+        self._clean: dict[str, str] = {}  # ids and the like, which repeat
         self._ended: dict[str, str] = {}  # sessions whose words are to be indexed
         self._links: dict[str, list[tuple[str, str]]] = {}
-        self._words: list[tuple[int, str, str, str]] = []  # not written down yet, as the next two
+        self._words: list[tuple[int, str, str, str]] = []  # not stored yet, as the next two
         self._events: list[tuple[str, str, str]] = []
         self._watched: set[str] = set()
         self.report = ImportCounts()
@@ -224,12 +224,12 @@ class _RowImport:
         name = line.get("table")
         table = self._tables.get(name) if isinstance(name, str) else None
         if table is None:
-            # What it calls itself is told by nothing: it may be a secret.
+            # Its name is not reported: it may be a secret.
             self.report.leave("?", f"line {number}", "this version has no such table")
             return
         apart = line.pop("apart", False) is True and table.name == "nodes"
         if table.name == "nodes":
-            line.pop("by", None)  # for readers; origins and versions say it here
+            line.pop("by", None)  # for readers only; origins and versions have it
         try:
             row = rows.from_line(table, line)
             row = self._masked(table, row)
@@ -272,10 +272,9 @@ class _RowImport:
         self._insert(table, row, number)
 
     def _is_new(self, table: Table, row: Mapping[str, Any]) -> bool:
-        """Return whether a row is the first of its sort that is of a memory made here.
+        """Return whether a row is the first of its kind of a memory created by this import.
 
-        So that it need not be looked for: a memory that has just come had no versions, anchors and
-        relations before.
+        Then no lookup is needed: such a memory had no versions, anchors and relations before.
         """
         columns = _IDENTIFYING.get(table.name)
         if columns is None or row[columns[0]] not in self._made:
@@ -288,7 +287,7 @@ class _RowImport:
         return True
 
     def _insert(self, table: Table, row: dict[str, Any], number: int) -> int | None:
-        """Add a row; return its number, None when it was left out."""
+        """Insert a row; return its number, None when it was left out."""
         if self._foreign:
             if table.name == "dismissals":
                 reason = "what another person dismissed counts for that person alone"
@@ -319,7 +318,7 @@ class _RowImport:
         return made
 
     def _take_node(self, table: Table, row: dict[str, Any], number: int, *, apart: bool) -> None:
-        """Add a node; one that reads as a living one is that one, unless it was kept apart."""
+        """Insert a node; one with the words of a living node is merged, unless kept apart."""
         said, given = str(row["text"]), str(row["id"])
         digest = words.text_hash(said)
         thing = row["kind"] in THINGS
@@ -351,14 +350,14 @@ class _RowImport:
             self._flush()
 
     def _key_holder(self, row: Mapping[str, Any]) -> str | None:
-        """Return the living memory that has the key of a row that is to live, too."""
+        """Return the living memory that has the key of a living row."""
         if row.get("key") is None or row.get("archived_ms") is not None:
             return None
         holder = nodes.by_key(self._conn, str(row["scope"]), str(row["key"]))
         return None if holder is None else holder.id
 
     def _flush(self) -> None:
-        """Write down what was gathered of memories that came."""
+        """Store the collected words and events of new memories."""
         fulltext.index_new(self._conn, self._words)
         history.append_all(self._conn, self._events, self._now)
         anchors.drop_sightings_everywhere(self._conn, self._watched)
@@ -372,7 +371,7 @@ class _RowImport:
             for name, value in row.items()
             if known[name] not in (value, came[name]) and name != table.number
         )
-        if not different or table.name == "provenance":  # what a file here says is known here
+        if not different or table.name == "provenance":  # the files here are the source of that
             self.report.count(table.name, "same")
             if table.number and row.get(table.number) is not None:
                 self._other[table.name][row[table.number]] = known[table.number]
@@ -386,7 +385,7 @@ class _RowImport:
         """Return a row without the secrets in it.
 
         Raises:
-            Unreadable: a column that tells rows apart would be masked.
+            Unreadable: a column of the key would be masked.
         """
         done = dict(row)
         for name, value in row.items():
@@ -408,14 +407,14 @@ class _RowImport:
         return done
 
     def _supersedes_own(self, row: Mapping[str, Any]) -> bool:
-        """Return whether an edge lets one memory of the person here supersede another."""
+        """Return whether an edge would supersede a memory of the person here."""
         if row["kind"] != SUPERSEDES:
             return False
         new, old = str(row["from_node"]), str(row["to_node"])
         return not changes.may_supersede(self._conn, new, old, actor=IMPORT)
 
     def _as_foreign(self, table: Table, row: dict[str, Any]) -> dict[str, Any]:
-        """Return a row of an import as that import's word: whoever it names, no person said it."""
+        """Return a row with the import as its author, whatever person it names."""
         origin = f"{IMPORT}:{self._foreign}"
         if table.name == "nodes" and not str(row["origin"]).startswith((AGENT, IMPORT)):
             return row | {"origin": origin, "from_git": 0}
@@ -426,10 +425,10 @@ class _RowImport:
         return row
 
     def _with_local_references(self, table: Table, row: dict[str, Any]) -> dict[str, Any]:
-        """Return a row with what it refers to as that is called here.
+        """Return a row with its references replaced by the ids of this store.
 
         Raises:
-            Unreadable: it is of a work tree that is not here.
+            Unreadable: its work tree does not exist here.
         """
         done = dict(row)
         for name, (other, _) in table.refers.items():
@@ -446,10 +445,10 @@ class _RowImport:
         return done
 
     def _check(self, table: Table, row: dict[str, Any]) -> None:
-        """Refuse what no row of ours says.
+        """Refuse values that no row of ours has.
 
         Raises:
-            ValueError: the message says what.
+            ValueError: the message names the value.
         """
         for name in table.numbers:
             value = row.get(name)
@@ -476,7 +475,7 @@ class _RowImport:
             _check_tree(row, "attributes", dict)
 
     def _note_followups(self, table: Table, row: dict[str, Any]) -> None:
-        """See to what rests on a row that was added."""
+        """Note the follow-up work for a new row: circles, index, files to check."""
         if table.name == "edges" and row["kind"] in ACYCLIC and row.get("valid_until_ms") is None:
             waiting = self._links.setdefault(row["kind"], [])
             waiting.append((row["from_node"], row["to_node"]))
@@ -492,7 +491,7 @@ class _RowImport:
         graph.refuse_circles(self._conn, kind, added)
 
     def _overlaps(self, row: Mapping[str, Any]) -> bool:
-        """Return whether an edge would hold at a time at which an equal one does."""
+        """Return whether the validity of an edge overlaps that of an equal one."""
         ends = (row["from_node"], row["kind"], row["to_node"])
         times = (row["valid_from_ms"], row.get("valid_until_ms"))
         return edges.holds_within(self._conn, ends, times)
@@ -504,7 +503,7 @@ def _named(table: Table, row: Mapping[str, Any]) -> str:
 
 
 def _created(kind: str) -> str:
-    """Return what the event of a creation says, as JSON."""
+    """Return the body of the creation event as JSON."""
     return to_json({"kind": kind})
 
 

@@ -26,15 +26,15 @@ from yaadwatch.model.settings import ACCESS_BOOST, UPKEEP_BATCH, Settings
 from yaadwatch.workspace.workspace import Call, Home
 
 OWN: Final = "user"
-"""What the user's own store is called: where there would be the folder of a project."""
+"""The name of the user store, in place of a project folder."""
 _FAULTS: Final = (ArithmeticError, LookupError, TypeError, ValueError)
-"""What work with a value that we never wrote may raise."""
+"""Exceptions from values that we never wrote, as in an edited store."""
 _log: Final = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
 class UpkeepResult:
-    """What an upkeep did, or would do; `held` is what was too much to be done at once."""
+    """What an upkeep did, or would do; `held` lists changes that were too many at once."""
 
     archived: list[dict[str, object]] = field(default_factory=list)
     pruned: list[dict[str, object]] = field(default_factory=list)
@@ -46,7 +46,7 @@ class UpkeepResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Store:
-    """A store that is kept: what its memories are noted under, and how it is told."""
+    """A store with its id and the folder or name shown for it."""
 
     id: str
     where: str
@@ -54,7 +54,7 @@ class _Store:
 
 
 def upkeep(home: Home, call: Call, ask: Upkeep) -> dict[str, object]:  # noqa: ARG001
-    """Do now what the daily job does, for every store; the answer is Upkept."""
+    """Run the daily job now, for every store; the answer is Upkept."""
     done = run(home, dry_run=ask.dry_run, accept=ask.accept)
     return {
         "dry_run": ask.dry_run,
@@ -68,10 +68,10 @@ def upkeep(home: Home, call: Call, ask: Upkeep) -> dict[str, object]:  # noqa: A
 
 
 def run(home: Home, *, dry_run: bool = False, accept: bool = False) -> UpkeepResult:
-    """Archive, prune and tidy every store; one that cannot be had is skipped and named.
+    """Archive, prune and tidy every store; an unavailable store is skipped and named.
 
-    Where more than half of all memories would go at once, and more than 20, none goes unless that
-    is accepted: rather is a clock wrong, or times were lost.
+    Where more than half of all memories and more than 20 would go at once, none goes unless that is
+    accepted: a wrong clock or lost times are more likely.
     """
     done = UpkeepResult()
 
@@ -86,8 +86,8 @@ def run_daily(home: Home) -> None:
     """Do the daily job.
 
     Raises:
-        YaadError: REFUSED when something was too much to be done at once, UNAVAILABLE when a store
-            could not be had or written; the rest was done.
+        YaadError: REFUSED when changes were too many at once, UNAVAILABLE when a store could not be
+            opened or written; the rest was done.
     """
     done = run(home)
     left = f" Not looked after: {'; '.join(done.skipped)}" if done.skipped else ""
@@ -106,11 +106,11 @@ def run_daily(home: Home) -> None:
 
 
 def flush(home: Home) -> None:
-    """Write down which memories were recalled since the last time, and what found no answer.
+    """Store which memories were recalled since the last flush, and which questions had no answer.
 
     Raises:
-        YaadError: UNAVAILABLE; some stores could not be had or written, and what belongs there is
-            kept for the next time. The others were written.
+        YaadError: UNAVAILABLE; some stores could not be opened or written, and their data is kept
+            for the next flush. The others were written.
     """
 
     def write(store: _Store) -> None:
@@ -128,9 +128,9 @@ def flush(home: Home) -> None:
 def _for_each_store(
     home: Home, work: Callable[[_Store], None], *, only: Callable[[str], bool] = lambda _: True
 ) -> list[str]:
-    """Do something with every store that `only` names by its id, the user's own last.
+    """Run `work` for every store whose id passes `only`, the user store last.
 
-    One that cannot be had, or written, keeps nobody from the others: why is returned.
+    A failing store does not stop the others; the reasons are returned.
     """
     failed = list[str]()
     for project in home.user.read(projects.everything):
@@ -145,7 +145,7 @@ def _for_each_store(
 
 @contextlib.contextmanager
 def _collecting_failures(where: str, failed: list[str]) -> Iterator[None]:
-    """Note what keeps a store from being looked after, a fault of ours too, and go on."""
+    """Add an error about a store to `failed`, an internal fault too, and go on."""
     try:
         yield
     except YaadError as error:
@@ -157,7 +157,7 @@ def _collecting_failures(where: str, failed: list[str]) -> Iterator[None]:
 
 
 def _raise_failures(failed: Sequence[str], outcome: str) -> None:
-    """Tell of stores that something could not be done with.
+    """Report the stores that failed.
 
     Raises:
         YaadError: UNAVAILABLE, if there are any.
@@ -177,7 +177,7 @@ def _note_accessed(home: Home, store: _Store) -> None:
 
 
 def _boost(conn: Connection, settings: Settings, ids: Iterable[str], now: datetime) -> int:
-    """Raise what is left of memories that were recalled, once a UTC day; return how many were."""
+    """Raise the confidence of recalled memories, once a UTC day; return how many were."""
     living = [node for node in nodes.many(conn, ids).values() if node.archived_at is None]
     left = flags.confidences(conn, living, settings, now)
     raised = {id_: impact.boosted(one, ACCESS_BOOST) for id_, one in left.items()}
@@ -267,9 +267,9 @@ def _batches(db: Database, *, archived: bool) -> Iterator[list[Node]]:
 def _faded(
     conn: Connection, batch: list[Node], settings: Settings, now: datetime
 ) -> list[tuple[Node, float]]:
-    """Return the memories of a batch that are below the limit, with what is left of them.
+    """Return the memories of a batch below the minimum confidence, with their confidence.
 
-    A session stays while anything that was learned in it is stored.
+    A session stays while any memory learned in it is stored.
     """
     least = settings.memory.min_confidence
     left = flags.confidences(conn, batch, settings, now)
@@ -281,7 +281,7 @@ def _faded(
 def _archive(
     conn: Connection, ids: Sequence[str], settings: Settings, now: datetime
 ) -> list[tuple[Node, float]]:
-    """Archive those that are still faded: somebody may have confirmed one since they were read."""
+    """Archive the memories that are still faded: one may have been confirmed since."""
     living = [node for node in nodes.many(conn, ids).values() if node.archived_at is None]
     faded = _faded(conn, living, settings, now)
     for node, left in faded:
@@ -290,7 +290,7 @@ def _archive(
 
 
 def _prunable(conn: Connection, batch: list[Node], before: datetime) -> list[Node]:
-    """Return the archived memories that are old enough and that nothing points at."""
+    """Return the archived memories that are old enough and have no incoming edge or place."""
     old = [
         node
         for node in batch
@@ -329,7 +329,7 @@ def _tidy(db: Database, now: datetime) -> int:
         done = db.write(_erase_things, lonely, now)
         erased += done
         if not done:
-            break  # somebody relates to them since they were read
+            break  # they got relations meanwhile
     db.write(fulltext.compact)
     return erased
 

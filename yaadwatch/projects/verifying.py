@@ -34,7 +34,7 @@ BATCH: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something that must not be. `derived`: `verify --repair` makes it anew."""
+    """Something wrong in a store. `derived`: `verify --repair` rebuilds it."""
 
     check: str
     what: str
@@ -43,7 +43,7 @@ class Finding:
 
 
 def verify(home: Home, call: Call, ask: Verify) -> dict[str, object]:
-    """Look at everything in a store that can be wrong; the answer is StoreVerified.
+    """Check everything in a store that can be wrong; the answer is StoreVerified.
 
     Raises:
         YaadError: NOT_FOUND (no watched project here); UNAVAILABLE when the store is too damaged to
@@ -74,7 +74,7 @@ def _findings(store: NamedStore) -> Iterator[Finding]:
     for name, look in CHECKS:
         try:
             yield from list(look(name, store))
-        except YaadError as error:  # what is damaged cannot be looked at further
+        except YaadError as error:  # a damaged store cannot be checked further
             yield Finding(check=name, what=error.message, mend=_from_backup(store))
 
 
@@ -190,11 +190,11 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("cursors", _cursors),
     ("permissions", _permissions),
 )
-"""What is looked at, in this order."""
+"""The checks, in this order."""
 
 
 def _index_differs(conn: Connection) -> bool:
-    """Return whether an index made anew would hold other words, or hold them more or less often."""
+    """Return whether a rebuilt index would differ in words or their counts."""
     fresh = rows.scratch()
     try:
         for node in _living(conn):
@@ -206,7 +206,7 @@ def _index_differs(conn: Connection) -> bool:
 
 
 def _rebuild_index(conn: Connection) -> int:
-    """Make the full-text index anew; return how many memories are in it."""
+    """Rebuild the full-text index; return how many memories are in it."""
     rows.empty_index(conn)
     indexed = 0
     for node in _living(conn):
@@ -216,7 +216,7 @@ def _rebuild_index(conn: Connection) -> int:
 
 
 def _drop_vectors(conn: Connection) -> int:
-    """Take vectors away that are of other words; they are made anew by the daemon."""
+    """Delete outdated vectors; the daemon computes them again."""
     outdated = vectors.outdated(conn)
     rows.drop_vectors(conn, outdated)
     return len(outdated)
@@ -243,22 +243,23 @@ def _store_option(store: NamedStore) -> str:
 _log: Final = logging.getLogger(__name__)
 
 _OF_LIST: Final = "-projects.db"
-"""What the name of a copy ends with that was made because another project is watched."""
+"""Suffix of a copy that was made because the list of projects changed."""
 LOOK_AGAIN: Final = timedelta(minutes=10)
-"""A file that cannot be used, and was not changed, is looked at again after this."""
+"""An unusable user store that did not change is checked again after this."""
 READ_AGAIN: Final = timedelta(minutes=1)
-"""One that serves, and whose file nobody touched, is read again after this."""
+"""A usable user store that did not change is read again after this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """What serves as the user store.
+    """The opened user store, or its replacement.
 
     Args:
-        db: it.
-        notice: what the person must know of it; '' when it is as it was left.
+        db: the database.
+        notice: what the person must know about it; '' when it is unchanged.
         mend: the command that mends it, or what is left to do.
-        stands_in: the true one cannot be used, and `db` refuses every write.
+        stands_in: whether the user store cannot be used; then `db` is a replacement that refuses
+            every write.
     """
 
     db: Database
@@ -268,11 +269,11 @@ class Opened:
 
 
 def open_own(on_commit: Callable[[], None] | None = None) -> Opened:
-    """Open the user store, or what there is in its place. A file that is there is never replaced.
+    """Open the user store, or a replacement. An existing file is never replaced.
 
     Raises:
-        YaadError: UNAVAILABLE when neither it nor anything in its place can be had; REFUSED when
-            our home is not ours.
+        YaadError: UNAVAILABLE when neither can be opened; REFUSED when the data folder belongs to
+            another user.
     """
     path = places.user_store()
     shutil.rmtree(_folder(), ignore_errors=True)
@@ -300,11 +301,11 @@ def open_own(on_commit: Callable[[], None] | None = None) -> Opened:
 
 
 class UserStoreHealth:
-    """Says when a daemon should begin again, because of the state that the user store is in now.
+    """Decides when the daemon should restart because of the user store.
 
     Args:
-        opened: what serves as the user store.
-        now: the present time.
+        opened: the user store, or its replacement.
+        now: returns the current time.
     """
 
     def __init__(self, opened: Opened, now: Callable[[], datetime]) -> None:
@@ -314,7 +315,7 @@ class UserStoreHealth:
         self._looked_at = now()
 
     def restart_reason(self) -> str:
-        """Return why; '' when nothing is to be gained by it."""
+        """Return why the daemon should restart; '' when that would not help."""
         if self._opened.stands_in:
             return "the user store can be used again" if self._is_back() else ""
         if not self._opened.db.is_in_place():
@@ -328,7 +329,7 @@ class UserStoreHealth:
         return ""
 
     def _is_due(self, after: timedelta) -> bool:
-        """Say whether the file was changed since the last look, or that was so long ago."""
+        """Return whether the file changed since the last look, or that is `after` ago."""
         now, seen = self._now(), _signature()
         if seen == self._seen and abs(now - self._looked_at) < after:
             return False
@@ -342,17 +343,16 @@ class UserStoreHealth:
 
 
 class ProjectListKeeper:
-    """Sees to it that a copy of the user store knows the projects that are watched now.
+    """Keeps a copy of the user store that has the current list of projects.
 
-    The daily copy alone would not: without a project that was added today, nothing of it is watched
-    any more.
+    The daily copy does not have a project that was added today.
     """
 
     def __init__(self) -> None:
         self._kept: list[Project] | None = None
 
     def keep(self, home: Home) -> None:
-        """Make a copy of the user store if none knows the projects of now.
+        """Copy the user store unless the newest copy has the current projects.
 
         Raises:
             YaadError: UNAVAILABLE when it cannot be made.
@@ -372,7 +372,7 @@ class ProjectListKeeper:
 
 
 def _projects_in(copy: Path) -> list[Project] | None:
-    """Return the projects that a copy of the user store knows; None when it cannot be read."""
+    """Return the projects in a copy of the user store; None when it cannot be read."""
     try:
         return checks.projects(copy)
     except YaadError as error:
@@ -382,10 +382,10 @@ def _projects_in(copy: Path) -> list[Project] | None:
 
 
 def _open_replacement(error: YaadError) -> Opened:
-    """Return what stands in for a user store that cannot be used.
+    """Open a read-only replacement for a user store that cannot be used.
 
     Raises:
-        YaadError: the given one, when nothing can.
+        YaadError: the given one, when there is no replacement.
     """
     copy = migrations.newest_sound_copy(places.backups(USER), role="user")
     path = _folder() / "yaad.db"
@@ -409,14 +409,14 @@ def _open_replacement(error: YaadError) -> Opened:
 
 
 def _copy_whole(copy: Path, path: Path) -> None:
-    """Put a copy of `copy` at `path`, where nothing is; it is whole there, or not at all."""
+    """Copy `copy` to `path`, where no file is, atomically."""
     drop_logs(path)
     with replacing(path, "no copy was put there") as temporary:
         shutil.copyfile(copy, temporary)
 
 
 def _read_essentials(conn: Connection) -> None:
-    """Read what the daemon cannot do without; it is asked all the time, of every project."""
+    """Read the tables without which the daemon cannot work."""
     projects.read_through(conn)
     projects.all_jobs(conn)
 

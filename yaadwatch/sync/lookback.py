@@ -35,16 +35,16 @@ from yaadwatch.workspace.agent_files import AgentFile, Formats, parsed
 from yaadwatch.workspace.workspace import Home, Space
 
 COMMITS_MAX: Final = 8
-"""Commits in which is looked what statements rested on, for one look at the agent files."""
+"""Commits in which anchors are looked up for one batch of statements."""
 LOOKS_MAX: Final = 32
-"""Earlier commits of one file in which it is looked whether it said the same already."""
+"""Earlier commits of one file that are searched for the same statement."""
 STATEMENTS_MAX: Final = 256
-"""Statements looked up at a time as they were then: each that tells of code costs some 50 ms."""
+"""Statements compared in one batch: each that names code costs some 50 ms."""
 
 
 class Since(NamedTuple):
-    """Which commits gave statements their words, by file and hash, and which are looked into
-    instead; of which files git cannot tell, and why.
+    """The commits that gave statements their words, by file and hash (`wrote`); those that are read
+    in their place (`commits`); and why git failed for a file (`failed`).
     """
 
     wrote: dict[tuple[str, str], str]
@@ -61,17 +61,17 @@ def wording_commits(
 ) -> Since:
     """Return in which commit each statement got its words.
 
-    What the commit does not say is left out: it counts from now. After a file of which git cannot
-    tell in time no other is asked for. Of more than 8 commits some stand for others that are older:
-    what changed in between is not told, and nothing is told that did not change. Of more than 256
-    different statements those that come last are left out: they are for another call.
+    Statements that the commit lacks are left out: they count from now. After a timeout of git no
+    further file is read. Of more than 8 commits some represent older ones: a change in between is
+    not reported, but no false change is. Of more than 256 different statements the last are left
+    out: they are for another call.
 
     Args:
         repository: whose files.
         formats: of the agent files.
         head: the commit in which the files are looked at; '' before the first one.
-        said: the path of each file, and the hashes of what it says.
-        hash_of: what tells a statement from others.
+        said: the path of each file, and the hashes of its statements.
+        hash_of: returns the hash that identifies a statement.
     """
     wrote: dict[tuple[str, str], LineOrigin] = {}
     failed: dict[str, YaadError] = {}
@@ -101,15 +101,14 @@ def _origins(
     wanted: Collection[str],
     hash_of: Callable[[Statement], str],
 ) -> dict[tuple[str, str], LineOrigin]:
-    """Return who wrote the wanted statements of a file in a commit; `place` is both, commit first.
+    """Return the origins of the wanted statements of a file; `place` is commit and path.
 
-    A commit that wrapped the lines of a statement anew, or gave its list other marks, is the last
-    of its lines and has not given it its words: where the file said the same before, it is asked
-    who wrote it there.
+    A commit that only rewrapped a statement or changed its list marker did not give it its words:
+    where the file had the same statement before, the search goes on there.
 
     Raises:
-        YaadError: from git, asked for that place; where it cannot tell of what was before, the
-            later commit stands.
+        YaadError: from git for that place; where git fails for an earlier one, the later commit
+            counts.
     """
     found = _last_commits(repository, formats, place, wanted, hash_of)
     left = _earlier_places(found)
@@ -129,7 +128,7 @@ def _origins(
 
 
 def _earlier_places(found: Mapping[str, LineOrigin]) -> dict[tuple[str, str], list[str]]:
-    """Return the hashes of statements by the place in which their file was before their commit."""
+    """Return the hashes of statements by the place of their file before their commit."""
     places: dict[tuple[str, str], list[str]] = {}
     for key, wrote in found.items():
         if wrote.before[0]:
@@ -144,7 +143,7 @@ def _last_commits(
     wanted: Collection[str],
     hash_of: Callable[[Statement], str],
 ) -> dict[str, LineOrigin]:
-    """Return for each of the statements that a file has in a commit the last commit of its lines.
+    """Return the last commit of the lines of each wanted statement of a file.
 
     Raises:
         YaadError: from git.
@@ -167,10 +166,10 @@ def _last_commits(
 def _statements_at(
     repository: Repository, formats: Formats, commit: str, path: str
 ) -> Sequence[Statement]:
-    """Return what a file says in a commit; nothing where it is not there.
+    """Return the statements of a file in a commit; empty when it does not exist there.
 
     Raises:
-        YaadError: from git; UNAVAILABLE when there is no such commit (any more).
+        YaadError: from git; UNAVAILABLE when the commit does not exist (any more).
     """
     blob = repository.blob_at(commit, path)
     if blob is None and not repository.has_commit(commit):
@@ -183,7 +182,7 @@ def _statements_at(
 
 
 def _newest(repository: Repository, wrote: Sequence[LineOrigin]) -> LineOrigin:
-    """Return the last of some commits; of those with one time, the one that knows the others."""
+    """Return the last of some commits; of commits with the same time, the descendant."""
     newest = wrote[0]
     for one in dict.fromkeys(wrote):
         if one.commit == newest.commit or one.at_s < newest.at_s:
@@ -197,7 +196,7 @@ def _newest(repository: Repository, wrote: Sequence[LineOrigin]) -> LineOrigin:
 
 
 def fewer(wrote: Mapping[tuple[str, str], LineOrigin]) -> dict[tuple[str, str], LineOrigin]:
-    """Return the same with 8 commits at most, evenly chosen by age, the newest among them."""
+    """Return the mapping with at most 8 commits, evenly chosen by age, the newest among them."""
     every = sorted(set(wrote.values()), key=lambda one: (one.at_s, one.commit))
     count = len(every)
     kept = {
@@ -216,12 +215,12 @@ def compare_next(home: Home, project: str) -> bool:
     A memory that was changed, confirmed or archived since it was read is left as it is.
 
     Args:
-        home: what may be reached.
+        home: the daemon's shared state.
         project: its id.
 
     Raises:
-        YaadError: NOT_FOUND when none of its folders is there; UNAVAILABLE when there is no git to
-            ask; UNAVAILABLE, REFUSED from its store.
+        YaadError: NOT_FOUND when none of its folders exists; UNAVAILABLE without git; UNAVAILABLE,
+            REFUSED from its store.
     """
     found = home.user.read(projects.get, project)
     if found is None or found.removed_at is not None:
@@ -231,7 +230,7 @@ def compare_next(home: Home, project: str) -> bool:
         try:
             with home.tree(project, worktree) as space:
                 _compare_batch(home, space)
-        except YaadError as error:  # another work tree may be there
+        except YaadError as error:  # another work tree may exist
             failed = error
         else:
             return True
@@ -243,7 +242,7 @@ def compare_next(home: Home, project: str) -> bool:
 
 
 class _Compared(NamedTuple):
-    """A memory, what it rests on in the store, and what it rested on as it was written."""
+    """A memory, its anchors in the store, and its anchors as of the day it was written."""
 
     node: Node
     before: Sequence[Anchor]
@@ -251,12 +250,12 @@ class _Compared(NamedTuple):
 
 
 def _compare_batch(home: Home, space: Space) -> None:
-    """Compare up to 256 memories of a work tree, and check the flags that follow.
+    """Compare up to 256 memories of a work tree, and update their flags.
 
-    They are settled last: after a kill they are compared again.
+    They are marked as done last: after a kill they are compared again.
 
     Raises:
-        YaadError: there is no git to ask, or no folder to ask about.
+        YaadError: git or the folder is missing.
     """
     worktree = space.worktree.id
     pending = space.db.read(anchors.lookback_of, worktree).pending
@@ -266,7 +265,7 @@ def _compare_batch(home: Home, space: Space) -> None:
     ids = pending[read_at][:STATEMENTS_MAX]
     wanted = space.db.read(anchors.untouched, ids)
     said = space.db.read(_paths_by_memory, wanted, worktree)
-    # Asked of the commit in which they were read: by now another one may be checked out.
+    # Looked up in the commit in which they were read: another one may be checked out by now.
     since = wording_commits(
         space.repository, agent_files.known_formats(home), read_at, said.items(), _hash
     )
@@ -289,7 +288,7 @@ def _compare_batch(home: Home, space: Space) -> None:
     found = _as_written(home, space, read_at, by_commit, failed)
     for error in failed.values():
         if home.git.closed or not home.git.is_there() or not space.root.is_dir():
-            raise error  # git was not asked, or not about what is there
+            raise error  # git could not run, so nothing is settled
     if found:
         space.db.write(_store_anchors, home, found)
         stale.check_space(home, space, None)
@@ -314,10 +313,10 @@ def _as_written(
     by_commit: Mapping[str, Sequence[Node]],
     failed: dict[str, YaadError],
 ) -> dict[str, _Compared]:
-    """Return what memories rested on in the commits that gave them their words, by their ids.
+    """Return the anchors of memories in the commits that gave them their words, by their ids.
 
-    All commits at once, because that costs less; where git fails, each commit by itself.
-    `failed` gets the memories of commits that git cannot tell of.
+    All commits at once, because that costs less; where git fails, each commit by itself. `failed`
+    gets the memories of commits for which git fails.
     """
     try:
         return _look_up(home, space, read_at, by_commit)
@@ -362,7 +361,7 @@ def _hash(statement: Statement) -> str:
 def _paths_by_memory(
     conn: Connection, wanted: Iterable[Node], worktree: int
 ) -> dict[str, list[str]]:
-    """Return the hashes of memories by the files of a work tree that say them, or said them."""
+    """Return the hashes of memories by the files of a work tree that state or stated them."""
     said: dict[str, list[str]] = {}
     for node in wanted:
         rows = history.provenance_of_node(conn, node.id)
@@ -372,13 +371,13 @@ def _paths_by_memory(
 
 
 def _folder(conn: Connection, node: str) -> str:
-    """Return the folder of the first file that says a memory, '' where none does."""
+    """Return the folder of the first file that states a memory, '' where none does."""
     said = history.provenance_of_node(conn, node)
     return said[0].path.rpartition("/")[0] if said else ""
 
 
 def _store_anchors(conn: Connection, home: Home, found: Mapping[str, _Compared]) -> None:
-    """Have memories rest on what was found, unless they or their anchors changed meanwhile."""
+    """Store the anchors found, unless the memory or its anchors changed meanwhile."""
     same = {node.id for node in anchors.untouched(conn, list(found))}
     resting = anchors.of_nodes(conn, same)
     for node, before, after in found.values():
@@ -388,10 +387,10 @@ def _store_anchors(conn: Connection, home: Home, found: Mapping[str, _Compared])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """What was read: the files, their statements, the memories made new, those that rest on files.
+    """The agent files that were read, with counts of statements, new and anchored memories.
 
-    Two statements that say the same are one memory. `looking`: of how many is still to be found out
-    what they rested on when they were written.
+    Statements with the same words are one memory. `looking` is the number of memories that are
+    still to be compared with the code of their day.
     """
 
     files: tuple[AgentFile, ...]
@@ -402,14 +401,14 @@ class Baseline:
 
 
 def read(home: Home, space: Space) -> Baseline:
-    """Read the agent files of a work tree and take in what they say; twice makes nothing twice.
+    """Read the agent files of a work tree and store their statements; idempotent.
 
-    What is new rests on the files as they are now, until `engine.syncing.lookback` is done. What
-    could not be compared before is compared again.
-    What a file said before and says no more is kept, hidden here: another branch may say it again.
+    New memories rest on the files as they are now until `compare_next` has compared them; failed
+    comparisons are queued again. Statements that a file no longer has are kept but hidden here:
+    another branch may have them again.
     """
     before = space.db.read(nodes.count)
-    head = space.repository.head().commit  # before they are read: what came later is not in it
+    head = space.repository.head().commit  # before the files are read: no later commit
     found = agent_files.read_all(home, space)
     drafts = [
         Draft(
@@ -473,7 +472,7 @@ def _store_places(
     found: Sequence[AgentFile],
     rows: dict[str, list[Provenance]],
 ) -> None:
-    """Write down which place says what now; what cannot be read today says what it said."""
+    """Store the places of all statements; files that cannot be read keep their former ones."""
     known = set(names)
     known |= projects.agent_files_of_worktree(conn, worktree).keys()
     unread = {file.path for file in found if file.state == "paused"}
@@ -491,9 +490,9 @@ def _store_places(
 def _hidden_places(
     conn: Connection, worktree: int, path: str, places: Sequence[Provenance]
 ) -> list[Provenance]:
-    """Return the places of what `path` said before, without a line.
+    """Return the former places in `path`, without a line.
 
-    What was remembered by other means too is as it was before the file said it.
+    Memories that do not come from a file need none.
     """
     still = {place.node for place in places}
     before = [

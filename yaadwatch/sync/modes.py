@@ -36,15 +36,15 @@ from yaadwatch.workspace.agent_files import FILES_MAX, IMPORTED, Fleet, FoundFil
 from yaadwatch.workspace.workspace import Space
 
 MODE_KEY: Final = "mode"
-"""In the store's meta table: what a person chose for the whole project; missing: by the file."""
+"""Key in the store's meta table: the mode that a person chose for the whole project, if any."""
 
 ALWAYS_WITH_BLOCK: Final = ("CLAUDE.md", "AGENTS.md", ".cursorrules")
-"""Files that have the block whatever other files there are; the others have it where an agent would
-get it by no other file."""
+"""Files that get the block in any case. Other files get it where an agent would otherwise read no
+block."""
 
 
 def note_missing(space: Space, fleet: Fleet) -> None:
-    """Make rows for the files that were never seen here, and for the carriers that are needed."""
+    """Add rows for files that were never seen here, and for the rules files that are needed."""
     rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
     asked = space.db.read(database.get_meta, MODE_KEY) or ""
     before = _formats_before(space)
@@ -60,8 +60,8 @@ def note_missing(space: Space, fleet: Fleet) -> None:
                 new[path] = replace(rows[path], mode=mode)
             continue
         known = _is_looked_for(fleet.files[path], rows, before)
-        # PENDING stands for "never read": what it says then was there before us. A file that
-        # appears while we watch was typed.
+        # PENDING means "never read": its content was there before us. A file that appears while
+        # we watch was typed.
         state = ABSENT if known or not (space.root / path).exists() else PENDING
         new[path] = AgentFileRow(worktree=space.worktree.id, path=path, mode=mode, state=state)
     for path in rules_files(space, fleet, {**rows, **new}, asked) - rows.keys():
@@ -74,13 +74,13 @@ def note_missing(space: Space, fleet: Fleet) -> None:
 def read_only_files(space: Space) -> set[str]:
     """Return the files that are only read because their agents read another one with a block.
 
-    Nobody chose that: when there is no such other file any more, they get one.
+    That is no person's choice: without such another file they get a block.
     """
     return set(json.loads(space.db.read(database.get_meta, _read_only_key(space)) or "[]"))
 
 
 def note_read_only(space: Space, paths: Iterable[str]) -> None:
-    """Note which files are only read for that reason."""
+    """Store the files that are only read for that reason."""
     space.db.write(database.put_meta, _read_only_key(space), json.dumps(sorted(paths)))
 
 
@@ -89,10 +89,10 @@ def _read_only_key(space: Space) -> str:
 
 
 def _is_looked_for(found: FoundFile, rows: Mapping[str, AgentFileRow], before: set[str]) -> bool:
-    """Tell whether a file that was not known would have been, had it been there before.
+    """Return whether an unknown file would be known if it had existed before.
 
-    Not so for a file that another one has begun to take in, nor where there were more files of its
-    format than are looked at.
+    It would not if another file has begun to import it, or if its format had more files than are
+    looked at.
     """
     if (
         not rows
@@ -106,7 +106,7 @@ def _is_looked_for(found: FoundFile, rows: Mapping[str, AgentFileRow], before: s
 def default_modes(
     space: Space, fleet: Fleet, asked: str, rows: Mapping[str, AgentFileRow]
 ) -> dict[str, str]:
-    """Return how each file takes part that has no row yet.
+    """Return the mode of each file that has no row yet.
 
     Args:
         space: the work tree.
@@ -125,9 +125,9 @@ def default_modes(
 def rules_files(
     space: Space, fleet: Fleet, rows: Mapping[str, AgentFileRow], asked: str | None = None
 ) -> set[str]:
-    """Return the files of our own that agents of this person need: they get the rules by no block.
+    """Return the rules files that are needed: for agents that read no block.
 
-    Where none of the agents that can be reached so is installed, it is the one that most can read.
+    Where none of the agents that read a rules file is installed, it is the one that most can read.
     """
     if asked is None:
         asked = space.db.read(database.get_meta, MODE_KEY) or ""
@@ -153,17 +153,17 @@ def rules_files(
 
 
 def users(path: str) -> tuple[Agent, ...]:
-    """Return the agents that a carrier is for: the installed ones, or all that can read it."""
+    """Return the agents that a rules file is for: the installed ones, or all that can read it."""
     able = [agent for agent in AGENTS if agent.carrier == path]
     here = [agent for agent in able if settings_files.is_used(agent.homes)]
     return tuple(here or able)
 
 
 def default(space: Space, path: str) -> str:
-    """Return the mode of a file that may have a block and that nobody chose one for.
+    """Return the default mode of a file that may have a block.
 
-    A block in a tracked file that is not committed is in the way of checkout and rebase, so such a
-    file gets none by itself.
+    An uncommitted block in a tracked file is in the way of checkout and rebase, so a tracked file
+    gets none by default.
     """
     seen = files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
     if seen.data is not None and not isinstance(find(seen.data), Absent):
@@ -172,7 +172,6 @@ def default(space: Space, path: str) -> str:
 
 
 def _first_mode(space: Space, fleet: Fleet, path: str, asked: str, modes: Mapping[str, str]) -> str:
-    """Return how a file takes part that was never seen here."""
     found = fleet.files[path]
     if not found.may_have_block:
         return READ
@@ -186,12 +185,12 @@ def _first_mode(space: Space, fleet: Fleet, path: str, asked: str, modes: Mappin
 
 
 def _mode_order(fleet: Fleet, path: str) -> tuple[bool, bool]:
-    """Return when the mode of a file is settled: after those that can spare it the block."""
+    """Return the sort key of a file: after the files that can make its block unnecessary."""
     return fleet.files[path].name not in ALWAYS_WITH_BLOCK, bool(fleet.taken_in.get(path))
 
 
 def _is_covered(space: Space, fleet: Fleet, found: FoundFile, modes: Mapping[str, str]) -> bool:
-    """Tell whether whoever reads a file reads another one with a block anyway."""
+    """Return whether all agents that read a file also read another one with a block."""
     formats = fleet.formats(space.root) | {found.path: frozenset({found.bridge.name})}
     blocks = {path for path, mode in modes.items() if mode == INLINE and path in formats}
     return all(
@@ -211,7 +210,7 @@ def _formats_key(space: Space) -> str:
 
 
 def _formats_before(space: Space) -> set[str]:
-    """Return the formats that were looked for here before: a file of another one is not new."""
+    """Return the formats that were looked for here before: files of others are not new."""
     return set(json.loads(space.db.read(database.get_meta, _formats_key(space)) or "[]"))
 
 
@@ -235,10 +234,10 @@ class Pause:
 
     Args:
         path: the file or folder of git, absolute.
-        name: the same as a person reads it, from the top of the work tree.
-        since: when it was made.
-        is_lock: whether it is a lock of a command, and not a merge or rebase that is unfinished.
-        left_over: of a lock, whether no git process is at work there; None when that is not known.
+        name: the path relative to the work tree.
+        since: when it was created.
+        is_lock: whether it is a lock of a command, not an unfinished merge or rebase.
+        left_over: whether no git process holds the lock any more; None when that is not known.
     """
 
     path: Path
@@ -248,7 +247,7 @@ class Pause:
     left_over: bool | None
 
     def in_words(self, now: datetime) -> str:
-        """Return what is waited for and since when, in local time."""
+        """Describe the pause and its start, in local time."""
         at = self.since.astimezone()
         form = "%H:%M" if now - self.since < _DAY else "%Y-%m-%d %H:%M"
         words = f"waiting for {as_name(self.name)} since {at:{form}}"
@@ -258,7 +257,7 @@ class Pause:
 
     @property
     def mend(self) -> str:
-        """Return what ends the pause."""
+        """The command or advice that ends the pause."""
         if not self.is_lock:
             return "finish or abort that operation of git: git status"
         remove = f"rm {as_name(str(self.path))}"
@@ -269,7 +268,7 @@ class Pause:
         return "end the git command that holds it, or wait for it"
 
     def as_json(self, now: datetime) -> dict[str, object]:
-        """Return the pause as answers have it."""
+        """Return the pause as JSON for answers."""
         return {
             "for": self.name,
             "since": self.since,
@@ -280,7 +279,7 @@ class Pause:
 
 
 def pause_of(layout: Layout, now: datetime) -> Pause | None:
-    """Return what the agent files of a work tree have been waiting for longer than a minute."""
+    """Return the pause of a work tree's agent files; None under a minute."""
     found = repo_layout.at_work_since(layout)
     if found is None:
         return None
@@ -303,7 +302,7 @@ def pause_of(layout: Layout, now: datetime) -> Pause | None:
 
 
 class FileWords:
-    """The words of the agent files of a work tree, as hashes; each file is read once at most."""
+    """The words of a work tree's agent files, as hashes; each file is read at most once."""
 
     def __init__(self, space: Space, fleet: Fleet) -> None:
         self._space = space
@@ -312,23 +311,23 @@ class FileWords:
 
     @cached_property
     def formats(self) -> dict[str, frozenset[str]]:
-        """The formats of each file that is there; see `Fleet.formats`."""
+        """The formats of each existing file; see `Fleet.formats`."""
         return self._fleet.formats(self._space.root)
 
     @cached_property
     def personal(self) -> frozenset[str]:
-        """The files that git does not share; see `finding.personal`."""
+        """The files that git does not share; see `agent_files.personal`."""
         return agent_files.personal(self._space.repository, self._fleet)
 
     @cached_property
     def _read_by(self) -> dict[str, frozenset[str]]:
-        """What each agent takes in, by its name."""
+        """The files that each agent reads, by its name."""
         return {agent.name: rules.read_by(agent, self.formats) for agent in AGENTS}
 
     def also_read(self, found: FoundFile) -> frozenset[str]:
-        """Return what is said where everybody who reads this file reads it too.
+        """Return the words of other files that all readers of this file read as well.
 
-        Only files that have no block of ours count: what another block says, this one says too.
+        Only files without a block of ours count: the rules of another block are in this one, too.
         """
         own = {name for name, read in self._read_by.items() if found.path in read}
         others = [
@@ -341,7 +340,7 @@ class FileWords:
         return frozenset[str]().union(*map(self._words_of, others))
 
     def read_by_all(self, readers: Iterable[Agent]) -> frozenset[str]:
-        """Return what each of these agents reads at the top of the project."""
+        """Return the words that all of these agents read at the top of the project."""
         return frozenset.intersection(*map(self._read_by_agent, readers))
 
     def _read_by_agent(self, agent: Agent) -> frozenset[str]:
@@ -361,12 +360,12 @@ class FileWords:
 
 
 CODEX_BYTES: Final = 32 * 1024
-"""Codex loads so much of its agent files where its settings say nothing else."""
+"""Bytes of its agent files that Codex loads by default."""
 MANAGED: Final = (
     Path("/etc/claude-code"),
     Path("/Library/Application Support/ClaudeCode"),
 )
-"""Where an administrator has the settings of Claude Code."""
+"""Folders of an administrator's settings for Claude Code."""
 OVERRIDE: Final = "AGENTS.override.md"
 """Codex loads this file instead of AGENTS.md."""
 
@@ -376,13 +375,13 @@ _GLOB_PARTS: Final = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loading:
-    """What an agent loads here.
+    """What an agent loads in a work tree.
 
     Args:
         read: the files, relative to the work tree; imported ones too.
-        bytes_max: how much of a file is loaded, for files of which that is limited.
+        bytes_max: how many bytes of a file are loaded, where that is limited.
         obstacles: what keeps an agent file from being loaded: sentences without a full stop.
-        excluded: files, ours among them, that its settings name as not to be loaded.
+        excluded: files, ours among them, that its settings exclude.
     """
 
     read: frozenset[str]
@@ -446,7 +445,7 @@ def _claude(root: Path, fleet: Fleet, read: set[str]) -> Loading:
 
 
 def _whole_path(pattern: str) -> re.Pattern[str]:
-    """Return what a glob pattern for whole paths matches; braces hold no other braces."""
+    """Compile a glob pattern for whole paths; braces hold no other braces."""
     found = []
     for sign in _GLOB.findall(pattern):
         if sign in _GLOB_PARTS:
@@ -504,7 +503,7 @@ def _gemini(root: Path, fleet: Fleet, read: set[str]) -> Loading:
 
 
 def _named(fleet: Fleet, name: str) -> Iterator[str]:
-    """Yield the files that are known by a name at the top of the work tree."""
+    """Yield the files with a name at the top of the work tree."""
     yield from (path for path, found in fleet.files.items() if found.name == name and found.here)
     yield from (path for known, _, path in fleet.also if known == name)
 

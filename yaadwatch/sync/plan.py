@@ -41,7 +41,7 @@ class New:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Superseded:
-    """A memory has new words, and is hot; `over` is what the graph said meanwhile, if it did."""
+    """A memory has new words, and is hot; `over` is the graph's text if it changed meanwhile."""
 
     node: str
     text: str
@@ -53,17 +53,17 @@ class Plan:
     """What has to be done; nothing of it is done yet.
 
     Args:
-        new: rules to be admitted through the one door.
+        new: rules to be stored as memories.
         superseded: memories that get new words.
         demoted: memories that leave the hot tier, because their line was deleted.
         tombstones: hashes of their words, so that they stay away.
         lifted: hashes of words that a person typed again.
-        lines: the lines of the block; none when there is nothing to say.
-        writes: whether those differ from what the file says.
+        lines: the lines of the block; none when it has no rule.
+        writes: whether those differ from the file's.
         left_out: hot memories that the block has no room for.
-        unsayable: hot memories that no line of a block can say.
+        unsayable: hot memories that no line of a block can hold.
         rows: what will be agreed; a row whose node is "" stands for the next of `new`.
-        held: what is agreed while the file is not written; None when that cannot be told.
+        held: what is agreed while the file is not written; None when that is not known.
     """
 
     new: tuple[New, ...] = ()
@@ -80,7 +80,7 @@ class Plan:
 
     @property
     def changes_graph(self) -> bool:
-        """Whether anything has to be written down besides the agreement."""
+        """Whether anything has to be stored besides the agreement."""
         return bool(self.new or self.superseded or self.demoted or self.tombstones or self.lifted)
 
     def agreement(
@@ -89,8 +89,8 @@ class Plan:
         """Return what is agreed once the plan is carried out, or as other rows say.
 
         Args:
-            admitted: the nodes that became of `new`, in that order.
-            digest: of the text of the block as it stands in the file now.
+            admitted: the nodes made from `new`, in that order.
+            digest: of the text of the block in the file now.
             rows: what is agreed instead, such as `held`.
         """
         nodes = iter(admitted)
@@ -109,20 +109,21 @@ def plan(
     *,
     accept_deletions: bool = False,
 ) -> Plan | Paused:
-    """Return what makes graph and file say the same, or why a person has to look first.
+    """Return the plan that makes graph and file agree, or why a person has to look first.
 
     Without an agreement, or when git wrote the file and its commits are unknown, nothing is
-    deleted, superseded or buried: what both say is the union of what each says. With its commits, a
-    line that an author deleted or changed counts as if it was done here. A frozen block stays as it
-    is: what it lacks is agreed to be missing, and what only it says is agreed to be no rule.
+    deleted, superseded or buried: the result is the union of both sides. With its commits, a line
+    that an author deleted or changed counts as if it was done here. A frozen block stays as it is:
+    rules that it lacks are agreed to be missing, and lines that only it has are agreed to be no
+    rules.
 
     Args:
         agreement: what was agreed for this block: by its digest when git wrote it, else the last
             one of this file; None when there is none.
-        graph: what the graph says now.
-        file: what the file says now.
+        graph: the graph now.
+        file: the file now.
         terms: how the two compare.
-        accept_deletions: a person said that what is missing was meant to go.
+        accept_deletions: a person confirmed that missing rules were deleted on purpose.
     """
     union = agreement is None or (file.from_git and file.commits is None)
     rows = agreement.items if agreement is not None else ()
@@ -161,7 +162,7 @@ def plan(
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of the block to be: what it says, what is agreed by it, and whether it needs room."""
+    """A line of the new block: its text, its row of the agreement, and whether it needs room."""
 
     text: str
     row: Agreed | None
@@ -169,7 +170,7 @@ class _Line:
 
 
 class _Draft:
-    """A plan while it is made: what becomes of each line, and what goes to the graph."""
+    """Builds a plan: decides about each line, and collects the changes to the graph."""
 
     def __init__(
         self, rows: Sequence[Agreed], graph: Graph, file: File, terms: Terms, *, union: bool
@@ -181,7 +182,7 @@ class _Draft:
         self._terms = terms
         self._union = union
         self._living = {known.node: known for known in graph.memories}
-        # What the block should say: the hot tier but for what the file says by itself.
+        # The rules for the block: the hot tier without what the file states outside the block.
         self._view = {
             known.node: known
             for known in graph.memories
@@ -190,10 +191,10 @@ class _Draft:
         self._old = set().union(*map(_words, rows))
         self._rows = {row.node: row for row in rows}
         self._by_key = {key: node for node, key in self.present().items()}
-        self._lines: dict[int, _Line] = {}  # by index of what was said; what is not here goes
-        self._agreed: dict[int, Agreed] = {}  # by index, what was agreed about it before
+        self._lines: dict[int, _Line] = {}  # by index in `said`; lines without an entry are removed
+        self._agreed: dict[int, Agreed] = {}  # by index, the former row of the agreement
         self._placed: set[str] = set()  # nodes that have their line
-        self._spoken: set[str] = set()  # keys of what the block will say
+        self._spoken: set[str] = set()  # keys of the rules in the new block
         self._left: set[str] = set()  # keys of lines that go
         self._absent: dict[str, Agreed] = {}  # by node, rules that are agreed to have no line
         self._new: dict[int, New] = {}
@@ -205,11 +206,11 @@ class _Draft:
         self._unsayable: list[str] = []
 
     def present(self) -> dict[str, str]:
-        """Return what the block should say: by node, the key of its words."""
+        """Return the rules for the block: by node, the key of its words."""
         return {node: text_hash(known.text) for node, known in self._view.items()}
 
     def others(self) -> set[str]:
-        """Return the keys of words that have a place of their own."""
+        """Return the keys of words that are rules or statements of their own."""
         return {text_hash(known.text) for known in self._graph.memories} | {*self._file.outside}
 
     def settle(self, row: Agreed, index: int) -> None:
@@ -241,7 +242,7 @@ class _Draft:
                 self._keep(index, row.node, graph or "")
 
     def is_known(self, index: int) -> bool:
-        """Tell whether a line says a memory in the words that it has now."""
+        """Return whether a line has the current words of a memory."""
         return self.said[index].key in self._by_key
 
     def take_in(self, index: int) -> None:
@@ -276,14 +277,14 @@ class _Draft:
             self._leave(index)
 
     def _is_of_head(self, said: FileRule) -> bool:
-        """Return whether a commit has words beside those into which a rule was changed here."""
+        """Return whether HEAD has a line next to the words into which a rule was changed here."""
         if self._file.commits is None or said.key not in (self._file.stood or ()):
             return False
         former = self._graph.former.get(said.key)
         return former in self._placed and not self._stays_away(said)
 
     def is_deleted(self, row: Agreed) -> bool:
-        """Return whether somebody deleted the line of an agreed rule, and did not move it out."""
+        """Return whether the line of an agreed rule was deleted, and not moved out of the block."""
         known = self._view.get(row.node)
         if self._union or known is None or not row.file or not self._is_removed(row):
             return False
@@ -313,7 +314,7 @@ class _Draft:
         if known is None or row.node in self._placed:
             return
         if row.graph == known.text and self._follows(row):
-            self._placed.add(row.node)  # it comes with its new words
+            self._placed.add(row.node)  # it will come with its new words
             return
         commits = self._file.commits
         rewound = commits is not None and commits.rewound(_words(row))
@@ -333,20 +334,20 @@ class _Draft:
         self._absent[known.node] = row
 
     def _is_removed(self, row: Agreed) -> bool:
-        """Return whether somebody took out the line of a rule, in the file or in a commit.
+        """Return whether the line of a rule was deleted, in the file or in a commit.
 
-        Git also takes away what was never committed, and the work of commits that are left.
+        Git also removes lines that were never committed, and those of commits that HEAD left.
         """
         commits = self._file.commits
         return commits is None or commits.deleted(_words(row))
 
     def _is_changed(self, row: Agreed, said: FileRule) -> bool:
-        """Return whether somebody gave a rule the words of a line, in the file or in a commit."""
+        """Return whether a rule was given the words of a line, in the file or in a commit."""
         commits = self._file.commits
         return commits is None or commits.changed(_words(row), {said.key, said.hash})
 
     def _stays_away(self, said: FileRule) -> bool:
-        """Return whether somebody took out a line that came back with older bytes."""
+        """Return whether a line was deleted before, and came back with older bytes."""
         commits = self._file.commits
         is_old = self._union or (commits is not None and commits.are_older({said.key}))
         return is_old and said.key in self._graph.buried
@@ -383,10 +384,10 @@ class _Draft:
         )
 
     def _held(self) -> tuple[Agreed, ...] | None:
-        """Return what is agreed about the lines as they stand, before any of them is changed.
+        """Return the agreement about the current lines, before any of them is changed.
 
-        A line that has to change is agreed as it was before. One that has to go without ever having
-        been agreed would be taken for a new one.
+        A line that has to change is agreed as before. A line that has to go and was never agreed
+        would be taken for a new one: then there is no such agreement.
         """
         rows = []
         for index in range(len(self.said)):
@@ -402,14 +403,14 @@ class _Draft:
         return (*rows, *self._absent.values())
 
     def _agree_on_missing(self) -> None:
-        """Agree that the rules that the block does not have are none of its branch."""
+        """Agree that rules that the block lacks have no line on its branch."""
         for known in self._view.values():
             if known.node not in self._placed and text_hash(known.text) not in self._spoken:
                 row = Agreed(position=0, node=known.node, graph=known.text, file="")
                 self._absent[known.node] = row
 
     def _keep(self, index: int, node: str, graph: str) -> None:
-        """Let a line stand as it is, for a node that says `graph`; '' when that is no rule."""
+        """Keep a line as it is, for a node with the text `graph`; '' when that is no rule."""
         said = self.said[index]
         row = Agreed(position=0, node=node, graph=graph, file=said.hash)
         self._lines[index] = _Line(said.item.raw, row)
@@ -419,12 +420,12 @@ class _Draft:
             self._lifted[said.key] = None
 
     def _unplaced(self, said: FileRule) -> str | None:
-        """Return the memory that the block should say in these words, if it has no line yet."""
+        """Return the memory with these words that needs a line and has none yet."""
         node = self._by_key.get(said.key)
         return None if node in self._placed else node
 
     def _drop(self, index: int, node: str) -> None:
-        """Let a line go, unless another memory by now says the same."""
+        """Remove a line, unless another memory has the same words by now."""
         said = self.said[index]
         heir = self._unplaced(said)
         if heir is not None:
@@ -433,7 +434,7 @@ class _Draft:
             self._leave(index, node)
 
     def _leave(self, index: int, node: str | None = None) -> None:
-        """Take a line out of the block; where the block stays as it is, it stands for no rule."""
+        """Remove a line from the block; in a frozen block it stays, and is no rule."""
         key = self.said[index].key
         if not self._file.frozen:
             self._left.add(key)
@@ -445,9 +446,9 @@ class _Draft:
             self._keep(index, node, "")
 
     def _restore(self, index: int, known: Known) -> None:
-        """Deal with older words of a rule that git brought back.
+        """Handle older words of a rule that git brought back.
 
-        What was never committed is written again. What left the branch with its commit is not.
+        Words that were never committed are written again; those that left with a commit are not.
         """
         row = self._rows.get(known.node)
         commits = self._file.commits
@@ -457,7 +458,7 @@ class _Draft:
             self._render(index, known)
 
     def _echo(self, index: int) -> None:
-        """Let a line stand that says what another one says: only one of them is the rule."""
+        """Keep a line that repeats another one: only one of them is the rule."""
         self._lines[index] = _Line(self.said[index].item.raw, None)
 
     def _admit(self, index: int, *, supersedes: str | None = None) -> None:
@@ -466,7 +467,7 @@ class _Draft:
         self._keep(index, "", said.text)
 
     def _follow(self, row: Agreed, index: int, *, over: str | None) -> None:
-        """Take the file's new words; where another line has them, this rule was given up."""
+        """Take the file's new words; where another line has them, this rule was dropped."""
         said = self.said[index]
         known = self._living.get(row.node)
         if said.key in self._spoken:
@@ -481,7 +482,7 @@ class _Draft:
             self.demote(row)
 
     def _render(self, index: int, known: Known) -> None:
-        """Put the graph's words in the place of a line, unless it holds what the graph must not."""
+        """Replace a line with the graph's words, unless it holds a secret."""
         said = self.said[index]
         if said.holds_secret or self._file.frozen:
             self._keep(index, known.node, known.text)
@@ -492,7 +493,7 @@ class _Draft:
             self._lines[index] = line
 
     def _line(self, known: Known, marker: str = MARKER) -> _Line | None:
-        """Return a new line for a memory; None if no line can say it."""
+        """Return a new line for a memory; None if no line can hold it."""
         text = line_of(self._terms.as_stored(known.text), marker)
         self._placed.add(known.node)
         if text is None:
@@ -515,7 +516,7 @@ class _Draft:
         return lines
 
     def _fill(self, added: Sequence[_Line]) -> list[_Line]:
-        """Return those of the new lines that fit; lines that give way to them are taken out."""
+        """Return the new lines that fit; lines that give way to them are removed."""
         loose = {index: line for index, line in self._lines.items() if self._may_go(line)}
         fixed = [line.text for index, line in self._lines.items() if index not in loose]
         wanted = [*loose.values(), *added]
@@ -540,7 +541,7 @@ class _Draft:
         return [line for line, fitting in zip(added, fits[len(loose) :], strict=True) if fitting]
 
     def _may_go(self, line: _Line) -> bool:
-        """Tell whether a line may be taken out for want of room, and is remembered all the same."""
+        """Return whether a line may be removed for want of room; its memory stays."""
         if line.is_added:
             return True
         known = self._view.get(line.row.node) if line.row is not None else None
@@ -551,7 +552,7 @@ class _Draft:
         return known.rank if known is not None else 0
 
     def _other_lines(self) -> dict[int, str]:
-        """Return the lines of the block that are no rules, by their index."""
+        """Return the lines of the block that belong to no rule, by their index."""
         lines = dict(enumerate(self._file.lines or ()))
         for said in self.said:
             for index in range(said.item.first, said.item.last + 1):
@@ -559,7 +560,7 @@ class _Draft:
         return lines
 
     def _assembled(self, tail: Sequence[_Line]) -> tuple[str, ...]:
-        """Return the lines of the block: each where it stood, new ones below the last rule."""
+        """Return the lines of the block: each at its place, new ones below the last rule."""
         carried = self._other_lines()
         if not self._lines and not tail and all(_is_empty(line) for line in carried.values()):
             stays = self._file.committed and self._file.lines is not None
@@ -578,16 +579,16 @@ class _Draft:
         if added and self._takes_in_what_follows(before):
             added.insert(0, "")
         if added and after and after[0].strip() and not self.said:
-            added.append("")  # what stands below would go on with the last rule
+            added.append("")  # else the lines below would continue the last rule
         return (*before, *added, *after)
 
     def _takes_in_what_follows(self, above: Sequence[str]) -> bool:
-        """Tell whether a rule right below these lines would be part of the one above it."""
+        """Return whether a rule right below these lines would become part of the one above."""
         found = items([*above, f"{MARKER}rule"]) if above else ()
         return bool(above) and (not found or found[-1].first < len(above))
 
     def _below_rules(self) -> int:
-        """Return the index of the line below the last rule; what restricts rules is below it."""
+        """Return the index of the line below the last rule; headings that restrict follow it."""
         lines = self._file.lines or ()
         if self.said:
             return self.said[-1].item.last + 1

@@ -50,7 +50,7 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Last:
-    """What each side said when they last agreed: the graph's text, the hash of the file's line."""
+    """The last agreement about a rule: the graph's text, the hash of the file's line."""
 
     graph: str | None = None
     file: str | None = None
@@ -73,17 +73,17 @@ class Terms:
 def decide(
     last: Last, graph: str | None, file: str | None, terms: Terms, *, line: str | None = None
 ) -> Decision:
-    """Decide about one rule, in the order in which a person would argue.
+    """Decide about one rule.
 
-    A side has moved when it differs from what *it* last said, so masking a secret in the graph
-    never rewrites the file. Whether both say the same is asked in the graph's words.
+    A side has moved when it differs from its own last text, so masking a secret in the graph never
+    rewrites the file. Both sides are compared in the graph's words.
 
     Args:
-        last: what each side said when they last agreed.
-        graph: what the graph says; None when it says nothing, or not in this file.
+        last: the last agreement.
+        graph: the graph's text; None when it has no rule for this file.
         file: the words of the file's line; None when the line is gone.
         terms: how the two compare.
-        line: the file's line as it stands there, if it is more than its words.
+        line: the file's whole line, if it is more than its words.
     """
     raw = file if line is None else line
     graph_moved = graph != last.graph
@@ -113,12 +113,12 @@ def _say_the_same(graph: str | None, file: str | None) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A living memory: its masked text, and whether it belongs into this file's block by rights.
+    """A living memory: its masked text, and whether it is a rule for this file's block (`hot`).
 
-    One that a person's own file says, outside the block, has the words of that file: it is never
-    given others. `rank`: lower ones have their place in the block first. `gives_way`: whether its
-    line may go for one of a lower rank; a line that a person typed into this block never does.
-    `is_shared`: whether more than personal files say it.
+    `is_said`: a person's file states it outside a block; it keeps the words of that file. `rank`:
+    lower ranks get room first. `gives_way`: whether its line may go for a lower rank; a line that a
+    person typed into this block never does. `is_shared`: whether it is stated by more than personal
+    files.
     """
 
     node: str
@@ -132,16 +132,16 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """What the graph says.
+    """The graph's side of a sync.
 
     Args:
-        memories: every hot one that this file may carry, best first; then whatever else lives of
-            the nodes of the agreement, and whatever else lives and says what a line of the file
-            says (`match.read` has its key).
-        buried: hashes of words (`core.text.text_hash`) that a person took out: tombstones, and what
-            was forgotten. They come back when a person types them, not with old bytes.
-        former: hash of words to the living node that said them before it was changed.
-        unused: hash of words to the node, living or archived, that says them and is no rule.
+        memories: every hot one that this file may hold, best first; then the other living nodes of
+            the agreement, and the other living nodes with the words of a line of the file (see
+            `read`).
+        buried: hashes of words (`text_hash`) that a person deleted: tombstones and forgotten
+            memories. They come back when a person types them, not with old bytes.
+        former: hash of words to the living node that had them before it was changed.
+        unused: hash of words to the node, living or archived, that has them and is no rule.
     """
 
     memories: tuple[Known, ...]
@@ -152,10 +152,10 @@ class Graph:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """What the versions of a file say: `some` of them, and `every` one.
+    """The words in `some` version of a file, and in `every` version.
 
-    Words are in both sets by their key (`core.text.text_hash`), lines of the block by their keyed
-    hash, too.
+    Both sets hold words by their key (`text_hash`), and lines of the block also by their keyed
+    hash.
     """
 
     some: Set[str] = frozenset()
@@ -172,30 +172,30 @@ class Words:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commits:
-    """What the file says in the commits since the last agreement on this branch.
+    """The file's words in the commits since the last agreement on this branch.
 
     Args:
-        kept: in those that HEAD has, from the newest one that it shares with the agreement.
-        left: in that of the agreement, and in others that were checked out since, and HEAD lacks;
-            `some` has the words of other files' blocks, too: a rule that one file loses with its
-            commit is not written into the others.
+        kept: in the commits that HEAD has, from the newest one that it shares with the agreement.
+        left: in the commit of the agreement and others checked out since, which HEAD lacks; `some`
+            has the words of other files' blocks, too: a rule that one file loses with its commit is
+            not written into the others.
     """
 
     kept: Words = Words()
     left: Words = Words()
 
     def deleted(self, words: Set[str]) -> bool:
-        """Return whether an author took out what is not in the file now."""
+        """Return whether an author deleted the words."""
         return not words.isdisjoint(self.kept.some)
 
     def rewound(self, words: Set[str]) -> bool:
-        """Return whether only commits that HEAD does not have any more brought the words."""
+        """Return whether the words came only with commits that HEAD no longer has."""
         return not self.deleted(words) and not words.isdisjoint(self.left.some)
 
     def changed(self, words: Set[str], now: Set[str]) -> bool:
-        """Return whether an author gave the file the words that it has `now` for older ones.
+        """Return whether an author replaced older words by those of `now`.
 
-        Else git took back what was never committed, or what HEAD does not have any more.
+        Otherwise git discarded words that were never committed, or that HEAD no longer has.
         """
         return self.deleted(words) or now.isdisjoint(self.kept.every)
 
@@ -206,23 +206,23 @@ class Commits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """What a file says.
+    """The file's side of a sync.
 
     Args:
         lines: the lines of its block; None when it has none.
-        outside: hashes of the words (as stored) that it says outside the block.
-        from_git: whether git wrote these bytes, and nobody typed them.
+        outside: hashes of the words (as stored) outside the block.
+        from_git: whether git wrote these bytes, and no person typed them.
         newline: bytes of its line end, 1 or 2.
-        commits: what the file said before git wrote it; None when that is unknown, or nothing that
-            is missing counts as deleted.
+        commits: the file's words before git wrote it; None when that is unknown, or when no missing
+            line counts as deleted.
         frozen: whether the block stays as it is: git brought it with a branch.
-        unchanged: whether it holds what was agreed: no line is newly typed.
+        unchanged: whether it is as agreed: no line is newly typed.
         committed: whether the branch has a block: it stays there, even without a rule.
-        personal: whether git shares it with nobody.
+        personal: whether git does not share it.
         kept: keys of rules that its committed block lost, and that the committed blocks of all
             files together still have.
-        stood: keys of rules that its committed block has and they together have, too; None when no
-            commit changed a block. What else is missing was not deleted in the file itself.
+        stood: keys of rules that its committed block has and that count (`Resolved`); None when no
+            commit changed a block. Other missing rules were not deleted in the file itself.
         became: by the key of former words, that of the rule into which a commit changed them.
     """
 
@@ -245,14 +245,14 @@ K = TypeVar("K", int, str)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRule:
-    """A rule as a file says it.
+    """A rule in a file's block.
 
     Args:
         item: its lines in the block.
         text: its words as the graph would hold them.
-        key: the hash of those words: equal for rules that say the same.
+        key: the hash of those words: equal for rules with the same words.
         hash: the keyed hash of its lines.
-        holds_secret: whether the line says more than the graph would hold.
+        holds_secret: whether the line holds a secret that the graph would mask.
     """
 
     item: Item
@@ -263,13 +263,13 @@ class FileRule:
 
 
 def read(lines: Sequence[str], terms: Terms, known: Iterable[str] = ()) -> tuple[FileRule, ...]:
-    """Return what the lines of a block say, in their order.
+    """Return the rules in the lines of a block, in their order.
 
     Args:
         lines: of the block.
         terms: how words compare.
-        known: texts of the graph. A line that differs from one of them in Markdown escapes only, as
-            after a formatter, says that text.
+        known: texts of the graph. A line that differs from one of them only in Markdown escapes, as
+            after a formatter, has that text.
     """
     texts = {bare(text): text for text in known}
     keys = set(map(text_hash, texts.values()))
@@ -305,9 +305,9 @@ def align(
     Args:
         agreed: the rules of the agreement, in their order.
         said: the rules of the file.
-        present: by node, the key of what the graph says now.
+        present: by node, the key of its current words.
         changed: whether other words may be the same rule.
-        others: keys of words that are a rule of their own, so no edit of another one.
+        others: keys of words that are a rule of their own, so no edit of another.
         became: by the key of former words, that of the words into which a commit changed them.
         kept: keys of rules that another file has, so that no line here is an edit of one.
         committed: keys of rules that HEAD has, where a commit changed a block; else None. A line
@@ -318,8 +318,8 @@ def align(
         return committed is None or key in committed
 
     pairs: dict[int, int] = {}
-    # First what the graph says now: where both sides have moved alike, as after an agreement that
-    # was never written down, the words that were agreed may be those of another rule by now.
+    # First by the graph's current words: where both sides have moved alike, as after an agreement
+    # that was never stored, the agreed words may be those of another rule by now.
     now = [present.get(row.node) for row in agreed]
     lines = [row.file or None for row in agreed]
     words = [text_hash(row.graph) if row.graph else None for row in agreed]
@@ -377,7 +377,7 @@ def edits(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str]:
 def _pair_equal(
     pairs: dict[int, int], rows: Iterable[Hashable | None], lines: Iterable[Hashable]
 ) -> None:
-    """Pair what is left and equal, wherever it stands, first with first."""
+    """Pair the remaining equal entries in any position, first with first."""
     taken = set(pairs.values())
     free: defaultdict[Hashable, deque[int]] = defaultdict(deque)
     for index, line in enumerate(lines):
@@ -389,7 +389,7 @@ def _pair_equal(
 
 
 def _pair_alike(old: Mapping[K, str], new: Mapping[K, str]) -> Iterator[tuple[K, K]]:
-    """Yield the pairs that are alike, best first; where two are equally so, neither."""
+    """Yield pairs of similar texts, best first; of equally good rivals none."""
     if len(old) * len(new) > ALIKE_PAIRS_MAX:
         return
     found = {
@@ -407,7 +407,7 @@ def _pair_alike(old: Mapping[K, str], new: Mapping[K, str]) -> Iterator[tuple[K,
 
 
 def likeness(one: str, other: str) -> float:
-    """Return how alike two texts are, from 0 to 1; 0 where that is less than any edit leaves."""
+    """Return the likeness of two texts, from 0 to 1; 0 below ALIKE_MIN."""
     matcher = SequenceMatcher(None, one[:ALIKE_CHARS_MAX], other[:ALIKE_CHARS_MAX], autojunk=False)
     if matcher.real_quick_ratio() < ALIKE_MIN or matcher.quick_ratio() < ALIKE_MIN:
         return 0.0
@@ -416,17 +416,17 @@ def likeness(one: str, other: str) -> float:
 
 _MARKER = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?)?")
 _WORDS_MIN = 2
-"""A shorter rest, such as one word, is said by other rules, too."""
+"""A shorter rest, such as one word, also occurs in other rules."""
 
 
 def why_incomplete(
     rows: Sequence[Agreed], said: Sequence[FileRule], known: Collection[str]
 ) -> Paused | None:
-    """Return why a block waits for a person that holds the body of a rule without its beginning.
+    """Return why a block with the body of a rule but not its beginning waits for a person.
 
     Args:
-        rows: what was agreed.
-        said: what the block says now.
+        rows: the last agreement.
+        said: the rules of the block now.
         known: keys of words that are a rule by themselves.
     """
     keys, lines = {one.key for one in said}, {one.hash for one in said}
@@ -455,7 +455,7 @@ def why_incomplete(
 
 
 def _is_rest(rule: str, words: str) -> bool:
-    """Return whether words are all of a rule but its beginning, or a line of its body."""
+    """Return whether words are the end of a rule, or a line of its body."""
     words = _plain(words)
     return words in _body(rule) or (
         len(words.split()) >= _WORDS_MIN and _plain(rule).endswith(f" {words}")
@@ -467,6 +467,6 @@ def _body(rule: str) -> set[str]:
 
 
 def _plain(text: str) -> str:
-    """Return words on one line in small letters, without the markers of lists."""
+    """Return words on one line in lower case, without list markers."""
     lines = (_MARKER.sub("", line, count=1) for line in text.split("\n"))
     return " ".join(" ".join(lines).split()).casefold()

@@ -28,7 +28,7 @@ REMOVE_BYTES_MAX = 64 * 1024 * 1024
 
 
 def choose_mode(home: Home, space: Space, mode: str) -> None:
-    """Have every agent file of the project take part in one way, in all its work trees.
+    """Set the mode of every agent file of the project, in all its work trees.
 
     Raises:
         YaadError: see `release`.
@@ -60,7 +60,7 @@ def choose_mode(home: Home, space: Space, mode: str) -> None:
 
 
 def switch_mode(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
-    """Have one agent file take part in another way; the lock of its work tree is held.
+    """Change the mode of one agent file; the caller holds the lock of its work tree.
 
     Raises:
         YaadError: see `release`.
@@ -78,9 +78,9 @@ def switch_mode(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
 
 
 def release(home: Home, space: Space, row: AgentFileRow, *, mode: str = READ) -> None:
-    """Take our block out of a file, or a carrier away, and only read the file from now on.
+    """Remove our block from a file, or a rules file, and only read the file from now on.
 
-    The lock of its work tree is held.
+    The caller holds the lock of its work tree.
 
     Raises:
         YaadError: REFUSED when its block is damaged or it may not be written, CONFLICT when it is
@@ -93,17 +93,17 @@ def release(home: Home, space: Space, row: AgentFileRow, *, mode: str = READ) ->
     else:
         _release_block(home, space, row, key)
     space.db.write(projects.forget_agreements, row.worktree, row.path)
-    # What it held when it was last agreed on stays: what was typed since is read by the next sync.
+    # The digest of the last agreement stays: the next sync reads what was typed since.
     known = space.db.read(projects.get_agent_file, row.worktree, row.path) or row
     kept = replace(known, mode=mode, reason="", block="", adopted="")
     space.db.write(projects.put_agent_file, kept)
 
 
 def forget_file(home: Home, space: Space, path: str, *, key: bytes) -> None:
-    """Forget a file that is no agent file any more, after our block was taken out of it.
+    """Forget a file that is no longer an agent file, after its block was removed.
 
-    What it said and no other place says is hidden, as what another branch says. Where a link has
-    taken its place, rules that it said stay in the blocks.
+    Memories that only this file states are hidden, like those of another branch. Where a link has
+    replaced the file, its rules stay in the blocks.
 
     Raises:
         YaadError: see `release`.
@@ -126,7 +126,7 @@ def forget_file(home: Home, space: Space, path: str, *, key: bytes) -> None:
 
 
 def take_out_everything(home: Home, project: Project) -> None:
-    """Take out of every work tree of a project what we put there, also when its store is lost.
+    """Remove everything of ours from every work tree of a project, also when its store is lost.
 
     A file that cannot be written, or whose block is damaged, stops it: nothing else is removed.
 
@@ -155,7 +155,6 @@ def take_out_everything(home: Home, project: Project) -> None:
 
 
 def _remove_exclude_line(exclude: Path, appended: str) -> None:
-    """Take a line of ours out of an exclude file again."""
     try:
         files.remove_exact(exclude, appended)
     except OSError as error:
@@ -167,7 +166,7 @@ def _remove_exclude_line(exclude: Path, appended: str) -> None:
 
 
 def forget_agreements(space: Space) -> None:
-    """Forget what was agreed in every work tree: a backup came back, and the files went on."""
+    """Forget the agreements in every work tree, after a backup was restored."""
 
     def commit(conn: Connection) -> None:
         for found in projects.all_worktrees(conn):
@@ -182,15 +181,15 @@ def forget_agreements(space: Space) -> None:
 def _release_all(home: Home, space: Space) -> None:
     with home.stores.checking(space.project.id, -space.worktree.id):
         for row in space.db.read(projects.agent_files_of_worktree, space.worktree.id).values():
-            # Where nothing of ours is, nothing need be written: the disk may be full, and what is
-            # removed makes room on it. Else only read from here on: the daemon must not put back
-            # what was just taken out.
+            # A file without anything of ours needs no write: the disk may be full, and removing
+            # makes room on it. Every other file is only read from here on, so that the daemon does
+            # not put back what was just removed.
             if row.mode != READ or _has_ours(space.db, row):
                 release(home, space, row)
 
 
 def _trees(home: Home, project: Project) -> dict[int, tuple[Path, list[str]]] | None:
-    """Return the work trees that the store knows, by id: where each is, and what we put there.
+    """Return the work trees in the store, by id: the path of each, and its files with our content.
 
     None when the store is lost or cannot be read.
     """
@@ -214,10 +213,10 @@ def _trees(home: Home, project: Project) -> dict[int, tuple[Path, list[str]]] | 
 
 
 def _remove_without_git(home: Home, project: Project) -> None:
-    """Take what is ours out of folders whose `.git` is gone; copies go to the backups."""
+    """Remove what is ours from folders whose `.git` is gone; copies go to the backups."""
     try:
         known = _trees(home, project)
-    except YaadError:  # something else stands in the place of the store
+    except YaadError:  # the file of the store is something else
         known = None
     if known is None:
         known = {0: (project.root, _may_have_blocks(home, project.root))}
@@ -228,7 +227,7 @@ def _remove_without_git(home: Home, project: Project) -> None:
 
 
 def _remove_by_name(home: Home, project: Project) -> None:
-    """Take out what bears our mark, wherever we may have put it; copies go to the backups."""
+    """Remove everything with our marks, wherever it may be; copies go to the backups."""
     layout = repo_layout.find(project.root)
     for tree in repo_layout.worktrees(layout) if layout is not None else ():
         if tree.root is not None:
@@ -280,16 +279,16 @@ def _back_up(home: Home, project: Project, path: str, data: bytes) -> None:
 
 
 def _has_ours(db: Database, row: AgentFileRow) -> bool:
-    """Return whether anything of ours was ever put into a file, or agreed there."""
+    """Return whether a file ever had content of ours, or an agreement."""
     return row.path in CARRIERS or bool(
         row.block or db.read(history.snapshots_of_path, row.worktree, row.path)
     )
 
 
 def _release_block(home: Home, space: Space, row: AgentFileRow, key: bytes) -> None:
-    """Take our block out of a file, unless nothing of ours was ever put into it or agreed there.
+    """Remove our block from a file that ever had content of ours.
 
-    What looks like a block in any other file is the person's, as in a page that explains it.
+    A block in any other file is the person's, as in a page that explains blocks.
     """
     if not _has_ours(space.db, row):
         return
@@ -327,7 +326,7 @@ def _rewrite_without_block(
     Args:
         path: for the messages.
         read: returns its bytes; None when it cannot be read.
-        write: puts the second in the place of the first, or raises ChangedUnderneathError.
+        write: replaces the first by the second, or raises ChangedUnderneathError.
     """
     for _ in range(TRIES_MAX):
         data = read()

@@ -41,17 +41,18 @@ from yaadwatch.workspace.stores import exclude_file
 from yaadwatch.workspace.workspace import Home, Space
 
 LATE_WRITES_S: Final = 2.0
-"""So long somebody may still write to what a file was before we replaced it."""
+"""Seconds for which a replaced file is watched for late writes."""
 
 ORPHAN_S: Final = 86_400.0
-"""A copy that was never noted is another process's, which is about to note it; not after a day."""
+"""A copy that is not in the store may be another process's, which is about to add it; not so after
+a day."""
 
 
 def write(home: Home, space: Space, path: str, old: bytes, new: bytes, *, key: bytes) -> None:
-    """Make an agent file hold `new` instead of `old`; a copy of `old` is kept first.
+    """Replace the content `old` of an agent file by `new`; a copy of `old` is kept first.
 
     Raises:
-        replacing.ChangedUnderneathError: somebody wrote it meanwhile; it holds what they wrote.
+        safe_write.ChangedUnderneathError: it was written meanwhile, and holds that content.
         YaadError: REFUSED when it is not ours to write, UNAVAILABLE when it cannot be written.
     """
     target = space.root / path
@@ -74,13 +75,13 @@ def write(home: Home, space: Space, path: str, old: bytes, new: bytes, *, key: b
 
 
 def recover_writes(home: Home, space: Space, path: str, *, key: bytes) -> None:
-    """Undo a write of ours that was cut off, and take in what was written to a former file.
+    """Undo a write of ours that was cut off, and recover late writes to a replaced file.
 
-    Whoever had the file open when we replaced it writes to what it was. What they appended comes to
-    the end of the file; anything else is kept as a copy.
+    A process that had the file open when we replaced it writes to the old inode. Appended content
+    is added to the end of the file; anything else is kept as a copy.
 
     Raises:
-        replacing.ChangedUnderneathError: somebody is writing; it is tried again later.
+        safe_write.ChangedUnderneathError: the file is being written; the sync tries again later.
         YaadError: as `write`.
     """
     target = space.root / path
@@ -91,7 +92,7 @@ def recover_writes(home: Home, space: Space, path: str, *, key: bytes) -> None:
 
 
 def has_late_writers(home: Home, space: Space, paths: Iterable[str]) -> bool:
-    """Tell whether somebody may still write to what one of these files was."""
+    """Return whether late writes to one of these files are still possible."""
     return home.formers.waits({_place(space, path) for path in paths})
 
 
@@ -104,7 +105,7 @@ def _take_late(home: Home, space: Space, path: str, former: StaleHandle, *, key:
         keep_copy(home, space, path, late, key=key)
     else:
         tail = late[len(former.held) :]
-        # Whoever wrote the file as it is now may have seen it.
+        # The writer of the current content may have seen it.
         if tail not in seen.data:
             write(home, space, path, seen.data, _with_tail(seen.data, tail), key=key)
     former.held = late
@@ -115,13 +116,13 @@ def _place(space: Space, path: str) -> tuple[str, int, str]:
 
 
 def _with_tail(data: bytes, tail: bytes) -> bytes:
-    """Return a file with what was appended to its former self, on lines of its own."""
+    """Return a file with an appended tail on lines of its own."""
     between = b"" if not data or data.endswith((b"\n", b"\r")) else b"\n"
     return data + between + tail
 
 
 def keep_copy(home: Home, space: Space, path: str, data: bytes, *, key: bytes) -> None:
-    """Keep a copy of a person's file, 0600; those over the limit go.
+    """Keep a copy of a person's file, 0600; copies over the limit are deleted.
 
     Raises:
         YaadError: UNAVAILABLE when it cannot be written.
@@ -156,7 +157,7 @@ def keep_copy(home: Home, space: Space, path: str, data: bytes, *, key: bytes) -
 
 
 def _sweep(home: Home, space: Space, folder: Path) -> None:
-    """Remove what a process that was killed left among the copies."""
+    """Remove copies that a killed process left behind."""
     known = space.db.read(history.snapshot_names)
     before_s = home.clock.now_ns() / 1e9 - ORPHAN_S
     for path in folder.iterdir():
@@ -171,13 +172,13 @@ def folder_of(space: Space) -> Path:
 
 
 def missing_folders(root: Path, path: str) -> list[str]:
-    """Return the folders that have to be made for a file, the innermost first."""
+    """Return the folders that have to be created for a file, the innermost first."""
     folders = [folder for folder in (root / path).parents if folder.is_relative_to(root)]
     return [folder.relative_to(root).as_posix() for folder in folders if not folder.exists()]
 
 
 def remove_own_file(root: Path, path: str, folders: Iterable[str]) -> None:
-    """Remove a file of our own, and the folders that we made for it if nothing else is in them."""
+    """Remove a file of ours, and the empty folders that we created for it."""
     (root / path).unlink(missing_ok=True)
     for folder in folders:
         with contextlib.suppress(OSError):
@@ -189,14 +190,14 @@ HEAD: Final = (
     "",
 )
 FLAGGED: Final = " (May be out of date: "
-"""What stands behind a rule that is in doubt begins so."""
+"""Start of the note behind a rule with a flag."""
 FLAGGED_END: Final = "; check before relying on it.)"
 _HEAD_WITHIN_BYTES: Final = 1024
-"""The first line of ours is within so many bytes: front matter may stand above it."""
+"""Our first line is within so many bytes: front matter may precede it."""
 
 
 def excluded_key(project: str, path: str) -> str:
-    """Return under which key the user store's meta table has what was appended to the exclude file.
+    """Return the key in the user store's meta table for the text added to the exclude file.
 
     It is not in the project's own store, because it is needed when that is lost.
     """
@@ -216,20 +217,20 @@ def sync(
     view: View,
     key: bytes,
 ) -> bool:
-    """Bring a carrier up to date; return whether it was written.
+    """Bring a rules file up to date; return whether it was written.
 
-    One that somebody else has changed is left alone, and paused.
+    A file that another process has changed is left alone, and paused.
 
     Args:
-        home: what may be reached.
+        home: the daemon's shared state.
         space: the work tree.
-        row: which carrier, and what it held.
+        row: the stored state of the file.
         said: hashes of what its agents read elsewhere anyway.
-        view: from where; it carries no memory of other branches.
-        key: of this home's hashes.
+        view: the work tree's view; memories of other branches are left out.
+        key: for keyed hashes.
 
     Raises:
-        replacing.ChangedUnderneathError: somebody wrote it meanwhile.
+        safe_write.ChangedUnderneathError: it was written meanwhile.
         YaadError: REFUSED when a link is in its way, UNAVAILABLE when it cannot be written.
     """
     path = row.path
@@ -248,7 +249,7 @@ def sync(
         reason = "was edited and was not overwritten; to write it again: "
         _record(space, row, PAUSED, f"{reason}yaadwatch files adopt {shlex.quote(path)}")
         return False
-    # Noted before it is written: after a kill in between it is known for ours.
+    # Stored before the write, so that after a kill in between the file is known as ours.
     row = replace(row, block=files.keyed(key, wanted) if wanted else "")
     space.db.write(projects.put_agent_file, row)
     place = space.root / path
@@ -272,7 +273,7 @@ def sync(
 def would_write(
     home: Home, space: Space, path: str, *, said: Collection[str], view: View
 ) -> tuple[bytes, bytes]:
-    """Return what a carrier holds, and what it would hold after a sync."""
+    """Return the content of a rules file, and its content after a sync."""
     agents = home.settings.agents.rules == ALWAYS
     rules = space.db.read(seen_from, view, _rules, space.worktree.id, agents=agents)
     wanted = render(path, *rules, said)
@@ -281,19 +282,19 @@ def would_write(
 
 
 def is_ours(data: bytes) -> bool:
-    """Return whether a file begins as our carriers do."""
+    """Return whether a file begins like our rules files."""
     return HEAD[0].encode() in data[:_HEAD_WITHIN_BYTES]
 
 
 def render(
     path: str, rules: Sequence[Node], doubts: Mapping[str, Flag], said: Collection[str]
 ) -> bytes:
-    """Return a carrier's bytes; none when there is no rule to carry.
+    """Return the bytes of a rules file; empty without a rule.
 
     Args:
-        path: which carrier.
+        path: the file.
         rules: the hot memories, best first.
-        doubts: what is in doubt about them here.
+        doubts: their flags in this work tree.
         said: hashes of what its agents read elsewhere anyway.
     """
     ranks = {node.id: rank for rank, node in enumerate(sorted(rules, key=gravest_first))}
@@ -314,7 +315,7 @@ def render(
 
 
 def remove(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
-    """Take a carrier away, if it is still as we wrote it; return whether it was."""
+    """Remove a rules file that is still as we wrote it; return whether it was."""
     seen = files.observe(space.root, row.path, bytes_max=1 << 20, now_ns=0)
     is_as_written = seen.data is not None and _is_ours(row, seen.data, key)
     if is_as_written:
@@ -324,17 +325,17 @@ def remove(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
 
 
 def remove_with_folders(home: Home, project: str, root: Path, path: str) -> None:
-    """Remove the file, and the folders that we made for it."""
+    """Remove the file, and the folders that we created for it."""
     key = _folders_key(project, root, path)
     remove_own_file(root, path, json.loads(home.user.read(database.get_meta, key) or "[]"))
     home.user.write(database.drop_meta, key)
 
 
 def _rules(conn: Connection, worktree: int, *, agents: bool) -> tuple[list[Node], dict[str, Flag]]:
-    """Return the rules that a private file carries, and what is in doubt about them.
+    """Return the rules for a rules file, and their flags.
 
-    Those of agents are among them only where a person has opened that by the setting, and not if
-    they read as if they wanted to steer whoever reads them.
+    Rules of agents are included only where the setting allows that, and not if they address the
+    reading agent.
     """
     hidden = visibility.hidden(conn)
     rules = [
@@ -355,12 +356,12 @@ def _flag_note(flag: Flag | None) -> str:
 
 
 def _is_ours(row: AgentFileRow, data: bytes, key: bytes) -> bool:
-    """Tell whether we wrote these bytes, or were about to."""
+    """Return whether we wrote these bytes, or were about to."""
     return files.keyed(key, data) in (row.digest, row.block)
 
 
 def _record_synced(space: Space, row: AgentFileRow, wanted: bytes, key: bytes) -> None:
-    """Note that a carrier is as it is to be; one that has nothing to carry is not there."""
+    """Store that a rules file is up to date; without content it does not exist."""
     digest = files.keyed(key, wanted) if wanted else ""
     _put(space, row, replace(row, state=SYNCED if wanted else ABSENT, reason="", digest=digest))
 
@@ -379,7 +380,7 @@ def _exclude(home: Home, space: Space, path: str) -> None:
     line = f"/{path}"
     if identity.excludes(file, line):
         return
-    # Noted before and after: whoever is killed in between has noted what is to be taken out.
+    # Stored before and after, so that a kill in between leaves a record of the line to remove.
     key = excluded_key(space.project.id, path)
     home.user.write(database.put_meta, key, f"{line}\n")
     home.user.write(database.put_meta, key, files.append_line_exact(file, line))
@@ -403,10 +404,10 @@ _FLAG_NOTE = re.compile(f"{re.escape(FLAGGED)}.*?{re.escape(FLAGGED_END)}")
 def by_agent(
     space: Space, fleet: Fleet, rows: Mapping[str, AgentFileRow]
 ) -> list[dict[str, object]]:
-    """Return for each installed agent the files that it takes in, and their tokens.
+    """Return for each installed agent the files that it loads, and their tokens.
 
-    What holds for some files only is not taken in before one of them is. A block that stands in two
-    files that an agent reads costs it twice; `ours` says how much.
+    Files that hold for some paths only are not counted. A block in two files that an agent reads
+    costs it twice; `ours` is the number of tokens in our blocks.
     """
     counted = _TokenCounts(space.root, fleet)
     found: list[dict[str, object]] = []
@@ -438,14 +439,14 @@ def words_given_to_agents(
     loaded: Loading | None,
     formats: Collection[str] | None,
 ) -> frozenset[str]:
-    """Return the `words_of` the rules that our blocks and files give an agent.
+    """Return the `words_of` the rules that an agent gets from our blocks and files.
 
     Args:
         space: the work tree.
         rows: its agent files.
-        loaded: the files that the agent loads; None when nobody can tell: any.
-        formats: the names of the formats that it reads; None when nobody can tell: none that a
-            file of our own has, which is made for an agent that we know.
+        loaded: the files that the agent loads; None when unknown: any.
+        formats: the names of the formats that it reads; None when unknown: no rules file, which is
+            made for an agent that we know.
     """
     said: set[str] = set()
     for path, row in rows.items():
@@ -469,19 +470,19 @@ def words_given_to_agents(
 
 
 def _block_lines(data: bytes, bytes_max: int | None) -> list[str]:
-    """Return the lines of the block of a file, as far as they are loaded."""
+    """Return the lines of a file's block, as far as they are loaded."""
     block = find(data)
     if not isinstance(block, Block):
         return []
     if bytes_max is None or block.end <= bytes_max:
         return list(block.lines)
     loaded = data[block.begin : max(bytes_max, block.begin)].splitlines(keepends=True)
-    # The last one may be cut; a rule whose body is cut says other words.
+    # The last line may be cut; a rule with a cut body has other words.
     return [line.decode("utf-8", "replace").rstrip("\r\n") for line in loaded[1:-1]]
 
 
 def words_of(text: str) -> str:
-    """Return the words of a rule as they compare, in the graph and in a block."""
+    """Return the words of a rule in the form in which graph and block are compared."""
     return bare(as_stored(text))
 
 
@@ -503,11 +504,11 @@ class _TokenCounts:
     def of(self, path: str, bytes_max: int | None = None) -> tuple[int, int] | None:
         """Return how many tokens of a file are loaded, and how many of them are ours.
 
-        None when it is not there, or holds for some files only.
+        None when the file does not exist, or holds for some paths only.
 
         Args:
-            path: of the file.
-            bytes_max: how much of it its agent loads; None for all.
+            path: the file.
+            bytes_max: how much of it the agent loads; None for all.
         """
         key = (path, bytes_max)
         if key not in self._known:

@@ -29,15 +29,15 @@ from yaadwatch.workspace.agent_files import FoundFile, is_refused
 from yaadwatch.workspace.workspace import Call, Home, Space
 
 NO_RULE: Final = frozenset({LINK, PROSE, THANKS, TO_DO})
-"""Reasons of statements that say the same in another file, and are no rules there either."""
+"""Reasons of statements that mean the same in another file, and are no rules there either."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedStatement:
-    """A statement of an agent file, the memory that it is, and why it goes to no other agent.
+    """A statement of an agent file, its memory, and the reason why it is not shared.
 
     `bars` is a reason that no command changes: the words would mean something else elsewhere.
-    `flagged` is why it is not sent before a person has looked: it may be out of date.
+    `flagged` is why a person has to look first: it may be out of date.
     """
 
     path: str
@@ -67,9 +67,9 @@ def statements(home: Home, call: Call, ask: Statements) -> dict[str, object]:
 
 
 def files_share(home: Home, call: Call, ask: FilesShare) -> dict[str, object]:
-    """Send what an agent file states to the other agents: all of it, or chosen memories.
+    """Send the statements of an agent file to the other agents: all of them, or chosen memories.
 
-    What would mean something else elsewhere stays; the answer (Shared) says why.
+    A statement that would mean something else elsewhere stays; the answer (Shared) has the reason.
 
     Raises:
         YaadError: NOT_FOUND when there is no such agent file, or it does not state one of `ids`;
@@ -89,7 +89,7 @@ def files_share(home: Home, call: Call, ask: FilesShare) -> dict[str, object]:
             files.named_agent_file(space, call, ask.path) if ask.path is not None else None,
         )
         meant = _chosen(known, ask.ids)
-        # What only is no rule as it reads is sent where a person chose it.
+        # A statement that is merely no rule is sent when a person chose it.
         kept = [
             one for one in meant if one.bars and not (ask.undo or (ask.ids and one.bars in NO_RULE))
         ]
@@ -123,14 +123,14 @@ def files_share(home: Home, call: Call, ask: FilesShare) -> dict[str, object]:
 
 
 def _whose(item: SharedStatement, whose: Mapping[str, Authority]) -> dict[str, object]:
-    """Return whose word a statement is; nothing before it is read."""
+    """Return whose word a statement is; empty before it is read."""
     return views.by_row(whose.get(item.node.id)) if item.node is not None else {}
 
 
 def _shared(
     home: Home, call: Call, *, undo: bool
 ) -> Callable[[Connection, Sequence[str]], list[Node]]:
-    """Return the transaction that makes memories rules for every agent, or takes that back."""
+    """Return the transaction that makes memories rules for every agent, or undoes that."""
 
     def commit(conn: Connection, ids: Sequence[str]) -> list[Node]:
         now = home.clock.now()
@@ -153,7 +153,7 @@ def _shared(
 
 
 def _was_shared(conn: Connection, node_id: str) -> bool:
-    """Return whether a memory is a rule for every agent because somebody shared it."""
+    """Return whether a memory is a rule for every agent because it was shared."""
     changes = [one.change for one in history.versions_of_node(conn, node_id)]
     return next((one for one in reversed(changes) if one in (SHARED, TAKEN_BACK)), "") == SHARED
 
@@ -305,7 +305,7 @@ def _as_json(
 
 
 def _targets(space: Space, item: SharedStatement, rows: Mapping[str, AgentFileRow]) -> list[str]:
-    """Return the other files that tell agents a rule: blocks in which it stands, files of ours."""
+    """Return the other files with the rule: blocks that hold it, and rules files."""
     node = item.node.id if item.node is not None else ""
     agreed_in = set(space.db.read(projects.agreed_files, node))
     blocks = [
@@ -365,7 +365,7 @@ def _entries(
         *(_of_copy(copy) for copy in history.snapshots_of_path(conn, worktree, path)),
         *(_of_version(one) for one in history.versions_by_actor(conn, f"file:{path}", entries_max)),
     ]
-    # Of one instant: the copy, then what was read, then the memories of it.
+    # At the same instant: the copy, then the event, then its memories.
     found.sort(key=lambda entry: str(entry["at"]), reverse=True)
     return found[:entries_max]
 

@@ -44,14 +44,14 @@ from yaadwatch.workspace.agent_files import Fleet, FoundFile, is_refused
 from yaadwatch.workspace.workspace import Call, Home, Space
 
 ROUNDS_MAX: Final = 5
-"""What one file brings reaches the others in the next round; two are enough for any fleet."""
+"""Changes of one file reach the others in the next round; two rounds are usually enough."""
 TRIES_MAX: Final = 3
-"""A file is looked at again when somebody wrote it meanwhile, so often at most."""
+"""Tries for a file that is written meanwhile."""
 AT_WORK: Final = "an agent is at work here; it is written when that leaves, or is idle for a while"
 STASHED: Final = "its changes are in git's stash; it is left alone until they are back"
 SPARSE: Final = "git does not check it out here (sparse checkout, skip-worktree)"
 NAMED_MAX: Final = 8
-"""Rules named in one reason."""
+"""Rules named in one reason at most."""
 NAMED_CHARS_MAX: Final = 40
 
 
@@ -60,10 +60,10 @@ class Synced:
     """What a sync did.
 
     Args:
-        files: how each file is now.
-        waiting: whether it has to be tried again, because git or somebody is at work.
-        watching: whether somebody may still write to a file that we have just replaced, so that it
-            has to be looked at again.
+        files: the state of each file.
+        waiting: whether to sync again later, because git or another process is at work.
+        watching: whether late writes to a replaced file are possible, so that it has to be read
+            again.
         changed: whether anything was written, in a file or the graph.
         wrote: the person's files that were written.
     """
@@ -76,17 +76,17 @@ class Synced:
 
 
 def sync_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | None) -> Synced:
-    """Bring the agent files of a work tree and the graph together.
+    """Sync the agent files of a work tree with the graph.
 
     Args:
-        home: what may be reached.
+        home: the daemon's shared state.
         project: its id.
         worktree: its id.
-        paths: files that may have changed; nothing is done when no agent file is among them. None
-            or an empty set: look.
+        paths: files that may have changed; without an agent file among them nothing is done. None
+            or an empty set: any file.
 
     Raises:
-        YaadError: NOT_FOUND when it is gone or not watched; from its store or git.
+        YaadError: NOT_FOUND when the work tree is gone or not watched; from its store or git.
     """
     with home.tree(project, worktree) as space:
         if paths:
@@ -106,14 +106,14 @@ def sync_space(
     thorough: bool = False,
     patient: bool = False,
 ) -> Synced:
-    """Bring the agent files of the work tree in `space` and the graph together; see `sync_tree`.
+    """Sync the agent files of the work tree in `space` with the graph; see `sync_tree`.
 
     Args:
-        home: what may be reached.
+        home: the daemon's shared state.
         space: the work tree.
         accept_deletions: files whose deletions a person has confirmed; None: all of them.
-        thorough: look through all folders for agent files.
-        patient: leave the files that an agent may edit alone for as long as one is at work.
+        thorough: search all folders for agent files.
+        patient: write nothing while an agent is at work.
     """
     with home.stores.checking(space.project.id, -space.worktree.id):
         space.repository.require_ours()
@@ -130,9 +130,9 @@ def sync_space(
 
 
 def _drop_removed_worktrees(space: Space) -> None:
-    """Forget the work trees that git knows no more: what their files said is said there no more.
+    """Drop work trees that git no longer knows, with the places of their statements.
 
-    One that is only not there just now, as on a disk that is taken out, is kept.
+    A work tree that is only missing for now, as on a removed disk, is kept.
     """
     layout = space.repository.layout
     known = {tree.root for tree in repo_layout.worktrees(layout)} | repo_layout.registered(layout)
@@ -144,7 +144,7 @@ def _drop_removed_worktrees(space: Space) -> None:
 
 
 def _may_concern(home: Home, space: Space, paths: frozenset[str]) -> bool:
-    """Tell whether an agent file may be among the paths, or what makes one personal."""
+    """Return whether the paths may include an agent file, or an ignore file that affects one."""
     rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
     is_one = agent_files.known_formats(home).is_one
     is_ignore_file = any(path.rpartition("/")[2] == ".gitignore" for path in paths)
@@ -152,7 +152,7 @@ def _may_concern(home: Home, space: Space, paths: frozenset[str]) -> bool:
 
 
 def _has_new_file(home: Home, space: Space, paths: frozenset[str]) -> bool:
-    """Tell whether an agent file that is not known yet may be there, in a folder further down."""
+    """Return whether the paths may include an unknown agent file in a subfolder."""
     rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
     is_below = agent_files.known_formats(home).is_below
     return any(
@@ -188,7 +188,7 @@ class _Sync:
         self.waiting = False
 
     def round(self) -> bool:
-        """Deal with every file once; return whether anything changed."""
+        """Sync every file once; return whether anything changed."""
         self.waiting = False
         changed = False
         self._fleet = agent_files.fleet(self._home, self._space, thorough=self._thorough)
@@ -213,16 +213,16 @@ class _Sync:
         return changed
 
     def _note_personal(self) -> None:
-        """Note which files git does not share: whatever answers with their memories says so."""
+        """Store which files git does not share; answers about their memories show that."""
         try:
             personal = self._file_words.personal
         except NoGit:
-            return  # what was noted with git still counts
+            return  # the stored set still counts
         if personal != {path for path, row in self._rows().items() if row.personal}:
             self._space.db.write(projects.note_personal_file, self._space.worktree.id, personal)
 
     def result(self, *, waiting: bool, changed: bool = False) -> Synced:
-        """Return how the files are now."""
+        """Return the state of the files."""
         rows = self._rows()
         watching = rules_file.has_late_writers(self._home, self._space, rows)
         return Synced(
@@ -260,7 +260,7 @@ class _Sync:
         return False
 
     def _forget_file(self, path: str) -> bool:
-        """Forget a file that is no agent file any more, such as what a link led to."""
+        """Forget a file that is no longer an agent file, such as the former target of a link."""
         try:
             releasing.forget_file(self._home, self._space, path, key=self._key)
         except YaadError as error:
@@ -271,7 +271,7 @@ class _Sync:
     def _sync_once(self, found: FoundFile) -> bool:
         path = found.path
         row = self._row(path)
-        # What was never read before was there before us, also if it could not be read then.
+        # A file that was never read was there before us, also if it could not be read then.
         first = not row.digest and not row.block and row.state in (PENDING, PAUSED)
         if repo_layout.at_work(self._space.repository.layout):
             raise MovingError(path)
@@ -312,7 +312,7 @@ class _Sync:
         return self._carry_out(seen, decided.plan, done)
 
     def _carry_out(self, seen: Gathered, plan: Plan | None, done: Committed) -> bool:
-        """Write a file as it was decided, and the agreement; return whether anything changed."""
+        """Write a file as decided, then store the agreement; return whether anything changed."""
         row, path, data = seen.row, seen.path, seen.data
         if data is None or plan is None:
             reason = gathering.reason_of(seen.branch, row, data) if data is not None else ""
@@ -347,7 +347,7 @@ class _Sync:
         return done.changed or data != seen.data
 
     def _left_out_reason(self, plan: Plan) -> str:
-        """Return which rules are not in a block, and why."""
+        """Return the rules that are not in a block, and why."""
         known = self._space.db.read(nodes.many, [*plan.left_out, *plan.unsayable])
         room = [known[node] for node in plan.left_out if node in known]
         form = [known[node] for node in plan.unsayable if node in known]
@@ -359,15 +359,13 @@ class _Sync:
         return "; ".join(said)
 
     def _is_at_work(self) -> bool:
-        """Tell whether an agent may edit the files just now, so that they are left alone."""
+        """Return whether an agent may be editing the files, so that they are left alone."""
         idle_s = self._home.settings.agent_files.idle_s
         now_s = self._home.clock.monotonic_s()
         return self._patient and self._home.at_work.quiet_in_s(self._space.root, now_s, idle_s) > 0
 
     def _is_as_agreed(self, row: AgentFileRow) -> bool:
-        """Tell whether there is nothing to do: a name without a file, as it was; or a file that is
-        only read, as it was read last.
-        """
+        """Return whether nothing is to be done: the file is still absent, or read and unchanged."""
         if row.state == ABSENT and not row.digest and not row.block and not row.reason:
             return not os.path.lexists(self._space.root / row.path)
         if row.mode == INLINE or row.state != SYNCED or not row.digest:
@@ -404,7 +402,7 @@ class _Sync:
         return False
 
     def _note_error(self, row: AgentFileRow, error: YaadError) -> None:
-        """Write down why a file could not be dealt with; what may pass by itself is tried again."""
+        """Store why a file could not be synced; after a passing error the sync tries again."""
         passes = error.code in (Code.UNAVAILABLE, Code.CONFLICT, Code.TIMEOUT)
         self.waiting = self.waiting or passes
         self._recorder.note(row, PENDING if passes else PAUSED, error.message)
@@ -450,10 +448,11 @@ def _pause_reason(paused: Paused, path: str, other: str = "") -> str:
 
 
 def sync_for_command(home: Home, call: Call, since: datetime) -> dict[str, object]:
-    """Return `{wrote: [path]}` for the agent files that were written since a command began.
+    """Sync after a command; return `{wrote: [path]}` for files written since it began.
 
-    `{}` where there are none. While an agent is at work, its files are left alone. What cannot be
-    written now is written by the daemon later.
+    `{}` where there are none. Without this the daemon would write them a moment later, and the
+    command could not report it. While an agent is at work, its files are left alone: the daemon
+    writes them later.
     """
     try:
         with home.space(call) as space:
