@@ -222,10 +222,10 @@ HOLDERS_MAX = 3
 RARE_AMONG = 500
 """one for each so many: among few memories, most words are held by one."""
 RARE_TERMS_MAX = 64
-"""Terms of a question that are looked at for that."""
+"""Terms of a question that are checked for that."""
 
-_BESIDE = 0.5  # what a synonym counts, against the word that was asked for
-_EXPANDED = 50  # of those found, whose relations are looked at
+_BESIDE = 0.5  # the weight of a synonym against the word itself
+_EXPANDED = 50  # found memories whose relations are read
 _TERMS_MIN = 2  # rare words that are searched for however many hold them
 _SHARED_MAX = 8  # a file that more of those found touch relates nothing
 _AROUND = "`'\". \t\r\n"  # what a question and what it names may differ in at their ends

@@ -315,8 +315,7 @@ def _stem(word: str) -> str:
 
 
 CLEARLY: Final = 1.26
-"""What is worth so many times as much as another is clearly better: no mild factor of `rank` makes
-up for more."""
+"""The ratio from which one relevance is clearly better; no mild factor makes up for more."""
 
 _RRF_K = 10  # 60, the usual one, was worse on every set
 
@@ -467,7 +466,6 @@ _ASKED: Final = (
     (WHO, re.compile(r"\bwho(?:m|se)?\b|\bby whom\b|\bowners?\b|\bmaintainers?\b")),
     (HOW, re.compile(r"\bhow\b|\bsteps?\b|\bway to\b")),
 )
-_ELSE: Final = 0.3  # of any kind of edge that a question has no opinion on
 _WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = {
     WHY: {"caused_by": 1.0, "led_to": 1.0, "supersedes": 0.8, "part_of": 0.4},
     WHEN: {"supersedes": 1.0, "learned_in": 0.8, "led_to": 0.6, "caused_by": 0.6},
@@ -485,14 +483,10 @@ def intent_of(question: str) -> str:
 
 def edge_weight(intent: str, kind: str) -> float:
     """Return how well an edge of `kind` leads to the answer of such a question, 0.0 to 1.0."""
-    return _WEIGHTS[intent].get(kind, _ELSE)
+    return _WEIGHTS[intent].get(kind, 0.3)
 
 
 _SHORT, _LONG = 40, 120  # words of a text
-_LESS: Final = 1.8
-_OF_ONE: Final = 0.26
-_TENFOLD: Final = 0.03
-_SURE: Final = 0.7
 
 
 def chance(memories: int) -> float:
@@ -500,7 +494,7 @@ def chance(memories: int) -> float:
 
     A memory that is not nearer is no answer.
     """
-    return _OF_ONE + _TENFOLD * math.log10(max(memories, 1))
+    return 0.26 + 0.03 * math.log10(max(memories, 1))
 
 
 def weight(asked: float, lengths: Collection[int]) -> float:
@@ -517,12 +511,12 @@ def weight(asked: float, lengths: Collection[int]) -> float:
         return asked
     middle = max(sorted(lengths)[len(lengths) // 2], 1)
     longer = math.log(middle / _SHORT) / math.log(_LONG / _SHORT)
-    return float(asked ** (1 + _LESS * min(max(longer, 0.0), 1.0)))
+    return float(asked ** (1 + 1.8 * min(max(longer, 0.0), 1.0)))
 
 
 def score(cosine: float) -> float:
     """Return the score of an answer found by meaning only, 0.0 to 1.0: 1.0 for an equal text."""
-    return min(max(cosine / _SURE, 0.0), 1.0)
+    return min(max(cosine / 0.7, 0.0), 1.0)
 
 
 BOOST_MAX: Final = 0.1

@@ -26,10 +26,10 @@ from yaadwatch.workspace.lookup import Shelf, Shelves
 from yaadwatch.workspace.workspace import AGENT, Call, Home, with_more_hint
 
 EDGES_MAX = 100
-"""Relations told between the memories of one answer, at most; the strongest."""
+"""Edges shown between the memories of one answer, the strongest."""
 
 SECTION_CHARS_MIN = 400
-"""A shorter text is told as a whole, or by its summary."""
+"""A shorter text is shown as a whole, or by its summary."""
 
 FILTERED_MAX = 2_000
 """Memories taken by their meaning when a filter leaves out most of them."""
@@ -41,7 +41,6 @@ NEAR_MIN = 0.5
 
 WORDS = "words"
 _T = TypeVar("_T")
-_TICK = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +69,7 @@ def recall(home: Home, call: Call, ask: Recall) -> dict[str, object]:
 
     Raises:
         YaadError: NOT_FOUND when no watched project is here and not only the user's own memories
-            are asked for; BAD_REQUEST for a time to come.
+            are asked for; BAD_REQUEST for a time in the future.
     """
     now = home.clock.now()
     usual = home.settings.recall
@@ -335,7 +334,7 @@ def _past(at: str | None, now: datetime) -> datetime | None:
         return None
     then = instant("at", at)
     if is_day(at) and then <= now:
-        return min(then + timedelta(days=1) - _TICK, now)
+        return min(then + timedelta(days=1, milliseconds=-1), now)
     if then > now:
         raise YaadError(
             Code.BAD_REQUEST,

@@ -105,7 +105,7 @@ def worker_of(home: Home, model: Model) -> Worker | None:
 
 
 USER: Final = ""
-"""What the user store is called among the stores; the others by the id of their project."""
+"""The name of the user store; the other stores have the id of their project."""
 
 R = TypeVar("R")
 
@@ -133,7 +133,7 @@ def batch(home: Home, store: str, model: Model, after: int = 0, size: int = FILL
     """Make the next missing vectors; return the number of the last memory, or 0.
 
     Args:
-        home: what may be reached.
+        home: the machine's state.
         store: where the memories are.
         model: makes the vectors.
         after: the number that the batch before ended with.
@@ -403,7 +403,7 @@ def _enable(conn: Connection, space: str, name: str, dimensions: int, now: datet
     known = {model.space: model for model in db_vectors.everything(conn)}
     before = known.get(space)
     if before is not None and before.state == "active":
-        # The same vectors, made by somebody else from now on.
+        # The same vectors, made by another model from now on.
         db_vectors.put_model(conn, replace(before, name=name, enabled_at=now))
         return
     _give_up_filling(conn, but=space)

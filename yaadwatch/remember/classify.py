@@ -20,7 +20,7 @@ from yaadwatch.model.memories import canonical_kind, tier_of
 from yaadwatch.text.words import normalise
 
 _HEAD_CHARS: Final = 400
-"""What a text is, it says at its beginning."""
+"""The beginning of a text decides its kind."""
 
 _PROGRAM = r"""(?:make|just|task|npm|npx|pnpm|yarn|bunx?|deno|node|uvx?|pipx?|poetry|hatch|tox|nox
     |pytest|python3?|ruff|mypy|cargo|rustup|go|gradlew?|mvn|sbt|dotnet|swift|xcodebuild|bundle|rake|rails
@@ -203,8 +203,8 @@ HOLDS: Final = {
         "at_most at_least maximum"
     ),
 }
-"""By how a cue that is searched begins: what each of its matches in ASCII holds one of, `_` for a
-space. Most texts are known by that not to match, for a tenth of the time."""
+"""Per cue, words of which any ASCII match holds one, `_` for a space. They rule out most texts in a
+tenth of the time."""
 
 _Look = Callable[[str], re.Match[str] | None]
 _Compiled = tuple[tuple[str, str, _Look, tuple[str, ...]], ...]
@@ -255,7 +255,7 @@ def _first(cues: _Compiled, head: str) -> tuple[str, str] | None:
 
 
 ENTITIES_MAX: Final = 16
-"""Taken from one text at most, in their order."""
+"""Entities of one text, the first ones."""
 NAME_CHARS_MAX: Final = 200
 
 # No pattern may look at a character again and again: a text may be 64,000 characters of anything.

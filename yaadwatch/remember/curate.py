@@ -48,7 +48,7 @@ def refuse_false(
     """Refuse to confirm what is false for certain.
 
     Args:
-        home: what may be reached.
+        home: the machine's state.
         held: where the memory is.
         node: the memory.
         anchors: what it rests on.

@@ -109,7 +109,7 @@ def reword(
     """Do what `update` does, and record in the same transaction what this decides.
 
     Args:
-        home: what may be reached.
+        home: the machine's state.
         call: whose work tree.
         id: as for `update`.
         text: as for `update`.

@@ -77,7 +77,7 @@ def restore(home: Home, call: Call, ask: Restore) -> dict[str, object]:
 
     Raises:
         YaadError: NOT_FOUND (no such version, too), BAD_REQUEST, CONFLICT as for `show`; CONFLICT
-            when another living memory says the same, or somebody changed it meanwhile; REFUSED when
+            when another living memory says the same, or it was changed meanwhile; REFUSED when
             a person's own file says it, or the words of that version were erased.
     """
     if ask.version is None:
@@ -97,7 +97,7 @@ def bring_back(
     """Restore a version as `restore` does, or let an agent propose it; the answer is Updated.
 
     Args:
-        home: what may be reached.
+        home: the machine's state.
         call: whose project.
         id: of the memory, archived or not.
         version: the number of the version that it shall read like.

@@ -102,7 +102,7 @@ def store(
     Args:
         writes: of the batch; what it collected is written first.
         given: of `edge_of`.
-        actor: who brings it.
+        actor: the caller.
         tiered: memories that the batch gives a tier.
         counts: how many are new, changed and the same; added to.
         left_out: those that cannot be stored, and why; added to.
@@ -238,7 +238,7 @@ def _row(edge: Edge) -> dict[str, object]:
 Found = TypeVar("Found")
 
 LEFT_OUT_SHOWN_MAX: Final = 2_000
-"""Told one by one: each may name four ids, and an answer is 4 MiB at most."""
+"""Rows listed in an answer: each may name four ids, and an answer is 4 MiB at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +250,7 @@ class _Batch:
         ready: by id, what has to be stored; the others read the same when they were looked at.
         edges: as they are to be stored, and whether the caller says since when they hold.
         now: when it comes.
-        actor: who brings it.
+        actor: the caller.
         elsewhere: which of these words a person dismissed for all projects.
     """
 
@@ -307,7 +307,7 @@ def inject(home: Home, call: Call, ask: Inject) -> dict[str, object]:
 
     Raises:
         YaadError: BAD_REQUEST and TOO_LARGE as for `remember`; BAD_REQUEST too for an id that is
-            given twice, is a secret, or is a file or symbol, and for times to come; CONFLICT when
+            given twice, is a secret, or is a file or symbol, and for future times; CONFLICT when
             an edge would hold twice at a time; REFUSED for a circle, kinds that are not for
             callers, and new words for what a person's own file says.
     """

@@ -23,7 +23,7 @@ from yaadwatch.text.words import cached, normalise
 OVERLAP_MIN: Final = 0.9
 """Two statements are alike when so large a part of their words is common to both."""
 
-# Any of these is passed over as it is; only a `word` that stands by itself is one. No pattern may
+# All of these are skipped unchanged, but for a `word` that stands alone. No pattern may
 # look at a character again and again: a text may be 64,000 characters of anything.
 _PARTS = re.compile(
     r"""
@@ -39,9 +39,9 @@ _CLOSING: Final = tuple(")]`\"'”’»")
 _PART = re.compile(r"['’-]")
 _SENTENCE_ENDS: Final = (".", "!", "?", ":", ";", "(")
 _NEAR: Final = 60
-"""So many characters beside a word are looked at for what it is called."""
+"""Characters beside a word that may call it a name."""
 
-# Behind or before these stands a name, of which every letter counts.
+# A name follows or precedes these; every letter of it counts.
 _CALLED: Final = frozenset(
     re.findall(
         r"\S+",

@@ -54,7 +54,7 @@ def link(home: Home, call: Call, ask: Link) -> dict[str, object]:
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when an id does not name exactly one;
-            BAD_REQUEST too for a memory and itself, and a time to come; CONFLICT when it held at
+            BAD_REQUEST too for a memory and itself, and a future time; CONFLICT when it held at
             that time already; TOO_LARGE for the attributes; REFUSED when one of them is archived,
             the kind is not for callers, it would close a circle that its kind must not have, or an
             agent would put what a person said in the place of what a person said.
@@ -125,7 +125,7 @@ def close_link(home: Home, call: Call, ask: CloseLink) -> dict[str, object]:
 
     Raises:
         YaadError: NOT_FOUND when there is no such edge; BAD_REQUEST when it begins after `at`, or
-            that is to come; CONFLICT when it ended at another time; REFUSED when its kind is not
+            is in the future; CONFLICT when it ended at another time; REFUSED when its kind is not
             for callers.
     """
     with shelves(home, call) as both:

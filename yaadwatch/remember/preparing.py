@@ -41,16 +41,16 @@ _GIVE_A_FILE: Final = (
     "Give a file of this work tree; relative paths start where you are, or at its top."
 )
 MANIFESTS_KEPT: Final = 16
-"""Manifests of which is known what they list; to read a long one takes longer than all the rest."""
+"""Parsed manifests that are cached; parsing a long one takes longer than all the rest."""
 MANIFEST_KEPT_BYTES_MAX: Final = 256 * 1024
-"""A longer one is read anew each time."""
+"""A longer one is not cached."""
 
 
 def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Ready]:
     """Mask, classify and anchor drafts; nothing is stored yet.
 
     Args:
-        home: what may be reached.
+        home: the machine's state.
         space: the work tree that they are about; None for the user's own store, whose memories
             rest on no files.
         drafts: the statements.

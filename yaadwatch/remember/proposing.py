@@ -18,12 +18,10 @@ from yaadwatch.text import privacy, words
 from yaadwatch.text.quoting import quoted, words_hash
 from yaadwatch.workspace.lookup import LocatedMemory, Shelves
 
-PROPOSED: Final = "proposed"
-"""The `change` of the event that a proposal leaves."""
 MILLISECOND: Final = timedelta(milliseconds=1)
 """Between two proposals for one memory at least: their times tell them apart."""
 PROPOSED_BY: Final = "proposed by "
-"""What the reason begins with of the version that an approval makes."""
+"""The beginning of the reason of a version that an approval makes."""
 
 
 def is_needed(conn: Connection, node_id: str, *, actor: str) -> bool:
@@ -47,7 +45,7 @@ def propose(
         held: the memory.
         said: the new words, masked.
         now: when they are proposed.
-        actor: who proposes them.
+        actor: the author.
         masked: kinds of secrets that were masked in them.
 
     Raises:
@@ -76,7 +74,7 @@ def _propose(
     if last is None or (last.text, last.actor) != (proposal.text, proposal.actor):
         at = proposal.at if last is None else max(proposal.at, last.at + MILLISECOND)
         authority.put_proposal(conn, replace(proposal, at=at, version=node.version))
-    body: dict[str, object] = {"change": PROPOSED}
+    body: dict[str, object] = {"change": "proposed"}
     history.append(
         conn, Event(kind=events.NODE_UPDATED, at=proposal.at, subject=node.id, body=body)
     )
@@ -128,7 +126,7 @@ def reopen(conn: Connection, proposal: Proposal, version: int) -> dict[str, obje
         version: of the memory, with the words that the proposal is for.
 
     Raises:
-        YaadError: REFUSED when the memory has other words by now.
+        YaadError: REFUSED when the memory was reworded since.
     """
     node = _require(conn, proposal)
     authority.lift_dismissal(conn, [words_hash(proposal.text)])

@@ -219,7 +219,7 @@ def admit(
 
     def commit(conn: Connection) -> list[Admitted]:
         stored = [storing.store(conn, home, item, now, elsewhere=elsewhere) for item in ready]
-        # Asked here: another connection would have to read anew what was just written.
+        # Read here: another connection would have to read the new pages again.
         stored = [
             replace(one, has_conflict=True) if _is_contradicted(conn, one) else one
             for one in stored

@@ -31,7 +31,7 @@ def undo(home: Home, call: Call, held: LocatedMemory) -> dict[str, object]:
     """Undo a person's last decision on a note or a proposal; the answer is Changed.
 
     Args:
-        home: what may be reached.
+        home: the machine's state.
         call: whose project; a person's.
         held: the note, or the memory that the proposal was for.
 

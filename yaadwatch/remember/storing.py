@@ -49,7 +49,7 @@ def store(
 
     Args:
         conn: in a transaction.
-        home: what may be reached.
+        home: the machine's state.
         item: the draft.
         now: when it comes.
         elsewhere: what a person dismissed in another store, and an agent states again.

@@ -98,7 +98,7 @@ class WriteBatch:
         self._loose: list[tuple[int, str]] = []  # anchors gathered before, whose go then
         self._closed: dict[int, Edge] = {}
         self._unhidden: list[Node] = []
-        self._let_go: dict[str, str] = {}  # keys, and who had them
+        self._let_go: dict[str, str] = {}  # keys, and their former memories
 
     def holder(self, scope: str, key: str) -> str | None:
         """Return the id of the living memory under `key`, collected or stored."""
@@ -162,7 +162,7 @@ class WriteBatch:
             rests_on: its anchors, whatever node they name; it has no others any more.
             names: packages, addresses and ports that its words name, and no others any more; None
                 when its words stay.
-            actor: who makes it so.
+            actor: the author of the change.
             reason: why, '' when that goes without saying.
             change: what its history calls it.
 
@@ -361,7 +361,7 @@ def change_one(
 
     Args:
         conn: the transaction.
-        home: what may be reached.
+        home: the machine's state.
         node: the memory as it is to be: the version after `before`.
         before: as it is.
         rests_on: its anchors.
@@ -369,7 +369,7 @@ def change_one(
         actor: who changes it.
         reason: why.
         change: what its history calls it.
-        stated: somebody says that it is true, so what stands in its place does so no longer, but
+        stated: the caller says that it is true, so what stands in its place does so no longer, but
             for what is hidden; else it only follows a move.
         related: memories that name the same rare things are related to it.
         keeps_places: files that said its old words still bring these with another branch.

@@ -49,15 +49,9 @@ from yaadwatch.workspace.lookup import Shelf, Shelves
 from yaadwatch.workspace.workspace import AGENT, Call, Home, Space
 
 RULES_MAX = 500
-"""Hot memories looked at for one brief; far more than any budget holds."""
+"""Hot memories read for one brief; far more than any budget holds."""
 TASKS_MAX = 100
 CLASHES_MAX = 20
-SUPERSEDED = "superseded"
-"""What is told of a statement in place of a verdict: another memory stands where it stood."""
-
-_UNCHECKED = "Files may have changed since the last check; more may be flagged: yaadwatch stale"
-
-_COMPARING = "Comparing the rules of agent files with the code they were written for"
 
 _COPY_IN_USE = (
     "The store of what holds in every project cannot be used; a copy of it is read. The person "
@@ -203,10 +197,13 @@ def _notes(
         are = "memory is" if count == 1 else "memories are"
         yield f"{count} more {are} about uncommitted work {where}({as_name(branch)})"
     if not checked:
-        yield _UNCHECKED
+        yield "Files may have changed since the last check; more may be flagged: yaadwatch stale"
     if comparing is not None:
         done, total = comparing["done"], comparing["total"]
-        yield f"{_COMPARING}: {done} of {total} done; more may turn out stale"
+        yield (
+            "Comparing the rules of agent files with the code they were written for: "
+            f"{done} of {total} done; more may turn out stale"
+        )
     if home.user.stands_in:
         yield _COPY_IN_USE
 
@@ -274,7 +271,7 @@ def _gather_parts(
     ruling = nodes.hot(conn, RULES_MAX)
     asked = {flag.node for flag in flagged} | {node.id for node in ruling} | in_files
     gone = edges.successors(conn, asked)
-    # What has given way is told only where the agent reads it in a file all the same.
+    # A superseded memory is shown only where the agent still reads it in a file.
     raised = [flag for flag in flagged if flag.node in in_files or flag.node not in gone]
     raised.sort(key=lambda flag: (-flag.score, flag.node))
     replaced = sorted((gone.keys() & in_files) - hidden - {flag.node for flag in raised})
@@ -282,7 +279,7 @@ def _gather_parts(
     places = said_places(conn, worktree, flagged_nodes)
     left_out = hidden | in_files | flagged_nodes.keys() | gone.keys()
     left_out |= other_packages(conn, ruling, folder)
-    # What replaced a flagged memory is carried in its place, whatever its tier.
+    # What supersedes a flagged memory takes its place, whatever its tier.
     heirs = {
         new for flag in flagged if flag.node not in in_files for new in gone.get(flag.node, ())
     }
@@ -405,7 +402,7 @@ def _replaced(
         id=node.id,
         text=node.text,
         summary=node.summary,
-        verdict=SUPERSEDED,
+        verdict="superseded",
         reason=f"superseded by {short_id(newest.id)}",
         instead=newest.summary,
         said_in=tuple(places),
@@ -421,14 +418,14 @@ def _cause(evidence: Evidence) -> Cause:
 
 
 WHOLE: Final = Budget(tokens=2_000, chars=8_000)
-"""As hooks ask for when a session starts."""
+"""The budget of hooks when a session starts."""
 SHORT: Final = Budget(tokens=500, chars=2_000)
-"""As hooks ask for when a sub-agent starts."""
+"""The budget of hooks when a sub-agent starts."""
 FILES_MAX: Final = 400
 AGE_MAX_S: Final = 7 * 86_400.0
-"""A brief that was not prepared again for so long is deleted."""
+"""Age at which a brief that was not prepared again is deleted, in seconds."""
 TRIES_MAX: Final = 3
-"""A brief during whose preparation something was stored is prepared again, so often at most."""
+"""Attempts to prepare a brief while other calls write to the store."""
 
 _log: Final = logging.getLogger(__name__)
 

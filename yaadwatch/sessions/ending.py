@@ -45,7 +45,7 @@ from yaadwatch.workspace.workspace import Call, Home, Space
 
 FILES_KEPT = 200
 READ_MAX = 60
-"""Changed files that are read for what was put into them."""
+"""Changed files that are read for added words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +130,7 @@ def _text(data: bytes) -> str:
 
 
 GIVEN_UP_AFTER: Final = timedelta(days=1)
-"""A session whose store could not be written for so long, after it first could not, is lost."""
+"""Time after the first failed write at which a session is given up."""
 FILES_RELATED: Final = 50
 """Files that the node of a session has an edge to."""
 
@@ -228,7 +228,7 @@ def expire(home: Home, *, everywhere: bool = False) -> None:
     """Write what the sessions were shown; end those that were left, or are idle.
 
     Args:
-        home: what may be reached.
+        home: the machine's state.
         everywhere: also in stores that are not open.
 
     Raises:

@@ -123,7 +123,7 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 EVENTS_MAX = 2_000
-"""Events looked at for news; of more, only the newest are."""
+"""Events read for news, the newest."""
 _NEWS_CHANGES = {"created", "edited", "restored"}
 
 
@@ -168,7 +168,7 @@ def session_touched(home: Home, call: Call, ask: SessionTouched) -> dict[str, ob
         live = lessons.current(home, call, space, ask.name)
         here = drafts.folder_of(call, space)
         places = (drafts.place_of(path, here, space) for path in ask.paths)
-        # A name that holds a secret is not written down, so nothing can be told of it either.
+        # A name that holds a secret is not stored, so nothing is shown for it either.
         found = [path for path in dict.fromkeys(places) if path and privacy.mask(path).text == path]
         view = view_of(home, space) if found else None
         backed = space.db.read(seen_from, view, _backed, found, live.id)

@@ -113,7 +113,7 @@ def _against(clashes: Sequence[Contradiction]) -> Mapping[str, list[dict[str, ob
 NOTES_MAX = 200
 """Notes of one session."""
 _JUST_NOW_S = 120.0
-"""A connection that is so young, and has no name, is that of the agent whose hook comes after."""
+"""Age up to which an unnamed connection belongs to the agent whose hook comes next."""
 
 
 def session_start(home: Home, call: Call, ask: SessionStart) -> dict[str, object]:

@@ -26,9 +26,9 @@ from yaadwatch.staleness.worktree import MOVED_INSIDE_MAX, View, WorkTree
 from yaadwatch.text.quoting import as_name
 
 ELSEWHERE_MAX = 8
-"""Places named of those in which a word stands now, or what was in a folder or of a pattern is."""
+"""Places listed for a word, or for the files of a folder or pattern."""
 FOLLOWED_MAX = 8
-"""Files that are followed through the history, one by one, where its ends show no renames."""
+"""Files followed through the history one by one, where a comparison shows no renames."""
 
 
 def see_pattern(anchor: Anchor, view: View, head: AtHead) -> Seen:
@@ -116,11 +116,11 @@ def _folders(went: Mapping[str, str]) -> tuple[str, ...]:
 
 
 WIDE = 25
-"""Places from which on it is asked how many there are now: so common a thing comes and goes."""
+"""Uses from which the current count decides: single uses of so common a name come and go."""
 PARTS_MAX = 64
-"""Files of a folder that are read for what a file said that became it."""
+"""Files of a folder that are read for the content of the file that became it."""
 INCLUDED_MAX = 32
-"""Files that a build file includes which are read for a target."""
+"""Included build files that are read for a target."""
 _PATHS = re.compile(r"[\w@.-]+(?:/[\w@.-]+)*")
 
 
@@ -397,7 +397,7 @@ def _paths(words: Iterable[str], head: AtHead) -> list[str]:
 
 
 def _see_folder(anchor: Anchor, view: View, head: AtHead) -> Seen:
-    # Looked at in any case: what was noted of it when it was gone must not stand once it is back.
+    # Always observed: its sighting from when it was gone must not stay once it is back.
     found = view.find(anchor.path)
     if view.has_folder(anchor.path):
         return Seen(place=anchor.path, same_bytes=not _touched_inside(anchor, head))

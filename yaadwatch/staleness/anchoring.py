@@ -33,7 +33,7 @@ class Maker:
 
     def __init__(self, view: View, commit: str) -> None:
         self.view = view
-        # In a work tree that would be a look at each file for a statement that names but one. Where
+        # In a work tree that would read each file for a statement that names but one. Where
         # a file, or what it defines, is named is counted in the commit once it matters
         # (`Window.spread`).
         self.counts_names = not isinstance(view, WorkTree)
@@ -216,7 +216,7 @@ def _remoteness(path: str) -> tuple[bool, int, str]:
 
 
 VALUE_FILES_MAX = 4
-"""Files that a text names in which the numbers are looked up that it gives in plain words."""
+"""Named files in which the numbers that a text gives in plain words are searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,7 +306,7 @@ def _name(one: AnchorSearch, view: View) -> None:
     for mention in one.spoken.paths:
         path = tree.match(mention, folder=source.folder)
         if path is not None and path != mention and tree.names_folder(mention):
-            continue  # a word that is the name of a folder, too: which is meant nobody can tell
+            continue  # a word that is also a folder's name is ambiguous
         if path is None and "/" in mention and not mention.endswith("/"):
             place = mention.removeprefix("./")
             found = view.find(place)

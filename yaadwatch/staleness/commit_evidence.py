@@ -29,7 +29,7 @@ from yaadwatch.text import privacy
 from yaadwatch.text.quoting import as_name
 
 STEPS_MAX = 5
-"""Commits shown as evidence for one doubt, the newest."""
+"""Commits shown as evidence for one flag, the newest."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -175,7 +175,7 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
     before = _Shape.of(anchor, history, blob, path)
     commits = history.changes(names, since, until)
     is_cut = len(commits) > EVIDENCE_COMMITS_MAX
-    if is_cut:  # what was before the oldest that is looked at is no work of that one
+    if is_cut:  # the state before the oldest commit read is not that commit's work
         oldest, *commits = commits
         for row in (one for one in left.values() if one.commit not in commits):
             yield from _left([row], history)
@@ -346,7 +346,7 @@ class _Shape:
             number = anchor_state.number_now(anchor, then, path, data)
             return cls(blob=blob, there=True, fingerprint=number)
         if anchor.method is Method.VALUE:
-            # Of two values that are both as true as the text is none the change that is told.
+            # A change between two values that both fit the text is no evidence.
             now = anchor_state.value_in(anchor, path, data) or ""
             same = now and anchor_state.value_holds(anchor, now)
             return cls(blob=blob, there=True, fingerprint=anchor.fingerprint if same else now)

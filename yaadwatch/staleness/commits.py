@@ -23,7 +23,7 @@ from yaadwatch.staleness.uses import Uses
 from yaadwatch.system import files
 
 FILES_MAX = 800
-"""Changed files that are read to see where a word went; the others are as if unchanged."""
+"""Changed files that are read for the uses of a word; the others count as unchanged."""
 _BYTES_MAX = 512 * 1024
 _NOT_READ = (
     *(".lock", ".svg", ".map", ".snap", ".png", ".jpg", ".jpeg", ".gif", ".ico", ".pdf"),

@@ -26,7 +26,7 @@ _NO_CODE = re.compile(
     r"|(?:lock|\.lock\.json|-lock\.json|-lock\.yaml|\.sum|\.jsonl|\.snap|\.svg|\.map|\.ipynb|\.min\.js)$"
 )
 _PATHS_KEPT_MAX = 16_384
-"""Each word of a text is looked for in the same files: what they are is asked a thousand times."""
+"""Each word of a text is searched in the same files, so the answers repeat a thousand times."""
 _DEFINES = (
     rb"\b(?:class|def|fn|func|fun|function|interface|type|struct|enum|union|trait|protocol|record|"
     rb"object|module|mod|namespace|macro_rules!|const|let|var|val|static|define)[ \t*]+"
@@ -216,7 +216,7 @@ def _went(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
         for path, found in defining.items()
         if path != seen.place
     }
-    # Where it stands unchanged, a new definition of its name is a namesake.
+    # Where it is unchanged, a new definition of its name is a namesake.
     unchanged = [path for path in same if same[path]]
     elsewhere = unchanged or [
         path
@@ -345,7 +345,7 @@ def _is_ignored(anchor: Anchor, head: AtHead) -> bool:
     if anchor.commit and head.history.has_commit(anchor.commit):
         had = head.history.has_folder if is_folder else head.history.blob_at
         if had(anchor.commit, anchor.path):
-            return False  # git had it: that it is ignored now does not bring it back
+            return False  # git had it, so being ignored now does not explain its absence
     return head.history.is_ignored(f"{anchor.path}/" if is_folder else anchor.path)
 
 

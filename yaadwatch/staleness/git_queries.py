@@ -14,7 +14,7 @@ from yaadwatch.staleness import successors
 from yaadwatch.staleness.successors import Departed
 
 _READ_COST = 2
-"""To read a changed file costs as much as to search so many files of a tree."""
+"""Reading a changed file costs as much as searching so many files of a tree."""
 _FILES_BY_WORD = "standing"
 _STOPS_MAX = 8
 """Places that a file is followed to, before the newest commits."""
@@ -419,7 +419,7 @@ class History:
         except YaadError as error:
             if error.code is not Code.UNAVAILABLE or at is None:
                 raise
-            # A text cannot be read: that says nothing against what stands in others.
+            # An unreadable text does not invalidate the matches in others.
             found = self._repository.files_with(words, at=at, whole=False)
             lost = [name for name, paths in found.items() if not paths]
             self._failed |= {("holding", at, name): error for name in lost}

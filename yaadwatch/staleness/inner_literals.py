@@ -21,7 +21,7 @@ from yaadwatch.anchors.definitions import State, last_part
 TOKENS_MAX: Final = 4_000
 """A definition with more tokens has too many numbers to say which one a text means."""
 DISTINCT_DIGITS_MIN: Final = 3
-"""With as many digits before its zeros a number is hardly in a definition by chance."""
+"""A number with so many digits before its zeros hardly matches by chance."""
 _UNIT_RATIOS: Final = frozenset((60, 1000, 3600, 60_000, 3_600_000))
 """Milliseconds, seconds, minutes and hours: how many of one make one of another."""
 _RENAMED_RATIOS: Final = frozenset((7, 24, 168, 1440, 86_400, 604_800, 1024, 1024**2, 1000**2))
@@ -43,7 +43,7 @@ _TOKENS: Final = {
 PLACES_MAX: Final = 8
 """Places of one number that are noted."""
 _WALK_MAX: Final = 64
-"""Tokens before a number in which its place is sought."""
+"""Tokens before a number that are searched for its place."""
 _NO_CALLS: Final = frozenset(
     (
         *("if", "elif", "while", "until", "unless", "for", "switch", "match", "return", "in"),
@@ -100,7 +100,7 @@ def stated(
 
     Args:
         source: the file's text.
-        path: its name, which tells the language.
+        path: its name, which decides the language.
         symbol: the definition.
         count: what the text states.
         is_named: the text names the definition, and not only its file.
@@ -444,7 +444,7 @@ def assigned_literal(source: bytes, path: str, symbol: str) -> str | None:
 
     Args:
         source: the file's bytes.
-        path: its name, which tells the language.
+        path: its name, which decides the language.
         symbol: a name, or names joined as `definitions.define` takes them.
     """
     lines = source.decode("utf-8", "replace").split("\n")

@@ -26,7 +26,7 @@ _COUNTS = re.compile(
 )
 """Words that say how many things there are, or that there is no other."""
 _PART = re.compile(r"[;\n]|[.!?](?=\s)")
-"""Where a part of a text ends that says one thing."""
+"""The end of a part of a text that makes one statement."""
 
 
 def suggest(text: str, result: AnchorVerdict) -> Suggestion | None:
@@ -375,7 +375,7 @@ _IMPORT = re.compile(
     r"|\}\s*from)\b"
     r"|(?:const|let|var)\s+[\w$\s{},:]+=\s*(?:await\s+import|require)\s*\()"
 )
-"""How a line of code begins that says where something else is."""
+"""The beginning of a line of code that says where something else is: an import."""
 _WORD = re.compile(r"[^\W\d]\w*")
 WORDS_MIN: Final = 5
 """A definition with fewer words, its name and keywords among them, is like any other one."""

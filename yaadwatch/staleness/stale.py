@@ -40,9 +40,9 @@ from yaadwatch.workspace.stores import is_of
 from yaadwatch.workspace.workspace import Call, Home, Space
 
 PRESENT = "stands"
-"""The signature of a folder of which only that matters, and never that of a file."""
+"""The signature of a folder that exists; no file has it."""
 TRIES_MAX = 3
-"""A check starts over when HEAD moves under it, so often at most; the next hint brings another."""
+"""Attempts of a check that starts over because HEAD moved; the next hint starts another."""
 
 
 def stale(home: Home, call: Call, ask: Stale) -> dict[str, object]:
@@ -192,7 +192,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     changed = _changed(space, None if full else paths, known, tree.now_ns)
     resting = db.read(anchors.folders)
     folders = _folders(resting, changed, tree)
-    # A doubt may be of a moment at which the folder was away, and the hint was about another file.
+    # A flag may stem from a moment without the folder, while the hint was about another file.
     affected = {one.node for one in resting if one.path in folders and one.node in flagged}
     if is_same_head:
         changed -= {path for path, now in folders.items() if now and known.get(path) == now}
@@ -286,7 +286,7 @@ def _stray(
     for node, commits in where.items():
         if stray.issuperset(commits):
             found = settler.settle_stray(judged[node][0], min(commits))
-            # What this branch had and has no more is lost, unless it is uncommitted again.
+            # What this branch had and no longer has is lost, unless it is uncommitted again.
             if found and (rewritten.isdisjoint(commits) or (found.is_here and found.checkouts)):
                 strays[node] = found
     return strays
@@ -316,7 +316,7 @@ def _folders(
             continue
         try:
             found[path] = _present(path) if tree.stands(anchor) else None
-        except YaadError:  # who judges it says so
+        except YaadError:  # reported when it is judged
             found[path] = None
     return found
 
@@ -344,7 +344,7 @@ def _stirred(named: Sequence[Anchor], former: str, head: AtHead) -> set[str]:
     try:
         known = head.history.has_commit(former)
         stirred = head.window(former).stirred(every & counted, every) if known else every
-    except YaadError:  # what git cannot tell now is no reason to doubt, and none to be sure
+    except YaadError:  # an unknown state neither flags nor clears
         return {node for node, _ in words}
     return {node for node, word in words if word in stirred}
 
@@ -362,7 +362,7 @@ def _still_explains(flag: Flag, places: Iterable[str], head: AtHead, head_was: s
         return False
     try:
         return head.untouched_since(head_was, places)
-    except YaadError:  # then it is sought anew
+    except YaadError:  # then it is searched again
         return False
 
 
@@ -372,7 +372,7 @@ def _grown_from(former: str, head: AtHead) -> str:
     try:
         if former and commit and head.history.has_commit(former):
             return "" if head.history.changes(["."], commit, former) else former
-    except YaadError:  # then all evidence is sought anew
+    except YaadError:  # then all evidence is searched again
         return ""
     return ""
 

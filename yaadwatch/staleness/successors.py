@@ -306,7 +306,7 @@ def returned_literal(source: bytes, path: str, symbol: str) -> str | None:
 
     Args:
         source: the file's bytes.
-        path: its name, which tells the language.
+        path: its name, which decides the language.
         symbol: a name, or names joined as `definitions.define` takes them.
     """
     found = definitions.function(source, path, symbol)
@@ -389,9 +389,9 @@ def _text(node: "Node", source: bytes) -> str:
 _SCRIPTS = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
 _PYTHON = (".py", ".pyi")
 _FILES_MAX = 64
-"""Paths that are tried for files of which another file passes everything on."""
+"""Paths that are tried for modules that a file re-exports whole."""
 _CLASSES_MAX = 16
-"""Classes of one file that are asked for a member that one of them inherits."""
+"""Classes of one file that are searched for an inherited member."""
 
 
 def is_passed_on(path: str, symbol: str, read: Callable[[str], bytes | None]) -> bool:

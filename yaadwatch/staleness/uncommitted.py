@@ -334,12 +334,9 @@ def _has_other_line_ends(path: str, tree: WorkTree, committed: FileInView) -> bo
     return blob_id(data.replace(b"\r\n", b"\n"), tree.object_format) == committed.blob
 
 
-Numbered = tuple[int, list[Anchor]]
-
-
 def anchors_as_written(
     written: Sequence[tuple[str, Source]], history: History
-) -> Iterator[Numbered]:
+) -> Iterator[tuple[int, list[Anchor]]]:
     """Yield the anchors of statements at the commits that last worded them, with their index.
 
     Args:

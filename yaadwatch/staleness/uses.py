@@ -140,7 +140,7 @@ def _count(whole: re.Pattern[bytes], text: bytes) -> int:
 def _whole(word: str) -> re.Pattern[bytes]:
     plain = re.escape(word.encode())
     before = rb"[\w]" if word[:1].isalnum() or word[:1] == "_" else rb"[\w-]"
-    # What stands before the word is looked at behind it: a pattern that begins with plain bytes
+    # The text before the word is checked after it: a pattern that begins with plain bytes
     # is found many times as fast.
     return re.compile(plain + rb"(?<!" + before + plain + rb")(?!\w)")
 

@@ -87,7 +87,7 @@ class AnchorVerdict:
 
 
 STALE_VERDICTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
-"""The verdicts that speak against a memory; how much, the features of all its anchors tell."""
+"""The verdicts against a memory; the features of all its anchors give them their weight."""
 
 BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
 """Anchors on what is found in a file, or among files, by its name."""
@@ -332,20 +332,20 @@ _GRAVEST = (
     ("word_gone", frozenset((Method.WORD,)), _GONE),
     ("definition_gone", frozenset((Method.TREE, Method.HUNKS)), _GONE),
 )
-"""What can be lost, and by which anchors and verdicts; the first that is stands for all.
+"""The kinds of loss, with their anchors and verdicts, the gravest first.
 
-The place of a thing is lost, too, where it calls itself deprecated, or was replaced by another.
+A deprecated or replaced thing has lost its place, too.
 """
 _USED_MIN = 2
-"""Places that must have named a thing before their loss says something."""
+"""Uses that a thing must have had before their loss means anything."""
 
 _MOST = 0.8
-"""The share of its places that a thing must have lost to count as used no more."""
+"""The share of its uses that a thing must have lost to count as unused."""
 HEIR_LINES_MIN = 3
-"""Lines on which one thing stands in place of another before it is said to have replaced it."""
+"""Lines on which one name must replace another to count as its replacement."""
 _RENAMED_LINES_MIN = 10
 _RENAMED_SHARE_MIN = 0.1
-"""On so many lines, and a tenth of the places, it has: also while others still name the old one."""
+"""So many lines and a tenth of the uses suffice, even while other code names the old one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -446,7 +446,7 @@ WEIGHTS = {
     "target_gone": 5.843,  # a build file does not define what a command runs
     "unused": 3.002,  # a thing lost four fifths of the places that named it, two at least
     "value_changed": 5.531,  # a length or version is another one now
-    "word_gone": 5.840,  # a word of the code stands nowhere in it
+    "word_gone": 5.840,  # a word of the code is nowhere in it
 }
 """Fitted by `python -m tests.bench.stale fit`; docs/decisions/0011-verdicts.md says on what."""
 WARN = 0.8

@@ -26,9 +26,9 @@ from yaadwatch.text.quoting import as_name
 from yaadwatch.text.words import cached
 
 NEW_FILES_MAX = 256
-"""Untracked files in which a word is looked for that no tracked file holds."""
+"""Untracked files that are searched for a word that no tracked file holds."""
 MOVED_INSIDE_MAX = 32
-"""Files of a folder that is gone that are looked for elsewhere, one by one."""
+"""Files of a missing folder that are searched elsewhere, one by one."""
 _ODD = {
     "link": "{path} is a link now; links are not followed",
     "other": "{path} is not a regular file",
@@ -79,7 +79,7 @@ class WorkTree:
         """Return the file at `path`, or None; its bytes only when they were needed.
 
         Raises:
-            YaadError: REFUSED when the repository belongs to somebody else by now.
+            YaadError: REFUSED when the repository belongs to another user by now.
         """
         if path.partition("/")[0] == ".yaad":
             return None  # our own: each check writes there, and would be the cause of the next
@@ -286,7 +286,7 @@ View = WorkTree | AtHead
 BRANCHES_KEPT = 16
 TREES_KEPT = 2
 TREE_PATHS_KEPT = 20_000
-"""Of a larger tree, the way to look its paths up is made anew for each job."""
+"""The index of a larger tree is not cached."""
 
 
 def _tree_of(paths: Sequence[str]) -> Tree:
