@@ -179,7 +179,6 @@ def _runtime_folder() -> str | None:
 
 ANY_AGENT = "any"
 """The agent name of the brief for agents without a file of their own."""
-_HEAD_BYTES_MAX = 4096
 
 
 def work_tree_of(folder: str) -> str:
@@ -250,6 +249,6 @@ def _remove(names: "Iterable[str]") -> None:
 def _text(path: str) -> str:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        return os.read(descriptor, _HEAD_BYTES_MAX).decode("utf-8", "surrogateescape")
+        return os.read(descriptor, 4096).decode("utf-8", "surrogateescape")
     finally:
         os.close(descriptor)

@@ -44,7 +44,6 @@ LEVELS = ("debug", "info", "warning", "error", "critical")
 _COLOURS = {"warning": "yellow", "error": "red", "critical": "red"}
 _PAUSE_S = 0.25
 _PLAIN = ("at", "level", "event", "where", "traceback")
-_START_BYTES = 4096
 
 
 def _count(text: str) -> int:
@@ -267,7 +266,7 @@ def _print_start(path: "Path", terminal: Terminal) -> None:
     try:
         if path.exists() and complaints.stat().st_mtime < path.stat().st_mtime:
             return
-        said = complaints.read_bytes()[-_START_BYTES:].decode("utf-8", "replace").splitlines()
+        said = complaints.read_bytes()[-4096:].decode("utf-8", "replace").splitlines()
     except FileNotFoundError:
         return
     if said:

@@ -31,7 +31,6 @@ MANIFEST = ".yaadwatch.json"
 
 _SQLITE = b"SQLite format 3\0"
 _PACKED = b"\x1f\x8b"
-_DATABASES = (".db", ".db3", ".sqlite", ".sqlite3")
 _OURS = (0x79616164).to_bytes(4, "big")
 """Where SQLite keeps the number of a program, a store of ours has this."""
 
@@ -53,7 +52,7 @@ def format_of(path: str) -> str:
             f"{path} is compressed. Nothing was imported.",
             hint=f"Unpack it first: gunzip -k {in_command(path)}",
         )
-    if path.endswith(_DATABASES) and not head.startswith(_SQLITE):
+    if path.endswith((".db", ".db3", ".sqlite", ".sqlite3")) and not head.startswith(_SQLITE):
         raise YaadError(
             Code.BAD_REQUEST,
             f"{path} is named like a database, but is not one. Nothing was imported.",

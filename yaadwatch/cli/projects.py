@@ -156,7 +156,7 @@ def _ask_adopt(terminal: Terminal) -> bool:
 
 
 def top_of(below: str) -> str | None:
-    """Return the folder with a `.git` that `below` is in, as far as a look from outside tells."""
+    """Return the folder with a `.git` that `below` is in, as far as the path shows."""
     top = os.path.realpath(below)
     while not os.path.lexists(os.path.join(top, ".git")):
         if top == os.path.dirname(top):

@@ -436,7 +436,6 @@ A node may also have kind, tier, tags, pin and created_at; an edge may have
 weight, attributes, created_at, valid_from and valid_until. Either everything is
 stored or nothing; storing it again changes nothing. Edges whose ends do not
 exist are left out and listed."""
-_LEFT_OUT_SHOWN = 20
 
 
 @command(
@@ -456,7 +455,7 @@ def inject(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.json:
         terminal.json(answer)
         return 0
-    for one in answer["left_out"][:_LEFT_OUT_SHOWN]:
+    for one in answer["left_out"][:20]:
         what = one.get("id") or f"{one.get('from')} -{one.get('kind')}-> {one.get('to')}"
         terminal.line(styled(str(what), "bold"), "  ", styled(str(one["reason"]), "yellow"))
     for name, noun in (("nodes", "memory"), ("edges", "relation")):

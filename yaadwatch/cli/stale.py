@@ -281,7 +281,6 @@ def _print_unknown(unknown: "list[dict[str, Any]]", terminal: Terminal) -> None:
 FOUND = 1
 BROKEN = 5
 """Exit statuses: a rule became false; something went wrong, and nothing is known."""
-_FORMATS = ("text", "json", "github")
 
 
 @command(
@@ -309,7 +308,10 @@ _FORMATS = ("text", "json", "github")
             "--staged", action="store_true", help="judge what is staged instead of the work tree"
         ),
         option(
-            "--format", choices=_FORMATS, default="text", help="text, json or github (annotations)"
+            "--format",
+            choices=("text", "json", "github"),
+            default="text",
+            help="text, json or github (annotations)",
         ),
     ],
     starts_daemon=False,

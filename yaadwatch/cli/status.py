@@ -65,7 +65,8 @@ def status(args: Namespace, client: "Client", terminal: Terminal) -> int:
     if args.json:
         terminal.json(answer)
     else:
-        _print_status(answer, client, terminal)
+        _print_state(answer, client, terminal)
+        _print_problems(answer, terminal)  # last, right above the prompt
         _print_unwatched(answer, args.project, terminal)
     return 0
 
@@ -111,12 +112,6 @@ def _without_daemon() -> "dict[str, Any]":
         "search_why": "the daemon does not answer" if holds_lock else "the daemon is not running",
         "problems": [problem],
     }
-
-
-def _print_status(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> None:
-    """Print the status with problems last, right above the prompt."""
-    _print_state(answer, client, terminal)
-    _print_problems(answer, terminal)
 
 
 def _print_unwatched(answer: "dict[str, Any]", named: str | None, terminal: Terminal) -> None:

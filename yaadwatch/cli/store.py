@@ -174,14 +174,14 @@ def _print_upkeep(done: str, memories: "list[dict[str, Any]]", terminal: Termina
         terminal.line(f"{done} in ", styled(folder(project), "bold"))
         terminal.table(
             [
-                (styled(short(one["id"]), "bold"), *_confidence(one), str(one["text"]))
+                (
+                    styled(short(one["id"]), "bold"),
+                    *([f"{one['confidence']:.2f}"] if "confidence" in one else []),
+                    str(one["text"]),
+                )
                 for one in here
             ]
         )
-
-
-def _confidence(memory: "dict[str, Any]") -> tuple[str, ...]:
-    return (f"{memory['confidence']:.2f}",) if "confidence" in memory else ()
 
 
 ACTIONS = ("status", "enable", "disable", "rebuild", "rollback")

@@ -30,10 +30,7 @@ LOG_BYTES_MAX = 256 * 1024
 
 _KEPT = frozenset({"HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ"})
 _KEPT_PREFIXES = ("LC_", "XDG_", "YAAD_")
-_PLACES = ("HOME", "YAAD_HOME")
-_LAST_LINES = 8
 _PAUSE_S = 0.02
-_LATE_S = 3.0
 
 
 def start(
@@ -86,11 +83,11 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in environment.items()
         if name in _KEPT or name.startswith(_KEPT_PREFIXES)
     }
-    return kept | {name: _absolute(kept[name]) for name in _PLACES if kept.get(name)}
-
-
-def _absolute(place: str) -> str:
-    return str(Path(place).expanduser().absolute())
+    return kept | {
+        name: str(Path(kept[name]).expanduser().absolute())
+        for name in ("HOME", "YAAD_HOME")
+        if kept.get(name)
+    }
 
 
 def _spawn(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
@@ -184,7 +181,7 @@ def _see_end(started: subprocess.Popen[bytes]) -> None:
     Otherwise it would replace the other daemon if that was being stopped this very moment.
     """
     with contextlib.suppress(subprocess.TimeoutExpired):
-        started.wait(_LATE_S)
+        started.wait(3.0)
 
 
 def _did_not_start(what: str, log: Path, begin: int) -> YaadError:
@@ -192,7 +189,7 @@ def _did_not_start(what: str, log: Path, begin: int) -> YaadError:
     with contextlib.suppress(FileNotFoundError), log.open("rb") as stream:
         stream.seek(begin)
         said = stream.read(LOG_BYTES_MAX).decode("utf-8", "replace").splitlines()
-    lines = "".join(f"\n    {line}" for line in said[-_LAST_LINES:])
+    lines = "".join(f"\n    {line}" for line in said[-8:])
     return YaadError(
         Code.UNAVAILABLE,
         f"The daemon was started and {what}." + (f" It wrote:{lines}" if lines else ""),

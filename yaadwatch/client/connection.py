@@ -42,7 +42,6 @@ RESTART_TIME_S = 10.0
 """While a service manager restarts the daemon, requests are repeated for so long."""
 
 _HELLO = "hello"
-_CHUNK_BYTES = 65536
 _TICK_S = 1.0
 _QUEUE_TRIES = 200
 _QUEUE_PAUSE_S = 0.02
@@ -307,7 +306,7 @@ class Client:
             if searched > ANSWER_BYTES_MAX:
                 raise _nonsense(operation)
             try:
-                chunk = connected.recv(_CHUNK_BYTES)
+                chunk = connected.recv(65536)
             except TimeoutError:
                 waited_s += _TICK_S
                 patience = patience or _patience()

@@ -61,7 +61,6 @@ _RPC = {"jsonrpc": "2.0"}
 _REPLAY = "yaadwatch-replay"
 """The id of a handshake that is said again: no agent has it, and none hears the answer."""
 _STREAM_KEY = "io.modelcontextprotocol/subscriptionId"
-_BUSY_S = 0.05
 _CHUNK = 65536
 _UNDECIDED = (
     "The daemon ended before it answered. This may be done, or not: look, before you ask again."
@@ -123,7 +122,14 @@ class Shim:
             times.append((asked.due_s, lambda: self._answer_late(asked)))
         if self._daemon is not None:
             if not self._greeted:
-                times.append((self._greeting_due_s, self._part_ungreeted))
+                times.append(
+                    (
+                        self._greeting_due_s,
+                        lambda: self._part(
+                            f"The daemon did not greet us within {GREETING_TIME_S:g} s."
+                        ),
+                    )
+                )
         elif self._starter is None and (self._pending or self._waits_for_daemon):
             times.append((self._look_at_s, self._look_for_daemon))
         return times
@@ -157,9 +163,6 @@ class Shim:
     def _answer_late(self, asked: PendingRequest) -> None:
         message = f"The daemon did not answer within {asked.patience_s:g} s."
         self._answer_alone(asked, self._reason or message)
-
-    def _part_ungreeted(self) -> None:
-        self._part(f"The daemon did not greet us within {GREETING_TIME_S:g} s.")
 
     # The agent.
 
@@ -308,7 +311,7 @@ class Shim:
             self._to_daemon(asked.line)
 
     def _look_later(self) -> None:
-        self._look_at_s = time.monotonic() + (_BUSY_S if self._pending else LOOK_S)
+        self._look_at_s = time.monotonic() + (0.05 if self._pending else LOOK_S)
 
     def _to_daemon(self, line: bytes) -> None:
         """Send `line`; without a daemon it is dropped, unless it is an open request."""

@@ -38,7 +38,6 @@ _INNER: Final = "hooks"
 """The key of the hooks in a group, for agents that have groups."""
 _SWITCHES: Final = frozenset({"enabled", "tools"})
 """We say these once; then they are the person's."""
-_ENVIRONMENTS: Final = frozenset({"env", "environment"})
 _OUR_NAMES: Final = "YAAD_"
 """What of an environment is ours: it goes when it is not asked for any more."""
 
@@ -109,7 +108,7 @@ def without_ours(text: str, spot: Spot, known: Added | None, digest: str = "") -
         spot: where, and what.
         known: how it came there.
         digest: of the whole file as it was written, if it is ours and that is known. A whole file
-            that somebody changed since stays.
+            that was changed since stays.
 
     Raises:
         NotUnderstoodError: the text makes no sense, or ours is woven into it.
@@ -203,7 +202,7 @@ def _merged(there: Any, ours: Any) -> Any:
     if isinstance(there, dict) and isinstance(ours, Mapping):
         kept = {
             key: {name: one for name, one in value.items() if not name.startswith(_OUR_NAMES)}
-            if key in _ENVIRONMENTS and isinstance(value, dict)
+            if key in {"env", "environment"} and isinstance(value, dict)
             else value
             for key, value in there.items()
         }

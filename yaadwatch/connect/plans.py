@@ -162,7 +162,6 @@ def _entry(fields: dict[str, Any]) -> Entry:
 
 COPIES: Final = "settings"
 """The folder of copies, beside those of projects."""
-_CONTEXT_LINES: Final = 2
 _NO_END: Final = "\n\\ No newline at end of file\n"
 
 
@@ -230,7 +229,7 @@ class Plan:
                 (self.after or "").splitlines(keepends=True),
                 "/dev/null" if self.before is None else target,
                 "/dev/null" if self.after is None else target,
-                n=_CONTEXT_LINES,
+                n=2,
             )
             shown = [line if line.endswith("\n") else f"{line}{_NO_END}" for line in lines]
             row["diff"] = mask("".join(shown)).text

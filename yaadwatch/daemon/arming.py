@@ -161,11 +161,11 @@ Mode = Literal["full", "poll", "off"]
 """How changes in a tree are noticed: notifications; polling; not at all, its folder is gone."""
 
 ANY: Final = "/"
-"""Stands for every name in a folder; no file can be called so."""
+"""Any name in a folder; no file can have this name."""
 EVERY: Final = "*"
-"""The last part of a path that stands for every name in its folder."""
+"""The last part of a path for every name in its folder."""
 ITSELF: Final = ""
-"""Stands for the folder itself: it was deleted or moved."""
+"""The folder itself: it was deleted or moved."""
 BRANCH_FOLDERS_MAX: Final = 64
 """Folders of branches that are watched; the reflog and polling cover the others."""
 

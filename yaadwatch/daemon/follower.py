@@ -362,7 +362,9 @@ def journal_of(home: Home) -> Journal:
         found = _watched(home, project)
         if found is None or why_missing(found):
             return []
-        return home.stores.look(found, lambda conn: _unread(conn, limit))
+        return home.stores.look(
+            found, lambda conn: history.after(conn, history.cursor_of(conn, CURSOR).seq, limit)
+        )
 
     def advance(project: str, seq: int) -> None:
         _in_store(home, project, lambda db: db.write(history.advance_cursor, CURSOR, seq), None)
@@ -421,10 +423,6 @@ def runs_of(home: Home, mask: Callable[[str], str]) -> Runs:
             home.user.write(_end, job, at, None if error is None else mask(error))
 
     return Runs(since=since, last=last, start=start, end=end)
-
-
-def _unread(conn: Connection, limit: int) -> list[Event]:
-    return history.after(conn, history.cursor_of(conn, CURSOR).seq, limit)
 
 
 def _end(conn: Connection, job: str, at: datetime, error: str | None) -> None:

@@ -46,7 +46,6 @@ _TURN_AWAY_S: Final = 10.0
 """A daemon that cannot start answers clients with the reason for so long."""
 _LINE_S: Final = 0.2
 """A client has so long to send its first line; closing unread may lose the answer."""
-_LINE_BYTES_MAX: Final = 65_536
 _FLUSH_S: Final = 0.3
 """What was recalled is written down if that takes no longer."""
 
@@ -166,9 +165,9 @@ class Ending:
     def _cut(self, status: int) -> None:
         from yaadwatch.daemon.scheduler import AGAIN
 
-        telling = threading.Thread(target=_log_cut, daemon=True)
-        telling.start()
-        telling.join(_TELL_S)  # a disk that hangs keeps that from being written, too
+        logging_thread = threading.Thread(target=_log_cut, daemon=True)
+        logging_thread.start()
+        logging_thread.join(_TELL_S)  # a disk that hangs keeps that from being written, too
         try:
             if status == AGAIN and self._begin_again is not None:
                 self._begin_again()
@@ -295,7 +294,7 @@ def _send_refusal(visitor: "socket.socket", line: bytes) -> bool:
     visitor.settimeout(_LINE_S)
     try:
         require_same_user(visitor)
-        visitor.recv(_LINE_BYTES_MAX)
+        visitor.recv(65_536)
         visitor.sendall(line)
     except (OSError, YaadError):
         return False

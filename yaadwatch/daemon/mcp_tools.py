@@ -30,14 +30,13 @@ Schema = dict[str, object]
 
 _TEXT: Final[Schema] = {"type": "string"}
 _WHOLE: Final[Schema] = {"type": "integer"}
-_TEXTS: Final[Schema] = {"type": "array", "items": _TEXT}
 _TYPES: Final[Mapping[object, Schema]] = {
     str: _TEXT,
     str | None: _TEXT,
     int: _WHOLE,
     int | None: _WHOLE,
     bool: {"type": "boolean"},
-    tuple[str, ...]: _TEXTS,
+    tuple[str, ...]: {"type": "array", "items": _TEXT},
 }
 PROJECT: Final[Schema] = {
     "type": "string",
@@ -255,7 +254,7 @@ def folder_of(given: str) -> str:
 
 
 def _read(kind: object, value: object) -> object:
-    if isinstance(value, float) and value.is_integer() and kind in _WHOLES:
+    if isinstance(value, float) and value.is_integer() and kind in (int, int | None):
         return int(value)
     reader = _READERS.get(kind)
     return reader(value) if reader is not None and isinstance(value, str) else value
@@ -297,7 +296,6 @@ def _json(value: str, start: str) -> object:
     return found
 
 
-_WHOLES: Final = (int, int | None)
 _READERS: Final[Mapping[object, Callable[[str], object]]] = {
     bool: _truth,
     int: _number,

@@ -20,11 +20,6 @@ from typing import Final
 from yaadwatch.daemon.arming import Tree, key_of
 from yaadwatch.staleness.stale import WatchedTree
 
-_HEAD_BYTES_MAX: Final = 4096
-_GIT_FILES: Final = ("logs/HEAD", "reftable/tables.list")
-_COMMON_FILES: Final = ("packed-refs", "reftable/tables.list")
-
-
 FOLDERS_MAX: Final = 2_048
 """Folders of one work tree that are looked at, those near its top first."""
 
@@ -252,15 +247,17 @@ def _named(tree: WatchedTree, last: _Named) -> _Named:
         return last
     try:
         with open(path, "rb") as stream:  # noqa: PTH123
-            return _Named(looks, stream.read(_HEAD_BYTES_MAX))
+            return _Named(looks, stream.read(4096))
     except OSError:
         return _Named()
 
 
 def _head(tree: WatchedTree, named: bytes) -> int:
     git_dir, common_dir = str(tree.git_dir), str(tree.common_dir)
-    places = dict.fromkeys(f"{git_dir}/{name}" for name in _GIT_FILES)
-    places |= dict.fromkeys(f"{common_dir}/{name}" for name in _COMMON_FILES)
+    places = dict.fromkeys(f"{git_dir}/{name}" for name in ("logs/HEAD", "reftable/tables.list"))
+    places |= dict.fromkeys(
+        f"{common_dir}/{name}" for name in ("packed-refs", "reftable/tables.list")
+    )
     reference = os.fsdecode(named.strip()).removeprefix("ref: ")
     if reference.startswith("refs/heads/") and ".." not in reference and "\0" not in reference:
         places[f"{common_dir}/{reference}"] = None

@@ -203,7 +203,7 @@ def begin(path: Path, mask: Mask, *, echo: TextIO | None) -> list[logging.Handle
         mask: what is written passes through it.
         echo: where warnings and errors are printed as well; None for nowhere.
 
-    What stands there and is no plain file (a folder, a link, a pipe) is put aside.
+    Anything there but a plain file (a folder, a link, a pipe) is put aside.
 
     Raises:
         OSError: the file cannot be written.
@@ -213,10 +213,10 @@ def begin(path: Path, mask: Mask, *, echo: TextIO | None) -> list[logging.Handle
     writing.setFormatter(JsonLines(mask))
     handlers: list[logging.Handler] = [writing]
     if echo is not None:
-        telling = logging.StreamHandler(echo)
-        telling.setLevel(logging.WARNING)
-        telling.setFormatter(Words(mask))
-        handlers.append(telling)
+        echoing = logging.StreamHandler(echo)
+        echoing.setLevel(logging.WARNING)
+        echoing.setFormatter(Words(mask))
+        handlers.append(echoing)
     for handler in handlers:
         logging.getLogger().addHandler(handler)
     logging.getLogger("yaadwatch").setLevel(logging.INFO)

@@ -131,7 +131,6 @@ def _installed_json(installed: Installed) -> dict[str, object]:
 
 COPIES: Final = "service"
 """The folder of units as people had changed them, beside the backups of projects."""
-_CONTEXT_LINES: Final = 2
 
 Answer = dict[str, Any]
 
@@ -381,7 +380,7 @@ def _diff(path: str, before: bytes, after: bytes) -> str:
     old, new = (
         data.decode("utf-8", "replace").splitlines(keepends=True) for data in (before, after)
     )
-    return "".join(difflib.unified_diff(old, new, path, path, n=_CONTEXT_LINES))
+    return "".join(difflib.unified_diff(old, new, path, path, n=2))
 
 
 def _written(wanted: Wanted) -> Written:
