@@ -150,12 +150,12 @@ def line_of(text: str, marker: str = MARKER) -> str | None:
     flat = "" if "```" in whole or "~~~" in whole else " ".join(whole.split())
     for words in dict.fromkeys((whole, flat)):
         lines = _lines_of(words, marker or MARKER) if words else []
-        if lines and _says(lines, whole):
+        if lines and _is_one_rule(lines, whole):
             return "\n".join(lines)
     return None
 
 
-def _says(lines: Sequence[str], text: str) -> bool:
+def _is_one_rule(lines: Sequence[str], text: str) -> bool:
     """Return whether lines are one rule with these words, and nothing of them marks a block."""
     if not isinstance(find("\n".join(lines).encode("utf-8", "surrogatepass")), Absent):
         return False
@@ -213,7 +213,7 @@ class _Reader:
         found = _ITEM.fullmatch(self._lines[first])
         if found is None:
             return self._labelled(first, first + 1, "", self._lines[first].strip())
-        if not _says_something(found["text"]):
+        if not _has_words(found["text"]):
             return None
         head, after = self._paragraph(first, found["text"])
         last = self._end(after)
@@ -251,11 +251,11 @@ class _Reader:
     def _paragraph(self, first: int, words: str) -> tuple[str, int]:
         """Return the first paragraph of an item on one line, and the index of the line below."""
         index = first + 1
-        while index < len(self._lines) and self._goes_on(index):
+        while index < len(self._lines) and self._continues_paragraph(index):
             index += 1
         return " ".join(" ".join([words, *self._lines[first + 1 : index]]).split()), index
 
-    def _goes_on(self, index: int) -> bool:
+    def _continues_paragraph(self, index: int) -> bool:
         """Return whether a line goes on with the paragraph above it."""
         line = self._lines[index]
         return (
@@ -286,7 +286,7 @@ class _Reader:
             elif _INDENTED.match(line):
                 in_paragraph = self._shown[index] and not _NO_PARAGRAPH.match(line)
                 end = index + 1
-            elif in_paragraph and self._goes_on(index):
+            elif in_paragraph and self._continues_paragraph(index):
                 end = index + 1
             elif not self._shown[index] and not self._shown[index - 1]:
                 end = index + 1  # code that began in the body, at any indentation
@@ -366,5 +366,5 @@ def _dedented(body: Sequence[str]) -> list[str]:
     return [line[margin:] for line in lines]
 
 
-def _says_something(text: str) -> bool:
+def _has_words(text: str) -> bool:
     return any(map(str.isalnum, _COMMENT.sub("", text)))

@@ -223,7 +223,7 @@ class _Reader:
             elif block.kind == "list" and on is not None:
                 self._list(block, below, on)
             elif block.kind == "table" and on is not None:
-                self._say_rows(block, on)
+                self._add_rows(block, on)
 
     def _list(self, block: "Block", below: "Block | None", lead: str) -> None:
         """Add the items of a list; an item that its successor limits stays in the file."""
@@ -245,8 +245,8 @@ class _Reader:
         if on is None or words is None:
             return None if is_label else lead
         is_title = is_label and below is not None and below.kind != "paragraph"
-        if _stands_alone(words, below) and not is_title:
-            stays = BODY if _shows_what_is_below(words, block, below) else ""
+        if _is_complete(words, below) and not is_title:
+            stays = BODY if _introduces_next(words, block, below) else ""
             if _limits(block) or (below is not None and _limits(below)):
                 stays = stays or LIMITED
             self._say_paragraph(block, words, on, stays)
@@ -259,7 +259,7 @@ class _Reader:
             parts = [(_one_line(line), number, number) for number, line in lines]
         for part, first, last in parts:
             if len(part) <= PARAGRAPH_CHARS_MAX:
-                self._say(part, first, last, lead, form="paragraph", stays=stays)
+                self._add(part, first, last, lead, form="paragraph", stays=stays)
 
     def _item(self, item: "Block", lead: str) -> None:
         """Say a list item, then what is nested in it, which hangs on the item's words."""
@@ -273,9 +273,9 @@ class _Reader:
                 words = _TASK_BOX.sub("", words, count=1)
                 if not _is_whole_in_parts(words, blocks):
                     self._stays = self._stays or BODY
-                if _stands_alone(words, nested[0] if nested else None):
+                if _is_complete(words, nested[0] if nested else None):
                     is_step = _NUMBERED.match(self._lines[item.line - 1]) is not None
-                    self._say(
+                    self._add(
                         words,
                         first.line,
                         first.end_line,
@@ -288,7 +288,7 @@ class _Reader:
             self.read(blocks, lead)
         self._stays = stays
         if self._headings is not headings:
-            self._stand_below(headings)
+            self._set_headings(headings)
 
     def _inside(self, item: "Block") -> "list[Block]":
         """Return the blocks that are surely in a list item: on its first line, or indented.
@@ -306,7 +306,7 @@ class _Reader:
             )
         )
 
-    def _say_rows(self, table: "Block", lead: str) -> None:
+    def _add_rows(self, table: "Block", lead: str) -> None:
         """Add the rows of a table; a row with a pipe too many is ambiguous and left out."""
         names, *rows = table.children
         for row in rows:
@@ -314,7 +314,7 @@ class _Reader:
                 continue
             if len(row.cells) <= len(names.cells):
                 words = _row_words(names.cells, row.cells)
-                self._say(words, row.line, row.line, lead, form="row")
+                self._add(words, row.line, row.line, lead, form="row")
 
     def _enter(self, heading: "Block") -> None:
         source = self._sources.get(heading.line)
@@ -325,15 +325,15 @@ class _Reader:
         is_needed = restricts(words) if is_title else not is_neutral(words)
         above = tuple(above for above in self._headings if above.level < heading.level)
         lead = _join(above[-1].lead if above else "", without_number(words) if is_needed else "")
-        self._stand_below((*above, _Heading(level=heading.level, words=words, lead=lead)))
+        self._set_headings((*above, _Heading(level=heading.level, words=words, lead=lead)))
 
-    def _stand_below(self, headings: tuple[_Heading, ...]) -> None:
+    def _set_headings(self, headings: tuple[_Heading, ...]) -> None:
         """Set the current headings."""
         self._headings = headings
         self._kind = _kind_of([heading.words for heading in headings])
         self._above = headings[-1].lead if headings else ""
 
-    def _say(
+    def _add(
         self,
         words: str,
         line: int,
@@ -346,7 +346,7 @@ class _Reader:
         """Add a statement, unless it has no words or there are too many."""
         hangs_on = _join(self._above, lead)
         text = _join(hangs_on, words)
-        if len(text) > STATEMENT_CHARS_MAX or not _says_something(words):
+        if len(text) > STATEMENT_CHARS_MAX or not _has_words(words):
             return
         headings = tuple(heading.words for heading in self._headings if heading.words)
         self.statements.append(
@@ -367,14 +367,14 @@ class _Reader:
     def _words(self, block: "Block") -> str | None:
         """Return the words of a block on one line; None when uncertain."""
         source = self._sources.get(block.line)
-        if source is None or not self._stands_there(block):
+        if source is None or not self._is_verbatim(block):
             return None
         if any(map(_LIST_LIKE.match, block.text.split("\n"))):
             return None  # a list that markdown does not see as one
         words = _one_line(source)
         return None if not words or _CONTROL.search(words) else words
 
-    def _stands_there(self, block: "Block") -> bool:
+    def _is_verbatim(self, block: "Block") -> bool:
         """Return whether the block's lines hold its letters, after markers at most."""
         there = _letters("".join(self._lines[block.line - 1 : block.end_line]))
         own = _letters(block.text)
@@ -460,7 +460,7 @@ def _is_whole_in_parts(words: str, blocks: "Sequence[Block]") -> bool:
     return is_label and all(block.kind == "list" for block in blocks[1:])
 
 
-def _shows_what_is_below(words: str, block: "Block", below: "Block | None") -> bool:
+def _introduces_next(words: str, block: "Block", below: "Block | None") -> bool:
     """Return whether a paragraph refers to the code or list right below it."""
     return (
         below is not None
@@ -470,7 +470,7 @@ def _shows_what_is_below(words: str, block: "Block", below: "Block | None") -> b
     )
 
 
-def _stands_alone(words: str, below: "Block | None") -> bool:
+def _is_complete(words: str, below: "Block | None") -> bool:
     """Return whether words are complete without the block below them."""
     kind = below.kind if below is not None else "heading"
     if _COLON_AT_END.search(words):
@@ -494,7 +494,7 @@ def _is_list_of_sentences(source: str) -> bool:
     )
 
 
-def _says_something(words: str) -> bool:
+def _has_words(words: str) -> bool:
     """Return whether words are more than pictures, tags, rulers, bare links and imports."""
     if _POINTER.fullmatch(words):
         return False

@@ -63,7 +63,7 @@ def text_attributes(repository: AttributeSource, commit: str) -> TextAttributes:
     """Return the effect of the attributes of a commit, and of those tracked now.
 
     Untracked attribute files in other folders are ignored: finding them costs a look at each
-    folder; see `said_above`.
+    folder; see `folder_attributes`.
 
     Raises:
         YaadError: from git.
@@ -85,7 +85,7 @@ def worktree_attributes(layout: Layout, tracked: Iterable[str]) -> TextAttribute
     Args:
         layout: the repository.
         tracked: the attribute files that git tracks. Untracked ones in other folders are ignored:
-            finding them costs a look at each folder; see `said_above`.
+            finding them costs a look at each folder; see `folder_attributes`.
     """
     tracked = tuple(tracked)
     return _said_of(layout, _above(tracked), tracked)

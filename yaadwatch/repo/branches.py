@@ -291,7 +291,7 @@ class PatchIdCache:
         asked = sorted(one for one in commits if not found.is_settled(one))[:ASKED_MAX]
         if not asked:
             return
-        for commit in (*_ends_above(git, found.refs, asked), *asked):
+        for commit in (*_tips_above(git, found.refs, asked), *asked):
             if monotonic_s() > end_s:
                 return
             if not found.is_settled(commit):
@@ -351,7 +351,7 @@ def refs_of(git: Git, trunks: Sequence[str]) -> Refs:
     return Refs(tuple(dict.fromkeys(ends)), tuple(tip for tip in tips if tip not in ends))
 
 
-def _ends_above(git: Git, refs: Refs, commits: Sequence[str]) -> list[str]:
+def _tips_above(git: Git, refs: Refs, commits: Sequence[str]) -> list[str]:
     """Return the tips of branches that hold any of `commits`: later work lands with it.
 
     None where git cannot find out, such as for a branch with a missing commit.

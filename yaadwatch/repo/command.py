@@ -223,7 +223,7 @@ class GitRunner:
         if self._closed:
             raise _closed_error(command)
         self.silent_since.pop(cwd, None)
-        told, complaints = _told(errors)
+        told, complaints = _error_lines(errors)
         if process.returncode not in allowed or (strict and complaints):
             raise GitFailed(command, process.returncode, told, complaints)
         return output
@@ -434,7 +434,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             stream.close()
 
 
-def _told(messages: bytes) -> tuple[str, list[str]]:
+def _error_lines(messages: bytes) -> tuple[str, list[str]]:
     """Return the line with git's reason, and all lines it marks as errors."""
     lines = messages.decode("utf-8", "replace").strip().splitlines()
     errors = [line for line in lines if line.startswith(("fatal:", "error:"))]

@@ -89,7 +89,7 @@ class _Outline:
             if self.text_ends.match(line):
                 self.text_ends = None
             return
-        self.text_ends = self._text_begins(line)
+        self.text_ends = self._string_end(line)
         if _BESIDE.match(line):
             return
         wide = line.expandtabs(4)
@@ -100,7 +100,7 @@ class _Outline:
         if not goes_on:
             self._stack.append((depth, line))
 
-    def _text_begins(self, line: bytes) -> re.Pattern[bytes] | None:
+    def _string_end(self, line: bytes) -> re.Pattern[bytes] | None:
         """Return the end of a multi-line string that begins here; its lines are ignored."""
         heredoc = _HEREDOC.search(line) if self._suffix in _HEREDOCS else None
         if heredoc:
@@ -252,7 +252,7 @@ def names_like(git: Git, name: str) -> list[str]:
     return sorted(set(said.decode("utf-8", "replace").split()))
 
 
-def _told(git: Git, arguments: list[str], words: Sequence[str], *, strict: bool) -> bytes:
+def _search_output(git: Git, arguments: list[str], words: Sequence[str], *, strict: bool) -> bytes:
     """Return git's output for a search for the words.
 
     With Perl support all words are one expression: git searches for fixed strings one by one, again
@@ -276,7 +276,7 @@ def _scan(
     git: Git, scan: Sequence[str], words: Sequence[str], at: str | None, *, strict: bool
 ) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {word: set() for word in words}
-    output = _told(git, [*scan, *([at] if at else []), "--"], words, strict=strict)
+    output = _search_output(git, [*scan, *([at] if at else []), "--"], words, strict=strict)
     only = words[0] if "-l" in scan else None
     hits = (_PATH if only else _PATH_AND_WORD).findall(output)
     paths: dict[bytes, str] = {}  # one text of a path, however many words are in the file

@@ -129,7 +129,7 @@ def uncommitted(repository: Repository, since: datetime, until: datetime) -> dic
     head, names = at.commit, layout.object_format(repository.layout, at)
     found = {}
     until_ns = (int(until.timestamp()) + 1) * _SECOND_NS + _LAG_NS
-    for path, there in _stirred(root, (*tracked, *others), ns_of(since), until_ns):
+    for path, there in _changed_on_disk(root, (*tracked, *others), ns_of(since), until_ns):
         blob = repository.blob_at(head, path)
         if not there and blob is not None:
             found[path] = REMOVED
@@ -147,7 +147,7 @@ def _beyond(git: Git, ids: Iterable[str], known: list[str]) -> set[str]:
     return set(git.ask(walk, given=given).decode().split())
 
 
-def _stirred(
+def _changed_on_disk(
     root: Path, paths: Iterable[str], since_ns: int, until_ns: int
 ) -> Iterator[tuple[str, bool]]:
     """Yield the files written or removed in that time, and whether they exist."""
@@ -155,7 +155,7 @@ def _stirred(
         try:
             looked = os.lstat(f"{root}/{path}")
         except (FileNotFoundError, NotADirectoryError):
-            if _went_since(root, path, since_ns):
+            if _was_removed_since(root, path, since_ns):
                 yield path, False
         except OSError:
             continue  # a folder that we may not look into
@@ -165,7 +165,7 @@ def _stirred(
                 yield path, True
 
 
-def _went_since(root: Path, path: str, since_ns: int) -> bool:
+def _was_removed_since(root: Path, path: str, since_ns: int) -> bool:
     """Return whether the nearest folder of a removed file was changed since."""
     folder = os.path.dirname(path)  # noqa: PTH120
     while folder and not os.path.isdir(f"{root}/{folder}"):  # noqa: PTH112

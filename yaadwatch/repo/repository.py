@@ -124,18 +124,18 @@ class Repository(CommitHistory):
         return list(self._tracked())
 
     def _tracked(self, index: IndexKey | None = None) -> tuple[str, ...]:
-        return self._of_index(self._runner.listed, lambda: tuple(self._listed()), index)
+        return self._cached_for_index(self._runner.listed, lambda: tuple(self._listed()), index)
 
     def tracked_attributes(self) -> tuple[str, ...]:
         """Return the paths in the index that are files of attributes."""
         return self._tracked_attributes()
 
     def _tracked_attributes(self, index: IndexKey | None = None) -> tuple[str, ...]:
-        return self._of_index(
+        return self._cached_for_index(
             self._runner.attributes, lambda: attributes.among(self._tracked()), index
         )
 
-    def _of_index(
+    def _cached_for_index(
         self, kept: Cache[IndexKey, T], ask: Callable[[], T], index: IndexKey | None = None
     ) -> T:
         """Return an answer of git about the index, cached for each state of the index.
@@ -365,7 +365,7 @@ class Repository(CommitHistory):
         """Return entries that may be missing in the work tree without being deleted."""
         if self.layout.root is None:
             return SkippedPaths(sparse={}, modules=frozenset())
-        return self._of_index(self._runner.left_out, self._left_out)
+        return self._cached_for_index(self._runner.left_out, self._left_out)
 
     def _left_out(self) -> SkippedPaths:
         sparse, modules, assumed = {}, set(), set[str]()
@@ -443,7 +443,7 @@ class Repository(CommitHistory):
         if not somewhere:
             return {word: [] for word in words}
         if at is None:
-            return self._here(words, untracked=untracked, new=new)
+            return self._in_worktree(words, untracked=untracked, new=new)
         known = self.remembered(words, at=at) if self._may_remember else {}
         wanted = [word for word in words if word not in known]
         return known | self._search(wanted, at, whole=whole)
@@ -452,7 +452,7 @@ class Repository(CommitHistory):
         """Return words in tracked files of the work tree that are spelt nearly like a name."""
         return hunks.names_like(self._git, name) if self.layout.root is not None else []
 
-    def _here(
+    def _in_worktree(
         self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
     ) -> dict[str, list[str]]:
         """Return `files_with` for the work tree, without git where possible."""
@@ -460,7 +460,7 @@ class Repository(CommitHistory):
         odd = [word for word in words if not repo_words.is_answerable(word)]
         found: dict[str, list[str]] = {}
         while plain:
-            known = self._standing(plain, untracked=untracked, new=new)
+            known = self._from_signatures(plain, untracked=untracked, new=new)
             if known is not None:
                 found |= known
                 break
@@ -471,7 +471,7 @@ class Repository(CommitHistory):
     def _searched_here(self, words: Sequence[str], *, untracked: bool) -> dict[str, list[str]]:
         return hunks.files_with(self._git, words, at=None, untracked=untracked, whole=False)
 
-    def _standing(
+    def _from_signatures(
         self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
     ) -> dict[str, list[str]] | None:
         """Return `files_with` for the work tree, where git is not needed."""
@@ -483,7 +483,7 @@ class Repository(CommitHistory):
         scans = -(-len(words) // hunks.WORDS_PER_SCAN)
         if len(paths) > repo_words.PATHS_MAX or not kept.is_worth_it(root, scans):
             return None
-        left_out = self._of_index(self._runner.left_out, self._left_out, index)
+        left_out = self._cached_for_index(self._runner.left_out, self._left_out, index)
         if left_out.assumed or any(os.path.lexists(root / path) for path in left_out.sparse):
             return None  # git takes their texts from elsewhere, or none
         others = self.untracked() if untracked and new is None else new
@@ -517,12 +517,12 @@ class Repository(CommitHistory):
 
         None where attributes make other files texts, too.
         """
-        said = self._said(at)
+        said = self._attributes_of(at)
         if said is TextAttributes.MORE:
             return None
         return self._texts_of(found) if said is TextAttributes.LESS else found
 
-    def _said(self, commit: str) -> TextAttributes:
+    def _attributes_of(self, commit: str) -> TextAttributes:
         """Return the effect of attributes on which files of a commit are texts."""
         if commit not in self._says:
             self._says[commit] = attributes.text_attributes(self, commit)

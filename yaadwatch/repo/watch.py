@@ -38,7 +38,7 @@ _CREATE, _DELETE, _MOVE_SELF = 0x100, 0x200, 0x800
 _ONLYDIR, _DONT_FOLLOW, _EXCL_UNLINK = 0x1000000, 0x2000000, 0x4000000
 # Without IN_MODIFY: it doubles the events of a plain save, and its hint comes before the writer is
 # done. A program that never closes its file is found by the poll. Without IN_DELETE_SELF: the end
-# of a watch is told in any case.
+# of a watch is reported in any case.
 _CHANGES = _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _MOVE_SELF
 _MASK = _CHANGES | _ONLYDIR | _DONT_FOLLOW | _EXCL_UNLINK
 _LIMITED = frozenset({errno.ENOSPC, errno.ENOMEM})
@@ -237,9 +237,9 @@ class InotifyWatcher:
             except OSError as error:
                 if known is not None:
                     self._remove(known)
-                self._asked(folder, error.errno)
+                self._record_refusal(folder, error.errno)
                 return False
-            self._asked(folder, None)
+            self._record_refusal(folder, None)
             if known is not None and known.wd == fresh.wd:
                 self._forget(fresh)
                 return True
@@ -251,7 +251,7 @@ class InotifyWatcher:
     def unwatch(self, folder: Path) -> None:
         """Stop watching `folder`."""
         with self._lock:
-            self._asked(folder, None)
+            self._record_refusal(folder, None)
             known = self._watched.get(folder)
             if known is not None and not self._closed:
                 self._remove(known)
@@ -274,7 +274,7 @@ class InotifyWatcher:
         self._reader.stop()
         self._reader.join(_STOP_S)
 
-    def _asked(self, folder: Path, error: int | None) -> None:
+    def _record_refusal(self, folder: Path, error: int | None) -> None:
         """Record why a folder is not watched, or that it can be."""
         for among, errors in ((self._refused, _LIMITED), (self._unreadable, _UNREADABLE)):
             if error in errors:
@@ -359,10 +359,10 @@ def _reader(overflowed: OnOverflow, counted: Callable[[int], None], cares: Cares
         def __init__(self) -> None:
             super().__init__()
             self.name = "watcher"
-            # watchdog says that it reads before it does: closed until then, nothing would be freed.
+            # watchdog claims to be reading before it is: closed until then, nothing would be freed.
             self._is_reading = False
             self.breath_s = 0.0
-            self.among = _NOBODY  # those who watch under the descriptor that was asked for last
+            self.among = _NOBODY  # listeners of the descriptor that was looked up last
             os.set_inheritable(self._inotify_fd, False)
 
         def read_events(self, **_: int) -> "list[InotifyEvent]":
@@ -420,7 +420,7 @@ class FSEventsWatcher:
 
         class Handler(FileSystemEventHandler):
             def dispatch(_, event: "FileSystemEvent") -> None:  # noqa: N805
-                self._told(event)
+                self._on_event(event)
 
         self._handler = Handler()
         self._on_hint = on_hint
@@ -459,7 +459,7 @@ class FSEventsWatcher:
     def _schedule(self, folder: Path) -> "ObservedWatch":
         return self._observer.schedule(self._handler, str(folder), recursive=True)
 
-    def _told(self, event: "FileSystemEvent") -> None:
+    def _on_event(self, event: "FileSystemEvent") -> None:
         """Turn an event of watchdog into hints. Runs in the observer's thread."""
         self.events += 1
         gone = event.event_type in ("deleted", "moved")

@@ -143,7 +143,7 @@ class _Files:
 
     def changed(self) -> list[tuple[str, _File]]:
         """Compare all files with the disk; return those without a current signature."""
-        there = _looks_of(self.places)
+        there = _signatures(self.places)
         if there == self.settled:
             return []
         self.whole = self.again = 0
@@ -179,9 +179,9 @@ class _Kept:
     searches: int = 0
     tracked: _Files = field(default_factory=_Files)
     others: _Files = field(default_factory=_Files)
-    """Files that were asked about besides, the last time that any were."""
+    """Untracked files of the last search that included any."""
     reading: threading.Lock = field(default_factory=threading.Lock)
-    """Held by the one that looks at its files."""
+    """Held by the thread that reads its files."""
 
     def among(self, root: Path, paths: Sequence[str], others: Sequence[str] | None) -> list[_Files]:
         """Return what is known of those that may be texts."""
@@ -323,7 +323,7 @@ class _Question:
         found: dict[str, list[str]] = {word: [] for word in self.wanted}
         left = AT_ONCE_BYTES
         for path, known in unread:
-            looks = _looks(f"{self.root}/{path}")
+            looks = _signature(f"{self.root}/{path}")
             if looks is None or not stat.S_ISREG(looks[-1]):
                 continue
             left -= looks[1]
@@ -336,11 +336,11 @@ class _Question:
             known.may_hold = _bits(words)
             settled = files.is_settled(looks[0], looks[2], self.now_ns)
             known.looked = looks if settled else None
-            for word in words_in(self._perhaps(words), data):
+            for word in words_in(self._candidates(words), data):
                 found[word].append(path)
         return found
 
-    def _perhaps(self, words: Set[bytes] | None) -> Iterable[str]:
+    def _candidates(self, words: Set[bytes] | None) -> Iterable[str]:
         """Return the words of the search that a file of these may hold."""
         if words is None:
             return self.wanted
@@ -364,15 +364,15 @@ def _observed(root: Path, path: str) -> tuple[bytes | None, bool]:
     return read.data, read.kind == "too_large"
 
 
-def _looks_of(places: Sequence[str]) -> list[_Looks]:
+def _signatures(places: Sequence[str]) -> list[_Looks]:
     """Return the signatures of files, in one pass where all exist."""
     try:
         return list(map(_SIGNS, map(os.lstat, places)))
     except (OSError, ValueError):
-        return list(map(_looks, places))
+        return list(map(_signature, places))
 
 
-def _looks(place: str) -> _Looks:
+def _signature(place: str) -> _Looks:
     """Return the signature of `place`; None when nothing is there."""
     try:
         return _SIGNS(os.lstat(place))

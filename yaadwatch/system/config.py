@@ -66,7 +66,7 @@ class Loaded:
     warnings: tuple[str, ...]
 
     def without(self, key: str, why: str) -> "Loaded":
-        """Return this with the default for `key`, and a warning that says why."""
+        """Return this with the default for `key`, and a warning with the reason."""
         section, _, name = key.partition(".")
         usual = {name: getattr(getattr(Settings(), section), name)}
         settings: Any = replace(getattr(self.settings, section), **usual)
@@ -182,14 +182,14 @@ class ProjectSettings:
             every = dict.fromkeys(keys(settings), DEFAULT) | dict(sources)
             loaded = Loaded(settings=settings, sources=every, warnings=())
             if signature != ABSENT:
-                loaded = _over(loaded, folder / FILE)
+                loaded = _overridden_by(loaded, folder / FILE)
             self._read[folder] = _Read(
                 signature=signature, settings=settings, at_ns=now_ns, sure=sure, loaded=loaded
             )
             return loaded
 
 
-def _over(loaded: Loaded, path: Path) -> Loaded:
+def _overridden_by(loaded: Loaded, path: Path) -> Loaded:
     """Return the settings overridden by the file at `path`; invalid values become warnings."""
     seen = observe(path.parent, path.name, bytes_max=FILE_BYTES_MAX, now_ns=0)
     if seen.data is None:

@@ -102,7 +102,7 @@ QUESTIONS_KEPT: Final = 32
 """Vectors of questions that are remembered: one question goes to several stores."""
 _END_S: Final = 1.0
 _FOUND: Final = struct.Struct("<qf")
-_TOLD_BYTES: Final = 4_096
+_STDERR_BYTES: Final = 4_096
 """Of what a worker wrote to its standard error, the end that is looked at."""
 _PASSED_ON: Final = ("HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
 _SETTINGS: Final = {
@@ -507,7 +507,7 @@ def _spawn(source: Source, idle_s: float, errors: IO[bytes]) -> subprocess.Popen
 def _last_line(errors: IO[bytes], status: int) -> str:
     """Return the last line of output of a failed process, or how it ended."""
     end = errors.seek(0, os.SEEK_END)
-    errors.seek(max(end - _TOLD_BYTES, 0))
+    errors.seek(max(end - _STDERR_BYTES, 0))
     lines = errors.read().decode("utf-8", "replace").strip().splitlines()
     if status < 0:
         return f"it was ended by signal {-status}"

@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
     source, idle_s = Source(**json.loads(arguments[0])), float(arguments[1])
     out = os.dup(1)
     os.dup2(2, 1)
-    _be_modest()
+    _limit_resources()
     asked: queue.PriorityQueue[Request] = queue.PriorityQueue()
     threading.Thread(target=_listen, args=(asked,), daemon=True).start()
     provider = load(source)
@@ -85,7 +85,7 @@ def quantised(vector: Any) -> bytes:
     return bytes(np.rint(values * (127.0 / largest)).astype(np.int8).tobytes())
 
 
-def _be_modest() -> None:
+def _limit_resources() -> None:
     """Lower our priority, and limit our memory."""
     os.nice(5)
     if sys.platform == "linux":

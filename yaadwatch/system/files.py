@@ -471,7 +471,7 @@ def near(places: Iterable[Path]) -> list[Path]:
 def takes_nothing(path: Path) -> str:
     """Return why nothing can be stored at `path`: "full", "read-only"; '' if it can, or unknown.
 
-    A disk that does not answer keeps whoever asks waiting.
+    Blocks while the disk does not answer.
     """
     try:
         found = os.statvfs(path)

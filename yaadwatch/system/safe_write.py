@@ -234,7 +234,7 @@ def replace_expected(
         raise ChangedUnderneathError(str(path)) from None
     step("checked")
     with _told(path), contextlib.ExitStack() as opened, contextlib.ExitStack() as undo:
-        named = _put_beside(path, found, new, undo)
+        named = _write_temporary(path, found, new, undo)
         step("written")
         before = _open_plain(path, opened)
         ours = _open_plain(named, opened)
@@ -247,12 +247,12 @@ def replace_expected(
             raise ChangedUnderneathError(str(path)) from None
         if not exchanged:
             named.replace(path)
-        # From here on the file beside holds what the person's file held; it goes only when that is
-        # what was expected.
+        # From here on the temporary file holds the person's old content; it is deleted only when
+        # that is the expected content.
         undo.pop_all()
         step("exchanged")
         if exchanged and not _is_still(named, before, expected):
-            _put_back(path, named, _Ours(ours, new), expected, former)
+            _restore_other_write(path, named, _Ours(ours, new), expected, former)
         if exchanged:
             named.unlink()
         step("settled")
@@ -338,7 +338,9 @@ def require_own(path: Path) -> os.stat_result:
     return found
 
 
-def _put_beside(path: Path, found: os.stat_result, new: bytes, undo: contextlib.ExitStack) -> Path:
+def _write_temporary(
+    path: Path, found: os.stat_result, new: bytes, undo: contextlib.ExitStack
+) -> Path:
     """Write the new file next to `path` and return its name; `undo` removes it."""
     temporary = _beside(path)
     undo.callback(temporary.unlink, missing_ok=True)
@@ -433,7 +435,7 @@ def _is_still(beside: Path, descriptor: int, data: bytes) -> bool:
         return False
 
 
-def _held(path: Path) -> bytes | None:
+def _content(path: Path) -> bytes | None:
     """Return the content of a regular file; None when it is not a regular file."""
     with contextlib.ExitStack() as opened:
         descriptor = _open_plain(path, opened)
@@ -451,7 +453,7 @@ def _is_named(path: Path, number: str, digest: str | None = None) -> bool:
         return False
     if not stat.S_ISREG(found.st_mode) or int(number) != found.st_ino:
         return False
-    return digest is None or _digest(_held(path) or b"") == digest
+    return digest is None or _digest(_content(path) or b"") == digest
 
 
 def _undo(path: Path, beside: Path, named: re.Match[str], keep: Callable[[bytes], None]) -> None:
@@ -480,7 +482,7 @@ class _Ours:
     held: bytes
 
 
-def _put_back(
+def _restore_other_write(
     path: Path,
     named: Path,
     ours: _Ours,
@@ -495,7 +497,7 @@ def _put_back(
     Raises:
         ChangedUnderneathError: always.
     """
-    dropped = _held(named)
+    dropped = _content(named)
     try:
         exchange(named, path)
         if not _is_still(named, ours.descriptor, ours.held):
@@ -506,7 +508,7 @@ def _put_back(
         elif former is not None:  # a program that opened our file meanwhile may still write to it
             former(StaleHandle(os.dup(ours.descriptor), ours.held))
     except FileNotFoundError:  # our file was deleted by a program that did not see the old one
-        dropped = _held(named)
+        dropped = _content(named)
     named.unlink()
     raise ChangedUnderneathError(str(path), dropped)
 
@@ -519,7 +521,7 @@ def _handed_over(
         descriptor = _open_plain(named, opened)
         if descriptor is not None and former is not None:
             former(StaleHandle(os.dup(descriptor), expected))
-    return _held(named)
+    return _content(named)
 
 
 @contextlib.contextmanager

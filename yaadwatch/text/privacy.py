@@ -152,14 +152,14 @@ def kept(text: str) -> Masked:
     Idempotent.
     """
     masked = mask(text)
-    told = _STEERING.sub(_told, masked.text)
+    told = _STEERING.sub(_escaped, masked.text)
     if told == masked.text:
         return masked
     again = mask(told)
     return Masked(text=again.text, kinds=tuple(dict.fromkeys((*masked.kinds, *again.kinds))))
 
 
-def _told(found: re.Match[str]) -> str:
+def _escaped(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 

@@ -459,7 +459,7 @@ NAMED: Final = (
     _named(_prose, r"(?<![\w.-])" + _SPOKEN + _IS + _VALUE),
     _named(_prose, r"(?<![\w.-])" + _SPOKEN + r"(?P<link>[ ])" + _VALUE),
 )
-"""Pattern and judge; the pattern is tried where a name begins (see `names`)."""
+"""Pattern and judge; the pattern is tried where a name begins."""
 
 PLACES: Final[tuple[tuple[Judge, str, str], ...]] = (
     # Keys in armour, from the first line to the last.
