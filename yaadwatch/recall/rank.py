@@ -372,7 +372,7 @@ def led(
     Args:
         scores: of the merge, not negative.
         words: the scores by words that were merged.
-        holders: who holds a word of the question that next to nobody holds.
+        holders: the memories that hold a very rare word of the question.
     """
     others = sorted((words.get(name, 0.0), scores[name]) for name in scores if name not in holders)
     if not holders or not others:

@@ -102,7 +102,7 @@ def recall(home: Home, call: Call, ask: Recall) -> dict[str, object]:
             _items(ask.query, found.best, known, ask.depth), ask.tokens_max, ask.depth
         )
         ids_shown = [each.id for each in fitted.items]
-        doubts = _of_stores(
+        flagged = _of_stores(
             found,
             ids_shown,
             lambda shelf, ids: shelf.db.read(flags.spread_flags_of, shelf.worktree, ids),
@@ -147,7 +147,7 @@ def recall(home: Home, call: Call, ask: Recall) -> dict[str, object]:
                 "score": round(scores[item.id], 4),
                 "depth": item.depth,
                 "state": states.get(item.id),
-                "stale": views.short_flag(doubts.get(item.id)),
+                "stale": views.short_flag(flagged.get(item.id)),
                 "superseded_by": [{"id": new} for new in later[item.id]]
                 if item.id in later
                 else None,

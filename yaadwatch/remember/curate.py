@@ -52,7 +52,7 @@ def refuse_false(
         held: where the memory is.
         node: the memory.
         anchors: what it rests on.
-        anyway: the caller was told, and confirms it all the same. What `yaadwatch check` finds
+        anyway: the caller knows, and confirms it all the same. What `yaadwatch check` finds
             false in a person's own file is refused even so, because it would go on finding it.
 
     Raises:
@@ -174,7 +174,12 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
         return changes.unarchive(conn, node, now, actor=call.origin)
 
     return _change(
-        home, call, held.id, change, undo="forget", anew=lambda node: node.archived_at is not None
+        home,
+        call,
+        held.id,
+        change,
+        undo="forget",
+        restates=lambda node: node.archived_at is not None,
     )
 
 
@@ -316,7 +321,7 @@ def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str
         fragment,
         change,
         undo=undo,
-        anew=(lambda node: node.archived_at is None) if pinned else None,
+        restates=(lambda node: node.archived_at is None) if pinned else None,
     )
 
 
@@ -338,26 +343,28 @@ def _change(
     change: _Change,
     *,
     undo: str,
-    anew: Callable[[Node], bool] | None = None,
+    restates: Callable[[Node], bool] | None = None,
 ) -> dict[str, object]:
     """Change one memory in a transaction.
 
-    `undo` is the command that reverses it; `anew`: whether the change states the memory, as it was
-    before, again. The answer names contradictions of such a statement.
+    `undo` is the command that reverses it; `restates`: whether the change states the memory, as it
+    was before, again. The answer names contradictions of such a statement.
     """
     with shelves(home, call) as both:
         held = both.find(fragment)
-        view = view_of(home, held.shelf) if anew is not None else None
+        view = view_of(home, held.shelf) if restates is not None else None
 
         def also(conn: Connection, node: Node, now: datetime) -> Node:
             done = change(conn, node, now)
-            if anew is not None and anew(node):
+            if restates is not None and restates(node):
                 changes.reopen_superseded(conn, node.id, now, actor=call.origin)
             return done
 
         before, after = _changed(home, held, also, view)
         against = (
-            contradictions.contradicts_row(home, held.shelf, after.id) if anew is not None else {}
+            contradictions.contradicts_row(home, held.shelf, after.id)
+            if restates is not None
+            else {}
         )
         different = before.version != after.version
         back = f"yaadwatch {undo} {short_id(after.id)}" if different else ""

@@ -77,7 +77,7 @@ def update(home: Home, call: Call, ask: Update) -> dict[str, object]:
     the person decides in `review`.
 
     Files and definitions that were given by the caller, and not by the old words, are kept where
-    they still exist. Doubts go, its age starts anew; the next check looks at it again.
+    they still exist. Its flags go, its age starts again; the next check judges it again.
 
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when `id` does not name exactly one; BAD_REQUEST
@@ -270,7 +270,7 @@ def _proposed(node_id: str, flag: Flag | None, where: str, before: Flag | None) 
         _refuse_another(flag, before)
         return flag
     short = short_id(node_id)
-    why = f"its doubt proposes nothing ({flag.reason})" if flag is not None else "it is in no doubt"
+    why = f"its flag proposes nothing ({flag.reason})" if flag is not None else "it is not flagged"
     raise YaadError(
         Code.REFUSED,
         f"There is nothing to accept for memory {short}: {why}. Nothing was changed.",

@@ -230,7 +230,7 @@ class _Resting:
     known: dict[str, Node]
     on: dict[str, list[Anchor]]
     central: dict[str, float]
-    doubts: dict[str, Flag]
+    flagged: dict[str, Flag]
     whose: dict[str, Authority]
     symbols: Sequence[str]
 
@@ -332,7 +332,7 @@ def _look(conn: Connection, worktree: int, target: _Target, paths: Sequence[str]
         known=living,
         on=on,
         central=central,
-        doubts=flags.spread_flags_of(conn, worktree, [come.node for come in shown]),
+        flagged=flags.spread_flags_of(conn, worktree, [come.node for come in shown]),
         whose=authority.of_nodes(conn, [come.node for come in shown]),
         symbols=sorted({anchor.name for anchor in rows if anchor.symbol}),
     )
@@ -358,7 +358,7 @@ def _living(
 
 def _row(reached: Reached, found: _Resting) -> dict[str, object]:
     node = found.known[reached.node]
-    flag = found.doubts.get(node.id)
+    flag = found.flagged.get(node.id)
     return {
         "id": node.id,
         "text": node.text,

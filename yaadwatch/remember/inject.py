@@ -278,7 +278,7 @@ class _There:
     Args:
         said: hashes of what living memories say, as far as the batch says it, too.
         in_files: those of the batch that a person's own file says.
-        kept: those that are kept from whoever brings the batch.
+        kept: memories that are protected from the caller.
         existing: the rows of those that are to be changed.
     """
 

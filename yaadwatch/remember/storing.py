@@ -153,7 +153,7 @@ def merged_memory(item: Ready, known: Node, now: datetime, *, apart: bool, kept:
         known: the memory.
         now: when it comes.
         apart: another living memory says the same.
-        kept: whoever says it changes nothing that a person said of it; see `is_kept_from`.
+        kept: the memory is protected from the caller; see `is_protected_from`.
 
     Raises:
         YaadError: TOO_LARGE; it would have too many tags.

@@ -65,7 +65,7 @@ def receipt(
         raise YaadError(Code.NOT_FOUND, f"Session {short_id(id)} was taken away meanwhile.")
     part = db_sessions.of_session(conn, id)
     found = nodes.many(conn, [one.node for one in part])
-    doubts = flags.spread_flags_of(conn, worktree, list(found))
+    flagged = flags.spread_flags_of(conn, worktree, list(found))
     used = {one.node for one in part if one.role == USED}
     against = _against(clashes)
     superseded = edges.successors(conn, found)
@@ -78,7 +78,7 @@ def receipt(
             "kind": memory.kind,
             "text": memory.summary,
             "archived": memory.archived_at is not None,
-            "stale": views.short_flag(doubts.get(node)),
+            "stale": views.short_flag(flagged.get(node)),
             "contradicted": against.get(node, []),
             "superseded": node in superseded,
             **views.by_row(whose.get(node)),

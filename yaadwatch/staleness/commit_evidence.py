@@ -325,7 +325,7 @@ class _Shape:
     def of(cls, anchor: Anchor, history: History, blob: str, path: str) -> "_Shape | None":
         """Return the definition in a blob, missing when `blob` is ''; None when it is unreadable.
 
-        `path`: what the file was called then, which tells its language.
+        `path`: the file name in that version, which decides the language.
         """
         if not blob:
             return cls(blob=blob, there=False, fingerprint="")

@@ -185,8 +185,8 @@ def of_file(
         return Successor(best, sure=False)
     if same is not None and (len(called) == 1 or _is_near(path, same.path)):
         return same
-    tells = _is_distinctive(path)
-    others = (new for new in added if new not in called and (tells or _is_near(path, new)))
+    is_distinctive = _is_distinctive(path)
+    others = (new for new in added if new not in called and (is_distinctive or _is_near(path, new)))
     return _most_alike(path, others)
 
 

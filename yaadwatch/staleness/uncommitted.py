@@ -97,7 +97,7 @@ class Settler:
     ) -> Settled:
         """Return the state of the uncommitted work that a memory rests on.
 
-        What git cannot tell now changes nothing, and raises nothing in other checkouts.
+        An unknown state changes nothing, and raises nothing in other checkouts.
 
         Args:
             anchors: what the memory rests on; without a commit where that is uncommitted.

@@ -36,7 +36,7 @@ class Seen:
         elsewhere: other files that define the symbol now, only looked for when it is missing; of a
             folder or pattern that was split, the folders that its files are in now.
         line: first line of the definition now.
-        unknown: why it could not be told; then nothing else counts.
+        unknown: why the state is unknown; then nothing else counts.
         likely: what probably took the place of what is gone.
         lost: the share of the places that named it and do so no more, 0..1.
         lost_files: how many places that is.
