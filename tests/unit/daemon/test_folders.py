@@ -101,11 +101,11 @@ def test_at_rest_a_look_lists_no_folder(root, look, monkeypatch):
 def test_there_is_a_limit_and_what_is_near_the_top_comes_first(root, monkeypatch):
     monkeypatch.setattr(polling, "FOLDERS_MAX", 5)
     for number in range(10):
-        (root / "web" / str(number)).mkdir()
+        (root / "web" / str(number) / "deep").mkdir(parents=True)
     watched = Folders(str(root), formats().is_below, is_skipped_folder)
     watched.look(())
     write(root, "src/CLAUDE.md")
-    write(root, "web/9/CLAUDE.md")
+    write(root, "web/9/deep/CLAUDE.md")
 
     assert watched.look(()) == {"src/CLAUDE.md"}
 
