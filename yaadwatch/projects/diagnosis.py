@@ -317,7 +317,7 @@ def _receipt(facts: Facts) -> Found:
     if facts.receipt is not None:
         why, aside = facts.receipt
         advice = (
-            "What it told of stays as it is. For a new one, as you had them: yaadwatch install,"
+            "What it listed stays as it is. For a new one, as you had them: yaadwatch install,"
             " yaadwatch connect"
         )
         yield "problem", f"What is ours in other programs' files is not known: {why}", aside, advice

@@ -120,7 +120,6 @@ _PLAIN: Final = re.compile(r"[0-9a-f]{0,64}|[a-z][a-z_-]{0,31}")
 """A digest, or a word: no secret."""
 _WORDS: Final = frozenset({"text", "reason", "archive_reason"})
 """Columns with texts for people, from which control characters are removed."""
-_EMPTY: Final = ("[]", "{}")
 _EDGES_ASKED: Final = 2_000
 """New edges of an acyclic kind that are checked for circles at once."""
 _PENDING_MAX: Final = 1_000
@@ -396,7 +395,7 @@ class _RowImport:
                 if clean is None:
                     clean = self._clean[value] = privacy.mask(value).text
             elif name in table.trees:
-                clean = value if value in _EMPTY else _mask_json(value)
+                clean = value if value in ("[]", "{}") else _mask_json(value)
             else:
                 clean = self._mask_text(value) if name in _WORDS else self._mask(value)
             if clean != value:

@@ -287,14 +287,14 @@ def is_ours(data: bytes) -> bool:
 
 
 def render(
-    path: str, rules: Sequence[Node], doubts: Mapping[str, Flag], said: Collection[str]
+    path: str, rules: Sequence[Node], flags: Mapping[str, Flag], said: Collection[str]
 ) -> bytes:
     """Return the bytes of a rules file; empty without a rule.
 
     Args:
         path: the file.
         rules: the hot memories, best first.
-        doubts: their flags in this work tree.
+        flags: their flags in this work tree.
         said: hashes of what its agents read elsewhere anyway.
     """
     ranks = {node.id: rank for rank, node in enumerate(sorted(rules, key=gravest_first))}
@@ -303,7 +303,7 @@ def render(
         line = None if text_hash(node.text) in said else line_of(as_stored(node.text))
         if line is not None:
             first, *body = line.split("\n")
-            first += _flag_note(doubts.get(node.id))
+            first += _flag_note(flags.get(node.id))
             lines.append(Rule(line="\n".join((first, *body)), rank=ranks[node.id]))
     fits = fit((), 0, lines, newline=1)
     shown = [rule.line for rule, fitting in zip(lines, fits, strict=True) if fitting]
