@@ -284,7 +284,7 @@ class Intake:
             self._workers,
             health=health,
             monotonic_s=monotonic_s,
-            unknown=self._changed_projects.add,
+            unknown=self._relearn,
         )
 
     async def start(self) -> None:
@@ -402,6 +402,9 @@ class Intake:
 
     def _dropped(self, key: Tree) -> None:
         self._checks.forget(key)
+
+    def _relearn(self, project: str) -> None:
+        self._changed_projects.add(project)  # not the set's own `add`: the set is replaced
 
     async def _pause(self) -> None:
         """Wait until a burst is due or a hint arrives."""
