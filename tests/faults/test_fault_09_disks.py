@@ -6,6 +6,7 @@ What may not be read, as another user, is in `tests/integration/verbs/test_hosti
 import contextlib
 import os
 import subprocess
+import time
 
 import pytest
 from living_daemon import Living, Shop, required
@@ -175,6 +176,18 @@ def test_a_repository_on_a_disk_that_is_read_only_gets_memories_all_the_same(mac
     assert machine.logged("service.crashed") == 0
 
 
+def make_read_only(disk):
+    """A process that was killed may have a file open for a moment yet: the disk is busy."""
+    for left in range(50, -1, -1):
+        done = subprocess.run(
+            ["mount", "-o", "remount,ro", str(disk)], check=False, capture_output=True, text=True
+        )
+        if done.returncode == 0:
+            return
+        assert left, done.stderr
+        time.sleep(0.1)
+
+
 @pytest.mark.parametrize("killed", [False, True], ids=["at rest", "with a log"])
 def test_with_a_home_that_is_read_only_what_is_stored_is_read_all_the_same(
     tmp_path, monkeypatch, small_disk, killed
@@ -192,7 +205,7 @@ def test_with_a_home_that_is_read_only_what_is_stored_is_read_all_the_same(
                 shared.unlink()
         else:
             machine.stop()
-        subprocess.run(["mount", "-o", "remount,ro", str(machine.home)], check=True)
+        make_read_only(machine.home)
 
         told = machine.ask("recall", "which rate is applied", cwd=shop.root)
         refused = machine.run("remember", "Nobody can keep this", cwd=shop.root)
@@ -224,7 +237,7 @@ def test_on_a_disk_that_is_read_only_a_link_in_the_place_of_a_log_is_not_followe
         shop.remember(0)
         machine.stop()
         shop.store.with_name("yaad.db-wal").symlink_to(own)
-        subprocess.run(["mount", "-o", "remount,ro", str(machine.home)], check=True)
+        make_read_only(machine.home)
 
         asked = machine.run("recall", "which rate is applied", cwd=shop.root)
 

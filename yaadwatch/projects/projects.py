@@ -425,14 +425,11 @@ def _not_compared(
     """Return the projects with statements that could not be compared with the code of their day."""
 
     def given_up(conn: Connection) -> list[tuple[str, int, str]]:
-        trees = db_projects.all_worktrees(conn)
-        found = [
-            (
-                str(tree.path),
-                *views.not_compared(conn, tree.id, is_whole=not _is_shallow(tree.path)),
-            )
-            for tree in trees
-        ]
+        found = []
+        for place in db_projects.all_worktrees(conn):
+            # Only a clone that was shallow is looked at: its disk may hang.
+            is_whole = views.cut_count(conn, place.id) > 0 and not _is_shallow(place.path)
+            found.append((str(place.path), *views.not_compared(conn, place.id, is_whole=is_whole)))
         return [one for one in found if one[1]]
 
     return [
@@ -455,8 +452,10 @@ def _shallow_clones(
     """Return how many rules are older than the history of a shallow clone, as in `stale`."""
 
     def older(conn: Connection) -> list[tuple[Path, int]]:
-        trees = [tree for tree in db_projects.all_worktrees(conn) if _is_shallow(tree.path)]
-        return [(tree.path, views.cut_count(conn, tree.id)) for tree in trees]
+        counts = [
+            (tree.path, views.cut_count(conn, tree.id)) for tree in db_projects.all_worktrees(conn)
+        ]
+        return [(path, count) for path, count in counts if count and _is_shallow(path)]
 
     return [
         {
@@ -468,7 +467,6 @@ def _shallow_clones(
         for project, row in zip(watched, rows, strict=True)
         if row["state"] == "ok"
         for path, number in home.stores.look(project, older)
-        if number
     ]
 
 
