@@ -13,7 +13,7 @@ from typing import Final
 from yaadwatch.anchors.values import plain
 
 COUNTS_MAX: Final = 16
-"""Numbers taken from one text; past that it is a table."""
+"""Most numbers of one text; a text with more is a table."""
 _ONES: Final = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
     *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
@@ -203,7 +203,7 @@ def _stem(word: str) -> str:
 
 CHARS_MIN = 4
 PLAIN_CHARS_MIN = 5
-"""A word of small letters only needs so many: a short one means too many things."""
+"""Minimum length of a lower-case word: a short one is ambiguous."""
 _PLAIN = re.compile(r"[a-z]+|[A-Z]?[a-z]+|[A-Z]+")
 _EVERYWHERE = frozenset(
     re.findall(
@@ -250,7 +250,7 @@ _EVERYWHERE = frozenset(
     """,
     )
 )
-"""Plain words of programs everywhere; one of them by itself names nothing."""
+"""Plain words common in all programs; one alone names nothing."""
 
 
 def is_distinctive(word: str) -> bool:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-Part = "Node | bytes"
 Rule = Callable[["Node", bytes], "list[Node | bytes] | None"]
 
 COMMENTS = frozenset(("comment", "html_comment", "line_comment", "block_comment"))

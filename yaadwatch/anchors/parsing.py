@@ -43,12 +43,12 @@ hundredth.
 """
 _CHUNK_BYTES = 4 * 1024
 _spare: list[bytearray] = []
-"""Buffers that no parser reads from just now, empty."""
+"""Empty buffers that no parser is reading."""
 
 _KEPT_MAX = 4
 _KEPT_BYTES_MAX = 128 * 1024
 _ONE_BYTES_MAX = 512 * 1024
-"""Of larger files, up to this, the last tree is kept."""
+"""For larger files, up to this size, only the last tree is cached."""
 _UNCLOSED_MAX = 8
 _LEVELS_MAX = 150
 _COMMENT_ENDS = re.compile(rb"/\*|\*/")
@@ -107,7 +107,7 @@ def _parsed(source: bytes, language: "Language") -> "Node | None":
         return steps > steps_max or lost > _LOST_STEPS_MAX or is_none_of_it or left <= 0
 
     # The binding never lets go of what it is given to read (tree-sitter 0.26), so it gets the same
-    # few buffers for ever: with views of `source`, each file that was parsed stayed in memory.
+    # few buffers each time: with views of `source`, each file that was parsed stayed in memory.
     try:
         chunk = _spare.pop()
     except IndexError:

@@ -30,7 +30,7 @@ _RAKE = re.compile(r"^\s*task\s+:?[\"']?(\w+)", re.MULTILINE)
 _PLAIN = re.compile(r"[A-Za-z_][\w.:-]{0,79}")
 _TARGET_NAMED = ("$@", "$(@", "$*", "$(*", "MAKECMDGOALS")
 STEPS_CHARS_MAX = 8_000
-"""Characters of what a target does that are compared."""
+"""Most characters of a recipe that are compared."""
 _TASK_TABLES = re.compile(
     r"project\.(?:gui-)?scripts|tool\.poetry\.scripts|tool\.\w+(?:\.\w+)*\.(?:scripts|tasks)|tasks"
     r"|tool\.poe\.tasks|alias|tool\.tox\.env\.(.+)|env\.(.+)"
@@ -364,7 +364,7 @@ def _spelled(part: str) -> re.Pattern[str]:
 
 
 WORDS_MAX = 24
-"""Words of one command line that are looked at."""
+"""Most words read of one command line."""
 
 _SEPARATORS = re.compile(r"&&|\|\||[;|\n]")
 _TARGET = re.compile(r"[A-Za-z_][\w.:/@-]{0,79}")
@@ -386,7 +386,7 @@ _SCRIPTS = {
     "rye": frozenset(("run",)),
     "pixi": frozenset(("run",)),
 }
-"""Tools whose scripts stand behind one of these words."""
+"""Tools whose scripts follow one of these words."""
 _SHORT = frozenset({"npm", "pnpm", "yarn", "bun", "composer", "pdm"})
 """Those that run a script without that word too (`npm test`, `pnpm lint`)."""
 _DIRECT = frozenset({"make", "gmake", "just", "task", "rake", "invoke", "inv", "mage", "earthly"})

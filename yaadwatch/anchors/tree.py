@@ -259,7 +259,7 @@ GO: Final = "go"
 CARGO: Final = "cargo"
 
 NAMES: Final = ("package.json", "pyproject.toml", "requirements.txt", "go.mod", "Cargo.toml")
-"""What files that say so are called."""
+"""File names of package manifests."""
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]{0,100})")
 _MODULE = re.compile(r"^\s*(?:require\s+)?([\w.-]+\.[\w.-]+(?:/[\w.~-]+)+)\s+v\d", re.MULTILINE)

@@ -103,7 +103,7 @@ _TELLS = r"`?\s?(?:=|defaults to|is set to)\s?`?"
 _LITERAL = r"(?i:true|false)|None|null|nil|\"[^\"\\\n]{0,60}\"|'[^'\\\n]{0,60}'"
 _NO_MORE_OF_IT = r"(?=`?\)?(?:[`.;:,!\s]|$))"
 _NO_OTHER = rf"(?!,?`?,? ?(?:\bor\b|[|/])|(?:,|(?<=,)){_ANOTHER})"
-"""What has one of several values has none that is told."""
+"""A name with one of several values has no stated value."""
 _STATED = re.compile(
     rf"{_WITHIN}(?:(?:{_BY_DEFAULT}|{_GIVES}{_OFTEN}){_SAID}"
     rf"|(?:{_BY_DEFAULT}|{_TELLS}{_OFTEN})({_LITERAL}){_NO_MORE_OF_IT}){_NO_OTHER}"
@@ -123,7 +123,7 @@ _WHERE = (
     r"|in (?:the )?(?:tests?|ci|production|staging|development)"
 )
 _CONDITION = re.compile(rf"(?i)(?<![\w`-])(?:{_WHERE})(?![\w`-])")
-"""Words by which a sentence says that a thing holds only sometimes."""
+"""Words that make a sentence conditional."""
 _CASE = re.compile(
     rf"(?i)(?<![\w`-])(?:{_WHERE}|once|where|on|for(?! now)|with|without|during|after|before"
     r"|given)(?![\w`-])"
@@ -133,9 +133,9 @@ _TOLD = re.compile(
     r"(?i)(?:^|[.!?:;,(>*+-]\s{0,3}|\d[.)]\s|\b(?:and|or|to|then|please|just|can|must|should|may)\s)"
     r"(?:set|export|pass|put|add|change|try)\s(?:the\s)?`?\Z"
 )
-"""What stands before a name that somebody is to give a value: what it has now is not said."""
+"""Text before a name that the reader shall set: its current value is not stated."""
 _OTHER_CASE = re.compile(r"(?i)\W{0,5}(?:otherwise|else|unless|if|when|except|but)\b")
-"""How a sentence begins that tells what holds otherwise."""
+"""Start of a sentence that states the other case."""
 
 
 _NUMBER_OF_CODE = re.compile(
@@ -145,7 +145,7 @@ _QUOTED = re.compile(r"""(["'])([^"'\\{}$#\n]*)\1""")
 _TRUTHS = {"true": "true", "false": "false"}
 _NO_VALUE = frozenset(("None", "null", "nil", "undefined", "nullptr", "NULL"))
 NOTHING = "nothing"
-"""What `literal` makes of the absence of a value, however a language writes it."""
+"""The `literal` of an absent value in any language."""
 
 
 @dataclass(frozen=True, slots=True)

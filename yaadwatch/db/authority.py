@@ -87,9 +87,9 @@ TAKEN_BACK: Final = "taken back"
 """The change of a version that takes back the one before it."""
 
 UPKEEP: Final = "upkeep"
-"""The actor of what the daily upkeep archives."""
+"""The actor of the daily upkeep."""
 FROM_GIT: Final = "from git"
-"""What the reason ends with of a change that a file brought which git had written."""
+"""Suffix of the reason of a change from a file that git had written."""
 
 _BY_PERSON: Final = "(actor = 'cli' OR actor LIKE 'file:%')"
 

@@ -54,7 +54,7 @@ def sizes_since(conn: apsw.Connection, day: int) -> list[Size]:
 
 
 SHOWN_MAX: Final = 20
-"""Faults that are told of one sort; how many there are is counted."""
+"""Faults listed per kind; the count covers all."""
 
 _HEX: Final = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})?")
 _ODD_PATH: Final = re.compile(r"\A/|(?:\A|/)\.{1,2}(?:/|\Z)|//|\0")
@@ -220,7 +220,7 @@ def copies(conn: apsw.Connection) -> list[tuple[str, str, str, int]]:
 State = Literal["absent", "damaged", "older", "newer", "unusable", "ok"]
 
 EXAMPLES_MAX: Final = 3
-"""Faults of one file that are told."""
+"""Faults listed per file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

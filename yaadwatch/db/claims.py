@@ -17,7 +17,7 @@ from yaadwatch.db.edges import is_superseded_sql
 from yaadwatch.model.memories import EVIDENCE, LINK, Claimed, Clash, Gap, Settled, Stated, Thing
 
 TEXT: Final = "text"
-"""The source of a claim that the words of its memory make."""
+"""The source of a claim made by its memory's text."""
 
 _ROW: Final = Record(Claimed)
 _NEW: Final = Record(Claimed, but=["id"])

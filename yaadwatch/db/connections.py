@@ -23,7 +23,7 @@ from yaadwatch.db.files import StoreFile, not_in_place, refused, translated_erro
 from yaadwatch.model.errors import YaadError
 
 APPLICATION_ID: Final = 0x79616164
-"""Stands in the header of every store, and reads 'yaad'."""
+"""In the header of every store; reads 'yaad'."""
 
 _BUSY_MS: Final = 5_000
 _WRITER_CACHE_KIB: Final = 2_048
@@ -340,7 +340,7 @@ class Pool:
 R = TypeVar("R")
 
 TOGETHER_MAX: Final = 64
-"""Changes in one transaction; a reader sees none of them before the last one is done."""
+"""Most changes in one transaction."""
 
 
 class Waiting(Generic[R]):

@@ -114,13 +114,13 @@ Role = Literal["user", "project"]
 
 
 _KNOWN_MAX: Final = 256
-"""Answers that are kept until the next change."""
+"""Results cached until the next change."""
 
 _FORMAT_AT: Final = 18
-"""Where the header of a database says, in two bytes, how it is written and read."""
+"""Offset of the two header bytes with the journal mode."""
 
 _WRITE_AHEAD_LOG: Final = bytes((2, 2))
-"""What stands there when both are done with a write-ahead log."""
+"""Those bytes of a database with a write-ahead log."""
 
 
 class _Undone(Exception):

@@ -16,7 +16,7 @@ from yaadwatch.db.codec import json_list
 from yaadwatch.db.files import replacing, translated_errors, unavailable
 
 INSTEAD: Final = "[erased]"
-"""What stands where words were erased that something else had quoted."""
+"""Replaces erased texts that something else quoted."""
 
 HASH_DIGITS: Final = 32
 """Of a hash of words, what is compared: stores before version 9 have twice as many digits."""
@@ -38,7 +38,7 @@ WORDS: Final = {
     "sessions": {"name", "facts", "summary"},
     "stale_flags": {"reason", "evidence", "suggestion"},
 }
-"""Columns of free words, in which somebody may have quoted it; by table."""
+"""Columns of free text that may quote a memory, by table."""
 
 OWN: Final = {"nodes": {"text", "summary", "tags"}, "node_versions": {"text"}}
 """What memories say themselves: `saying` and its callers see to it."""
@@ -95,7 +95,7 @@ _STRUCTURAL: Final = frozenset(
         *("reference", "symbol", "thing", "tier", "verdict", "worktree"),
     }
 )
-"""Names in JSON of what is no words."""
+"""JSON keys whose values are not free text."""
 
 
 def memories_saying(conn: apsw.Connection, texts: Sequence[str], hashes: Iterable[str]) -> set[str]:

@@ -24,7 +24,7 @@ __all__ = (
 UNTOUCHED = "nothing was changed"
 
 _LACKS = ("no such table: ", "no such column: ")
-"""What the schema of a version has, a file of that version lacks: somebody took it out."""
+"""Messages about a missing table or column: the file was altered by hand."""
 
 
 class translated_errors:  # noqa: N801  (used like a function; a generator costs three times as much)

@@ -346,7 +346,7 @@ def said_in_checkout(
 
 
 KEPT_MAX: Final = 20
-"""Copies kept of one file; the oldest goes first."""
+"""Snapshots kept of one file; the oldest is dropped first."""
 
 _SNAPSHOT: Final = Record(Snapshot)
 

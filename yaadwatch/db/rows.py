@@ -81,10 +81,10 @@ STAYS: Final = {
 }
 """Tables that are not exported, and why."""
 LEFT: Final = {"nodes": {"num", "text_hash", "summary", "folded"}, "sessions": {"num", "told_seq"}}
-"""Columns that are not exported: what they hold is made anew."""
+"""Columns that are not exported, because they are computed."""
 
 _READINGS_MAX: Final = 64
-"""Kinds of lines whose reading is noted, of each table: ours have a few."""
+"""Cached kinds of lines per table; our exports have a few."""
 
 _AT, _AT_MS = "at", "at_ms"
 _MS_MIN: Final = to_ms(datetime(1, 1, 1, tzinfo=UTC))
@@ -440,7 +440,7 @@ _COLUMNS: Final = (
 )
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST: Final = datetime(2000, 1, 1, tzinfo=UTC)
-"""Earlier times are those of a field that was never set."""
+"""Earlier times come from a field that was never set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

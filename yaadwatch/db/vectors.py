@@ -24,7 +24,7 @@ Scored = list[tuple[int, float]]
 """The numbers of nodes with a cosine, -1 to 1, best first; of equals the lower number."""
 
 _CHUNK_ROWS = 4_096
-"""Vectors that numpy is given at once."""
+"""Vectors per numpy call."""
 
 
 def nearest(conn: apsw.Connection, space: str, vector: bytes, limit: int) -> Scored:

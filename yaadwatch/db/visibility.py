@@ -19,11 +19,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 FILE: Final = "file"
-"""Only files of this work tree said it, and the ones that are checked out do not."""
+"""Stated only in files of this work tree that are not checked out."""
 BRANCH: Final = "branch"
-"""It was learned on branches only that are not merged here."""
+"""Learned only on branches that are not merged here."""
 WORK: Final = "work"
-"""It is about uncommitted work in another checkout."""
+"""About uncommitted work in another checkout."""
 
 TABLE: Final = """
 CREATE TEMP TABLE hidden (

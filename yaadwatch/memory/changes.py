@@ -29,7 +29,7 @@ from yaadwatch.workspace.lookup import Shelf
 from yaadwatch.workspace.workspace import AGENT, Home
 
 IMPORT: Final = "import"
-"""What the origin begins with of what came from somewhere else."""
+"""Prefix of the origin of an import."""
 
 
 def reopen_superseded(conn: Connection, node: str, now: datetime, *, actor: str) -> None:
@@ -120,7 +120,7 @@ def _attributed(conn: Connection, found: Mapping[str, Node]) -> list[dict[str, o
 
 
 _TELLING: Final = frozenset({"task", "session", "bug", "fix", "skill", *THINGS})
-"""Kinds that report what happened, or what is to be done and how; none of them becomes a rule."""
+"""Kinds that describe events, tasks or procedures; none of them becomes a rule."""
 _VOUCHED: Final = "confirmed"
 _IN_PLACE: Final = "in the place of "
 """Prefix of the reason of a change made by `note_superseded`."""

@@ -49,7 +49,7 @@ def _units() -> dict[str, tuple[str, float]]:
 
 
 UNITS: Final = _units()
-"""A unit, the base it is compared in, and how many of these it is."""
+"""Unit to its base unit and factor."""
 SAME: Final = {
     "postgres": "postgresql",
     "node.js": "node",
@@ -61,7 +61,7 @@ SAME: Final = {
     **dict.fromkeys(("yes", "on", "enabled"), "true"),
     **dict.fromkeys(("no", "off", "disabled"), "false"),
 }
-"""Values that are others in other words."""
+"""Synonyms of values."""
 
 
 UNIT: Final = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
@@ -246,11 +246,11 @@ _A_VERSION = re.compile(r"v?(?P<version>\d+(?:\.\d+){0,3}(?:\.[x*])?)")
 
 
 SENSES_MAX: Final = 64
-"""Values of one thing that are compared, the newest: with more, nobody could say which is right."""
+"""Most values of one subject that are compared, the newest first."""
 LOOKED_AT_MIN: Final = 20_000
 LOOKED_AT_EACH: Final = 100
-"""Pairs with two values that are looked at of one thing, and for each that may be returned: where
-hardly any of them cannot both be right, there may be millions."""
+"""Most pairs examined per subject and per returned pair: there may be millions, hardly any of
+them contradicting."""
 
 
 def pairs(

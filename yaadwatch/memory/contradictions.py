@@ -33,7 +33,7 @@ from yaadwatch.workspace.workspace import PERSON, Call, Home
 
 NAME_CHARS: Final = 8
 NAMED_MAX: Final = 8
-"""Values, and memories that say one, that are named in a line."""
+"""Most values, and memories per value, named in a line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -347,7 +347,7 @@ def _settled_row(
 
 
 AGAINST_MAX: Final = 5
-"""Memories that are told for each value, at most."""
+"""Most memories returned per value."""
 
 
 def contradicts_row(home: Home, shelf: Shelf, node: str) -> dict[str, object]:

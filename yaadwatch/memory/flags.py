@@ -87,7 +87,7 @@ def confidences(
 
 
 PASSED_ON = {Verdict.GONE: 1.0, Verdict.CHANGED: 1.0, Verdict.MOVED: 0.5}
-"""The part of a doubt that concerns others: what only moved is as true as before."""
+"""The share of a flag that spreads: what only moved is as true as before."""
 SUMMARY_CHARS = 60
 
 

@@ -25,7 +25,7 @@ from yaadwatch.text import words as text_words
 from yaadwatch.workspace.workspace import Call, Home
 
 KEPT_FOR: Final = timedelta(days=180)
-"""A question that nobody asked for so long, and whose words nobody approved, is forgotten."""
+"""An unapproved gap that is not asked for this long is deleted."""
 NAME_CHARS: Final = 8
 
 

@@ -34,18 +34,18 @@ CARRIES: Final[Mapping[str, Carry]] = {
     # Most memories about the same thing are about another aspect of it.
     "touches": Carry(back=0.3),
 }
-"""Kinds that carry doubt. All others carry none; order in time is no edge at all. Set by judgement:
-no set of linked memories with known answers exists to fit them on."""
+"""Edge kinds that spread flags; all others spread none. The shares are estimates: there is no
+labelled set of linked memories to fit them on."""
 
 PART_MIN: Final = 0.2
-"""Less than this is not told: everything is linked with everything somehow."""
+"""Weaker flags are not reported, because nearly everything is linked somehow."""
 WARN_MIN: Final = 0.68
-"""Doubt that came from elsewhere is a warning from here on, and a suspicion below: what depends
+"""A spread flag is a warning from here on, and a suspicion below: what depends
 with full weight on a memory whose only file is gone (0.85 by `doubt.weights`, 0.8 of it carried).
 """
 
 Halts = Callable[[Edge, str], bool]
-"""Given an edge and the end of it that doubt would reach, whether the doubt stops before it."""
+"""Given an edge and the end a flag would reach, whether the flag stops before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +148,7 @@ class Graph:
 
 _FOLLOWED: Final = 0.85
 _ROUNDS: Final = 40
-"""Rounds of PageRank; what is left to settle after these is below a thousandth."""
+"""Rounds of PageRank; the remaining error is below a thousandth."""
 
 
 def level_of(part: float) -> str:
@@ -190,13 +190,13 @@ def _step_order(step: tuple[str, float, Edge]) -> tuple[str, float, str, str]:
 
 
 HASTE: Final = 2
-"""How much faster a memory ages that nothing is linked to, or that another one has replaced."""
+"""How much faster an orphan or superseded memory ages."""
 
 SANE_FROM: Final = datetime(2005, 1, 1, tzinfo=UTC)
-"""A time before it is no time: a column of zeros, a machine without a clock. Git is that old."""
+"""Earlier times are invalid: a column of zeros, a machine without a clock. Git is that old."""
 HELD_SHARE: Final = 0.5
 HELD_FROM: Final = 20
-"""More than this share of all memories, and more than so many, never fade at once by themselves."""
+"""More than this share of all memories, and more than this many, never fade at once naturally."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -157,7 +157,7 @@ def _line(text: str) -> str:
 
 
 LEFT_AFTER = timedelta(minutes=5)
-"""A session that a hook has named is over so long after its agent's last connection ended."""
+"""A session named by a hook ends this long after its agent's last connection."""
 IDLE_PERSON = timedelta(hours=12)
 """As IDLE, for a session that a person began at the command line."""
 

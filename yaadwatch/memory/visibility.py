@@ -27,7 +27,7 @@ from yaadwatch.workspace.lookup import Shelf
 from yaadwatch.workspace.workspace import Home, Space
 
 Work = tuple[str | None, str, int]
-"""The path of a work tree (None: in none now), a branch, and the memories about work there."""
+"""A work tree path (None without one), a branch, and the memories about work there."""
 
 
 def checkout_of(space: Space, head: Head) -> Checkout:

@@ -27,17 +27,17 @@ from yaadwatch.text.words import cached
 from yaadwatch.workspace.workspace import Home, Space
 
 FILES_MAX: Final = 200
-"""Files taken for one pattern; whoever has more has something else there than rules."""
+"""Most files for one pattern; a folder with more does not hold rules."""
 FOLDERS_DEEP_MAX: Final = 4
-"""Folders that '**/' stands for at most."""
+"""Most folders that '**/' matches."""
 IMPORTS_DEEP_MAX: Final = 4
-"""Files that include one another, one after the other: as far as Claude Code goes."""
+"""Most levels of includes, as in Claude Code."""
 CONVENTIONS: Final = "conventions"
-"""The name of the format of files that a person named."""
+"""The name of the format for files set by the person."""
 IMPORTED: Final = Bridge(name="imported", paths=("**/*.md",), parse=parse_part, block=False)
-"""The format of a file that is none of an agent's, but is taken in by one that is."""
+"""The format of a file that an agent file includes."""
 PERSONAL: Final = "claude-local"
-"""The format of files that are one person's, whether git was told so or not."""
+"""The formats of one person's files, whether or not git ignores them."""
 NO_FILE: Final = "is not a regular file"
 
 VENDORED: Final = frozenset(
@@ -46,15 +46,15 @@ VENDORED: Final = frozenset(
         *("Pods", "site-packages", ".venv", "venv", ".yaad"),
     }
 )
-"""Folders of other people's work: what an agent file there says is not about this project."""
+"""Folders of dependencies, whose agent files are not about this project."""
 
 TEXTS: Final = frozenset({"", ".md", ".mdc", ".mdx", ".markdown", ".txt"})
-"""Files with other ends are taken in as data, such as package.json: they make no statements."""
+"""Includes with other endings are data, such as package.json, and make no statements."""
 IMPORTERS: Final = frozenset({"claude", "claude-local", "gemini"})
-"""Formats in which '@path' takes a file in. Many agents read others of AGENTS.md without it."""
+"""Formats in which '@path' includes a file. Many readers of AGENTS.md do not support it."""
 
 _SKILL_BUNDLE = re.compile(r"(?:^|/)\.[^/]+/skills/")
-"""Skills that were installed, as in `.agents/skills/`: they are other people's work."""
+"""Installed skills, as in `.agents/skills/`, which others wrote."""
 _STUB_BYTES_MAX: Final = 256
 _STUB = re.compile(rb"\s*@(?:\./)?(?P<path>[\w./-]+)\s*")
 

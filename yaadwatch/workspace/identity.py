@@ -21,11 +21,10 @@ from yaadwatch.workspace.stores import is_of, is_there
 from yaadwatch.workspace.workspace import Home
 
 SNAPSHOTS = "snapshots"
-"""The folder beside a store with the copies of people's files."""
+"""The folder beside a store with snapshots of agent files."""
 """The folder beside a store with files as they came in an import."""
 DAMAGED = "damaged"
-"""The folder beside a store into which `doctor` has a damaged one put, whole or in part; further
-ones go into folders in it.
+"""The folder beside a store for damaged stores that `doctor` moved; later ones in subfolders.
 """
 
 

@@ -208,9 +208,9 @@ def shelves(home: Home, call: Call) -> Iterator[Shelves]:
 
 
 PARENTS_MAX: Final = 64
-"""Folders in which one that is gone is looked for: those that hold watched repositories."""
+"""Most folders searched for a missing project: those with watched repositories."""
 ENTRIES_MAX: Final = 2_048
-"""Of what is in each of them, so many are looked at."""
+"""Most entries read in each of them."""
 
 _log: Final = logging.getLogger(__name__)
 _following: Final = threading.Lock()
@@ -342,9 +342,9 @@ def _repositories(project: Project, parent: Path) -> Iterator[Path]:
 
 MIB: Final = 1024 * 1024
 LOOK_BACK_DAYS: Final = 30
-"""Days whose growth is taken for that of the days to come."""
+"""Days of growth that a forecast is based on."""
 FAR_DAYS: Final = 3_650
-"""A budget that is reached later than this is not reached."""
+"""Later forecasts are not reported."""
 _EPOCH_ORDINAL: Final = 719_163
 
 

@@ -37,15 +37,15 @@ from yaadwatch.text import words as text_words
 from yaadwatch.workspace.stores import SETTINGS_FOLDER, Stores, is_of
 
 FRAGMENT_CHARS_MIN = 4
-"""What people type of an id, at least."""
+"""Shortest accepted fragment of an id."""
 CANDIDATES_MAX = 256
-"""Ids looked at when a fragment fits several; files and symbols have ids of the same form."""
+"""Most ids read when a fragment matches several; files and symbols have ids of the same form."""
 CANDIDATES_SHOWN = 8
 SUMMARY_CHARS = 40
 PERSON = "cli"
-"""The origin of a call that a person made."""
+"""The origin of a person's call."""
 AGENT = "agent:"
-"""What the origin of a call begins with that an agent made."""
+"""Prefix of the origin of an agent's call."""
 
 
 def origin_of(agent: str) -> str:
@@ -170,15 +170,15 @@ class Home:
         self.pulse: DaemonState | None = None
         self.follow: Callable[[Layout], Project | None] = _nobody_moved
         self.copies: set[tuple[str, Path]] = set()
-        """Git folders that bear the id of a project which is at another place, too: copies."""
+        """Git folders of copies: they have the id of a project registered elsewhere."""
         self.recalled = Pending(SHOWN_NOTED_MAX)  # ids of memories
         self.unanswered = Pending(GAPS_NOTED_MAX)  # hashes of questions without a good answer
         self.adding = threading.Lock()  # one `add` at a time
         self.naming = threading.Lock()  # one naming of a skill at a time
         self.compared: Counter[tuple[str, int]] = Counter()
-        """Memories of a work tree that the look back has compared and not written down yet."""
+        """Memories per work tree that the lookback has compared and not stored yet."""
         self.unmerged_here: dict[tuple[str, int], tuple[object, frozenset[str]]] = {}
-        """For each work tree the commits of other branches that git named last, and of which."""
+        """Per work tree the unmerged commits last returned by git, and the question."""
 
     def settings_of(self, store: Path) -> Settings:
         """Return the settings of a store: its project's over the person's."""
