@@ -125,7 +125,7 @@ class TestComparing:
 
         home.compared[added["id"], 1] += 12
         assert ruled.stale()["comparing"] == {"done": 12, "total": 30}
-        while lookback.go_on(home, added["id"]):
+        while lookback.compare_next(home, added["id"]):
             pass
 
         assert ruled.stale()["comparing"] is None

@@ -330,7 +330,7 @@ class TestByAndBy:
         project = old.project
         away = old.path.rename(old.path.with_name("away"))
         with pytest.raises(YaadError):
-            lookback.go_on(old.home, project)
+            lookback.compare_next(old.home, project)
         away.rename(old.path)
         old.look_back()
         assert len(doubted(old)) == 2
@@ -338,7 +338,7 @@ class TestByAndBy:
     def test_what_is_not_watched_any_more_is_not_looked_at(self, old):
         project = old.project
         old.remove()
-        assert lookback.go_on(old.home, project) is False
+        assert lookback.compare_next(old.home, project) is False
 
 
 class TestPulled:
