@@ -1,5 +1,5 @@
-"""Writes docs/reference.md, and operations and answers in docs/contracts.md, from the declarations
-of commands, requests and answers: `python -m tests.reference`.
+"""Writes docs/reference.md, operations and answers in docs/contracts.md, and the sizes in
+docs/architecture.md, from the code: `python -m tests.reference`.
 """
 
 import argparse
@@ -7,13 +7,15 @@ import json
 import re
 from pathlib import Path
 
-from tests import shapes_page
+from tests import shapes_page, size_page
 from yaadwatch.api.operations import OPERATIONS
 from yaadwatch.cli.main import GROUPS, full_parser
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
 CONTRACTS = PAGE.with_name("contracts.md")
+ARCHITECTURE = PAGE.with_name("architecture.md")
 TABLE = re.compile(r"\| operation \| fields .*?\n\n", re.DOTALL)
+SIZES = re.compile(r"\| package \| modules \| lines of code .*?\n\n", re.DOTALL)
 SHAPES = re.compile(r"### Shared shapes\n.*?(?=### Errors\n)", re.DOTALL)
 HEAD = """\
 # Command reference
@@ -119,3 +121,6 @@ if __name__ == "__main__":
     contracts = TABLE.sub(lambda _: operations(), contracts, count=1)
     contracts = SHAPES.sub(lambda _: shapes_page.rendered(), contracts, count=1)
     CONTRACTS.write_text(contracts, encoding="utf-8")
+    architecture = ARCHITECTURE.read_text(encoding="utf-8")
+    architecture = SIZES.sub(lambda _: size_page.table(), architecture, count=1)
+    ARCHITECTURE.write_text(architecture, encoding="utf-8")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import reference, shapes_page
+from tests import reference, shapes_page, size_page
 
 TESTS = Path(__file__).parents[1]
 WORDS_MAX = 60
@@ -44,6 +44,12 @@ def test_the_reference_is_what_the_declarations_say():
     contracts = reference.CONTRACTS.read_text(encoding="utf-8")
     assert reference.operations() in contracts
     assert shapes_page.rendered() in contracts
+
+
+def test_sizes_in_the_architecture_page_are_those_of_the_code():
+    page = reference.ARCHITECTURE.read_text(encoding="utf-8")
+
+    assert size_page.table() in page, "run: python -m tests.reference"
 
 
 @pytest.mark.parametrize(
