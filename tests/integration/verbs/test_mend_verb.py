@@ -325,12 +325,10 @@ class TestReanchor:
     def test_nothing_has_moved_and_all_is_nothing_to_do(self, repo, retry):
         assert repo.reanchor(all=True) == {"dry_run": False, "reanchored": [], "skipped": []}
 
-    def test_what_is_in_no_doubt_or_has_no_proposal_is_refused_with_the_other_ways(
-        self, repo, retry
-    ):
+    def test_unflagged_memory_is_refused_with_the_other_ways(self, repo, retry):
         refused = refusal(repo.reanchor, retry)
         assert refused.code is Code.REFUSED
-        assert "no doubt" in refused.message
+        assert "is not flagged" in refused.message
         assert "yaadwatch confirm" in refused.hint
 
         repo.write("src/net.py", FIVE_TRIES)

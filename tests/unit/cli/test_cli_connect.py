@@ -110,4 +110,4 @@ def test_for_a_project_it_takes_a_project(home, tmp_path, name):
     ran = command(*name, "claude", "--project", tmp_path)
 
     assert ran.status == 2
-    assert "not in a git" in ran.err
+    assert "not in a git" in " ".join(ran.err.split())

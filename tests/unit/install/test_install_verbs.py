@@ -525,7 +525,7 @@ def test_a_socket_that_was_left_over_by_this_home_is_brought_up_to_date(world, h
     assert unit(home).exists()
 
 
-def test_a_home_that_is_named_is_the_same_as_when_it_is_not(world, monkeypatch):
+def test_named_home_is_the_home(world, monkeypatch):
     install.install(world)
     places.receipt().unlink()
     monkeypatch.setenv("YAAD_HOME", str(places.data_folder()))
