@@ -169,7 +169,7 @@ def test_a_damaged_list_of_projects_comes_back(machine, watched, with_copy, harm
         mend(machine, watched, "yaadwatch add --adopt")
     else:
         (told,) = problems(machine)
-        assert "was made anew from the copy" in told["what"]
+        assert "was restored from the copy" in told["what"]
         mend(machine, watched, told["advice"].partition(",")[0])
 
     assert problems(machine) == []

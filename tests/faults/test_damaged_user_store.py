@@ -148,7 +148,7 @@ def test_what_the_doctor_says_brings_it_back_and_keeps_the_damaged_file(machine,
     assert kept.ask("recall", query="which language to answer in")["results"]
     assert (places.data_folder() / "damaged" / "2" / "yaad.db").read_bytes() == left
     assert earlier.read_bytes() == b"damaged before"
-    assert "was made anew from the copy" in problem(machine)["what"]
+    assert "was restored from the copy" in problem(machine)["what"]
     mend(machine, "yaadwatch restart")
     assert problem(machine) is None
 
@@ -178,7 +178,7 @@ def test_one_that_is_gone_comes_back_from_its_newest_copy_that_is_whole(machine,
     machine.live()
 
     assert [one["path"] for one in machine.call("status")["projects"]] == [str(kept.root)]
-    assert "was made anew from the copy" in problem(machine)["what"]
+    assert "was restored from the copy" in problem(machine)["what"]
     kept.ask("remember", text="Never use tabs", scope="user")
 
 

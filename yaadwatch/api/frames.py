@@ -21,7 +21,7 @@ class Stopping(YaadError):
         super().__init__(
             Code.UNAVAILABLE,
             "The daemon is stopping; the request was not done.",
-            hint="Ask again; a command starts the daemon anew.",
+            hint="Ask again; a command starts the daemon.",
         )
 
 

@@ -67,7 +67,7 @@ OPERATIONS: Final = (
     _write("session_start", store.SessionStart, "begin a session; get its id and the brief"),
     _write("session_note", store.SessionNote, "note something in a session"),
     _write("session_end", store.SessionEnd, "end a session; say what it is remembered by"),
-    _read("handoff", store.Handoff, "make a prompt for whoever goes on"),
+    _read("handoff", store.Handoff, "make a prompt for the next session"),
     Operation(
         name="session_news",
         request=store.SessionNews,

@@ -281,7 +281,7 @@ def _log(why: str, kind: str, *, sent: bool) -> None:
 def _answer(call: Call, end_s: float) -> tuple[str, bool]:
     """Return what the daemon says; empty when that is nothing.
 
-    And whether nothing is owed to the session once that was said: it is its brief, or it is over.
+    And whether that settles the session: the answer is its brief, or the session is over.
     """
     payload = call.payload or {}
     call.agent.check(payload, call.event)

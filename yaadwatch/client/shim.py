@@ -59,7 +59,7 @@ _UNWRITTEN = 3
 """Exit status, as of any command whose output cannot be written."""
 _RPC = {"jsonrpc": "2.0"}
 _REPLAY = "yaadwatch-replay"
-"""The id of a handshake that is said again: no agent has it, and none hears the answer."""
+"""The id of a repeated handshake. No agent uses it, and no agent gets the answer."""
 _STREAM_KEY = "io.modelcontextprotocol/subscriptionId"
 _CHUNK = 65536
 _UNDECIDED = (

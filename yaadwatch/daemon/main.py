@@ -65,8 +65,8 @@ def run(
     Args:
         foreground: print warnings on stderr too.
         on_ready: called once, when the daemon answers and watches.
-        begin_again: becomes a new process, where nobody starts one for status 75. The caller calls
-            it, too; here it is when a thread that is deep in something keeps us from returning.
+        begin_again: becomes a new process, where no service manager restarts status 75. The caller
+            calls it, too; here it is called when a thread that does not end prevents the return.
     """
     os.umask(0o077)
     _allocate_from_one_heap()

@@ -156,8 +156,8 @@ _USAGE = (
     " above."
 )
 _BY_ROOTS: Final = (
-    "yaadwatch was not started in a watched repository. Its tools use the one that is open in the"
-    " client's workspace."
+    "yaadwatch was not started in a watched repository. Its tools use the repository that is"
+    " open in the client's workspace."
 )
 _BY_PROJECT: Final = (
     "For a certain repository, give each tool `project`: its absolute path, or its file:// URI."

@@ -117,7 +117,7 @@ PROMPTS: Final = (
     Prompt(
         name="session_handoff",
         operation="handoff",
-        about="What was done, what is open and flagged, which files: for whoever goes on.",
+        about="What was done, what is open and flagged, which files: for the next session.",
         arguments={"session": "its id; the last one by default"},
         text="prompt",
     ),
@@ -459,7 +459,7 @@ def dressed(result: Answer, server: Answer, keep_ms: int | None = None) -> Answe
     Args:
         result: what is answered.
         server: who answers.
-        keep_ms: how long it may be kept; None where nothing is said of that.
+        keep_ms: how long the client may keep it; None leaves that to the client.
     """
     whole: Answer = result | {"resultType": "complete", "_meta": {_SERVER: server}}
     return whole if keep_ms is None else whole | {"ttlMs": keep_ms, "cacheScope": "private"}

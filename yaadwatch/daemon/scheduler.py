@@ -331,7 +331,9 @@ class Renewal:
         try:
             is_held = await asyncio.to_thread(self._holds_lock)
         except YaadError as error:
-            what = f"The file of the daemon's lock is gone and cannot be made anew: {error.message}"
+            what = (
+                f"The file of the daemon's lock is gone and cannot be made again: {error.message}"
+            )
             self._health.degraded(LOCK, what, mend=error.hint)
             return True
         self._health.well(LOCK)

@@ -454,7 +454,7 @@ def keeper(
             else:
                 health.degraded(
                     _SOCKET,
-                    f"The socket is gone and cannot be made anew: {error_in_words(error)}",
+                    f"The socket is gone and cannot be made again: {error_in_words(error)}",
                     mend="yaadwatch restart",
                 )
 

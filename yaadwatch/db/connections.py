@@ -374,7 +374,7 @@ class Waiting(Generic[R]):
     def result(self) -> R:
         """Return what the change returned, or raise what it raised."""
         if self._outcome is None:
-            raise RuntimeError("nobody made this change")
+            raise RuntimeError("this change is of no transaction")
         return self._outcome()
 
 

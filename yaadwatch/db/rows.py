@@ -73,9 +73,9 @@ STAYS: Final = {
     "sizes": "how large this store was",
     "imports": "what came into this store",
     "imported_files": "files of this store; `export --format raw` gives them",
-    "nodes_fts": "made anew from the nodes",
-    "sessions_fts": "made anew from the sessions",
-    "embeddings": "made anew from the nodes",
+    "nodes_fts": "rebuilt from the nodes",
+    "sessions_fts": "rebuilt from the sessions",
+    "embeddings": "rebuilt from the nodes",
     "embedding_stamps": "how the vectors of this store stand",
     "embedding_models": "which models this machine has",
 }

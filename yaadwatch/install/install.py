@@ -309,7 +309,7 @@ def _refuse_unlisted(world: World) -> str:
             Code.REFUSED,
             f"{path} was written by `yaadwatch install`, and no receipt says so any more; nothing"
             " was done.",
-            hint="Have it written anew, then taken away: yaadwatch install && yaadwatch uninstall",
+            hint="Write it again, then remove it: yaadwatch install && yaadwatch uninstall",
         )
     return ""
 

@@ -35,7 +35,7 @@ SOCKET_BYTES_MAX: Final = 103
 """What a path of a Unix socket may have everywhere."""
 
 _SERVICE: Final = """\
-# {mark}, which writes it anew when it differs.
+# {mark}, which rewrites it when it differs.
 # To change something for good: systemctl --user edit yaadwatch.service
 [Unit]
 Description=yaadwatch, which keeps the memory of coding agents true
@@ -78,7 +78,7 @@ WantedBy=default.target
 """
 
 _SOCKET: Final = """\
-# {mark}, which writes it anew when it differs.
+# {mark}, which rewrites it when it differs.
 [Unit]
 Description=yaadwatch, where its clients reach it
 
@@ -169,7 +169,7 @@ def launch_agent(service: Service) -> bytes:
         "StandardErrorPath": service.log,
     }
     text = plistlib.dumps(fields, sort_keys=False).decode()
-    return text.replace("<plist ", f"<!-- {MARK}, which writes it anew. -->\n<plist ", 1).encode()
+    return text.replace("<plist ", f"<!-- {MARK}, which rewrites it. -->\n<plist ", 1).encode()
 
 
 def data_folder_in(data: bytes) -> str | None:

@@ -224,14 +224,14 @@ def _both(project: Shelf | None, own: Shelf) -> list[Shelf]:
 def resolve(home: Home, call: Call, ask: Resolve) -> dict[str, object]:
     """Settle a contradiction; the answer is Resolved.
 
-    A memory with only losing claims is superseded by the one that is kept, and with `forget` it is
+    A memory with only losing claims is superseded by the memory that wins, and with `forget` it is
     archived; the losing claims of other memories end.
 
     Raises:
         YaadError: BAD_REQUEST unless exactly one of `keep`, `both` and `none` is given, or when
             `forget` has nothing to forget; NOT_FOUND when it is not open, or `keep` is no side
             of it; REFUSED when a person's own file states what shall be forgotten, or an agent
-            would end a person's claim in favour of one that is no person's.
+            would end a person's claim in favour of an agent's or an import's.
     """
     if (ask.keep is not None) + ask.both + ask.none != 1 or (ask.forget and ask.both):
         raise YaadError(
@@ -375,7 +375,7 @@ def _settle(
 def _refuse_persons(
     conn: Connection, one: Contradiction, losing: Sequence[Side], decided: _Decision
 ) -> None:
-    """Refuse an agent that would end a person's claim in favour of one that is no person's.
+    """Refuse an agent that would end a person's claim in favour of an agent's or an import's.
 
     Raises:
         YaadError: REFUSED.

@@ -36,12 +36,12 @@ from yaadwatch.workspace.workspace import Call, Home, require_files, require_rep
 def add(home: Home, call: Call, ask: Add) -> dict[str, object]:
     """Watch the repository that the call comes from, and read its agent files; the answer is Added.
 
-    Adding again reads the agent files again and makes nothing twice. When adding anew goes wrong,
+    Adding again reads the agent files again and makes nothing twice. When the first time fails,
     nothing of ours is left in the repository.
 
     Raises:
         YaadError: NOT_FOUND (no repository, no backup, nothing to adopt), CONFLICT (memories are
-            kept from before, and neither `adopt` nor `separate` was said; restore over memories),
+            kept from before, and neither `adopt` nor `separate` was given; restore over memories),
             UNAVAILABLE (git, disk).
     """
     home.user.refuse_if_stands_in()

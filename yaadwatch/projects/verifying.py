@@ -283,7 +283,7 @@ def open_own(on_commit: Callable[[], None] | None = None) -> Opened:
         if copy is not None:
             _copy_whole(copy, path)
             notice = (
-                f"{path} was gone, and was made anew from the copy of {_date_of(copy)}. What was "
+                f"{path} was gone, and was restored from the copy of {_date_of(copy)}. What was "
                 "remembered for all projects since then, and projects added since, are not in it."
             )
             mend = "yaadwatch restart, when you have read this"

@@ -84,7 +84,7 @@ class Statement:
         text: what it says.
         summary: shown instead of a text that is too long.
         pinned: whether a person keeps it from ageing.
-        source: the file it was read from; '' when it was said.
+        source: the file it was read from; '' when it came from no file.
         state: how far a task is, where that is worth showing.
         whose: whose word it is; None for a person's.
     """

@@ -221,9 +221,9 @@ def _make(home: Home, db: Database, model: Model, found: Sequence[Unembedded]) -
     if worker.space != model.space:
         raise YaadError(
             Code.CONFLICT,
-            f"{model.name} holds another model now than the one that was enabled; nothing was"
+            f"{model.name} holds another model than when it was enabled; nothing was"
             " embedded with it.",
-            f"Enable it anew: yaadwatch embed enable {model.name}",
+            f"Enable it again: yaadwatch embed enable {model.name}",
         )
     made = [(one, vector) for one, vector in zip(found, vectors, strict=True) if any(vector)]
     db.write(db_vectors.put, model.space, [one for one, _ in made], [vector for _, vector in made])
@@ -435,7 +435,7 @@ def _refill(conn: Connection) -> Model:
     if model is None:
         raise YaadError(
             Code.NOT_FOUND,
-            "No model is enabled, so there is nothing to make anew.",
+            "No model is enabled, so there is nothing to rebuild.",
             f"Enable one: {_ENABLE}",
         )
     _give_up_filling(conn, but=model.space)

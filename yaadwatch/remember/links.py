@@ -57,7 +57,7 @@ def link(home: Home, call: Call, ask: Link) -> dict[str, object]:
             BAD_REQUEST too for a memory and itself, and a future time; CONFLICT when it held at
             that time already; TOO_LARGE for the attributes; REFUSED when one of them is archived,
             the kind is not for callers, it would close a circle that its kind must not have, or an
-            agent would put what a person said in the place of what a person said.
+            agent would have one memory of a person supersede another.
     """
     kind = given_kind(ask.kind)
     with shelves(home, call) as both:
@@ -322,7 +322,7 @@ def _close(
                 Code.CONFLICT,
                 f"Edge {number} ended at {events.time_text(there.valid_until)} already; "
                 "nothing was changed.",
-                hint="If that is wrong, delete it and link anew: yaadwatch graph delete-link "
+                hint="If that is wrong, delete it and link again: yaadwatch graph delete-link "
                 f"{number}",
             )
         return there, ends, True

@@ -217,7 +217,7 @@ def _require_version(conn: Connection, item: Ready) -> None:
             Code.NOT_FOUND,
             f"No memory is kept under the key {draft.key}, so none is at version "
             f"{draft.expected_version}; nothing was stored.",
-            hint="Leave the version out, and it is remembered anew.",
+            hint="Leave the version out, and it becomes a new memory.",
         )
     nodes.require_version(conn, holder.id, draft.expected_version or 0)
 

@@ -37,7 +37,7 @@ _Looks = tuple[int, ...]
 
 
 class NotPlain(Exception):
-    """A pipe, a link, a folder or a device is in the place of a file of git's."""
+    """A pipe, a link, a folder or a device stands where git has a file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def task_update(home: Home, call: Call, ask: TaskUpdate) -> dict[str, object]:
     if ask.id is not None and ask.text is None and state is None and ask.priority is None:
         raise YaadError(
             Code.BAD_REQUEST,
-            "Nothing was said that shall change; nothing was done.",
+            "The request names no change; nothing was done.",
             hint=f"yaadwatch task done {short_id(ask.id)}",
         )
     made = False

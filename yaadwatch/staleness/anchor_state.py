@@ -506,7 +506,7 @@ def _see_held(anchor: Anchor, seen: Seen, text: str, head: AtHead) -> Seen:
 
 
 def number_now(anchor: Anchor, then: bytes | None, path: str, data: bytes) -> str:
-    """Return the number that a definition now has in the place of the anchored number.
+    """Return the number that a definition now has where the anchored number was.
 
     The anchored number itself where nothing else is certain.
 

@@ -547,7 +547,7 @@ def load_key(path: Path) -> bytes:
         raise YaadError(
             Code.UNAVAILABLE,
             f"The key {path} has {len(key)} bytes instead of {KEY_BYTES}; it was not used.",
-            hint="Move it away: agreements are then made anew, and nothing is deleted meanwhile.",
+            hint="Move it away: agreements are then made again, and nothing is deleted meanwhile.",
         )
     return key
 

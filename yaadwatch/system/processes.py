@@ -209,7 +209,7 @@ def _odd(why: str) -> YaadError:
         Code.BAD_REQUEST,
         f"The service manager handed over sockets that cannot be used: {why}."
         " The daemon did not start.",
-        "Write the units anew: yaadwatch install",
+        "Write the units again: yaadwatch install",
     )
 
 

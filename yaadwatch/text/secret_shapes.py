@@ -6,8 +6,8 @@ masked. Lengths are a little below the real ones: the prefixes are distinctive, 
 cut short is still worth hiding. Patterns must take time linear in the text: bounded repeats, or one
 run at the end.
 
-A value in the place of a secret may be a name, a type, a path or a placeholder; tables list those.
-Randomness is not measured: short passwords are not random, and digests are.
+A value where a secret is expected may be a name, a type, a path or a placeholder; tables list
+those. Randomness is not measured: short passwords are not random, and digests are.
 """
 
 import re
@@ -268,7 +268,7 @@ _GRAMMAR = re.compile(
 
 
 def is_secret(value: str, *, strong: bool) -> bool:
-    """Decide whether a value in the place of a secret is a secret.
+    """Decide whether a value where a secret is expected is one.
 
     `strong`: the place hardly ever holds anything else (a password, an exported variable).
     """

@@ -234,7 +234,7 @@ def test_making_anew_replaces_every_vector(tree, one):
 
 
 def test_nothing_can_be_made_anew_without_a_model(tree):
-    with pytest.raises(YaadError, match="nothing to make anew"):
+    with pytest.raises(YaadError, match="nothing to rebuild"):
         vectors.embed_rebuild(tree.home, tree.call)
 
 

@@ -84,7 +84,7 @@ def test_what_cannot_be_used_is_told_with_the_way_to_mend_it(tmp_path):
     with socket.socket(socket.AF_INET) as other, open(tmp_path / "file", "wb") as file:
         assert "none of them is a Unix stream socket" in handed(other)["error"]
         assert "descriptor 3 is no socket" in handed(file)["error"]
-        assert "Write the units anew: yaadwatch install" in handed(file)["hint"]
+        assert "Write the units again: yaadwatch install" in handed(file)["hint"]
 
 
 @pytest.mark.parametrize("count", ["", "x", "-1", "0", "1e3", "٣"])

@@ -185,7 +185,7 @@ class Restated(TypedDict):
     contradicts: NotRequired[list[Contradicted]]
     """what cannot be true beside it, as `contradictions` lists it; nothing is refused for it"""
     superseded_by: NotRequired[list[Said]]
-    """what a person put in the place of this memory, on this branch"""
+    """what supersedes this memory on this branch"""
     stands_for: NotRequired[list[Said]]
     """the memories that it supersedes now"""
 

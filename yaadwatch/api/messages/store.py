@@ -378,7 +378,7 @@ class Sessions(Message, answer="Sessions"):
 
 
 class Handoff(Message, answer="Handoff"):
-    """Ask for a prompt for whoever goes on."""
+    """Ask for a prompt for the next session."""
 
     session: str | None = field(
         default=None,
