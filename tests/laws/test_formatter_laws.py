@@ -6,6 +6,7 @@ that are installed here write them anew.
 
 import os
 import subprocess
+import time
 
 import pytest
 from hypothesis import given
@@ -192,6 +193,7 @@ DIFFERENT = [
     ("a.sh", 'f() { echo "$a"; }', "f() { echo '$a'; }"),
     ("a.sh", 'f() { echo "$a"; }', "f() { echo $a; }"),
     ("a.sh", "f() { ( a ); }", "f() { a; }"),
+    ("a.sh", 'f() { echo "a\\\nb"; }', "f() { echo 'a\\\nb'; }"),
     ("a.py", "f = lambda a: b", "f = lambda a: c"),
     ("a.py", "f = lambda a: b", "def f(a):\n    b"),
     ("a.py", "f = lambda a: b", "f = lambda a, c=1: b"),
@@ -260,6 +262,24 @@ EMBEDDED = [
     ("/* HTML */ `<p class='a'>b<br></p>`", '/* HTML */ `<p class="a">b<br /></p>`'),
     ("markdown`\n * a\n * b\n`", "markdown`\n  - a\n  - b\n`"),
     ("keyframes`from{top:0}`", "keyframes`\n  from {\n    top: 0;\n  }\n`"),
+    (
+        "css`a:hover .b>c,d  .e{color :RED;background:url( 'x' );margin:-.50em 0 -1.0px}`",
+        (
+            'css`\n  a:hover .b > c,\n  d .e {\n    color: RED;\n    background: url("x");\n'
+            "    margin: -0.5em 0 -1px;\n  }\n`"
+        ),
+    ),
+    (
+        'gql`"""doc of\n  it""" type A { "x, y" b(c:Int=1,d:[Int!]!):String! }`',
+        (
+            'gql`\n  """\n  doc of\n  it\n  """\n  type A {\n    "x, y"\n'
+            "    b(c: Int = 1, d: [Int!]!): String!\n  }\n`"
+        ),
+    ),
+    (
+        "html`<a class='x  ${b}' type=text>It's  (a)<img src='c'/>${ d }; e</a>`",
+        'html`<a class="x  ${b}" type="text"\n  >It\'s (a)<img src="c" />${d}; e</a\n>`',
+    ),
 ]
 NOT_EMBEDDED = [
     ("css`color: #FFF`", "css`color: #FFE`"),
@@ -269,6 +289,40 @@ NOT_EMBEDDED = [
     ("gql`{ a ${b} }`", "gql`{ a ${c} }`"),
     ("`a  b`", "`a b`"),
     ("other`a;b`", "other`a b`"),
+    ("sql`where (a or b) and c`", "sql`where a or b and c`"),
+    ("sql`a - (b - c)`", "sql`a - b - c`"),
+    ("sql`in (1, 2)`", "sql`in (12)`"),
+    ("sql`a = 'x, y'`", "sql`a = 'x y'`"),
+    ("sql`a = 'x  y'`", "sql`a = 'x y'`"),
+    ("sql`a = 'x'`", 'sql`a = "x"`'),
+    ("sql`a = '1.10'`", "sql`a = '1.1'`"),
+    ("sql`a = '#FFF'`", "sql`a = '#fff'`"),
+    ("sql`select a\n  - b`", "sql`select a\n  b`"),
+    ("sql`a -- b`", "sql`a - - b`"),
+    ("sql`begin; end`", "sql`begin end`"),
+    ("css`.a .b { c: d }`", "css`.a.b { c: d }`"),
+    ("css`a :hover { c: d }`", "css`a:hover { c: d }`"),
+    ("css`a, b { c: d }`", "css`a b { c: d }`"),
+    ("css`#FFF { c: d }`", "css`#fff { c: d }`"),
+    ("css`a: 0 -1px`", "css`a: 0 - 1px`"),
+    ("css`a: calc((1px + b) * 2)`", "css`a: calc(1px + (b * 2))`"),
+    ("css`a::before { content: '- ' }`", "css`a::before { content: '-' }`"),
+    ("css`a: ${b}px`", "css`a: ${b} px`"),
+    ('gql`{ a(b: "x, y") }`', 'gql`{ a(b: "x y") }`'),
+    ("gql`{ a(b: 1) }`", "gql`{ a b: 1 }`"),
+    ("html`<p>Stop, you</p>`", "html`<p>Stop you</p>`"),
+    ("html`<a class='b-${c}'>`", "html`<a class='b- ${c}'>`"),
+    ("html`<a class='b -c'>`", "html`<a class='b-c'>`"),
+    ("html`<my-cart/>`", "html`<my-cart>`"),
+    ("markdown`a (b); c`", "markdown`a b c`"),
+]
+SQL = 'class A {{ String f() {{ return /* language=sql */ """\n{0}\n"""; }} }}'
+NOT_EMBEDDED_BLOCKS = [
+    ("a.java", SQL, "where (a or b) and c", "where a or b and c"),
+    ("a.java", SQL, "a = 'x'", 'a = "x"'),
+    ("a.java", SQL.replace("sql", "yaml"), "a:\n  b:\n    c: 1", "a:\n  b:\n  c: 1"),
+    ("a.java", SQL.replace("sql", "json"), '{"a": "b, c"}', '{"a": "b c"}'),
+    ("a.cs", BLOCKS["a.cs"], "a -- b", "a - - b"),
 ]
 
 
@@ -286,3 +340,22 @@ def test_words_of_a_template_are_a_change(one, other):
 
     assert first.state is second.state is State.FOUND
     assert first.fingerprint != second.fingerprint
+
+
+@pytest.mark.parametrize(("path", "block", "one", "other"), NOT_EMBEDDED_BLOCKS)
+def test_signs_and_texts_of_a_text_block_are_a_change(path, block, one, other):
+    first, second = (define(block.format(text).encode(), path, "f") for text in (one, other))
+
+    assert first.state is second.state is State.FOUND
+    assert first.fingerprint != second.fingerprint
+
+
+@pytest.mark.parametrize("piece", ['\\\\"', ";", "#fff ", "a ", "a :b ", "<br ", "='", "'", " "])
+@pytest.mark.parametrize("tag", ["css", "gql", "html", "markdown", "sql"])
+def test_a_template_made_to_be_slow_is_read_quickly(tag, piece):
+    source = f"const f = {tag}`{piece * (200_000 // len(piece))}`".encode()
+    start = time.process_time()
+
+    define(source, "a.ts", "f")
+
+    assert time.process_time() - start < 5

@@ -135,38 +135,92 @@ def words(written: bytes) -> bytes:
     return b" ".join(_WORDS.findall(written))
 
 
-def embedded(written: bytes) -> bytes:
+def embedded(written: bytes, language: bytes) -> bytes:
     """Return code in another language as words, without what its formatter changes.
 
-    That is white space, commas, semicolons, round brackets, kinds of quotes and bullets, zeros of
-    fractions and the case of colours.
+    Texts in quotes count to the byte, except in HTML, where attributes hold code. A byte 0 stands
+    for code of the outer language.
     """
-    written = _ESCAPED.sub(lambda found: found[1] or b" ", written).replace(b"'", b'"')
-    written = _COLOUR.sub(lambda found: found[0].lower(), written)
-    written = _FRACTION.sub(rb"\1\2", _LEADING_POINT.sub(b"0.", written))
-    return words(_OPTIONAL.sub(b" ", written))
+    if language in _HTML:
+        written = _VOID.sub(rb"\1>", _ATTRIBUTE.sub(_double_quoted, written))
+        return b" ".join(_HYPHENED.findall(_END_OF_ATTRIBUTE.sub(b"", written)))
+    if language in _MARKDOWN:
+        return words(_BULLET.sub(b"-", written))
+    if language in _GRAPHQL:
+        written = written.replace(b'"""', b" \1 ").replace(b"\0", b" \0 ")
+        return b" ".join(one for one in _CODE_WORDS.findall(written) if one != b",")
+    if language in _CSS:
+        written = _VALUE_CSS.sub(_value_css, _END_CSS.sub(b"", written))
+        found = _WORDS_CSS.findall(_DESCENDANT.sub(b" \1 ", written))
+        return b" ".join(_double_quoted_text(one) for one in found)
+    return b" ".join(_CODE_WORDS.findall(_END.sub(b"", written)))
 
 
-_WORDS = re.compile(rb"[\w\x80-\xff]+|[^\w\s\x80-\xff]")
-_ESCAPED = re.compile(rb"\\(?:([\\\"'`])|[stnr\n])")
-_COLOUR = re.compile(rb"#[\da-fA-F]{3,8}\b")
-_LEADING_POINT = re.compile(rb"(?<![\w.])\.(?=\d)")
-_FRACTION = re.compile(rb"(?<![\w.])(\d+)(?:\.0+|(\.\d*?[1-9])0+)(?![\d.])")
-_OPTIONAL = re.compile(rb"(?m)^[ \t]*[*+-](?=[ \t])|[(),;]|/(?=>)")
-_LANGUAGE = re.compile(rb"(?://|/\*)[ \t]*language[ \t]*=(?:(?!\"\"\")[^;{}])*$")
+def _double_quoted(found: "re.Match[bytes]") -> bytes:
+    """Return an attribute in double quotes, or an expression of Angular with single ones."""
+    if found[2] is not None:
+        return found[2].replace(b'"', b"'")
+    inside = found[1][1:-1] if found[1][:1] in (b"'", b'"') else found[1]
+    return b'="' + inside.replace(b'"', b"'") + b'"'
+
+
+def _double_quoted_text(written: bytes) -> bytes:
+    plain = written[:1] == b"'" and not set(written) & {*b'"\\'}
+    return b'"' + written[1:-1] + b'"' if plain else written
+
+
+def _value_css(found: "re.Match[bytes]") -> bytes:
+    """`#FFF` is `#fff`, and `.50` is `0.5`."""
+    if found[2] is None:
+        return found[0].lower() if found[0][:1] == b"#" else found[0]
+    return (found[1] or b"0") + (b"." + found[2]).rstrip(b"0").rstrip(b".")
+
+
+_CSS = frozenset((b"css", b"scss", b"less"))
+_HTML = frozenset((b"html", b"xml", b"vue", b"angular"))
+_MARKDOWN = frozenset((b"markdown", b"md"))
+_GRAPHQL = frozenset((b"graphql", b"gql"))
+_INDENTED = frozenset((b"yaml", b"yml", b"python", b"py", b"text"))
+"""Languages in which white space has a meaning."""
+_OPERATORS = rb"[<>=!]=|<>|[=-]>|--|\+\+|&&|\|\||::|\?\?"
+_WORDS = re.compile(rb"[\w\x80-\xff\0]+|" + _OPERATORS + rb"|[^\w\s\x80-\xff\0]")
+_HYPHENED = re.compile(rb"[\w\x80-\xff\0-]+|[^\w\s\x80-\xff\0-]")
+_QUOTED = rb"\"(?:[^\"\\\n]|\\.){0,1000}+\"|'(?:[^'\\\n]|\\.){0,1000}+'"
+_WORDS_CSS = re.compile(_QUOTED + b"|" + _HYPHENED.pattern)
+_CODE_WORDS = re.compile(_QUOTED + b"|" + _WORDS.pattern)
+_VOID = re.compile(
+    rb"(<(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b[^<>]*)/>"
+)
+_ATTRIBUTE = re.compile(
+    rb"=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'<>=]+(?=[\s>]))|(?<=\{\{)([^{}]*)(?=\}\})"
+)
+_END_OF_ATTRIBUTE = re.compile(rb";(?=\s*\")")
+_BULLET = re.compile(rb"(?m)^[ \t]*[*+-](?=[ \t])")
+_END = re.compile(rb"(?<![,;])[,;]++(?=\s*(?:[}\]]|\Z))")
+_END_CSS = re.compile(rb"(?<!;);++(?=\s*(?:\}|\Z))|(?<=\});+")
+_VALUE_CSS = re.compile(
+    _QUOTED + rb"|#[\da-fA-F]{3,8}\b(?=[^;{}]{0,500}(?:[;}]|\Z))|(?<![\w.#])(\d*)\.(\d+)(?![\d.])"
+)
+_DESCENDANT = re.compile(rb"(?<=[\w)\]*\0-])\s++(?=[.#\[]|:[a-z:-][^;{}]{0,500}\{)")
+_LANGUAGE = re.compile(
+    rb"(?://|/\*)[ \t]*language[ \t]*=[ \t]*(\w+)(?:(?!\"\"\")[^;{}])*$", re.IGNORECASE
+)
 _COMMENT_BYTES = 500
 
 
 def text_block(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     """Return a triple-quoted text without its common indentation.
 
-    Behind a comment that names another language (`// language=json`) only its words count.
+    Behind a comment that names another language (`// language=json`) only its words count, unless
+    white space has a meaning there.
     """
     written = text(node, source)
     if written[:3] != b'"""' or b"\n" not in written:
         return [written]
-    if _LANGUAGE.search(source, max(0, node.start_byte - _COMMENT_BYTES), node.start_byte):
-        return [embedded(written)]
+    start = node.start_byte
+    said = _LANGUAGE.search(source, max(0, start - _COMMENT_BYTES), start)
+    if said is not None and (language := said[1].lower()) not in _INDENTED:
+        return [embedded(written[3:-3].replace(b"\0", b" "), language)]
     first, *lines = written.split(b"\n")
     depth = indentation(lines)
     lines = [line[depth:].rstrip() for line in lines]
@@ -348,7 +402,9 @@ def _raw(node: "Node", source: bytes) -> "list[Node | bytes] | None":
 
 
 def _string(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """`"\\$a"` is `'$a'`."""
+    """`"\\$a"` is `'$a'`; a line that goes on behind a backslash is none in single quotes."""
+    if b"\\\n" in text(node, source):
+        return None
     if any(child.type not in ('"', "string_content") for child in node.children):
         return None
     said = _IN_DOUBLE_QUOTES.sub(rb"\1", text(node, source)[1:-1])

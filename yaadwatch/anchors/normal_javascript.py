@@ -22,10 +22,11 @@ _CHAINS = frozenset(("member_expression", "call_expression", "subscript_expressi
 _FRACTION = re.compile(rb"(\.\d*?)0*(?=e|$)")
 _EXPONENT = re.compile(rb"e\+?(-?)0*(?=\d)")
 _EMBEDDED = re.compile(
-    rb"(?:css|styled\b.*|createGlobalStyle|keyframes|gql|graphql|html|markdown|sql)"
+    rb"(css)|(styled)\b.*|(createGlobalStyle)|(keyframes)|(gql)|(graphql)|(html)|(markdown)|(sql)"
 )
-_COMMENTED = re.compile(rb"/\*\s*(?:GraphQL|HTML)\s*\*/\s*$")
-_OF_COMPONENT = re.compile(rb"\b(?:template|styles)\s*:\s*\[?\s*$")
+_LANGUAGES = {b"styled": b"css", b"createGlobalStyle": b"css", b"keyframes": b"css"}
+_COMMENTED = re.compile(rb"/\*\s*(GraphQL|HTML)\s*\*/\s*$")
+_OF_COMPONENT = re.compile(rb"\b(template|styles)\s*:\s*\[?\s*$")
 
 
 def number(node: "Node", source: bytes) -> "list[Node | bytes] | None":
@@ -82,33 +83,38 @@ def _called(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     """Compare a call; what is written in another language in a template is laid out freely."""
     does, given = (node.child_by_field_name(name) for name in ("function", "arguments"))
     if does is not None and given is not None and given.type == "template_string":
-        if _EMBEDDED.fullmatch(text(does, source)):
-            return wrapped(b"call_expression", [does, *_squeezed(given, source)])
-        return None
+        tag = _EMBEDDED.fullmatch(text(does, source))
+        if tag is None:
+            return None
+        name = tag[tag.lastindex or 0]
+        squeezed = _squeezed(given, source, _LANGUAGES.get(name, name))
+        return wrapped(b"call_expression", [does, *squeezed])
     return _chain(node, source)
 
 
 def _template(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     """Compare a template that a comment or a component of Angular says is in another language."""
     start = node.start_byte
-    if _COMMENTED.search(source, max(0, start - 40), start):
-        return _squeezed(node, source)
-    if _OF_COMPONENT.search(source, max(0, start - 40), start) and (
-        source.rfind(b"@Component(", 0, start) >= 0
-    ):
-        return _squeezed(node, source)
+    if said := _COMMENTED.search(source, max(0, start - 40), start):
+        return _squeezed(node, source, said[1].lower())
+    said = _OF_COMPONENT.search(source, max(0, start - 40), start)
+    if said and source.rfind(b"@Component(", 0, start) >= 0:
+        return _squeezed(node, source, b"css" if said[1] == b"styles" else b"html")
     return None
 
 
-def _squeezed(template: "Node", source: bytes) -> "list[Node | bytes]":
+def _squeezed(template: "Node", source: bytes, language: bytes) -> "list[Node | bytes]":
     """Return a template with its code, and the words of another language around it."""
-    found: list[Node | bytes] = []
-    at = template.start_byte + 1
-    for child in template.children:
-        if child.type == "template_substitution":
-            found += [normal_forms.embedded(source[at : child.start_byte]), child]
-            at = child.end_byte
-    return wrapped(b"template", [*found, normal_forms.embedded(source[at : template.end_byte - 1])])
+    codes = [child for child in template.children if child.type == "template_substitution"]
+    starts = [template.start_byte + 1, *(child.end_byte for child in codes)]
+    ends = [*(child.start_byte for child in codes), template.end_byte - 1]
+    pieces = [source[start:end] for start, end in zip(starts, ends, strict=True)]
+    written = b"\0".join(piece.replace(b"\0", b" ") for piece in pieces)
+    first, *others = normal_forms.embedded(written, language).split(b"\0")
+    found: list[Node | bytes] = [first]
+    for child, piece in zip(codes, others, strict=True):
+        found += [child, piece]
+    return wrapped(b"template", found)
 
 
 def _new(node: "Node", _source: bytes) -> "list[Node | bytes] | None":

@@ -5,7 +5,7 @@ class Blocks {
   static final String SAMPLE =
       """
       enum Colour { RED, GREEN; }
-      class Cart { int total( int a ) { return (a - 1) > 0 ? a : 0; } }
+      class Cart { int total( int a ) { return a-1 > 0 ? a : 0; } }
       """;
 
   static void check() {
