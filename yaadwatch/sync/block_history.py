@@ -77,12 +77,15 @@ class Resolved:
         became: key of former words to the key of the rule that they were changed into.
         moved: (path, key) of each rule that one file lost with the commit that brought it to
             another file.
+        left_out: (path, key) of each rule that a commit brought to another file only, although it
+            changed the block of this file.
     """
 
     alive: Set[str] = frozenset()
     dropped: Set[str] = frozenset()
     became: Mapping[str, str] = field(default_factory=dict)
     moved: Set[tuple[str, str]] = frozenset()
+    left_out: Set[tuple[str, str]] = frozenset()
 
 
 @dataclass(slots=True)
@@ -91,6 +94,7 @@ class _State:
 
     alive: dict[str, int]
     moved: set[tuple[str, str]] = field(default_factory=set)
+    left_out: set[tuple[str, str]] = field(default_factory=set)
 
 
 def resolve(versions: Sequence[Version]) -> Resolved:
@@ -158,17 +162,18 @@ class _History:
         state.alive = {key: came for key, came in state.alive.items() if key in words}
         self._choose(state, version)
         self._brought |= state.alive
-        state.moved = {
-            (path, key)
-            for path, key in state.moved
-            if key in state.alive and not version.says(path, key)
-        }
+        for places in (state.moved, state.left_out):
+            places -= {
+                (path, key)
+                for path, key in places
+                if key not in state.alive or version.says(path, key)
+            }
         self._states[version.commit] = state
 
     def _changed(self, number: int, before: Version, after: Version) -> _State:
         """Apply what a commit changed in each file to the rules of its parent."""
         old = self._states[before.commit]
-        state = _State(dict(old.alive), set(old.moved))
+        state = _State(dict(old.alive), set(old.moved), set(old.left_out))
         gained = {
             key
             for path, rules in after.rules.items()
@@ -179,6 +184,8 @@ class _History:
             state.alive.setdefault(key, number)
         for path in sorted(before.rules.keys() & after.rules.keys()):
             rules, now = before.rules[path], after.rules[path]
+            if rules.keys() != now.keys():
+                state.left_out |= {(path, key) for key in gained}
             changed = edits(rules, now)
             for one, other in changed.items():
                 if likeness(*sorted((rules[one], now[other]))) >= EDIT_MIN:
@@ -214,7 +221,11 @@ class _History:
             if len(came) == len(states) or not bases or not all(key in b.alive for b in bases):
                 alive[key] = max(came)
         self._keep_changed(alive, after, states, bases)
-        return _State(alive, set().union(*(state.moved for state in states)))
+        return _State(
+            alive,
+            set().union(*(state.moved for state in states)),
+            set().union(*(state.left_out for state in states)),
+        )
 
     def _keep_changed(
         self,
@@ -281,6 +292,7 @@ class _History:
             dropped=frozenset(version.words().keys() - state.alive.keys()),
             became={key: newest[root] for key in former if (root := self._root(key)) in newest},
             moved=frozenset(state.moved),
+            left_out=frozenset(state.left_out),
         )
 
 
@@ -348,6 +360,10 @@ class HeadRules:
         """Return the rules of the block that a file has in a commit, by the key of their words."""
         contents = self._committed(commit, path)
         return contents.rules if contents is not None else {}
+
+    def keys_in(self, commit: str) -> set[str]:
+        """Return the keys of the rules that the blocks of a commit have."""
+        return {key for contents in self._of_commit(commit).values() for key in contents.rules}
 
     def line(self, commit: str, key: str) -> str | None:
         """Return a rule's line from the first block that has it; None when it holds a secret."""

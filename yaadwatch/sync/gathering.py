@@ -414,9 +414,11 @@ def _resolved(seen: Gathered, rules: HeadRules) -> Gathered:
     moved = {key for place, key in all_files.moved if place == path}
     kept = all_files.alive - own - moved
     commits = seen.commits
-    if commits is not None and own != rules.rules_in(seen.row.head, path).keys():
-        # Committed in another file only: if it was agreed, a person deleted it here.
-        added = kept - commits.kept.some
+    if commits is not None:
+        # Committed since the agreement, in another file only and with a change of this block: if it
+        # was agreed, a person deleted it here.
+        left_out = {key for place, key in all_files.left_out if place == path}
+        added = (kept & left_out) - commits.kept.some - rules.keys_in(seen.row.head)
         kept -= added
         commits = replace(commits, kept=replace(commits.kept, some=commits.kept.some | added))
     return replace(

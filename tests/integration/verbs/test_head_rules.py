@@ -283,3 +283,70 @@ def test_lines_typed_after_a_reset_are_rules_of_their_own(tree):
     for path in (A, C):
         assert "Always use attrs" in tree.read(path)
         assert "Always use click" in tree.read(path)
+
+
+@pytest.fixture
+def discarded(tree):
+    """Return a tree where git discarded a rule from one file, and another file's commit has it."""
+    tree.git("config", "user.email", "ada@example.org")
+    tree.commit("as synced")
+    tree.remember(NEW, kind="convention")
+    tree.sync()
+    tree.git("commit", "-q", "-m", "one file", A)
+    tree.git("checkout", "-q", "--", C)
+    return tree
+
+
+@pytest.mark.parametrize("author", ["Bob <bob@example.org>", "T <ada@example.org>"])
+@pytest.mark.parametrize("changed", [(C,), (A, C)])
+def test_rule_discarded_from_one_file_stays_when_a_pull_changes_that_file(
+    discarded, author, changed
+):
+    tree = discarded
+    tree.git("checkout", "-q", "-b", "up")
+    for path in changed:
+        tree.write(path, tree.read(path).replace("<!-- yaad:end", f"- {OTHER}\n<!-- yaad:end"))
+    tree.git("commit", "-q", "-a", "-m", "rules", "--author", author)
+    tree.git("checkout", "-q", "main")
+    tree.git("merge", "-q", "--ff-only", "up")
+
+    for _ in range(2):
+        tree.sync()
+        tree.git("commit", "-q", "-a", "--allow-empty", "-m", "as synced")
+
+    assert NEW in tree.read(A)
+    assert NEW in tree.memories()
+    assert OTHER in tree.read(C)
+
+
+def test_rule_discarded_from_one_file_stays_when_it_was_committed_before_the_agreement(tree):
+    tree.git("config", "user.email", "ada@example.org")
+    tree.commit("as synced")
+    tree.remember(NEW, kind="convention")
+    write(tree, A, OLD, NEW)
+    write(tree, C, OLD, OTHER)
+    tree.git("commit", "-q", "-a", "-m", "mine")
+    tree.sync()
+    tree.write(C, tree.read(C).replace("<!-- yaad:end", f"- {NEW}\n<!-- yaad:end"))
+    tree.sync()
+    tree.git("checkout", "-q", "--", C)
+    commit(tree, C, OLD, OTHER, "Name tests by what they claim")
+
+    tree.sync()
+
+    assert NEW in tree.read(A)
+    assert NEW in tree.memories()
+
+
+def test_rule_discarded_from_one_file_stays_when_a_merge_changes_that_file(discarded):
+    tree = discarded
+    tree.git("checkout", "-q", "-b", "up", "HEAD~1")
+    write(tree, C, OLD, OTHER)
+    tree.git("commit", "-q", "-a", "-m", "rules", "--author", "Bob <bob@example.org>")
+    tree.git("checkout", "-q", "main")
+    tree.git("merge", "-q", "--no-edit", "up")
+
+    tree.sync()
+
+    assert NEW in tree.read(A)
+    assert NEW in tree.memories()
