@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from yaadwatch.db import database
+from yaadwatch.db import checks, database
 from yaadwatch.db.database import Database
 from yaadwatch.model.errors import YaadError
 
@@ -62,6 +62,61 @@ def test_what_another_process_has_just_committed_is_read(path):
     writer.write(database.put_meta, "three", "3")
     assert writer.read(database.get_meta, "three") == "3"
     writer.close()
+
+
+def put_many(writer, value):
+    for number in range(3):
+        writer.write(database.put_meta, f"long {number}", value * 20_000)
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+@pytest.mark.parametrize("read", ["read", "examine"])
+def test_store_that_a_process_writes_during_a_read_gives_no_answer(path, read, is_closed):
+    put_many(writer := Database.open(path, role="user"), "a")
+    writer.close()
+    writers = []
+
+    def look(conn):
+        database.get_meta(conn, "long 0")
+        writers.append(Database.open(path, role="user"))
+        put_many(writers[0], "b")
+        if is_closed:
+            writers[0].close()
+        return database.get_meta(conn, "long 2")
+
+    db = read_only(path)
+    with pytest.raises(YaadError, match="was written to meanwhile; nothing was read"):
+        getattr(db, read)(look)
+
+    assert getattr(db, read)(lambda conn: database.get_meta(conn, "long 2"))[0] == "b"
+    db.close()
+    writers[0].close()
+
+
+def test_what_a_process_wrote_between_two_reads_is_read(path):
+    put_many(writer := Database.open(path, role="user"), "a")
+    writer.close()
+    db = read_only(path)
+    db.read(database.get_meta, "long 2")
+
+    put_many(writer := Database.open(path, role="user"), "b")
+    assert db.read(database.get_meta, "long 2")[0] == "b"
+    writer.close()
+    assert db.read(database.get_meta, "long 1")[0] == "b"
+    db.close()
+
+
+def test_store_written_during_its_inspection_is_not_called_damaged(path, monkeypatch):
+    faults = checks._faults
+
+    def write_and_look(*arguments):
+        put_many(writer := Database.open(path, role="user"), "b")
+        writer.close()
+        return [*faults(*arguments), "a page of another state"]
+
+    monkeypatch.setattr(checks, "_faults", write_and_look)
+
+    assert checks.inspect_store(path, "user").state == "unusable"
 
 
 def test_the_log_of_a_process_that_was_killed_is_read_and_stays(path):

@@ -248,7 +248,7 @@ def inspect_store(path: Path, role: Literal["user", "project"]) -> StoreState:
         if found.st_size == 0:
             return StoreState(path=path, state="damaged", said="it is empty")
         newest = migrations.chain()[-1].version
-        with translated_errors(path):
+        with translated_errors(path), connections.undisturbed(path):
             version = connections.probe(path)
             faults = _faults(path, role if version == newest else None)
     except YaadError as error:
@@ -271,7 +271,7 @@ def projects(path: Path) -> list[Project]:
     Raises:
         YaadError: UNAVAILABLE when it cannot be read.
     """
-    with translated_errors(path):
+    with translated_errors(path), connections.undisturbed(path):
         conn = connections.read_only(path)
         try:
             return db_projects.everything(conn)

@@ -10,7 +10,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import Condition, Lock
 from typing import Any, Final, Generic, TypeVar
@@ -59,6 +59,37 @@ def still(path: Path) -> apsw.Connection:
     )
     conn.execute(visibility.TABLE)
     return conn
+
+
+def state_at_rest(path: Path) -> tuple[int, ...] | None:
+    """Return a value that changes with every write; None when the file is missing or has a log.
+
+    What is in a log is not yet in the file.
+    """
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    if os.path.lexists(f"{path}-wal") or os.path.lexists(f"{path}-journal"):
+        return None
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+@contextmanager
+def undisturbed(path: Path) -> Iterator[tuple[int, ...] | None]:
+    """Refuse what a block read with `read_only` if another process began or ended writing.
+
+    A store at rest is read without a lock: pages of two states could be mixed.
+
+    Raises:
+        YaadError: UNAVAILABLE.
+    """
+    before = state_at_rest(path)
+    try:
+        yield before
+    finally:
+        if state_at_rest(path) != before:
+            raise unavailable(f"{path} was written to meanwhile; nothing was read.", "Try again.")
 
 
 def writer(path: Path) -> apsw.Connection:
@@ -199,6 +230,7 @@ class Pool:
         self._file = file
         self._guard = Condition()
         self._idle: list[apsw.Connection] = []  # last in, first out: the warmest
+        self._idle_state: tuple[int, ...] | None = None  # of the file that they read, at rest
         self._users = 0
         self._closing = False
         self.read_only = read_only
@@ -238,8 +270,21 @@ class Pool:
 
         Raises:
             YaadError: UNAVAILABLE when it was closed, or a further connection is needed and the
-                file is not where it was opened.
+                file is not where it was opened, or it is `read_only` and was written to meanwhile.
         """
+        if not self.read_only:
+            with self._lent() as conn:
+                yield conn
+            return
+        with undisturbed(self.path) as state:
+            if state != self._idle_state:
+                self.drop_idle()
+                self._idle_state = state
+            with self._lent() as conn:
+                yield conn
+
+    @contextmanager
+    def _lent(self) -> Iterator[apsw.Connection]:
         with self._guard:
             self._enter()
             conn = self._idle.pop() if self._idle else None
@@ -263,7 +308,7 @@ class Pool:
         Raises:
             YaadError: as for `reader`.
         """
-        with self.in_use():
+        with self.in_use(), undisturbed(self.path) if self.read_only else nullcontext():
             conn = self._new_reader()
             try:
                 yield conn

@@ -92,10 +92,7 @@ def _is_ours(conn: apsw.Connection, project: str) -> bool:
 
 
 def _state(path: Path) -> tuple[int, ...] | None:
-    """Return a value that changes with every write; None when this is no store of ours at rest.
-
-    A store at rest has no log: what is in a log is not yet in the file.
-    """
+    """Return a value that changes with every write; None when this is no store of ours at rest."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -103,9 +100,7 @@ def _state(path: Path) -> tuple[int, ...] | None:
     plain = stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) == 0o600
     if not plain or found.st_uid != os.geteuid() or not found.st_size:
         return None
-    if os.path.lexists(f"{path}-wal") or os.path.lexists(f"{path}-journal"):
-        return None
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return connections.state_at_rest(path)
 
 
 P = ParamSpec("P")
