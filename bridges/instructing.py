@@ -70,9 +70,12 @@ _ABOUT_ITSELF = re.compile(
     r"|\b(?:is|are|was|were) (?:auto(?:matically)?[- ])?generated\b",
     re.IGNORECASE,
 )
+_STATE = r"(?!embed|alias)(?:\w+(?<!e)ed|\w+(?<![su])s|been|had|true|false|safe)\b"
+"""What `never` and `always` say of things: "never expires", "always signed"."""
 _MUST = re.compile(
-    r"""\b(?:must|never|always|should|shall|do[ ]not|don['’]t|avoid|prefer|ensure|make[ ]sure
-        |required|forbidden|prohibited|mandatory|not[ ]allowed|only[ ]use)\b
+    rf"""\b(?:must(?!-)|(?:never|always)(?![ ]{_STATE})|should|shall|do[ ]not|don['’]t|avoid
+        |prefer|ensure|make[ ]sure|required|forbidden|prohibited|mandatory|not[ ]allowed
+        |only[ ]use)\b
       |\bwe[ ](?:always[ ]|only[ ]|never[ ])?
         (?:use|name|write|keep|put|follow|prefer|avoid|require)\b""",
     re.IGNORECASE | re.VERBOSE,
@@ -160,8 +163,9 @@ _DESCRIBES_BELOW = re.compile(
 )
 """Headings and labels of facts: below them only strict words make a rule."""
 _STRICT = re.compile(
-    r"(?<!that )(?<!which )(?<!they )\bmust\b"
+    r"(?<!that )(?<!which )(?<!they )\bmust\b(?!-)"
     r"|(?:^|[.,;:(—–]|\s-\s)[\W_]*(?:never|always|do not|don['’]t)(?:\*\*)?\s"
+    rf"(?!{_STATE}|worry\b|be surprised\b)"
     r"|(?-i:\b(?:NEVER|DO NOT)\b)",
     re.IGNORECASE,
 )

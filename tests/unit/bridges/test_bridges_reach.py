@@ -236,6 +236,13 @@ def test_a_step_stays_and_a_rule_in_a_numbered_list_does_not():
         "## Skills\n\n- Use before a release to collect the notes\n",
         "## Release process\n\n1. Verify the tag\n",
         "## Quick examples for a pull request\n\n- Run `make all`\n",
+        "## API\n\n- `load()`: never returns None\n",
+        "## Notes\n\n- Cache: never expires\n",
+        "## Architecture\n\n- Tokens: always signed\n",
+        "## Files\n\n- Logs - never rotated\n",
+        "## Client\n\n- `close()` — always safe to call twice\n",
+        "## Features\n\n- Must-have features of the first version\n",
+        "## Architecture\n\n- Don't worry, the cache is warm\n",
     ],
 )
 def test_facts_steps_and_references_stay(text):
@@ -252,6 +259,11 @@ def test_facts_steps_and_references_stay(text):
         "No documentation needed for internal changes",
         "Never use `-q`. Use `--verbosity quiet` instead.",
         "Use `httpx` instead of `requests`",
+        "Never bypass the queue",
+        "Always embed the font",
+        "Never feed it raw input",
+        "Always focus one field",
+        "Every change must have tests",
     ],
 )
 def test_what_only_looks_like_a_fact_is_a_rule(rule):
