@@ -799,6 +799,24 @@ def test_it_imports_the_client_only():
     }
 
 
+def test_hook_imports_no_module_that_takes_longer_than_the_answer():
+    root = Path(yaadwatch.client.hook.__file__).parents[2]
+    program = (
+        f"import sys; sys.path.insert(0, {str(root)!r}); import yaadwatch.client.hook;"
+        " print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+
+    heavy = {"ast", "dataclasses", "datetime", "inspect", "logging", "pathlib", "typing"}
+    assert "yaadwatch.client.hook" in done.stdout.split()
+    assert heavy & set(done.stdout.split()) == set()
+
+
 def test_output_format_that_every_other_command_takes_is_accepted(served):
     assert patiently(STARTUP, "session-start", "--agent", "claude", "--json").told == BRIEF
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 from yaadwatch import places
 from yaadwatch.cli.commands import command
 from yaadwatch.cli.terminal import Terminal, count, styled
-from yaadwatch.client import hook_agents
+from yaadwatch.client import hook_log
 from yaadwatch.client.connection import DaemonNotRunning
 from yaadwatch.client.presence import daemon_holds_lock, is_suspended
 from yaadwatch.connect import connect
@@ -352,7 +352,7 @@ def _store(looked: checks.StoreState, root: str, whose: str) -> StoreFacts:
 
 
 def _hooks(now: datetime) -> HookFacts:
-    found = hook_agents.count(places.hook_log(), now)
+    found = hook_log.count(places.hook_log(), now)
     return HookFacts(
         path=places.hook_log(),
         failed=found.failed,

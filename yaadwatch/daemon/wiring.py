@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from yaadwatch import places
-from yaadwatch.client import hook_agents
+from yaadwatch.client import hook_log
 from yaadwatch.daemon import follower as daemon_follower
 from yaadwatch.daemon.dispatch import MEND, Disks, Dispatcher, Workers
 from yaadwatch.daemon.follower import Follower, Stream
@@ -127,7 +127,7 @@ class DaemonState:
             {"what": what, "mend": MEND, "project": project}
             for what, project in self._intake.stuck()
         ]
-        hooks = privacy.mask(hook_agents.count(places.hook_log(), self._now()).in_words()).text
+        hooks = privacy.mask(hook_log.count(places.hook_log(), self._now()).in_words()).text
         return [*found, {"what": hooks, "mend": "yaadwatch doctor"}] if hooks else found
 
     def next_runs(self) -> dict[str, datetime]:

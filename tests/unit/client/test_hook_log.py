@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from yaadwatch.client import hook_agents
-from yaadwatch.client.hook_agents import HookCounts
+from yaadwatch.client import hook_log
+from yaadwatch.client.hook_log import HookCounts
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 
@@ -61,7 +61,7 @@ def test_hooks_that_sent_nothing_are_counted_by_their_reason(tmp_path, lines, co
     path = tmp_path / "hook.log"
     path.write_text("\n".join(lines) + "\n")
 
-    found = hook_agents.count(str(path), NOW)
+    found = hook_log.count(str(path), NOW)
 
     assert found == counted
     assert found.in_words() == words
@@ -70,5 +70,5 @@ def test_hooks_that_sent_nothing_are_counted_by_their_reason(tmp_path, lines, co
 def test_log_that_is_no_plain_file_is_not_read(tmp_path):
     (tmp_path / "folder").mkdir()
 
-    assert hook_agents.count(str(tmp_path / "folder"), NOW) == HookCounts()
-    assert hook_agents.count(str(tmp_path / "none"), NOW) == HookCounts()
+    assert hook_log.count(str(tmp_path / "folder"), NOW) == HookCounts()
+    assert hook_log.count(str(tmp_path / "none"), NOW) == HookCounts()
