@@ -69,8 +69,8 @@ _PLAIN: Final[tuple[_Cue, ...]] = (
     ("convention", "a rule",
      r"""^(?:(?:if|when(?:ever)?|before|after|for|during|on|in)\b[^.;:,]{2,80},[ ]
             |in[ ](?:\S+[ ]){1,3})?
-         (?:never|always|do[ ]not|don['’]t|must[ ]not|avoid|prefer|only[ ]use|ensure
-            |make[ ]sure)"""),
+         (?:(?:never|always)(?![ ](?!embed|alias)(?:\w+(?<!e)ed|\w+(?<![su])s|had|been)\b)
+            |do[ ]not|don['’]t|must[ ]not|avoid|prefer|only[ ]use|ensure|make[ ]sure)"""),
     # Something is to be done, once. (The brackets keep searches for such words out of here.)
     ("task", "something is left to do",
      r"""(?-i:\b(?:TO[D]O|FIX[M]E)\b)(?![ ](?:list|comment|app))|\b(?:remains|left|yet)[ ]to[ ]be\b
@@ -93,7 +93,8 @@ _PLAIN: Final[tuple[_Cue, ...]] = (
     ("convention", "a rule",
      r"""^(?:use|follow|keep|put|write|add|commit|wrap|include|favou?r|choose|define|validate|adhere
             |stick|treat|respect|reuse|annotate|refer|consider|remember|stay|be|place|ask|confirm
-            |verify|preserve|sanitize|declare|notify|reject|obey)\b"""),
+            |verify|preserve|sanitize|declare|notify|reject|obey)\b
+         (?![ ](?:(?!what|that|which)\S+[ ])?(?:is|are|was|were|ha[sd]|fails?|hangs|loses)\b)"""),
     ("convention", "a rule",
      r"""\binstead[ ]of\b|\brather[ ]than\b|\bby[ ]convention\b
        |\b(?:must|should)[ ](?:always|never|not|only)\b

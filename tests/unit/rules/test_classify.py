@@ -11,6 +11,12 @@ EXAMPLES = [
 ]
 
 SENTENCES = [
+    ("spec", "Reject rate is 5 %"),
+    ("spec", "Confirm dialog is shown on delete"),
+    ("spec", "In this repo never worked"),
+    ("spec", "When the cache is cold, never finishes"),
+    ("convention", "In this repo never work on main"),
+    ("convention", "Verify what is sent"),
     ("convention", "Use jose instead of jsonwebtoken for Edge compatibility"),
     ("convention", "Never commit generated files"),
     ("convention", "**Always** wrap errors with the operation that raised them"),
