@@ -260,9 +260,12 @@ def _files(ask: Ask, briefly: Ask) -> tuple[_Pairs, _Pairs, _Pairs]:
     the path of its project; and the projects that did not answer.
     """
     found, misplaced, silent = [], [], []
+    failed: list[tuple[str, str]] = []
     with contextlib.suppress(YaadError, KeyError, TypeError, AttributeError):
         for project in ask("status")["projects"][:PROJECTS_MAX]:
             path = str(project["path"])
+            if project.get("state", "ok") != "ok":
+                continue  # its problem is that of the project
             if project.get("git_silent_since"):
                 silent.append((f"the agent files of {path}", "git does not answer there"))
                 continue
@@ -272,9 +275,13 @@ def _files(ask: Ask, briefly: Ask) -> tuple[_Pairs, _Pairs, _Pairs]:
             try:
                 files = briefly("files", project=path)
             except YaadError as error:
-                if error.code is Code.TIMEOUT:
-                    why = f"the daemon did not answer within {PROJECT_TIME_S:g} s"
-                    silent.append((f"the agent files of {path}", why))
+                is_late = error.code is Code.TIMEOUT
+                why = f"the daemon did not answer within {PROJECT_TIME_S:g} s"
+                not_read = (
+                    f"the agent files of {path}",
+                    why if is_late else mask(error.message).text,
+                )
+                (silent if is_late else failed).append(not_read)
             else:
                 misplaced += [(path, mask(str(why)).text) for why in files["misplaced"]]
                 found += [
@@ -282,7 +289,7 @@ def _files(ask: Ask, briefly: Ask) -> tuple[_Pairs, _Pairs, _Pairs]:
                     for agent in files["agents"]
                     for why in agent["obstacles"]
                 ]
-    return tuple(found), tuple(misplaced), tuple(silent)
+    return tuple(found), tuple(misplaced), (*failed, *silent)
 
 
 def _silent() -> DaemonFacts:
