@@ -152,11 +152,13 @@ def remember(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
 
 def _print_missing(answer: "dict[str, Any]", terminal: Terminal) -> None:
-    """Print the files and definitions of the text that do not exist, with the nearest name."""
+    """Print the files and definitions of the text that were not found, with the nearest name."""
     for one in answer.get("missing") or ():
-        what = "There is no file" if one["kind"] == "file" else "There is no definition"
+        what = "file" if one["kind"] == "file" else "definition"
         instead = f"; did you mean {one['nearest']}?" if one["nearest"] else "."
-        terminal.line(styled(f"{what} {one['name']} here{instead}", "yellow"), indent=2)
+        terminal.line(
+            styled(f"No {what} {one['name']} was found here{instead}", "yellow"), indent=2
+        )
 
 
 def _print_flagged(answer: "dict[str, Any]", terminal: Terminal) -> None:
