@@ -954,6 +954,33 @@ def test_git_that_hangs_is_ended_with_its_children(repo, tools, tmp_path, monkey
             wait_until(lambda pid=pid: not is_running(pid), f"{file.name} to end")
 
 
+def test_a_folder_is_silent_only_while_git_has_not_answered_there(repo, tools, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tools))
+    fake_git(tools, 'case "$*" in *hash*) touch $TMPDIR/began; exec sleep 60;; *) echo xyz;; esac')
+    runner = GitRunner(timedelta(seconds=1))
+
+    def hang():
+        with pytest.raises(YaadError):
+            runner.run(["hash-object"], cwd=repo.path)
+
+    hang()
+    since = runner.silent_since[repo.path]
+    hang()
+    assert runner.silent_since == {repo.path: since}
+
+    with pytest.raises(YaadError, match="printed more"):
+        runner.run(["status"], cwd=repo.path, bytes_max=1)
+    assert runner.silent_since == {}
+
+    (tools / "began").unlink()
+    hanging = threading.Thread(target=hang)
+    hanging.start()
+    wait_until((tools / "began").exists, "a git that hangs")
+    runner.run(["status"], cwd=repo.path)
+    hanging.join()
+    assert runner.silent_since == {}
+
+
 def test_what_git_leaves_running_is_ended_when_git_is_done(repo, tools, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     fake_git(tools, "sleep 60 >/dev/null 2>&1 & echo $! > $TMPDIR/child; echo a.py")

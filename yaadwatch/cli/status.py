@@ -246,18 +246,18 @@ def _project(project: "dict[str, Any]", now: "datetime") -> tuple[str, ...]:
         f"{count(project['memories'], 'memory')}, ",
         styled(f"{project['stale']} stale", "yellow" if project["stale"] else ""),
         f", checked {ago(project.get('last_check'), now)}, ",
-        _watched(project, watched),
+        _watched(project, watched, now),
         _comparing(project),
         lag,
         _size(project.get("size")),
     )
 
 
-def _watched(project: "dict[str, Any]", how: str) -> str:
+def _watched(project: "dict[str, Any]", how: str, now: "datetime") -> str:
     """Return how a project is watched, or since when git does not answer there."""
     since = project.get("git_silent_since")
     if since:
-        return styled(f"git does not answer since {clock(since)}", "red")
+        return styled(f"git does not answer since {clock(since, now)}", "red")
     return styled(how, "" if project["watch"] == "full" else "yellow")
 
 

@@ -191,11 +191,13 @@ def noted(row: dict[str, object]) -> str:
     return f"{who}, {on}"
 
 
-def clock(moment: object) -> str:
-    """Return a time of the wire as "15:02", in the time zone of this machine."""
+def clock(moment: object, now: "datetime") -> str:
+    """Return a time of the wire as "15:02", with its day unless that is today."""
     from datetime import datetime
 
-    return f"{datetime.fromisoformat(str(moment)).astimezone():%H:%M}"
+    then = datetime.fromisoformat(str(moment)).astimezone()
+    is_today = then.date() == now.astimezone().date()
+    return f"{then:%H:%M}" if is_today else f"{day(moment)}, {then:%H:%M}"
 
 
 def day(moment: object) -> str:

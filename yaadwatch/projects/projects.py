@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -300,13 +300,21 @@ def _project(home: Home, project: Project) -> dict[str, object]:
         layout = repo_layout.find(project.root)
         if layout is not None:
             folders = (layout.root, layout.git_dir, layout.common_dir)
-            silent = [home.git.silent_since[one] for one in folders if one in home.git.silent_since]
-            shown["git_silent_since"] = min(silent, default=None)
+            shown["git_silent_since"] = _git_silent_since(home, folders)
         pause = None if layout is None else modes.pause_of(layout, home.clock.now())
         shown["pause"] = None if pause is None else pause.as_json(home.clock.now())
         with home.stores.use(project) as db:
             shown["size"] = lookup.row(lookup.of_store(home, db))
     return shown
+
+
+def _git_silent_since(home: Home, folders: Sequence[Path | None]) -> datetime | None:
+    """Return since when git has answered in none of a repository's folders, if it hung in one."""
+    git = home.git
+    silent = [git.silent_since[one] for one in folders if one in git.silent_since]
+    answers = [git.answered[one] for one in folders if one in git.answered]
+    since = min(silent, default=None)
+    return None if since is None or max(answers, default=since) > since else since
 
 
 def config(home: Home, call: Call) -> dict[str, object]:
@@ -496,7 +504,7 @@ def _git_timeouts(home: Home) -> list[dict[str, str]]:
     return [
         {
             "what": f"git does not answer in {cwd} since "
-            f"{home.git.silent_since[cwd].astimezone():%H:%M}: no command ended within "
+            f"{home.git.silent_since[cwd].astimezone():%d %b, %H:%M}: no command ended within "
             f"{limit_ms / 1000:g} s. Files are watched and compared; what needs git was not done, "
             "and is tried again.",
             "mend": f"git -C {shlex.quote(str(cwd))} status (waits for the same thing)",

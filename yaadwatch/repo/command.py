@@ -115,8 +115,9 @@ class GitRunner:
     command goes on until it has used its limit of processor time.
 
     `has_perl`: whether this git supports Perl expressions; cleared when a search fails.
-    `timed_out`: the last commands that took too long; `silent_since`: folders where git hung and
-    has not answered since, with the start of the first such command. Caches of all jobs:
+    `timed_out`: the last commands that took too long; `answered`: when git last answered in each
+    folder; `silent_since`: folders where git hung and has not answered since, with the start of the
+    first such command. Caches of all jobs:
     `found` (which files of a commit hold a word), `searched` (which commits were searched last),
     `compared` (what differs between commits), `trees`; `listed`, `attributes`, `left_out` (what an
     index holds); `standing` (which words files of work trees may hold).
@@ -136,6 +137,7 @@ class GitRunner:
         self._places = threading.BoundedSemaphore(AT_ONCE_MAX)
         self._closed = False
         self.timed_out: deque[TimedOut] = deque(maxlen=TIMEOUTS_KEPT)
+        self.answered: dict[Path, datetime] = {}
         self.silent_since: dict[Path, datetime] = {}
         self.has_perl = True
         self.standing = WordFilter()
@@ -208,10 +210,13 @@ class GitRunner:
                 )
                 now = self._clock.now()
                 self.timed_out.append(TimedOut(command, cwd, now))
-                if isinstance(error, GitHangs):
-                    self.silent_since.setdefault(cwd, now - timedelta(seconds=self._timeout_s))
+                since = now - timedelta(seconds=self._timeout_s)
+                last = self.answered.get(cwd)
+                if isinstance(error, GitHangs) and (last is None or last < since):
+                    self.silent_since.setdefault(cwd, since)
                 raise error from None
             except _TooMuch:
+                self._note_answer(cwd)
                 raise YaadError(
                     Code.TOO_LARGE,
                     f"git {command} in {cwd} printed more than {bytes_max} bytes and was ended.",
@@ -222,11 +227,15 @@ class GitRunner:
                 _end(process)
         if self._closed:
             raise _closed_error(command)
-        self.silent_since.pop(cwd, None)
+        self._note_answer(cwd)
         told, complaints = _error_lines(errors)
         if process.returncode not in allowed or (strict and complaints):
             raise GitFailed(command, process.returncode, told, complaints)
         return output
+
+    def _note_answer(self, cwd: Path) -> None:
+        self.answered[cwd] = self._clock.now()
+        self.silent_since.pop(cwd, None)
 
     def rest(self) -> None:
         """Drop caches that are quickly rebuilt, and take megabytes in a large repository."""

@@ -3,7 +3,7 @@
 import io
 import re
 import sys
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from recording import NOW
 
 from yaadwatch.cli import terminal
-from yaadwatch.cli.terminal import Terminal, columns, of_process, read_all, styled
+from yaadwatch.cli.terminal import Terminal, clock, columns, of_process, read_all, styled
 from yaadwatch.model.errors import Code, YaadError
 
 widths = st.integers(min_value=40, max_value=120)
@@ -213,3 +213,15 @@ def test_an_input_that_is_not_utf_8_is_refused_with_what_to_do_about_it():
     assert raised.value.code is Code.BAD_REQUEST
     assert raised.value.message == "Standard input is not text in UTF-8. Nothing was kept."
     assert "iconv" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("then", "shown"),
+    [
+        (datetime(2026, 11, 24, 15, 2).astimezone(), "15:02"),
+        (datetime(2026, 11, 23, 15, 2).astimezone(), "23 Nov 2026, 15:02"),
+        (datetime(2025, 11, 24, 15, 2).astimezone(), "24 Nov 2025, 15:02"),
+    ],
+)
+def test_a_time_of_another_day_has_its_day(then, shown):
+    assert clock(then.isoformat(), datetime(2026, 11, 24, 18, 0).astimezone()) == shown
