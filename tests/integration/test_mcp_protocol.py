@@ -459,6 +459,9 @@ def test_a_line_that_is_no_message_is_refused_and_the_talk_goes_on(opened, line,
         (b'{"jsonrpc": "2.0", "id": "a", "method": "ping", "params": {"x": -Infinity}}\n', "a"),
         (b'{"jsonrpc": "2.0", "id": 8, "method": "ping", "method": "ping"}\n', 8),
         (b'{"id": 9, "method": "ping"}\n', 9),
+        (b'{"jsonrpc": "2.0", "id": 10, "method": "ping", "params": {"x": "\xff"}}\n', 10),
+        (b'{"jsonrpc": "2.0", "id": 11, "result": {"x": NaN}}\n', None),
+        (b'[{"id": 12, "method": "ping"}, NaN]\n', None),
     ],
 )
 def test_a_refused_line_is_answered_under_its_id(opened, line, identity):
@@ -520,6 +523,17 @@ def test_an_id_that_waits_is_not_taken_twice(opened, verbs):
     assert opened.hear()["error"]["code"] == -32600
     verbs.go_on.set()
     assert opened.hear()["id"] == 1
+
+
+def test_a_refused_line_does_not_answer_a_request_that_waits(opened, verbs):
+    verbs.go_on.clear()
+    opened.ask(1, "tools/call", name="yaad_recall", arguments={"query": "wait"})
+
+    opened.send(b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": NaN}}\n')
+
+    assert opened.hear()["id"] is None
+    verbs.go_on.set()
+    assert "result" in opened.hear()
 
 
 def test_a_ping_is_answered_while_every_place_is_taken(opened, verbs):

@@ -70,12 +70,14 @@ def decode(line: bytes) -> dict[str, object]:
 
 
 def lenient_id(line: bytes) -> object:
-    """Return the id of a message that `decode` refuses, such as one with NaN; None if unknown."""
+    """Return the id of a request that `decode` refuses, such as one with NaN; None if unknown."""
     try:
-        found = json.loads(line)
+        found = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
-    return found.get("id") if isinstance(found, dict) else None
+    if not isinstance(found, dict) or ("method" not in found and {"result", "error"} & set(found)):
+        return None
+    return found.get("id")
 
 
 def kind_of(value: object) -> str:

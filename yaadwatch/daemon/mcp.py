@@ -233,6 +233,8 @@ class Session:
             frame = decoded(line)
         except Refused as error:
             identity = codec.request_id({"id": lenient_id(line)})
+            if identity in self._waiting or self._news.is_listening(identity):
+                identity = None  # the request of that id gets its own answer
             self._start(self._refuse(identity, error))
             return
         identity = codec.request_id(frame)

@@ -220,7 +220,7 @@ class News:
         """Whether no more streams may be opened."""
         return len(self._listening) >= LISTENS_MAX
 
-    def is_listening(self, identity: int | str) -> bool:
+    def is_listening(self, identity: int | str | None) -> bool:
         """Return whether the request of this id opened a stream that is not over."""
         return identity in self._listening
 
