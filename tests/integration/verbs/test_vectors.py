@@ -145,7 +145,7 @@ def test_a_model_that_is_another_one_now_is_not_believed(tree, model, tmp_path):
     assert nearest(tree, "automobile") is None
 
     tree.remember(TESTS)
-    with pytest.raises(Exception, match="another model now"):
+    with pytest.raises(Exception, match="holds another model"):
         vectors.complete(tree.home)
 
 
