@@ -301,8 +301,7 @@ def _project(home: Home, project: Project) -> dict[str, object]:
         if layout is not None:
             folders = (layout.root, layout.git_dir, layout.common_dir)
             shown["git_silent_since"] = _git_silent_since(home, folders)
-        pause = None if layout is None else modes.pause_of(layout, home.clock.now())
-        shown["pause"] = None if pause is None else pause.as_json(home.clock.now())
+        shown["pause"] = None if layout is None else modes.pause_of(layout, home.clock.now())
         with home.stores.use(project) as db:
             shown["size"] = lookup.row(lookup.of_store(home, db))
     return shown

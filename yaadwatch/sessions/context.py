@@ -16,20 +16,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from bridges.rules import AGENTS, Agent
 from yaadwatch import places
 from yaadwatch.api.messages.memories import Context
 from yaadwatch.db import authority, edges, history, nodes, projects, sessions, visibility
 from yaadwatch.db.files import Connection
-from yaadwatch.db.sessions import TaskRow
 from yaadwatch.db.visibility import by_work, seen_from
 from yaadwatch.memory import contradictions, flags, gaps, lessons, views
-from yaadwatch.memory.contradictions import Contradiction
 from yaadwatch.memory.flags import said_places
 from yaadwatch.memory.visibility import Work, view_of
-from yaadwatch.model.anchors import Evidence, Flag
+from yaadwatch.model.anchors import Flag
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.limits import DOING, NORMAL, UNFINISHED, short_id
 from yaadwatch.model.memories import Node
@@ -40,7 +38,7 @@ from yaadwatch.remember import drafts
 from yaadwatch.remember.drafts import in_package, other_packages
 from yaadwatch.staleness import stale
 from yaadwatch.sync import rules_file
-from yaadwatch.sync.modes import Loading, loading
+from yaadwatch.sync.modes import loading
 from yaadwatch.system import files
 from yaadwatch.text import privacy
 from yaadwatch.text.quoting import as_name, quoted
@@ -67,17 +65,6 @@ class Budget:
     chars: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _BriefParts:
-    """The parts of a brief, in the order of their weight."""
-
-    flagged: list[FlaggedMemory]
-    rules: list[Statement]
-    notes: list[Statement]
-    tasks: list[Statement]
-    last: str
-
-
 def context(home: Home, call: Call, ask: Context) -> dict[str, object]:
     """Return the brief for an agent that starts here; the answer is Context.
 
@@ -86,7 +73,8 @@ def context(home: Home, call: Call, ask: Context) -> dict[str, object]:
     """
     with home.space(call) as space:
         checked = ask.wait_ms > 0 and _check(home, space, ask.wait_ms / 1000)
-        session = lessons.current(home, call, space).id if _is_agent(call) else ""
+        is_agent = call.origin.startswith(AGENT)
+        session = lessons.current(home, call, space).id if is_agent else ""
         (composed,) = compose(
             home,
             space,
@@ -135,9 +123,10 @@ def compose(
         folder: where the reader works, relative to the work tree; '' at its top.
     """
     now = home.clock.now()
-    agent = next((one for one in AGENTS if origin == f"{AGENT}{one.name}"), None)
-    loaded = _loaded_by(home, space, agent)
-    read = loaded.read if loaded is not None else None
+    agent = _agent_of(origin)
+    loaded = None
+    if agent is not None:
+        loaded = loading(space.root, agent_files.fleet(home, space), agent)
     in_rules_files = rules_file.words_given_to_agents(
         space,
         space.db.read(projects.agent_files_of_worktree, space.worktree.id),
@@ -152,23 +141,29 @@ def compose(
         worktree=space.worktree.id,
         session=session,
         folder=folder,
-        read=read,
+        read=loaded.read if loaded is not None else None,
         in_rules_files=in_rules_files,
         settings=home.settings_of(space.db.path),
         now=now,
     )
     elsewhere = space.db.read(seen_from, view, by_work)
-    found = contradictions.open_contradictions(space.db, view, now, CLASHES_MAX)
-    asked = list(_gaps(home, space, now))
+    clashes = []
+    for one in contradictions.open_contradictions(space.db, view, now, CLASHES_MAX):
+        said = [side.node.summary for side in one.sides]
+        said += [one.against.summary] if one.against is not None else [""]
+        clashes.append(brief.Clash(id=one.name, one=said[0], other=said[1], reason=one.words))
+    # The questions without an answer to this day, the most asked first.
+    there = Shelves(project=Shelf(db=space.db, space=space), own=Shelf(db=home.user, space=None))
+    asked = [
+        brief.Gap(question=gap.text or "", times=gap.asked)
+        for gap in gaps.open_gaps(space.db, 20)
+        if not recall.is_answered(home, there, gap.text or "", now)
+    ]
     comparing = views.comparing_row(home, space)
     return [
         brief.compose(
-            parts.flagged,
-            parts.rules,
-            parts.tasks,
-            clashes=[_clash(one) for one in found],
-            notes=parts.notes,
-            last=parts.last.splitlines(),
+            **parts,
+            clashes=clashes,
             gaps=asked,
             tokens_max=budget.tokens,
             chars_max=budget.chars,
@@ -179,13 +174,8 @@ def compose(
     ]
 
 
-def _gaps(home: Home, space: Space, now: datetime) -> Iterator[brief.Gap]:
-    """Yield the questions without an answer to this day, the most asked first."""
-    there = Shelves(project=Shelf(db=space.db, space=space), own=Shelf(db=home.user, space=None))
-    for gap in gaps.open_gaps(space.db, 20):
-        question = gap.text or ""
-        if not recall.is_answered(home, there, question, now):
-            yield brief.Gap(question=question, times=gap.asked)
+def _agent_of(origin: str) -> Agent | None:
+    return next((one for one in AGENTS if origin == f"{AGENT}{one.name}"), None)
 
 
 def _notes(
@@ -206,27 +196,6 @@ def _notes(
         )
     if home.user.stands_in:
         yield _COPY_IN_USE
-
-
-def _clash(one: Contradiction) -> brief.Clash:
-    """Return a contradiction for the brief; its words are the reason."""
-    said = [side.node.summary for side in one.sides]
-    if one.against is not None:
-        said.append(one.against.summary)
-    return brief.Clash(
-        id=one.name, one=said[0], other=said[1] if said[1:] else "", reason=one.words
-    )
-
-
-def _is_agent(call: Call) -> bool:
-    return call.origin.startswith(AGENT)
-
-
-def _loaded_by(home: Home, space: Space, agent: Agent | None) -> Loading | None:
-    """Return the agent files that an agent loads by itself; None when unknown."""
-    if agent is None:
-        return None
-    return loading(space.root, agent_files.fleet(home, space), agent)
 
 
 def _check(home: Home, space: Space, time_s: float) -> bool:
@@ -260,20 +229,16 @@ def _gather_parts(
     in_rules_files: frozenset[str],
     settings: Settings,
     now: datetime,
-) -> _BriefParts:
+) -> dict[str, Any]:
+    """Return the parts of a brief that the store has, as `brief.compose` takes them."""
     hidden = visibility.hidden(conn)
-    flagged = [
-        flag
-        for flag in flags.spread_flags(conn, worktree)
-        if flag.level == "warn" and flag.node not in hidden
-    ]
+    flagged = gravest_flags(conn, worktree, hidden)
     in_files = history.said_in_checkout(conn, worktree, read)
     ruling = nodes.hot(conn, RULES_MAX)
     asked = {flag.node for flag in flagged} | {node.id for node in ruling} | in_files
     gone = edges.successors(conn, asked)
     # A superseded memory is shown only where the agent still reads it in a file.
     raised = [flag for flag in flagged if flag.node in in_files or flag.node not in gone]
-    raised.sort(key=lambda flag: (-flag.score, flag.node))
     replaced = sorted((gone.keys() & in_files) - hidden - {flag.node for flag in raised})
     flagged_nodes = nodes.many(conn, [*(flag.node for flag in raised), *replaced])
     places = said_places(conn, worktree, flagged_nodes)
@@ -290,73 +255,9 @@ def _gather_parts(
         for node in ruling
         if node.id not in left_out and rules_file.words_of(node.text) not in in_rules_files
     ]
-    ranked = _ranked(conn, rules, settings, now)
-    last = sessions.last_with_news(conn, worktree, session)
-    later = nodes.many(conn, sorted({new for node in replaced for new in gone[node]}))
-    return _BriefParts(
-        flagged=[
-            *(
-                _flagged_memory(
-                    flag,
-                    flagged_nodes[flag.node],
-                    places.get(flag.node, ()),
-                    newer.get(flag.node, ()),
-                )
-                for flag in raised
-            ),
-            *(
-                _replaced(
-                    flagged_nodes[node], [later[new] for new in gone[node]], places.get(node, ())
-                )
-                for node in replaced
-            ),
-        ],
-        rules=[one for one in ranked if not _is_unverified(one)],
-        notes=[one for one in ranked if _is_unverified(one)],
-        tasks=_tasks(conn, left_out),
-        last=last.summary if last is not None else "",
-    )
-
-
-def _tasks(conn: Connection, left_out: Set[str]) -> list[Statement]:
-    """Return the open tasks, the most important first."""
-    found = sessions.of_states(conn, UNFINISHED, TASKS_MAX)
-    known = nodes.many(conn, [row.node for row in found if row.node not in left_out])
-    whose = authority.of_nodes(conn, known)
-    return [
-        Statement(
-            id=row.node,
-            text=known[row.node].text,
-            summary=known[row.node].summary,
-            pinned=known[row.node].pinned,
-            source=brief.source_of(known[row.node].origin),
-            state=_state(row),
-            whose=whose.get(row.node),
-        )
-        for row in found
-        if row.node in known
-    ]
-
-
-def _state(row: TaskRow) -> str:
-    """Return the state of a task, if it is worth showing."""
-    words = ["under way"] if row.state == DOING else []
-    words += [row.priority] if row.priority != NORMAL else []
-    words += ["waits for another"] if row.waits_for else []
-    return ", ".join(words)
-
-
-def _ranked(
-    conn: Connection,
-    memories: Sequence[Node],
-    settings: Settings,
-    now: datetime,
-) -> list[Statement]:
-    """Return memories for the brief: pinned first, then by confidence."""
-    left = flags.confidences(conn, memories, settings, now)
+    left = flags.confidences(conn, rules, settings, now)
     whose = authority.of_nodes(conn, left)
-    ordered = sorted(memories, key=lambda node: (not node.pinned, -left[node.id], node.id))
-    return [
+    ranked = [
         Statement(
             id=node.id,
             text=in_package(node, node.text),
@@ -365,56 +266,105 @@ def _ranked(
             source=brief.source_of(node.origin),
             whose=whose.get(node.id),
         )
-        for node in ordered
+        for node in sorted(rules, key=lambda node: (not node.pinned, -left[node.id], node.id))
     ]
+    unverified = [one for one in ranked if one.whose is not None and one.whose.is_unverified]
+    last = sessions.last_with_news(conn, worktree, session)
+    later = nodes.many(conn, sorted({new for node in replaced for new in gone[node]}))
+    raised_memories = [
+        _flagged_memory(
+            flag, flagged_nodes[flag.node], places.get(flag.node, ()), newer.get(flag.node, ())
+        )
+        for flag in raised
+    ]
+    for node_id in replaced:
+        newest = max(
+            (later[new] for new in gone[node_id]), key=lambda one: (one.confirmed_at, one.id)
+        )
+        raised_memories.append(
+            FlaggedMemory(
+                id=node_id,
+                text=flagged_nodes[node_id].text,
+                summary=flagged_nodes[node_id].summary,
+                verdict="superseded",
+                reason=f"superseded by {short_id(newest.id)}",
+                instead=newest.summary,
+                said_in=tuple(places.get(node_id, ())),
+            )
+        )
+    return {
+        "flagged": raised_memories,
+        "rules": [one for one in ranked if one not in unverified],
+        "notes": unverified,
+        "tasks": open_tasks(conn, left_out),
+        "last": (last.summary if last is not None else "").splitlines(),
+    }
 
 
-def _is_unverified(said: Statement) -> bool:
-    return said.whose is not None and said.whose.is_unverified
+def gravest_flags(conn: Connection, worktree: int, hidden: Set[str]) -> list[Flag]:
+    """Return the warnings on memories that are shown, the gravest first."""
+    found = [
+        flag
+        for flag in flags.spread_flags(conn, worktree)
+        if flag.level == "warn" and flag.node not in hidden
+    ]
+    return sorted(found, key=lambda flag: (-flag.score, flag.node))
+
+
+def open_tasks(conn: Connection, left_out: Set[str]) -> list[Statement]:
+    """Return the open tasks, the most important first, with their state where it is worth showing.
+
+    Args:
+        conn: a snapshot.
+        left_out: tasks that are not shown.
+    """
+    found = sessions.of_states(conn, UNFINISHED, TASKS_MAX)
+    known = nodes.many(conn, [row.node for row in found if row.node not in left_out])
+    whose = authority.of_nodes(conn, known)
+    tasks = []
+    for row in found:
+        if row.node not in known:
+            continue
+        node = known[row.node]
+        words = ["under way"] if row.state == DOING else []
+        words += [row.priority] if row.priority != NORMAL else []
+        words += ["waits for another"] if row.waits_for else []
+        tasks.append(
+            Statement(
+                id=row.node,
+                text=node.text,
+                summary=node.summary,
+                pinned=node.pinned,
+                source=brief.source_of(node.origin),
+                state=", ".join(words),
+                whose=whose.get(row.node),
+            )
+        )
+    return tasks
 
 
 def _flagged_memory(
     flag: Flag, node: Node, places: Sequence[tuple[str, int]], newer: Sequence[Node]
 ) -> FlaggedMemory:
-    suggestion = flag.suggestion
+    causes = []
+    for one in flag.evidence:
+        commit, made = one.commit, ""
+        if commit is not None:
+            made = f"{commit.id[:8]}, {commit.at:%Y-%m-%d}, {quoted(commit.subject)}"
+        causes.append(Cause(one.summary, made))
+    proposed = flag.suggestion
     return FlaggedMemory(
         id=node.id,
         text=node.text,
         summary=node.summary,
         verdict=flag.verdict.value,
         reason=flag.reason,
-        evidence=tuple(_cause(each) for each in flag.evidence),
-        instead=(suggestion.text or "") if suggestion is not None else "",
-        now_at=(suggestion.path or "")
-        if suggestion is not None and suggestion.also_changed
-        else "",
+        evidence=tuple(causes),
+        instead=(proposed.text or "") if proposed is not None else "",
+        now_at=(proposed.path or "") if proposed is not None and proposed.also_changed else "",
         said_in=tuple(places),
         newer=tuple((one.id, one.summary) for one in newer),
     )
-
-
-def _replaced(
-    node: Node, later: Sequence[Node], places: Sequence[tuple[str, int]]
-) -> FlaggedMemory:
-    """Return a statement of a file with the memory that supersedes it."""
-    newest = max(later, key=lambda one: (one.confirmed_at, one.id))
-    return FlaggedMemory(
-        id=node.id,
-        text=node.text,
-        summary=node.summary,
-        verdict="superseded",
-        reason=f"superseded by {short_id(newest.id)}",
-        instead=newest.summary,
-        said_in=tuple(places),
-    )
-
-
-def _cause(evidence: Evidence) -> Cause:
-    commit = evidence.commit
-    if commit is None:
-        return Cause(evidence.summary)
-    made = f"{commit.id[:8]}, {commit.at:%Y-%m-%d}, {quoted(commit.subject)}"
-    return Cause(evidence.summary, made)
 
 
 WHOLE: Final = Budget(tokens=2_000, chars=8_000)
@@ -453,10 +403,10 @@ def prepare(home: Home, project: str, worktree: int, *, force: bool = False) -> 
 
 def expect(root: Path, origin: str) -> None:
     """Prepare briefs for an agent from the next check on: it works in this work tree."""
-    agent = next((one.name for one in AGENTS if origin == f"{AGENT}{one.name}"), "")
-    if not agent:
+    agent = _agent_of(origin)
+    if agent is None:
         return
-    place = Path(places.path_of(str(root), places.head_of(str(root)), agent))
+    place = Path(places.path_of(str(root), places.head_of(str(root)), agent.name))
     with contextlib.suppress(OSError, YaadError):
         if not place.exists():
             files.private_folder(place.parent)
@@ -516,14 +466,9 @@ def _write(place: Path, data: bytes) -> None:
     files.private_folder(place.parent)
     new = place.with_name(f".{place.name}.{os.getpid()}.new")
     new.unlink(missing_ok=True)
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-        new.replace(place)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
+    new.touch(mode=0o600)
+    new.write_bytes(data)
+    new.replace(place)
 
 
 def _delete_old(folder: Path, oldest: float) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import groupby
 from typing import Final
 
 from bridges import frontmatter
@@ -59,12 +60,37 @@ class Evidence:
 
 def gather(space: Space, session: Session, until: datetime) -> Evidence:
     """Return what was done in a work tree from the start of a session until a time."""
-    since = session.started_at
+    repository, since = space.repository, session.started_at
     try:
-        return _gathered(space, session, since, until)
+        made = []
+        if repository.head().commit:
+            start = session.start_commit if repository.has_commit(session.start_commit) else ""
+            made = recent_changes.commits(repository.git, since, start)
+            made = [one for one in made if one.at <= until]
+        changed = dict(recent_changes.files_of(repository.git, [one.id for one in made]))
+        open_ones = recent_changes.uncommitted(repository, since, until)
+        for path, how in open_ones.items():
+            recent_changes.fold(changed, path, how)
+        written = _written(space, session, sorted(changed))
     except YaadError as error:
         reason = privacy.mask(f"git could not tell what was changed ({error.message})").text
         return Evidence(facts=Facts(reason=reason))
+    touched = [
+        Touched(path=privacy.mask(path).text, how=changed[path], committed=path not in open_ones)
+        for path in sorted(changed)
+    ]
+    return Evidence(
+        facts=Facts(
+            commits=tuple(
+                SessionCommit(id=one.id, subject=privacy.mask(one.subject).text)
+                for one in made[-100:]
+            ),
+            files=tuple(touched[:FILES_KEPT]),
+            more=max(0, len(touched) - FILES_KEPT),
+        ),
+        paths=frozenset(changed),
+        written=written,
+    )
 
 
 def used(
@@ -82,36 +108,6 @@ def used(
     ]
 
 
-def _gathered(space: Space, session: Session, since: datetime, until: datetime) -> Evidence:
-    repository = space.repository
-    git = repository.git
-    made = []
-    if repository.head().commit:
-        start = session.start_commit if repository.has_commit(session.start_commit) else ""
-        made = [one for one in recent_changes.commits(git, since, start) if one.at <= until]
-    committed = recent_changes.files_of(git, [one.id for one in made])
-    open_ones = recent_changes.uncommitted(repository, since, until)
-    changed = dict(committed)
-    for path, how in open_ones.items():
-        recent_changes.fold(changed, path, how)
-    files = [
-        Touched(path=privacy.mask(path).text, how=changed[path], committed=path not in open_ones)
-        for path in sorted(changed)
-    ]
-    return Evidence(
-        facts=Facts(
-            commits=tuple(
-                SessionCommit(id=one.id, subject=privacy.mask(one.subject).text)
-                for one in made[-100:]
-            ),
-            files=tuple(files[:FILES_KEPT]),
-            more=max(0, len(files) - FILES_KEPT),
-        ),
-        paths=frozenset(changed),
-        written=_written(space, session, sorted(changed)),
-    )
-
-
 def _written(space: Space, session: Session, paths: Iterable[str]) -> frozenset[str]:
     """Return the words that were added to files since the start of a session."""
     found: set[str] = set()
@@ -121,12 +117,9 @@ def _written(space: Space, session: Session, paths: Iterable[str]) -> frozenset[
             continue
         blob = space.repository.blob_at(session.start_commit, path)
         before = space.repository.read_blob(blob) if blob is not None else b""
-        found |= lessons.new_names(_text(before or b""), _text(data))
+        texts = ((one or b"").decode("utf-8", "replace") for one in (before, data))
+        found |= lessons.new_names(*texts)
     return frozenset(found)
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
 
 
 GIVEN_UP_AFTER: Final = timedelta(days=1)
@@ -329,10 +322,9 @@ def _relate(conn: Connection, home: Home, session: Session, now: datetime) -> No
     """Relate the node of a session to the files that it changed, without secret names."""
     lessons.ensure_node(conn, session, now)
     lessons.reword_session(conn, session.id, now)
-    for touched in [one for one in session.facts.files if "[masked:" not in one.path][
-        :FILES_RELATED
-    ]:
-        digest = words.text_hash(touched.path)
+    paths = [one.path for one in session.facts.files if "[masked:" not in one.path]
+    for path in paths[:FILES_RELATED]:
+        digest = words.text_hash(path)
         thing = nodes.by_hash(conn, "project", digest, thing=True)
         if thing is None:
             thing = Node(
@@ -340,9 +332,9 @@ def _relate(conn: Connection, home: Home, session: Session, now: datetime) -> No
                 kind="file",
                 tier=COLD,
                 scope="project",
-                text=touched.path,
+                text=path,
                 text_hash=digest,
-                summary=touched.path,
+                summary=path,
                 origin=session.agent,
                 confidence=1.0,
                 confirmed_at=now,
@@ -422,7 +414,9 @@ def stem(name: str, id: str) -> str:
 
 def render(page: Page) -> str:
     """Return a page as markdown; `parse` reads it back."""
-    header = [f"{key}: {_value(value)}" for key, value in page.fields.items() if value is not None]
+    header = [
+        f"{key}: {json.dumps(value)}" for key, value in page.fields.items() if value is not None
+    ]
     parts = ["---", *header, "---", "", page.text, ""]
     if page.relations or RELATIONS in page.text:
         parts += [RELATIONS, "", *(f"- {kind} [[{to}]]" for kind, to in page.relations), ""]
@@ -431,31 +425,37 @@ def render(page: Page) -> str:
 
 def parse(source: str) -> Page | None:
     """Return a page; None without a readable header."""
-    lines = _lines(source.removeprefix("\ufeff"))
+    lines = _lines(source)
     count = frontmatter.length(lines)
     header = lines[1 : count - 1] if count else []
+    fields: dict[str, object] = {}
+    json_lines = set()
+    for number, line in enumerate(header, 2):
+        found = _FIELD.fullmatch(line)
+        with contextlib.suppress(ValueError, RecursionError):
+            if found is not None:
+                value = json.loads(found["value"])
+                # Lone surrogates, and numbers out of range, cannot be stored.
+                json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+                fields[found["key"]] = value
+                json_lines.add(number)
     problems: tuple[Misread, ...] = ()
-    fields = _ours(header)
-    if not fields:
-        fields = _by_hand(lines, header)
-        problems = tuple(
-            one for one in frontmatter.problems(lines) if not _is_json(lines[one.line - 1])
-        )
+    if len(json_lines) < len(header):  # `render` did not write it
+        by_hand = frontmatter.fields(lines)
+        fields = {**by_hand, **fields} if by_hand else {}
+        problems = tuple(one for one in frontmatter.problems(lines) if one.line not in json_lines)
     if not fields:
         return None
-    body = "\n".join(lines[count:])
-    said, marked, below = body.rpartition(RELATIONS)
+    said, marked, below = "\n".join(lines[count:]).rpartition(RELATIONS)
     if not marked:
         said, below = below, ""
-    relations = tuple(
-        (found["kind"], found["stem"].strip().rpartition("/")[2])
-        for line in below.split("\n")
-        if (found := _RELATION.fullmatch(line.strip()))
-    )
+    relations = (_RELATION.fullmatch(line.strip()) for line in below.split("\n"))
     return Page(
         fields=fields,
         text=said.strip(),
-        relations=relations,
+        relations=tuple(
+            (one["kind"], one["stem"].strip().rpartition("/")[2]) for one in relations if one
+        ),
         lines=frontmatter.places(lines),
         problems=problems,
     )
@@ -463,7 +463,7 @@ def parse(source: str) -> Page | None:
 
 def unread(source: str) -> str:
     """Return why `parse` cannot read a page, and on which line."""
-    found = frontmatter.problems(_lines(source.removeprefix("\ufeff")))
+    found = frontmatter.problems(_lines(source))
     return f"line {found[0].line}: {found[0].message}" if found else "it has no header with fields"
 
 
@@ -473,15 +473,11 @@ def index(rows: Sequence[tuple[str, str, str]]) -> str:
     Args:
         rows: kind, stem and description of each, in order of kinds.
     """
-    parts = [GENERATED, "", "# Memories", ""]
-    before = ""
-    for kind, name, description in rows:
-        if kind != before:
-            parts += ([""] if before else []) + [f"## {kind}", ""]
-            before = kind
-        shown = " ".join(description.split())
-        parts.append(f"- [[{name}]] {shown}")
-    return "\n".join([*parts, ""])
+    parts = [GENERATED, "", "# Memories"]
+    for kind, some in groupby(rows, key=lambda row: row[0]):
+        shown = (f"- [[{name}]] {' '.join(said.split())}" for _, name, said in some)
+        parts += ["", f"## {kind}", "", *shown]
+    return "\n".join([*parts, *([] if rows else [""]), ""])
 
 
 def is_generated(source: str) -> bool:
@@ -491,59 +487,7 @@ def is_generated(source: str) -> bool:
 
 def _lines(source: str) -> list[str]:
     """Return the lines of a page; a first line with a Windows end decides for all of them."""
+    source = source.removeprefix("\ufeff")
     if source.partition("\n")[0].endswith("\r"):
         source = source.replace("\r\n", "\n")
     return source.split("\n")
-
-
-def _ours(header: Sequence[str]) -> dict[str, object] | None:
-    """Return the fields of a header that `render` wrote, of any length; None of any other."""
-    fields: dict[str, object] = {}
-    for line in header:
-        found = _FIELD.fullmatch(line)
-        if found is None:
-            return None
-        try:
-            fields[found["key"]] = _json(found["value"])
-        except (ValueError, RecursionError):
-            return None
-    return fields
-
-
-def _by_hand(lines: Sequence[str], header: Sequence[str]) -> dict[str, object]:
-    """Return the fields of a hand-written header; JSON values are parsed."""
-    fields: dict[str, object] = dict(frontmatter.fields(lines) or {}) if header else {}
-    for line in header if fields else ():
-        found = _FIELD.fullmatch(line)
-        if found is not None:
-            fields[found["key"]] = _read(found["value"], fields.get(found["key"]))
-    return fields
-
-
-def _value(value: object) -> str:
-    return json.dumps(value, ensure_ascii=True)
-
-
-def _read(source: str, otherwise: object) -> object:
-    try:
-        return _json(source)
-    except (ValueError, RecursionError):
-        return otherwise
-
-
-def _is_json(line: str) -> bool:
-    """Return whether a one-line field value is JSON."""
-    found = _FIELD.fullmatch(line)
-    return found is not None and _read(found["value"], None) is not None
-
-
-def _json(source: str) -> object:
-    """Return the value of a JSON text that can be stored.
-
-    Raises:
-        ValueError: it is no JSON, or holds lone surrogates or numbers out of range.
-        RecursionError: it is nested too deep.
-    """
-    value = json.loads(source)
-    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    return value

@@ -18,12 +18,11 @@ from yaadwatch.memory import lessons
 from yaadwatch.memory.flags import said_places
 from yaadwatch.memory.visibility import view_of
 from yaadwatch.model import events
-from yaadwatch.model.limits import DOING, UNFINISHED
 from yaadwatch.model.memories import HOT, THINGS, Node
-from yaadwatch.model.projects import Authority, Session
-from yaadwatch.recall.brief import SHORT_ID_CHARS, Statement, source_of, statement_line
+from yaadwatch.model.projects import Session
+from yaadwatch.recall.brief import SHORT_ID_CHARS, Statement, statement_line
 from yaadwatch.remember import drafts
-from yaadwatch.sessions import ending
+from yaadwatch.sessions import context, ending
 from yaadwatch.text import privacy
 from yaadwatch.text.quoting import as_kind, as_line, as_name, places_in_words, quoted
 from yaadwatch.text.words import estimate_tokens
@@ -64,33 +63,28 @@ class Backed:
 def compose_news(items: Sequence[Item], *, tokens_max: int) -> tuple[str, dict[str, int]]:
     """Return the news that fit into a budget, and the tokens of each by id; '' when none do."""
     left = tokens_max - estimate_tokens(_BEGIN + "\n")
-    lines: list[str] = []
     shown: dict[str, int] = {}
-    for item in items:
-        line = _line(item)
-        cost = estimate_tokens(line + "\n")
-        if cost <= left:
-            lines.append(line)
-            shown[item.id] = shown.get(item.id, 0) + cost
-            left -= cost
+    lines = _fitting([(item.id, _line(item)) for item in items], left, shown)
     return ("\n".join([_BEGIN, *lines]), shown) if lines else ("", {})
 
 
 def blast(files: Sequence[Backed], *, tokens_max: int) -> tuple[str, list[str]]:
     """Return what rests on files, a line for each, and the paths shown; '' for none."""
-    left = tokens_max
-    lines: list[str] = []
-    shown: list[str] = []
-    for file in files:
-        if not file.rules + file.memories:
-            continue
-        line = _backed_line(file)
+    shown: dict[str, int] = {}
+    rows = [(file.path, _backed_line(file)) for file in files if file.rules + file.memories]
+    return "\n".join(_fitting(rows, tokens_max, shown)), list(shown)
+
+
+def _fitting(rows: Sequence[tuple[str, str]], left: int, shown: dict[str, int]) -> list[str]:
+    """Return the lines that fit into a budget; add the tokens of each to `shown`, by its name."""
+    lines = []
+    for name, line in rows:
         cost = estimate_tokens(line + "\n")
         if cost <= left:
             lines.append(line)
-            shown.append(file.path)
+            shown[name] = shown.get(name, 0) + cost
             left -= cost
-    return "\n".join(lines), shown
+    return lines
 
 
 def _line(item: Item) -> str:
@@ -107,8 +101,8 @@ def _line(item: Item) -> str:
 
 
 def _backed_line(file: Backed) -> str:
-    parts = [_count(file.memories, "memory", "memories")] if file.memories else []
-    parts += [_count(file.rules, "rule", "rules")] if file.rules else []
+    counts = ((file.memories, "memory", "memories"), (file.rules, "rule", "rules"))
+    parts = [f"{number} {one if number == 1 else many}" for number, one, many in counts if number]
     named = "; ".join(
         f"{quoted(item.text)} ({as_line(item.id)[-SHORT_ID_CHARS:]})" for item in file.named
     )
@@ -116,10 +110,6 @@ def _backed_line(file: Backed) -> str:
     rest = f"; and {more} more" if more and named else ""
     says = f": {named}{rest}" if named else ""
     return f"yaadwatch: {as_name(file.path)} backs {' and '.join(parts)}{says}"
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"1 {one}" if number == 1 else f"{number} {many}"
 
 
 EVENTS_MAX = 2_000
@@ -226,17 +216,13 @@ def _news(conn: Connection, session: Session, worktree: int) -> tuple[list[Item]
         if id in flags and flags[id].level == "warn"
     ]
     flagged_ids = {item.id for item in flagged}
-    new = [
-        Item(id=node.id, kind=node.kind, text=node.summary, by=_unverified(whose[node.id]))
-        for node in known.values()
-        if node.id in said - hidden - own - flagged_ids and _is_news(node, session, touched)
-    ]
+    new = []
+    for node in known.values():
+        if node.id in said - hidden - own - flagged_ids and _is_news(node, session, touched):
+            author = whose[node.id]
+            by = author.by.removeprefix("agent ") if author.is_unverified else ""
+            new.append(Item(id=node.id, kind=node.kind, text=node.summary, by=by))
     return [*flagged, *new], last
-
-
-def _unverified(whose: Authority) -> str:
-    """Return the source of a statement that no person has approved; '' for any other."""
-    return whose.by.removeprefix("agent ") if whose.is_unverified else ""
 
 
 def _is_news(node: Node, session: Session, touched: Iterable[str]) -> bool:
@@ -316,7 +302,12 @@ def compose(
     """
     title = "## What is being done" if going_on else "## What was done"
     happened = [f"- {as_line(line)}" for line in done.splitlines()] or [_NOTHING]
-    opened = [_task(task) for task in tasks]
+    opened = []
+    for task in tasks:
+        shown = task.text if len(task.text) <= len(task.summary) * 2 else task.summary
+        state = f" [{task.state}]" if task.state else ""
+        line = f"- {statement_line(task, shown)}{state} ({as_line(task.id)[-SHORT_ID_CHARS:]})"
+        opened.append(line)
     lines_flagged = [
         f"- {quoted(words)} ({as_line(node)[-SHORT_ID_CHARS:]}): {as_line(reason)}"
         for node, words, reason in flagged
@@ -351,32 +342,17 @@ def _within(heading: str, lines: Sequence[str], room: int) -> tuple[list[str], i
     """Return the heading and the lines that fit below it, in their order, and how many."""
     if _cost([heading, *lines]) <= room:
         return [heading, *lines], len(lines)
-    left = room - _cost([heading, _more(len(lines))])
-    kept = []
-    for line in lines:
-        if _cost([line]) <= left:
-            kept.append(line)
-            left -= _cost([line])
+    left = room - _cost([heading, f"- and {len(lines)} more"])
     if left < 0:
         return [], 0
-    return [heading, *kept, _more(len(lines) - len(kept))], len(kept)
-
-
-def _task(task: Statement) -> str:
-    shown = task.text if len(task.text) <= len(task.summary) * 2 else task.summary
-    state = f" [{task.state}]" if task.state else ""
-    return f"- {statement_line(task, shown)}{state} ({as_line(task.id)[-SHORT_ID_CHARS:]})"
-
-
-def _more(count: int) -> str:
-    return f"- and {count} more"
+    kept = _fitting([("", line) for line in lines], left, {})
+    return [heading, *kept, f"- and {len(lines) - len(kept)} more"], len(kept)
 
 
 def _cost(lines: Sequence[str]) -> int:
     return sum(estimate_tokens(line + "\n") for line in lines)
 
 
-TASKS_MAX = 50
 FLAGGED_MAX = 50
 
 
@@ -415,35 +391,15 @@ def _which(home: Home, call: Call, space: Space) -> Session | None:
 
 def _compose(conn: Connection, session: Session | None, worktree: int, tokens_max: int) -> Handoff:
     hidden = visibility.hidden(conn)
-    flags = [
-        flag
-        for flag in memory_flags.spread_flags(conn, worktree)
-        if flag.level == "warn" and flag.node not in hidden
-    ]
-    flags.sort(key=lambda flag: (-flag.score, flag.node))
-    memories = nodes.many(conn, [flag.node for flag in flags[:FLAGGED_MAX]])
-    found = [
-        row for row in sessions.of_states(conn, UNFINISHED, TASKS_MAX) if row.node not in hidden
-    ]
-    known = nodes.many(conn, [row.node for row in found])
-    whose = authority.of_nodes(conn, known)
+    flags = context.gravest_flags(conn, worktree, hidden)[:FLAGGED_MAX]
+    memories = nodes.many(conn, [flag.node for flag in flags])
     return compose(
         done=lessons.session_text(conn, session) if session is not None else "",
         going_on=session is not None and session.ended_at is None,
-        tasks=[
-            Statement(
-                id=row.node,
-                text=known[row.node].text,
-                summary=known[row.node].summary,
-                state="under way" if row.state == DOING else "",
-                source=source_of(known[row.node].origin),
-                whose=whose.get(row.node),
-            )
-            for row in found
-        ],
+        tasks=context.open_tasks(conn, hidden),
         flagged=[
             (flag.node, memories[flag.node].summary, flag.reason)
-            for flag in flags[:FLAGGED_MAX]
+            for flag in flags
             if flag.node in memories
         ],
         tokens_max=tokens_max,

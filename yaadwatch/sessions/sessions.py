@@ -1,7 +1,7 @@
 """Start, note in, end, list and find sessions."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from yaadwatch.api.messages.memories import Context
@@ -21,12 +21,11 @@ from yaadwatch.system.processes import Live
 from yaadwatch.text import privacy, words
 from yaadwatch.workspace.workspace import AGENT, Call, Home, Space
 
-_NOTHING = {"shown": 0, "used": 0, "learned": 0, "tokens": 0}
-
 
 def session_row(conn: Connection, session: Session) -> dict[str, object]:
     """Return the JSON of a session in a list."""
-    tally = db_sessions.tallies(conn, [session.id]).get(session.id, _NOTHING)
+    tally = dict.fromkeys(("learned", "shown", "used", "tokens"), 0)
+    tally |= db_sessions.tallies(conn, [session.id]).get(session.id, {})
     return {
         "id": session.id,
         "agent": session.agent,
@@ -37,10 +36,7 @@ def session_row(conn: Connection, session: Session) -> dict[str, object]:
         "ended_at": session.ended_at,
         "ended_by": session.ended_by or None,
         "summary": session.summary or lessons.session_text(conn, session),
-        "learned": tally["learned"],
-        "shown": tally["shown"],
-        "used": tally["used"],
-        "tokens": tally["tokens"],
+        **tally,
         "commits": len(session.facts.commits),
         "files": len(session.facts.files) + session.facts.more,
     }
@@ -67,7 +63,10 @@ def receipt(
     found = nodes.many(conn, [one.node for one in part])
     flagged = flags.spread_flags_of(conn, worktree, list(found))
     used = {one.node for one in part if one.role == USED}
-    against = _against(clashes)
+    against: dict[str, list[dict[str, object]]] = {}
+    for clash in clashes:
+        for node in {side.node.id for side in clash.sides}:
+            against.setdefault(node, []).append({"id": clash.name, "words": clash.words})
     superseded = edges.successors(conn, found)
     whose = authority.of_nodes(conn, found)
 
@@ -99,15 +98,6 @@ def receipt(
         ],
         "touched": list(db_sessions.files(conn, id)),
     }
-
-
-def _against(clashes: Sequence[Contradiction]) -> Mapping[str, list[dict[str, object]]]:
-    """Return what speaks against memories now, by node."""
-    found: dict[str, list[dict[str, object]]] = {}
-    for one in clashes:
-        for node in dict.fromkeys(side.node.id for side in one.sides):
-            found.setdefault(node, []).append({"id": one.name, "words": one.words})
-    return found
 
 
 NOTES_MAX = 200
@@ -180,12 +170,8 @@ def session_end(home: Home, call: Call, ask: SessionEnd) -> dict[str, object]:
         found = _to_end(home, call, space, ask.session, ask.name)
         live = home.live.get(found.id) or Live(project=space.project.id, session=found)
         ended = ending.finish(home, live, "asked")
-        if ended is None:
-            return {"kept": False, "session": None}
-        return {
-            "kept": True,
-            "session": space.db.read(session_row, ended),
-        }
+        row = space.db.read(session_row, ended) if ended is not None else None
+        return {"kept": row is not None, "session": row}
 
 
 def sessions(home: Home, call: Call, ask: Sessions) -> dict[str, object]:
@@ -215,10 +201,8 @@ def _listed(conn: Connection, query: str | None, limit: int) -> list[dict[str, o
     if query is None:
         found = db_sessions.latest(conn, limit)
     else:
-        expression = words.match_expression(query)
-        order = (
-            [one for one, _ in db_sessions.search(conn, expression, limit)] if expression else []
-        )
+        sought = words.match_expression(query)
+        order = [one for one, _ in db_sessions.search(conn, sought, limit)] if sought else []
         known = db_sessions.many(conn, order)
         found = [known[one] for one in order if one in known]
     return [session_row(conn, session) for session in found]
@@ -235,14 +219,17 @@ def _begin(home: Home, call: Call, space: Space, name: str) -> tuple[Live, bool,
             if row is not None:
                 row = replace(row, ended_at=None, ended_by="")
                 live = Live(project=space.project.id, session=row)
-        again = live is not None
-        if live is None:
-            live = _unnamed(home, mine) if named else None
+        again, now = live is not None, home.clock.now()
+        for one in mine if live is None and named else ():
+            # An agent's connection has just begun it, before its hook came.
+            age_s = (now - one.session.started_at).total_seconds()
+            is_agents = one.session.agent.startswith(AGENT) and not one.session.name
+            if one.connections and is_agents and age_s < _JUST_NOW_S:
+                live = one
+                break
         if live is None:
             live = lessons.new(home, call, space, name)
-        live.session = replace(
-            live.session, name=named or live.session.name, last_at=home.clock.now()
-        )
+        live.session = replace(live.session, name=named or live.session.name, last_at=now)
         live.left_at = None
         if call.session:
             live.connections.add(call.session)
@@ -263,22 +250,6 @@ def _end(home: Home, gone: list[Live], time_s: float) -> None:
         one.join(time_s)
 
 
-def _unnamed(home: Home, mine: list[Live]) -> Live | None:
-    """Return the session that an agent's connection has just started, before its hook came."""
-    now = home.clock.now()
-    return next(
-        (
-            one
-            for one in mine
-            if one.connections
-            and not one.session.name
-            and one.session.agent.startswith(AGENT)
-            and (now - one.session.started_at).total_seconds() < _JUST_NOW_S
-        ),
-        None,
-    )
-
-
 def _to_end(home: Home, call: Call, space: Space, session: str | None, name: str) -> Session:
     """Return the session to end.
 
@@ -291,7 +262,13 @@ def _to_end(home: Home, call: Call, space: Space, session: str | None, name: str
     with home.live.lock:
         mine = home.live.of(space.project.id, space.worktree.id, call.origin)
     for live in mine:
-        if live.session.name == named if named else _is_of(live, call):
+        if named:
+            is_meant = live.session.name == named
+        elif call.session:
+            is_meant = call.session in live.connections
+        else:
+            is_meant = not live.session.is_day
+        if is_meant:
             return live.session
     row = None
     if named:
@@ -307,10 +284,3 @@ def _to_end(home: Home, call: Call, space: Space, session: str | None, name: str
             hint="See those there were: yaadwatch sessions",
         )
     return row
-
-
-def _is_of(live: Live, call: Call) -> bool:
-    """Return whether a call would end this session without naming it."""
-    if call.session:
-        return call.session in live.connections
-    return not live.session.is_day

@@ -16,8 +16,9 @@ wrote them count as one more commit on top of it.
 """
 
 import heapq
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from graphlib import TopologicalSorter
 from typing import Final
 
 from bridges.block import Block, find
@@ -75,8 +76,6 @@ class Resolved:
         alive: keys of the rules that count.
         dropped: keys of those that a block still has, and that another block lost.
         became: key of former words to the key of the rule that they were changed into.
-        moved: (path, key) of each rule that one file lost with the commit that brought it to
-            another file.
         left_out: (path, key) of each rule that a commit brought to another file only, although it
             changed the block of this file.
     """
@@ -84,17 +83,7 @@ class Resolved:
     alive: Set[str] = frozenset()
     dropped: Set[str] = frozenset()
     became: Mapping[str, str] = field(default_factory=dict)
-    moved: Set[tuple[str, str]] = frozenset()
     left_out: Set[tuple[str, str]] = frozenset()
-
-
-@dataclass(slots=True)
-class _State:
-    """The rules of one commit: by key, the number of the commit that brought them last."""
-
-    alive: dict[str, int]
-    moved: set[tuple[str, str]] = field(default_factory=set)
-    left_out: set[tuple[str, str]] = field(default_factory=set)
 
 
 def resolve(versions: Sequence[Version]) -> Resolved:
@@ -102,166 +91,145 @@ def resolve(versions: Sequence[Version]) -> Resolved:
     if not versions:
         return Resolved()
     history = _History(versions)
-    for number, version in enumerate(history.order):
+    for number, version in enumerate(history.oldest_first()):
         history.advance(number, version)
     return history.result(versions[0])
 
 
 class _History:
-    """Replays the versions, oldest first."""
+    """The rules of each version, worked out from those of its parents.
+
+    `_alive` has the rules of a version with the number of the commit that brought each last, and
+    `_known` all such pairs of it and its ancestors: a side of a merge that knows a pair and does
+    not have the rule deleted it.
+    """
 
     def __init__(self, versions: Sequence[Version]) -> None:
         self._versions = {one.commit: one for one in versions}
-        self.order = self._sorted()
-        self._states: dict[str, _State] = {}
-        self._ancestors: dict[str, frozenset[str]] = {}
-        self._family: dict[str, str] = {}
+        self._alive: dict[str, dict[str, int]] = {}
+        self._known: dict[str, frozenset[tuple[str, int]]] = {}
+        self._left_out: dict[str, frozenset[tuple[str, str]]] = {}
+        self._family: dict[str, str] = {}  # by key, that of the words it was changed into
         self._brought: dict[str, int] = {}  # by key, the commit that brought the words last
 
-    def _sorted(self) -> list[Version]:
-        """Return each version after its parents, else the older one first."""
-        children = dict.fromkeys(self._versions, 0)
-        for version in self._versions.values():
-            for parent in self._known(version):
-                children[parent] += 1
-        heap = [self._rank(commit) for commit, count in children.items() if not count]
-        heapq.heapify(heap)
-        found = []
-        while heap:
-            version = self._versions[heapq.heappop(heap)[1]]
-            found.append(version)
-            for parent in self._known(version):
-                children[parent] -= 1
-                if not children[parent]:
-                    heapq.heappush(heap, self._rank(parent))
-        return found[::-1]
+    def oldest_first(self) -> Iterator[Version]:
+        """Yield each version after its parents, else the older one first."""
+        sorter = TopologicalSorter({one: self._parents(one) for one in self._versions})
+        sorter.prepare()
+        ready: list[tuple[int, str]] = []
+        while sorter.is_active():
+            for commit in sorter.get_ready():
+                heapq.heappush(ready, (self._versions[commit].at_s, commit))
+            commit = heapq.heappop(ready)[1]
+            yield self._versions[commit]
+            sorter.done(commit)
 
-    def _rank(self, commit: str) -> tuple[int, str]:
-        return -self._versions[commit].at_s, commit
-
-    def _known(self, version: Version) -> list[str]:
-        return [one for one in dict.fromkeys(version.parents) if one in self._versions]
+    def _parents(self, commit: str) -> list[str]:
+        parents = dict.fromkeys(self._versions[commit].parents)
+        return [one for one in parents if one in self._versions]
 
     def advance(self, number: int, version: Version) -> None:
-        """Work out the rules of a version from those of its parents."""
-        parents = self._known(version)
-        above = (self._ancestors[one] | {one} for one in parents)
-        self._ancestors[version.commit] = frozenset().union(*above)
-        words = version.words()
+        """Work out the rules of a version."""
+        parents, words = self._parents(version.commit), version.words()
+        left_out = frozenset[tuple[str, str]]().union(*(self._left_out[one] for one in parents))
         for key in words:
             self._brought.setdefault(key, number)
-        if not parents or len(parents) < len(set(version.parents)):
-            state = _State(dict.fromkeys(words, number))
+        if not parents or len(parents) < len(set(version.parents)):  # nothing older is known
+            alive, left_out = dict.fromkeys(words, number), frozenset()
         elif len(parents) == 1:
-            state = self._changed(number, self._versions[parents[0]], version)
+            alive, left_out = self._changed(number, self._versions[parents[0]], version, left_out)
         else:
-            state = self._merged(number, [self._versions[one] for one in parents], version)
+            alive = self._merged(number, parents, version)
         for key in words:
             if all(version.says(path, key) for path in version.rules):
-                state.alive.setdefault(key, number)
-        state.alive = {key: came for key, came in state.alive.items() if key in words}
-        self._choose(state, version)
-        self._brought |= state.alive
-        for places in (state.moved, state.left_out):
-            places -= {
-                (path, key)
-                for path, key in places
-                if key not in state.alive or version.says(path, key)
-            }
-        self._states[version.commit] = state
+                alive.setdefault(key, number)
+        alive = {key: came for key, came in alive.items() if key in words}
+        self._drop_older_wordings(alive, version)
+        self._brought |= alive
+        self._alive[version.commit] = alive
+        known = (self._known[one] for one in parents)
+        self._known[version.commit] = frozenset(alive.items()).union(*known)
+        self._left_out[version.commit] = frozenset(
+            (path, key) for path, key in left_out if key in alive and not version.says(path, key)
+        )
 
-    def _changed(self, number: int, before: Version, after: Version) -> _State:
+    def _changed(
+        self, number: int, before: Version, after: Version, left_out: Set[tuple[str, str]]
+    ) -> tuple[dict[str, int], frozenset[tuple[str, str]]]:
         """Apply what a commit changed in each file to the rules of its parent."""
-        old = self._states[before.commit]
-        state = _State(dict(old.alive), set(old.moved), set(old.left_out))
         gained = {
             key
             for path, rules in after.rules.items()
             for key in rules
             if not before.says(path, key)
         }
-        for key in gained:
-            state.alive.setdefault(key, number)
+        alive = dict.fromkeys(gained, number) | self._alive[before.commit]
+        found = set(left_out)
         for path in sorted(before.rules.keys() & after.rules.keys()):
             rules, now = before.rules[path], after.rules[path]
             if rules.keys() != now.keys():
-                state.left_out |= {(path, key) for key in gained}
+                found |= {(path, key) for key in gained}
             changed = edits(rules, now)
             for one, other in changed.items():
                 if likeness(*sorted((rules[one], now[other]))) >= EDIT_MIN:
-                    self._join(one, other)
+                    root = self._root(other)
+                    self._family[root] = self._family[self._root(one)] = root
             for key, text in rules.items():
-                if after.says(path, key) or key not in state.alive:
+                if after.says(path, key) or key not in alive or key in gained:
                     continue
-                if key in gained:
-                    state.moved.add((path, key))
-                elif key in changed or path not in after.full:
-                    came = state.alive.pop(key)
-                    same = [one for one in now if self._are_same((key, text), (one, now[one]))]
-                    if same and state.alive.keys().isdisjoint(same):
-                        state.alive[same[0]] = came  # another file lost this wording
-        return state
+                if key in changed or path not in after.full:
+                    came = alive.pop(key)
+                    same = [
+                        one
+                        for one in now
+                        if self._root(one) == self._root(key) or _is_same(now[one], text)
+                    ]
+                    if same and alive.keys().isdisjoint(same):
+                        alive[same[0]] = came  # another file lost this wording
+        return alive, frozenset(found)
 
-    def _are_same(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
-        """Return whether two rules, each by key and words, are wordings of one."""
-        return self._root(one[0]) == self._root(other[0]) or _is_same(one[1], other[1])
-
-    def _merged(self, number: int, parents: Sequence[Version], after: Version) -> _State:
+    def _merged(self, number: int, parents: Sequence[str], after: Version) -> dict[str, int]:
         """Merge the rules of some commits; a merge by itself deletes none."""
-        states = [self._states[one.commit] for one in parents]
-        bases = self._bases(parents)
+        sides = [(self._alive[one], self._known[one]) for one in parents]
         alive = {}
         for key in after.words():
-            came = [state.alive[key] for state in states if key in state.alive]
-            if not came:
-                paths = [path for path, rules in after.rules.items() if key in rules]
-                if any(not any(one.says(path, key) for one in parents) for path in paths):
-                    alive[key] = number
-                continue
-            if len(came) == len(states) or not bases or not all(key in b.alive for b in bases):
-                alive[key] = max(came)
-        self._keep_changed(alive, after, states, bases)
-        return _State(
-            alive,
-            set().union(*(state.moved for state in states)),
-            set().union(*(state.left_out for state in states)),
-        )
-
-    def _keep_changed(
-        self,
-        alive: dict[str, int],
-        after: Version,
-        states: Sequence[_State],
-        bases: Sequence[_State],
-    ) -> None:
-        """Keep the newest words of a rule that no side deleted, where a merge took older ones."""
-        sides = [{self._root(key) for key in state.alive} for state in states]
-        before = {self._root(key) for base in bases for key in base.alive}
-        there = {self._root(key) for key in alive}
+            came = max((here[key] for here, _ in sides if key in here), default=None)
+            if came is not None:
+                if all(key in here or (key, came) not in known for here, known in sides):
+                    alive[key] = came
+            elif any(
+                key in rules and not any(self._versions[one].says(path, key) for one in parents)
+                for path, rules in after.rules.items()
+            ):
+                alive[key] = number
+        # Of a rule that no side deleted, the newest words that the merge took.
+        there = set(map(self._root, alive))
+        roots = [
+            (set(map(self._root, here)), {self._root(key) for key, _ in known})
+            for here, known in sides
+        ]
         for key in sorted(after.words(), key=lambda key: (-self._brought[key], key)):
             root = self._root(key)
-            has = [root in side for side in sides]
-            if root not in there and any(has) and (all(has) or root not in before):
+            has = [root in here for here, _ in roots]
+            if (
+                root not in there
+                and any(has)
+                and all(root in here or root not in known for here, known in roots)
+            ):
                 alive[key] = self._brought[key]
                 there.add(root)
+        return alive
 
-    def _bases(self, parents: Sequence[Version]) -> list[_State]:
-        """Return the newest commits that all of some commits come from."""
-        sides = (self._ancestors[one.commit] | {one.commit} for one in parents)
-        common = frozenset.intersection(*sides)
-        older = frozenset().union(*(self._ancestors[one] for one in common))
-        return [self._states[one] for one in sorted(common - older)]
-
-    def _choose(self, state: _State, version: Version) -> None:
+    def _drop_older_wordings(self, alive: dict[str, int], version: Version) -> None:
         """Of two wordings of one rule, each in a file of its own, leave the newer one.
 
         Those of one commit both stay: its author may have meant two rules.
         """
         words = version.words()
         kept: list[str] = []
-        for key in sorted(state.alive, key=lambda key: (-state.alive[key], key)):
+        for key in sorted(alive, key=lambda key: (-alive[key], key)):
             if any(
-                state.alive[key] < state.alive[newer]
+                alive[key] < alive[newer]
                 and self._root(key) == self._root(newer)
                 and _is_same(words[key], words[newer])
                 and not any(
@@ -269,13 +237,9 @@ class _History:
                 )
                 for newer in kept
             ):
-                del state.alive[key]
+                del alive[key]
             else:
                 kept.append(key)
-
-    def _join(self, one: str, other: str) -> None:
-        root = self._root(other)
-        self._family[root] = self._family[self._root(one)] = root
 
     def _root(self, key: str) -> str:
         while self._family.get(key, key) != key:
@@ -284,15 +248,14 @@ class _History:
 
     def result(self, version: Version) -> Resolved:
         """Return the rules of a version."""
-        state = self._states[version.commit]
-        newest = {self._root(key): key for key in sorted(state.alive, key=state.alive.__getitem__)}
-        former = {key for key in self._family if key not in state.alive}
+        alive = self._alive[version.commit]
+        newest = {self._root(key): key for key in sorted(alive, key=alive.__getitem__)}
+        former = {key for key in self._family if key not in alive}
         return Resolved(
-            alive=frozenset(state.alive),
-            dropped=frozenset(version.words().keys() - state.alive.keys()),
+            alive=frozenset(alive),
+            dropped=frozenset(version.words().keys() - alive.keys()),
             became={key: newest[root] for key in former if (root := self._root(key)) in newest},
-            moved=frozenset(state.moved),
-            left_out=frozenset(state.left_out),
+            left_out=self._left_out[version.commit],
         )
 
 

@@ -7,6 +7,7 @@ agreement, which is the last step of a sync, or the reason why a file is left al
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from bridges import block
 from bridges.block import Block
@@ -23,15 +24,13 @@ from yaadwatch.model.memories import HOT, WARM, Node, Provenance
 from yaadwatch.model.projects import ABSENT, PAUSED, PENDING, SYNCED, AgentFileRow, Agreement
 from yaadwatch.model.settings import AGENT_FILE_WRITES_WITHIN
 from yaadwatch.remember import preparing, storing
-from yaadwatch.remember.drafts import NEW, Draft, Ready
+from yaadwatch.remember.drafts import NEW, Admitted, Draft, Ready
 from yaadwatch.remember.write_batch import change_one
-from yaadwatch.sync import gathering
 from yaadwatch.sync.deciding import Decided, as_stored
-from yaadwatch.sync.gathering import Gathered
+from yaadwatch.sync.gathering import Gathered, digest_of
 from yaadwatch.sync.inventory import Place
 from yaadwatch.sync.plan import Plan, Superseded
 from yaadwatch.sync.reconcile import Terms
-from yaadwatch.system import files
 from yaadwatch.text import privacy, words
 from yaadwatch.workspace.workspace import Home, Space
 
@@ -53,85 +52,91 @@ def commit(home: Home, space: Space, seen: Gathered, decided: Decided, *, view: 
     Raises:
         YaadError: the store or git is unavailable; a memory was changed meanwhile (CONFLICT).
     """
-    stock, plan = decided.inventory, decided.plan
-    origin = f"file:{seen.path}"
-    fresh = [place for place in stock.new if _key(place) not in decided.archived]
+    plan, origin = decided.plan or Plan(), f"file:{seen.path}"
+    fresh = {
+        place.position: place.statement
+        for place in decided.inventory.new
+        if place.statement is not None
+        and words.text_hash(as_stored(place.statement.text)) not in decided.archived
+    }
     drafts = [
-        *(_draft_of(seen, place, origin) for place in fresh),
+        *(
+            Draft(
+                text=statement.text,
+                origin=origin,
+                kind=preparing.kind_of(statement),
+                headings=statement.headings,
+                folder=seen.path.rpartition("/")[0],
+                # Not typed here, or not for the whole project.
+                baseline=seen.from_git or not seen.everywhere,
+                stays=bool(statement.stays),
+                from_git=seen.from_git,
+            )
+            for statement in fresh.values()
+        ),
         *(
             Draft(text=new.text, origin=origin, tier=HOT, from_git=seen.from_git)
-            for new in (plan.new if plan else ())
+            for new in plan.new
         ),
-        *(Draft(text=one.text, origin=origin) for one in (plan.superseded if plan else ())),
+        *(Draft(text=one.text, origin=origin) for one in plan.superseded),
     ]
     ready = preparing.prepare(home, space, drafts) if drafts else []
-    work = _Commit(home, seen, decided, view, home.clock.now())
-    return space.db.write(work.write, fresh, ready)
+    work = _Commit(home, seen, decided, view)
+    of_places = dict(zip(fresh, ready, strict=False))
+    return space.db.write(work.write, of_places, ready[len(fresh) :])
 
 
 class _Commit:
     """The changes that one file brings; each method is called inside the transaction."""
 
-    def __init__(
-        self, home: Home, seen: Gathered, decided: Decided, view: View, now: datetime
-    ) -> None:
+    def __init__(self, home: Home, seen: Gathered, decided: Decided, view: View) -> None:
         self._home = home
         self._view = view
         self._seen = seen
         self._stock = decided.inventory
         self._plan = decided.plan or Plan()
         self._archived = decided.archived
-        self._now = now
+        self._now = home.clock.now()
         self._actor = f"file:{seen.path}"
-        self._from_git = f", {FROM_GIT}" if seen.from_git else ""
-        self._shows_other = False  # whether the set of hidden memories changed
         self._lookback: list[str] = []  # new memories whose words may be old
 
-    def write(self, conn: Connection, fresh: Sequence[Place], ready: Sequence[Ready]) -> Committed:
-        """Apply all changes."""
+    def write(
+        self, conn: Connection, of_places: Mapping[int, Ready], of_plan: Sequence[Ready]
+    ) -> Committed:
+        """Apply all changes; `of_places` by position, `of_plan` for new, then superseded rules."""
         seen, plan = self._seen, self._plan
-        of_places = dict(zip([place.position for place in fresh], ready, strict=False))
-        of_new = ready[len(fresh) : len(fresh) + len(plan.new)]
-        of_superseded = ready[len(fresh) + len(plan.new) :]
-        counts = {"said": self._store_places(conn, of_places), "gone": self._archive_gone(conn)}
+        shows_other = self._store_places(conn, of_places)
+        counts = {"said": len(self._stock.new), "gone": self._archive_gone(conn)}
         anchors.add_lookback(conn, seen.row.worktree, self._lookback, seen.head.commit)
-        stored = [self._store_rule(conn, one) for one in of_new]
+        stored = [self._store(conn, item).node for item in of_plan[: len(plan.new)]]
         for new, made in zip(plan.new, stored, strict=True):
             self._supersede_source(conn, made, new.supersedes)
-        for one, item in zip(plan.superseded, of_superseded, strict=True):
+        for one, item in zip(plan.superseded, of_plan[len(plan.new) :], strict=True):
             self._supersede(conn, one, item)
-        for node in plan.demoted:
-            self._demote(conn, node)
+        for node in nodes.many(conn, plan.demoted).values():
+            if node.archived_at is None:  # it can still be recalled
+                reason = f"its line was deleted in {seen.path}"
+                self._change(conn, node, "demoted", reason, tier=max(node.tier, WARM), pinned=False)
         projects.note_taken_out(conn, seen.row.worktree, seen.path, plan.tombstones, self._now)
         projects.note_typed_again(conn, plan.lifted)
         counts["inside"] = len(stored) + len(plan.superseded) + len(plan.demoted)
         changed = any(counts.values())
         if changed:
             body: dict[str, object] = {"worktree": seen.row.worktree, "from_git": seen.from_git}
-            history.append(
-                conn,
-                Event(
-                    kind=events.AGENT_FILE_EDITED,
-                    at=self._now,
-                    subject=seen.path,
-                    body=body | counts,
-                ),
-            )
-        return Committed(
-            admitted=tuple(node.id for node in stored), changed=changed or self._shows_other
-        )
+            kind = events.AGENT_FILE_EDITED
+            event = Event(kind=kind, at=self._now, subject=seen.path, body=body | counts)
+            history.append(conn, event)
+        return Committed(admitted=tuple(node.id for node in stored), changed=changed or shows_other)
 
-    def _store_places(self, conn: Connection, ready: Mapping[int, Ready]) -> int:
-        """Store the statements outside the block; return how many are new."""
+    def _store_places(self, conn: Connection, ready: Mapping[int, Ready]) -> bool:
+        """Store the statements outside the block; return whether others are hidden now."""
         worktree, path = self._seen.row.worktree, self._seen.path
-        before = history.provenance_on_path(conn, worktree, path)
-        was_hidden = history.hidden_by_git(conn, worktree)
         rows = []
         for place in self._stock.places:
             node = place.node or self._move_below_heading(conn, place, ready)
             node = node or self._memory_at(conn, place, ready)
             if place.line is not None and place.node is not None:
-                self._show_again(conn, node)
+                self._revive(conn, node, if_gone=True)
             rows.append(
                 Provenance(
                     node=node,
@@ -142,14 +147,8 @@ class _Commit:
                     since=place.since or self._now,
                 )
             )
-        if rows != before:
-            history.put_provenance(conn, worktree, path, rows)
-        hidden = history.hidden_by_git(conn, worktree)
-        self._shows_other = hidden != was_hidden
-        back = was_hidden - hidden
-        for resting in anchors.of_nodes(conn, back).values():
-            changes.recheck_files(conn, resting)
-        return len(self._stock.new)
+        is_same = rows == history.provenance_on_path(conn, worktree, path)
+        return put_places(conn, worktree, {} if is_same else {path: rows})
 
     def _move_below_heading(
         self, conn: Connection, place: Place, ready: Mapping[int, Ready]
@@ -170,37 +169,34 @@ class _Commit:
         digest = words.text_hash(item.text)
         if nodes.by_hash(conn, node.scope, digest, thing=False) is not None:
             return None
-        moved = replace(
-            node,
-            text=item.text,
-            text_hash=digest,
-            summary=words.summarise(item.text),
-            updated_at=self._now,
-            version=node.version + 1,
-        )
-        self._changed(conn, moved, "moved", f"below another heading in {self._seen.path}")
-        changes.index(conn, moved)
+        reason = f"below another heading in {self._seen.path}"
+        changes.index(conn, self._change(conn, node, "moved", reason, **_words(item)))
         return node.id
 
     def _memory_at(self, conn: Connection, place: Place, ready: Mapping[int, Ready]) -> str:
-        """Return the memory of a statement that is new here."""
+        """Return the memory of a statement that is new here.
+
+        The anchors of a new memory that was not typed here are looked up later, as of the day on
+        which it was written.
+        """
         item = ready.get(place.position)
         if item is not None:
-            return self._store_outside(conn, item).id
-        node = self._archived[_key(place)]
-        if not self._seen.from_git or (node.archive_reason or "").startswith(GONE):
-            self._revive(conn, node.id)
+            stored = self._store(conn, item)
+            if stored.decision == NEW and item.draft.baseline:
+                self._lookback.append(stored.node.id)
+            return stored.node.id
+        if place.statement is None:
+            raise ValueError("a place that is new has a statement")
+        node = self._archived[words.text_hash(as_stored(place.statement.text))]
+        self._revive(conn, node.id, if_gone=self._seen.from_git)
         return node.id
 
-    def _show_again(self, conn: Connection, node_id: str) -> None:
-        """Unarchive a memory whose words a person deleted here and put back."""
-        node = nodes.get(conn, node_id)
-        if node is not None and node.archived_at and (node.archive_reason or "").startswith(GONE):
-            self._revive(conn, node_id)
-
-    def _revive(self, conn: Connection, node_id: str) -> None:
+    def _revive(self, conn: Connection, node_id: str, *, if_gone: bool) -> None:
+        """Unarchive a memory, or only if it was archived when its words were deleted in a file."""
         node = nodes.get(conn, node_id)
         if node is None or node.archived_at is None:
+            return
+        if if_gone and not (node.archive_reason or "").startswith(GONE):
             return
         if nodes.by_hash(conn, node.scope, node.text_hash, thing=False) is None:
             reason = FROM_GIT if self._seen.from_git else ""
@@ -224,22 +220,22 @@ class _Commit:
         node = nodes.get(conn, one.node)
         if node is None:
             return
-        digest = words.text_hash(item.text)
-        twin = nodes.by_hash(conn, node.scope, digest, thing=False)
+        twin = nodes.by_hash(conn, node.scope, words.text_hash(item.text), thing=False)
         if twin is not None and twin.id != node.id:
-            self._confirm(conn, twin)
+            # A person typed its words: it is a rule, whatever its origin.
+            vouched: dict[str, Any] = {"tier": HOT, "confidence": 1.0, "confirmed_at": self._now}
+            said = self._change(conn, twin, "confirmed", "said again", **vouched)
+            self._reopen(conn, twin.id)
+            self._learn_here(conn, said)
+            anchors.drop_flags_of_node(conn, twin.id)
             if node.archived_at is None:
                 reason = f"says the same as {short_id(twin.id)}"
                 changes.archive(conn, node, self._now, actor=self._actor, reason=reason)
             return
-        reason = f"edited in {self._seen.path}"
-        if one.over is not None:
-            reason += ", over what was said meanwhile"
+        over = ", over what was said meanwhile" if one.over is not None else ""
         edited = replace(
             node,
-            text=item.text,
-            text_hash=digest,
-            summary=words.summarise(item.text),
+            **_words(item),
             tier=node.tier if node.pinned else HOT,
             confidence=1.0,
             confirmed_at=self._now,
@@ -256,15 +252,10 @@ class _Commit:
             rests_on=item.anchors,
             names=item.entities,
             actor=self._actor,
-            reason=reason + self._from_git,
+            reason=self._with_git(f"edited in {self._seen.path}{over}"),
             keeps_places=True,
         )
         changes.settle(conn, edited, item.where, self._now, reworded=True)
-
-    def _store_rule(self, conn: Connection, item: Ready) -> Node:
-        node = seen_from(conn, item.view, storing.store, self._home, item, self._now).node
-        self._learn_here(conn, node)
-        return node
 
     def _supersede_source(self, conn: Connection, node: Node, old_id: str | None) -> None:
         """Supersede the memory from which new words were made, and which a file still states."""
@@ -274,17 +265,10 @@ class _Commit:
             changes.reopen_superseded(conn, node.id, self._now, actor=self._actor)
             changes.supersede(conn, node.id, old, self._now, actor=self._actor)
 
-    def _store_outside(self, conn: Connection, item: Ready) -> Node:
-        """Store a statement outside the block.
-
-        The anchors of a new statement that was not typed here are looked up later, as of the day
-        on which it was written.
-        """
+    def _store(self, conn: Connection, item: Ready) -> Admitted:
         stored = seen_from(conn, item.view, storing.store, self._home, item, self._now)
         self._learn_here(conn, stored.node)
-        if stored.decision == NEW and item.draft.baseline:
-            self._lookback.append(stored.node.id)
-        return stored.node
+        return stored
 
     def _learn_here(self, conn: Connection, node: Node) -> None:
         """Make a memory of other branches known here, because a person typed its words."""
@@ -294,68 +278,43 @@ class _Commit:
             where = changes.Where(commit=self._seen.head.commit)
             changes.learn(conn, node, where, self._now)
 
-    def _confirm(self, conn: Connection, node: Node) -> None:
-        """Confirm a memory whose words a person typed: it is a rule, whatever its origin."""
-        said = replace(
-            node,
-            tier=HOT,
-            confidence=1.0,
-            confirmed_at=self._now,
-            updated_at=self._now,
-            version=node.version + 1,
-        )
-        self._changed(conn, said, "confirmed", "said again")
-        self._reopen(conn, node.id)
-        self._learn_here(conn, said)
-        anchors.drop_flags_of_node(conn, node.id)
-
     def _reopen(self, conn: Connection, node_id: str) -> None:
         again = changes.reopen_superseded
         seen_from(conn, self._view, again, node_id, self._now, actor=self._actor)
 
-    def _demote(self, conn: Connection, node_id: str) -> None:
-        """Move a memory out of the hot tier; it can still be recalled."""
-        node = nodes.get(conn, node_id)
-        if node is None or node.archived_at is not None:
-            return
-        demoted = replace(
-            node,
-            tier=max(node.tier, WARM),
-            pinned=False,
-            updated_at=self._now,
-            version=node.version + 1,
-        )
-        self._changed(conn, demoted, "demoted", f"its line was deleted in {self._seen.path}")
+    def _change(
+        self, conn: Connection, node: Node, change: str, reason: str, **fields: Any
+    ) -> Node:
+        """Store the next version of a memory, with other fields."""
+        done = replace(node, updated_at=self._now, version=node.version + 1, **fields)
+        changes.save(conn, done, change, actor=self._actor, reason=self._with_git(reason))
+        return done
 
-    def _changed(self, conn: Connection, node: Node, change: str, reason: str) -> None:
-        reason += self._from_git
-        changes.save(conn, node, change, actor=self._actor, reason=reason)
+    def _with_git(self, reason: str) -> str:
+        return f"{reason}, {FROM_GIT}" if self._seen.from_git else reason
 
 
-def _key(place: Place) -> str:
-    if place.statement is None:
-        raise ValueError("a place that is new has a statement")
-    return words.text_hash(as_stored(place.statement.text))
+def _words(item: Ready) -> dict[str, Any]:
+    text = item.text
+    return {
+        "text": text,
+        "text_hash": words.text_hash(text),
+        "summary": words.summarise(text),
+    }
 
 
-def _is_baseline(seen: Gathered) -> bool:
-    """Return whether new statements were not typed here, or do not hold everywhere."""
-    return seen.from_git or not seen.everywhere
+def put_places(conn: Connection, worktree: int, rows: Mapping[str, Sequence[Provenance]]) -> bool:
+    """Store what files of a work tree state, by path; return whether others are hidden now.
 
-
-def _draft_of(seen: Gathered, place: Place, origin: str) -> Draft:
-    if place.statement is None:
-        raise ValueError("a place that is new has a statement")
-    return Draft(
-        text=place.statement.text,
-        origin=origin,
-        kind=preparing.kind_of(place.statement),
-        headings=place.statement.headings,
-        folder=seen.path.rpartition("/")[0],
-        baseline=_is_baseline(seen),
-        stays=bool(place.statement.stays),
-        from_git=seen.from_git,
-    )
+    What memories that are shown again rest on is compared anew.
+    """
+    was_hidden = history.hidden_by_git(conn, worktree)
+    for path, places in rows.items():
+        history.put_provenance(conn, worktree, path, places)
+    hidden = history.hidden_by_git(conn, worktree)
+    for resting in anchors.of_nodes(conn, was_hidden - hidden).values():
+        changes.recheck_files(conn, resting)
+    return hidden != was_hidden
 
 
 class Recorder:
@@ -364,14 +323,12 @@ class Recorder:
     Args:
         home: the daemon's shared state.
         space: the work tree.
-        key: for keyed hashes of people's bytes.
         terms: how blocks are compared.
     """
 
-    def __init__(self, home: Home, space: Space, *, key: bytes, terms: Terms) -> None:
+    def __init__(self, home: Home, space: Space, terms: Terms) -> None:
         self._home = home
         self._space = space
-        self._key = key
         self._terms = terms
 
     def record_agreement(
@@ -389,23 +346,20 @@ class Recorder:
         written = tuple(at for at in seen.row.written if at > now - AGENT_FILE_WRITES_WITHIN)
         if wrote and self.restores_block(seen, data or b""):
             written += (now,)
-        row = replace(
-            seen.row,
+        agreement = None
+        if plan is not None:
+            agreement = plan.agreement(done.admitted if done else (), digest)
+        self._record(
+            seen,
+            agreement,
+            wrote=wrote,
             state=SYNCED if data is not None else ABSENT,
             reason=reason,
-            digest=files.keyed(self._key, data) if data is not None else "",
+            digest=digest_of(data),
             block=digest if plan is not None else "",
-            head=seen.head.commit,
-            logged=seen.logged,
-            branch=privacy.mask(seen.head.branch).text,
             written=written,
-            adopted=gathering.adopted(seen.branch, seen.row) if data is not None else "",
+            adopted=seen.branch.blob if seen.branch.adopted and data is not None else "",
         )
-        agreement = (
-            plan.agreement(done.admitted if done else (), digest) if plan is not None else None
-        )
-        if not self._space.db.read(_is_recorded, row, agreement):
-            self._space.db.write(_store_agreement, row, agreement, now, wrote)
 
     def record_unwritten(self, seen: Gathered, plan: Plan, done: Committed, reason: str) -> bool:
         """Store what both sides agree on while the file is not written, and why it is not.
@@ -416,32 +370,38 @@ class Recorder:
         Returns:
             False when nothing can be agreed on yet; then nothing was stored.
         """
-        if seen.data is None or (plan.held is None and not _is_union(seen)):
+        is_union = not (seen.base if seen.from_git else seen.row.block)
+        if seen.data is None or (plan.held is None and not is_union):
             return False
         agreement = None
-        if not _is_union(seen):
+        if not is_union:
             agreement = plan.agreement(done.admitted, self._block(seen.data), plan.held)
-        row = replace(
-            seen.row,
+        self._record(
+            seen,
+            agreement,
+            wrote=False,
             state=PENDING,
             reason=reason,
             digest=seen.digest,
             block=agreement.digest if agreement is not None else "",
-            head=seen.head.commit,
-            logged=seen.logged,
-            branch=privacy.mask(seen.head.branch).text,
         )
-        if not self._space.db.read(_is_recorded, row, agreement):
-            self._space.db.write(_store_agreement, row, agreement, self._home.clock.now(), False)
         return True
+
+    def _record(
+        self, seen: Gathered, agreement: Agreement | None, *, wrote: bool, **fields: Any
+    ) -> None:
+        """Store the row of a file and an agreement, unless they are stored already."""
+        branch = privacy.mask(seen.head.branch).text
+        head, logged = seen.head.commit, seen.logged
+        row = replace(seen.row, head=head, logged=logged, branch=branch, **fields)
+        if not self._space.db.read(_is_recorded, row, agreement):
+            self._space.db.write(_store_agreement, row, agreement, self._home.clock.now(), wrote)
 
     def note(self, row: AgentFileRow, state: str, reason: str) -> None:
         """Store why a file is left alone, unless that is stored already."""
-        if (row.state, row.reason) == (state, reason):
-            return
-        self._space.db.write(
-            _store_pause, replace(row, state=state, reason=reason), self._home.clock.now()
-        )
+        if (row.state, row.reason) != (state, reason):
+            paused = replace(row, state=state, reason=reason)
+            self._space.db.write(_store_pause, paused, self._home.clock.now())
 
     def restores_block(self, seen: Gathered, data: bytes) -> bool:
         """Return whether a write restores an earlier block; another process may undo that again."""
@@ -457,11 +417,6 @@ class Recorder:
         """Return the keyed hash of the text of a file's block."""
         found = block.find(data)
         return self._terms.hashed(found.text if isinstance(found, Block) else "")
-
-
-def _is_union(seen: Gathered) -> bool:
-    """Return whether no earlier agreement about the block counts."""
-    return not seen.base if seen.from_git else not seen.row.block
 
 
 def _is_recorded(conn: Connection, row: AgentFileRow, agreement: Agreement | None) -> bool:
@@ -484,13 +439,10 @@ def _store_agreement(
     if agreement is not None:
         projects.put_agreements(conn, row.worktree, row.path, agreement, at)
     if wrote:
-        body: dict[str, object] = {
-            "worktree": row.worktree,
-            "rules": len(agreement.items) if agreement else 0,
-        }
-        history.append(
-            conn, Event(kind=events.AGENT_FILE_SYNCED, at=at, subject=row.path, body=body)
-        )
+        rules = len(agreement.items) if agreement else 0
+        body: dict[str, object] = {"worktree": row.worktree, "rules": rules}
+        event = Event(kind=events.AGENT_FILE_SYNCED, at=at, subject=row.path, body=body)
+        history.append(conn, event)
 
 
 def _store_pause(conn: Connection, row: AgentFileRow, at: datetime) -> None:

@@ -1,10 +1,11 @@
 """Collect what the store knows about an agent file, and let the pure merge decide about it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from bridges.block import Block
 from bridges.items import parts_lines
+from yaadwatch import places
 from yaadwatch.db import authority, edges, fulltext, history, nodes, projects, visibility
 from yaadwatch.db.files import Connection
 from yaadwatch.db.visibility import View, seen_from
@@ -48,8 +49,9 @@ class _Store:
     archived: Mapping[str, Node]
 
 
-def terms_of(key: bytes) -> Terms:
-    """Return how words of files compare with words of the graph, hashed with `key`."""
+def terms_of_files() -> Terms:
+    """Return how words of files compare with words of the graph, hashed with the user's key."""
+    key = files.load_key(places.key_file())
     return Terms(
         as_stored=as_stored,
         hashed=lambda line: files.keyed(key, line.encode("utf-8", "surrogatepass")),
@@ -107,10 +109,6 @@ def decide(
         personal=personal,
     )
     accept_deletions = accept_deletions or seen.committed
-    if not accept_deletions and not seen.from_git:
-        paused = _replaced(known, inside, outside)
-        if paused is not None:
-            return paused
     stock = inventory.take_stock(
         known.provenance,
         seen.statements,
@@ -168,14 +166,6 @@ def _with_head_changes(
             result[one.item.first : one.item.last + 1] = put
             there.add(new)
     return tuple(result)
-
-
-def _replaced(known: _Store, inside: set[str], outside: set[str]) -> Paused | None:
-    """Return why a file waits for a person after another file with a block overwrote it."""
-    items = known.agreement.items if known.agreement is not None else ()
-    agreed = {text_hash(row.graph) for row in items if row.file and row.graph}
-    before = {text_hash(known.texts[row.node]) for row in known.provenance if row.line is not None}
-    return inventory.replaced(agreed, inside, before, outside)
 
 
 def _read_store(
@@ -237,45 +227,31 @@ def _read_store(
             old = {text_hash(text): node for text, node in fulltext.former_words(conn).items()}
             buried |= old.keys() & unknown
             unused |= {key: old[key] for key in old.keys() & unknown}
-    origin = f"file:{seen.path}"
     ranks = {node.id: rank for rank, node in enumerate(sorted(rules.values(), key=gravest_first))}
-    memories = (
-        *(
-            Known(
-                node=one.id,
-                text=one.text,
-                is_said=one.id in own,
-                rank=ranks[one.id],
-                gives_way=one.origin != origin and not one.pinned,
-                is_shared=one.id not in own_only,
-            )
-            for one in rules.values()
-        ),
-        *(
-            Known(node=one.id, text=one.text, hot=False, is_said=one.id in own)
-            for one in others.values()
-        ),
+    memories = tuple(
+        Known(
+            node=one.id,
+            text=one.text,
+            hot=one.id in rules,
+            is_said=one.id in own,
+            rank=ranks.get(one.id, 0),
+            gives_way=one.origin != f"file:{seen.path}" and not one.pinned,
+            is_shared=one.id not in own_only,
+        )
+        for one in (*rules.values(), *others.values())
     )
+    # Former words in a person's file still stand for a memory that was changed elsewhere.
+    texts = {}
+    for row in provenance:
+        known = said.get(row.node, ("",))
+        texts[row.node] = next((one for one in known if text_hash(one) in outside), known[0])
     return _Store(
         provenance=provenance,
-        texts={row.node: _text_in_file(said.get(row.node, ("",)), outside) for row in provenance},
-        graph=Graph(
-            memories=memories,
-            buried=buried,
-            former=former,
-            unused=unused,
-        ),
+        texts=texts,
+        graph=Graph(memories=memories, buried=buried, former=former, unused=unused),
         agreement=agreement,
         archived=archived,
     )
-
-
-def _text_in_file(texts: Sequence[str], outside: Collection[str]) -> str:
-    """Return the words of a memory that the file has, former ones too; else its current words.
-
-    Former words in a person's file still stand for a memory that was changed elsewhere.
-    """
-    return next((one for one in texts if text_hash(one) in outside), texts[0])
 
 
 def _agreement(conn: Connection, seen: Gathered, terms: Terms) -> Agreement | None:
@@ -283,14 +259,13 @@ def _agreement(conn: Connection, seen: Gathered, terms: Terms) -> Agreement | No
 
     Where the commits in between are known, the last one on this branch.
     """
-    row = seen.row
-    if seen.from_git and seen.commits is not None and seen.base:
-        found = projects.agreements_of_block(conn, row.worktree, seen.path, seen.base)
-        return found or Agreement(digest=seen.base, items=())
-    if seen.from_git:
-        said = seen.block.text if isinstance(seen.block, Block) else ""
-        return projects.agreements_of_block(conn, row.worktree, seen.path, terms.hashed(said))
-    if not row.block:
+    row, digest = seen.row, seen.row.block
+    is_known = not seen.from_git or (seen.commits is not None and bool(seen.base))
+    if seen.from_git and is_known:
+        digest = seen.base
+    elif seen.from_git:
+        digest = terms.hashed(seen.block.text if isinstance(seen.block, Block) else "")
+    elif not digest:
         return None
-    found = projects.agreements_of_block(conn, row.worktree, seen.path, row.block)
-    return found or Agreement(digest=row.block, items=())
+    found = projects.agreements_of_block(conn, row.worktree, seen.path, digest)
+    return found or (Agreement(digest=digest, items=()) if is_known else None)

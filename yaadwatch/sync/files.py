@@ -10,7 +10,6 @@ from typing import Final, cast
 
 from bridges import registry
 from bridges.rules import CARRIERS
-from yaadwatch import places
 from yaadwatch.api.messages.store import FilesAdopt, FilesRelease, FilesRestore, FilesSync
 from yaadwatch.db import history, projects
 from yaadwatch.db.visibility import View
@@ -20,7 +19,7 @@ from yaadwatch.model.projects import ABSENT, INLINE, PAUSED, PRIVATE, READ, Agen
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.sync import gathering, inventory, modes, releasing, rules_file, tree
 from yaadwatch.sync.block_history import HeadRules
-from yaadwatch.sync.deciding import decide, terms_of
+from yaadwatch.sync.deciding import decide, terms_of_files
 from yaadwatch.sync.gathering import MovingError, StashedError, gather, settled
 from yaadwatch.sync.inventory import Paused
 from yaadwatch.sync.modes import FileWords
@@ -42,10 +41,8 @@ def files(home: Home, call: Call) -> dict[str, object]:
         fleet = agent_files.fleet(home, space, thorough=True)
         modes.note_missing(space, fleet)
         rows = _rows(space)
-        now = home.clock.now()
-        pause = modes.pause_of(space.repository.layout, now)
         return {
-            "pause": None if pause is None else pause.as_json(now),
+            "pause": modes.pause_of(space.repository.layout, home.clock.now()),
             "files": [_row(space, row) for row in rows.values() if _is_listed(row)],
             "misplaced": _misplaced(space, rows),
             "agents": by_agent(space, fleet, rows),
@@ -64,7 +61,7 @@ def files_diff(home: Home, call: Call) -> dict[str, object]:
         modes.note_missing(space, fleet)
         known = _rows(space)
         file_words = FileWords(space, fleet)
-        rules = HeadRules(space, fleet.files, terms_of(system_files.load_key(places.key_file())))
+        rules = HeadRules(space, fleet.files, terms_of_files())
         view = require_view(home, space)
         rows = [
             _diff(home, space, found, known[path], file_words, rules=rules, view=view)
@@ -74,8 +71,8 @@ def files_diff(home: Home, call: Call) -> dict[str, object]:
         for path in sorted(modes.rules_files(space, fleet, known)):
             if path in known and known[path].mode == PRIVATE:
                 said = file_words.read_by_all(modes.users(path))
-                both = rules_file.would_write(home, space, path, said=said, view=view)
-                rows.append(_shown_diff(path, *both))
+                old, new = rules_file.would_write(home, space, path, said=said, view=view)
+                rows.append(_diff_row(path, old, new) if old != new else None)
         return {"files": [row for row in rows if row is not None]}
 
 
@@ -121,8 +118,9 @@ def files_adopt(home: Home, call: Call, ask: FilesAdopt) -> dict[str, object]:
         with _sync_lock(home, space):
             if ask.path is not None:
                 _switch_mode(home, space, _chosen_row(home, space, call, ask.path), ask.mode)
-            if ask.mode == PRIVATE:
-                _enable_rules_files(space)
+            for path, row in _rows(space).items():
+                if ask.mode == PRIVATE != row.mode and path in CARRIERS:
+                    space.db.write(projects.put_agent_file, replace(row, mode=PRIVATE))
     return files_sync(home, call, FilesSync())
 
 
@@ -189,7 +187,6 @@ def _contents(space: Space) -> dict[str, bytes | None]:
 
 
 def _write_copy(home: Home, space: Space, path: str, data: bytes) -> None:
-    key = system_files.load_key(places.key_file())
     try:
         before, reason = settled(home, space, path)
         if reason:
@@ -197,7 +194,7 @@ def _write_copy(home: Home, space: Space, path: str, data: bytes) -> None:
         if before is None:
             safe_write.create_new(space.root / path, data)
         elif before != data:
-            rules_file.write(home, space, path, before, data, key=key)
+            rules_file.write(home, space, path, before, data)
     except (safe_write.ChangedUnderneathError, MovingError):
         raise YaadError(
             Code.CONFLICT, f"{path} is being written; it holds what it held.", hint="Try again."
@@ -212,20 +209,13 @@ def _sync_lock(home: Home, space: Space) -> threading.Lock:
     return home.stores.checking(space.project.id, -space.worktree.id)
 
 
-def _enable_rules_files(space: Space) -> None:
-    for path, row in _rows(space).items():
-        if path in CARRIERS and row.mode != PRIVATE:
-            space.db.write(projects.put_agent_file, replace(row, mode=PRIVATE))
-
-
 def _switch_mode(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
     path = row.path
     if path in CARRIERS and mode != READ:
-        seen = system_files.observe(space.root, path, bytes_max=1 << 20, now_ns=0)
-        key = system_files.load_key(places.key_file())
-        if seen.data is not None:
-            rules_file.keep_copy(home, space, path, seen.data, key=key)
-        digest = system_files.keyed(key, seen.data) if seen.data is not None else ""
+        data = system_files.observe(space.root, path, bytes_max=1 << 20, now_ns=0).data
+        if data is not None:
+            rules_file.keep_copy(home, space, path, data)
+        digest = gathering.digest_of(data)
         space.db.write(projects.put_agent_file, replace(row, mode=PRIVATE, digest=digest))
     elif path in CARRIERS:
         releasing.release(home, space, row)
@@ -281,24 +271,20 @@ def _misplaced(space: Space, rows: Mapping[str, AgentFileRow]) -> list[str]:
 
 def _row(space: Space, row: AgentFileRow) -> dict[str, object]:
     kept = space.db.read(history.snapshots_of_path, space.worktree.id, row.path)
-    merging = _unfinished_merge(space, row)
+    state, reason = row.state, row.reason
+    # No sync reads a file before git has ended a merge, so its row does not have this reason.
+    seen = system_files.observe(space.root, row.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+    merging = inventory.conflict_markers(seen.data) if seen.data is not None else None
+    if merging:
+        state = PAUSED
+        reason = f"{merging.reason}; nothing is read or written until it is resolved"
     return {
         "path": row.path,
         "mode": row.mode,
-        "state": PAUSED if merging else row.state,
-        "reason": merging or row.reason or None,
+        "state": state,
+        "reason": reason or None,
         "snapshots": [{"id": one.id, "at": one.at, "bytes": one.size} for one in kept],
     }
-
-
-def _unfinished_merge(space: Space, row: AgentFileRow) -> str:
-    """Return why a file waits that has conflict markers; '' without them.
-
-    No sync reads a file before git has ended the merge, so its row does not have this reason.
-    """
-    seen = system_files.observe(space.root, row.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
-    paused = inventory.conflict_markers(seen.data) if seen.data is not None else None
-    return f"{paused.reason}; nothing is read or written until it is resolved" if paused else ""
 
 
 def _diff(
@@ -315,34 +301,38 @@ def _diff(
     try:
         seen = gather(home, space, found, row, rules, first=False)
     except StashedError:
-        return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": tree.STASHED}
+        return _diff_row(path, reason=tree.STASHED)
     except MovingError:
         raise YaadError(
             Code.CONFLICT, f"{path} is being written, or git is at work.", hint="Try again."
         ) from None
     if seen.problem:
-        return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": seen.problem}
+        return _diff_row(path, reason=seen.problem)
     beside = file_words.also_read(found) if row.mode == INLINE else frozenset()
     done = decide(space, seen, rules.terms, beside=beside, view=view, personal=file_words.personal)
     if isinstance(done, Paused):
-        return {"path": path, "diff": "", "new": 0, "gone": 0, "reason": done.reason}
+        return _diff_row(path, reason=done.reason)
     old = new = seen.data or b""
     if done.plan is not None and done.plan.writes:
         new = tree.rendered(path, old, done.plan.lines)
     brings = len(done.inventory.new) + len(done.plan.new if done.plan is not None else ())
-    shown = _shown_diff(path, old, new)
-    if shown is None and not brings and not done.inventory.gone:
-        return None
-    return (shown or {"path": path, "diff": ""}) | {
-        "new": brings,
-        "gone": len(done.inventory.gone),
-        "reason": None,
-    }
+    gone = len(done.inventory.gone)
+    return (
+        _diff_row(path, old, new, brings=brings, gone=gone)
+        if old != new or brings or gone
+        else None
+    )
 
 
-def _shown_diff(path: str, old: bytes, new: bytes) -> dict[str, object] | None:
-    if old == new:
-        return None
+def _diff_row(
+    path: str,
+    old: bytes = b"",
+    new: bytes = b"",
+    *,
+    brings: int = 0,
+    gone: int = 0,
+    reason: str | None = None,
+) -> dict[str, object]:
     lines = difflib.unified_diff(
         old.decode("utf-8", "replace").splitlines(),
         new.decode("utf-8", "replace").splitlines(),
@@ -351,4 +341,4 @@ def _shown_diff(path: str, old: bytes, new: bytes) -> dict[str, object] | None:
         lineterm="",
     )
     shown = privacy.mask("\n".join(lines)).text
-    return {"path": path, "diff": shown, "new": 0, "gone": 0, "reason": None}
+    return {"path": path, "diff": shown, "new": brings, "gone": gone, "reason": reason}

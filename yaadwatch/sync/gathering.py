@@ -4,8 +4,9 @@ The first step of a sync. It changes nothing, and reads no half-written file. Th
 the switch: a tracked file is written only where the checked-out branch has a block in it.
 """
 
+import contextlib
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -30,12 +31,6 @@ from yaadwatch.text.words import text_hash
 from yaadwatch.workspace.agent_files import FILTERED, NO_BLOCK, ODD, FoundFile, parsed
 from yaadwatch.workspace.workspace import Home, Space
 
-UNTRACKED: Final = "untracked"
-"""The adopted version of a file that got its block while git did not track it."""
-TRACKED_SINCE: Final = (
-    "git tracks it now, with our block; keep that: yaadwatch files adopt {path}; keep rules out of"
-    " git: yaadwatch files adopt {path} --mode private"
-)
 BROUGHT: Final = (
     "it has a block of ours that came with git; none of your rules is written there; to take part:"
     " {command}"
@@ -112,8 +107,6 @@ def reason_of(branch: BranchFile, row: AgentFileRow, data: bytes) -> str:
     found, path = find(data), row.path
     if row.mode == PRIVATE and isinstance(found, Block):
         return BROUGHT.format(command=adopt_command(path))
-    if row.adopted == UNTRACKED and branch.block is not None:
-        return TRACKED_SINCE.format(path=shlex.quote(path))
     if branch.refusal:
         return branch.refusal + (f"; to begin: {adopt_command(path)}" if not branch.filter else "")
     if branch.differs(found.text if isinstance(found, Block) else None):
@@ -141,44 +134,29 @@ def adopt_command(path: str) -> str:
     return f"yaadwatch files adopt {shlex.quote(path)}"
 
 
-def adopted(branch: BranchFile, row: AgentFileRow) -> str:
-    """Return the new value of `AgentFileRow.adopted`."""
-    if branch.adopted:
-        return branch.blob
-    if row.mode == INLINE and not branch.blob:
-        return UNTRACKED
-    return UNTRACKED if row.adopted == UNTRACKED and branch.block is not None else ""
-
-
-def continues_agreement(space: Space, row: AgentFileRow, head: Head) -> bool:
-    """Return whether HEAD continues from the last agreement about a file.
-
-    It does on the same branch, and on a branch that has since merged that one.
-
-    Raises:
-        YaadError: from git.
-    """
-    if not head.branch or not row.head:
-        return False
-    if row.branch == head.branch:
-        return True
-    known = space.db.read(projects.branch_block, row.worktree, row.path, head.branch)
-    return known is not None and space.repository.are_in_order(known.head, row.head, head.commit)
+def digest_of(data: bytes | None) -> str:
+    """Return the keyed hash of a person's bytes, as it is stored; '' for None."""
+    return files.keyed(files.load_key(places.key_file()), data) if data is not None else ""
 
 
 def base_of(space: Space, row: AgentFileRow, head: Head) -> BranchBlock | None:
     """Return a file's block at the last agreement on the checked-out branch.
 
-    Where the branch continues another one, that is the last agreement of all.
+    Where the branch goes on from another one, as after it merged that, it is the last agreement of
+    all.
 
     Raises:
         YaadError: from git.
     """
-    if continues_agreement(space, row, head):
-        return BranchBlock(branch=row.branch, head=row.head, block=row.block)
     if not head.branch or not row.head:
         return None
-    return space.db.read(projects.branch_block, row.worktree, row.path, head.branch)
+    last = BranchBlock(branch=row.branch, head=row.head, block=row.block)
+    if row.branch == head.branch:
+        return last
+    known = space.db.read(projects.branch_block, row.worktree, row.path, head.branch)
+    if known is not None and space.repository.are_in_order(known.head, row.head, head.commit):
+        return last
+    return known
 
 
 def commits_between(
@@ -212,14 +190,12 @@ def commits_between(
     rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id).values()
     others = [one.path for one in rows if one.mode == INLINE and one.path != path]
 
-    def words(commits: Iterable[str]) -> Words:
-        blobs = {repository.blob_at(commit, path) for commit in commits}
+    def words(commits: Iterable[str], paths: Sequence[str], bridge: Bridge | None) -> Words:
+        blobs = {repository.blob_at(commit, one) for commit in commits for one in paths}
         return Words.of(_words_in(repository, blob, terms, bridge) for blob in blobs)
 
-    blobs = {repository.blob_at(commit, other) for commit in left for other in others}
-    beside = Words.of(_words_in(repository, blob, terms) for blob in blobs)
-    own = words(left)
-    return Commits(kept=words(kept), left=replace(own, some=own.some | beside.some))
+    own, beside = words(left, [path], bridge), words(left, others, None)
+    return Commits(kept=words(kept, [path], bridge), left=replace(own, some=own.some | beside.some))
 
 
 def _words_in(
@@ -325,28 +301,32 @@ def gather(
         YaadError: from git.
     """
     path = found.path
-    key = files.load_key(places.key_file())
-    data, problem = settled(
-        home, space, path, own=lambda data: files.keyed(key, data) == row.digest
-    )
+    data, problem = settled(home, space, path, own=lambda data: digest_of(data) == row.digest)
     logged = space.repository.log_size()  # before HEAD, so that no step is missed
     head = head_of(space)
     if layout.at_work(space.repository.layout):
         raise MovingError(path)
-    digest = files.keyed(key, data) if data is not None else ""
+    digest = digest_of(data)
     changed = digest != row.digest
-    if changed and is_stashed(space, path, data, head):
+    is_as_head = changed and _is_as_head(space, path, data, head)
+    if is_as_head and _is_just_stashed(space, path):
         raise StashedError(path)
     from_git = first or (changed and _is_from_git(space, path, data, row, head))
     moved = row.head != head.commit
-    committed = changed and moved and _is_committed(space, path, data, head)
+    committed = moved and is_as_head
     branch = at_head(space, row, head)
     if from_git and row.head and (row.branch, row.head) != (head.branch, head.commit):
         # Git has replaced the version of the file that a person adopted.
         branch = replace(branch, adopted=False)
-    base, commits, frozen = None, None, False
+    base: BranchBlock | None = None
+    commits: Commits | None = None
+    frozen = False
     if (from_git or committed) and not (first and branch.adopted):
-        base, commits = _base_and_commits(space, found, row, head, rules.terms, first=first)
+        base = None if first else base_of(space, row, head)
+        if base is not None:
+            commits = commits_between(
+                space, row, base, head, bridge=found.bridge, terms=rules.terms
+            )
         same = base is not None and base.branch == row.branch and base.block
         frozen = from_git and branch.block is not None and not (same and commits is not None)
     block: Absent | Block = Absent()
@@ -365,12 +345,7 @@ def gather(
                 document = parsed(found.bridge, data)
                 statements = document.statements
                 everywhere = everywhere and document.travels
-    if (
-        row.adopted not in ("", UNTRACKED)
-        and branch.refusal
-        and not from_git
-        and row.branch == head.branch
-    ):
+    if row.adopted and branch.refusal and not from_git and row.branch == head.branch:
         # A commit of other lines, or a pull, leaves the person's block uncommitted.
         branch = replace(branch, adopted=isinstance(block, Block))
     seen = Gathered(
@@ -411,8 +386,7 @@ def _resolved(seen: Gathered, rules: HeadRules) -> Gathered:
     commit, path = seen.head.commit, seen.path
     all_files, own = rules.resolved(commit), rules.rules_in(commit, path).keys()
     lines = {key: rules.line(commit, key) for key in set(all_files.became.values())}
-    moved = {key for place, key in all_files.moved if place == path}
-    kept = all_files.alive - own - moved
+    kept = all_files.alive - own
     commits = seen.commits
     if commits is not None:
         # Committed since the agreement, in another file only and with a change of this block: if it
@@ -430,21 +404,6 @@ def _resolved(seen: Gathered, rules: HeadRules) -> Gathered:
         became=all_files.became,
         new_lines={key: line for key, line in lines.items() if line is not None},
     )
-
-
-def _base_and_commits(
-    space: Space, found: FoundFile, row: AgentFileRow, head: Head, terms: Terms, *, first: bool
-) -> tuple[BranchBlock | None, Commits | None]:
-    """Return the last agreement on this branch, and the commits since.
-
-    Raises:
-        YaadError: from git.
-    """
-    base = None if first else base_of(space, row, head)
-    if base is None:
-        return None, None
-    commits = commits_between(space, row, base, head, bridge=found.bridge, terms=terms)
-    return base, commits
 
 
 def settled(
@@ -470,7 +429,11 @@ def settled(
             return None, ODD.get(before.kind, "cannot be read")
         if own(before.data):
             return before.data, ""
-        age_s = _age_s(home, space, path)
+        age_s = 0.0
+        with contextlib.suppress(OSError):
+            changed_ns = (space.root / path).stat().st_mtime_ns
+            # A time in the future is meaningless; then two equal reads have to suffice.
+            age_s = max((home.clock.now_ns() - changed_ns) / 1e9, 0.0)
         if age_s >= SETTLE_S:
             return before.data, ""
         home.clock.pause(min(SETTLE_S - age_s, SETTLE_S))
@@ -478,15 +441,6 @@ def settled(
         if after.data == before.data:
             return before.data, ""
     raise MovingError(path)
-
-
-def _age_s(home: Home, space: Space, path: str) -> float:
-    try:
-        changed_ns = (space.root / path).stat().st_mtime_ns
-    except OSError:
-        return 0.0
-    # A time in the future is meaningless; then two equal reads have to suffice.
-    return max((home.clock.now_ns() - changed_ns) / 1e9, 0.0)
 
 
 def _is_from_git(
@@ -506,38 +460,38 @@ def _is_from_git(
     if repository.blob_at(head.commit, path) in own:
         if (row.branch, row.head) == (head.branch, head.commit):
             # Discarded by git, or an edit that a person undid by hand.
-            apart_s = _seconds_between(space.root / path, repository.layout.git_dir / "index")
-            return apart_s is not None and 0 <= apart_s <= _BY_GIT_S
-        is_same = row.branch == head.branch or continues_agreement(space, row, head)
+            return _is_right_after(
+                repository.layout.git_dir / "index", space.root / path, _BY_GIT_S
+            )
+        base = base_of(space, row, head) if row.head else None
+        is_same = row.branch == head.branch or (base is not None and base.branch == row.branch)
         return not (row.head and is_same and repository.is_own_work(row.head, head.commit))
     # A person may have staged a fresh edit; git wrote it only if HEAD moved.
     return bool(row.head) and head.commit != row.head and repository.staged_blob(path) in own
 
 
-def is_stashed(space: Space, path: str, data: bytes | None, head: Head) -> bool:
-    """Return whether a file is as HEAD has it because `git stash` has just taken its changes.
+def _is_just_stashed(space: Space, path: str) -> bool:
+    """Return whether `git stash` has just taken the changes of a file that is as HEAD has it.
 
     Until they are back, the file is left alone: with a new block `git stash pop` would refuse.
     """
     stash = space.repository.layout.common_dir / "logs" / "refs" / "stash"
-    apart_s = _seconds_between(stash, space.root / path)
-    if data is None or apart_s is None or not 0 <= apart_s <= _BY_STASH_S:
-        return False
-    return space.repository.blob_at(head.commit, path) in _blobs(space, path, data, head)
+    return _is_right_after(space.root / path, stash, _BY_STASH_S)
 
 
-def _is_committed(space: Space, path: str, data: bytes | None, head: Head) -> bool:
+def _is_as_head(space: Space, path: str, data: bytes | None, head: Head) -> bool:
     """Return whether a file is as the checked-out commit has it."""
     blob = space.repository.blob_at(head.commit, path)
     return data is not None and blob is not None and blob in _blobs(space, path, data, head)
 
 
-def _seconds_between(one: Path, other: Path) -> float | None:
-    """Return the seconds from the last change of one file to that of another; None without them."""
+def _is_right_after(one: Path, other: Path, seconds: float) -> bool:
+    """Return whether a file changed after another one, within some seconds."""
     try:
-        return (other.stat().st_ctime_ns - one.stat().st_ctime_ns) / 1e9
+        apart_s = (one.stat().st_ctime_ns - other.stat().st_ctime_ns) / 1e9
     except OSError:
-        return None
+        return False
+    return 0 <= apart_s <= seconds
 
 
 def _blobs(space: Space, path: str, data: bytes, head: Head) -> set[str]:

@@ -9,7 +9,7 @@ holds the rules of the best rank; a rule that a person typed always stays.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -69,27 +69,6 @@ def deletion(
     else:
         return None
     return Paused(reason=f"{reason}; no memory was deleted", lost=lost, total=total)
-
-
-def replaced(agreed: Set[str], said: Set[str], before: Set[str], now: Set[str]) -> Paused | None:
-    """Return why a file is paused after another was copied over it; None if that is not so.
-
-    Args:
-        agreed: words and lines of its block as it was agreed.
-        said: words and lines of its block now.
-        before: words outside its block at the last read.
-        now: words outside its block now.
-    """
-    if not (agreed and said and before and now):
-        return None
-    if (agreed | before) & (said | now):
-        return None
-    return Paused(
-        reason="it holds nothing of what it held, and a block of other rules, as if the file of "
-        "another repository was copied over it; nothing was read",
-        lost=len(before),
-        total=len(before),
-    )
 
 
 def conflict_markers(data: bytes) -> Paused | None:
@@ -238,18 +217,12 @@ def _with_former(
         former = None
         if place.node is None and place.statement is not None and free:
             own = as_stored(place.statement.own)
-            former = next((node for node in free if _is_with_lead(texts[node], own)), None)
+            with_lead = re.compile(rf"(?:.*[>:：*]\s* )?{re.escape(own)}", re.DOTALL)
+            former = next((node for node in free if with_lead.fullmatch(texts[node])), None)
         if former is not None:
             free.remove(former)
         found.append(replace(place, was=former))
     return found
-
-
-def _is_with_lead(text: str, own: str) -> bool:
-    """Return whether a text is `own`, with or without headings and labels in front."""
-    return text == own or (
-        text.endswith(f" {own}") and text[: -len(own)].rstrip().endswith((">", ":", "：", "*"))
-    )
 
 
 _FORBIDS = re.compile(

@@ -7,14 +7,13 @@ daemon loses nothing. What git cannot compare waits for the next `add`.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from bridges.rules import Statement
 from yaadwatch.db import anchors, history, nodes, projects
 from yaadwatch.db.files import Connection
-from yaadwatch.memory import changes
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.memories import Node, Provenance
@@ -28,6 +27,7 @@ from yaadwatch.repo.repository import Repository
 from yaadwatch.staleness import stale, uncommitted
 from yaadwatch.staleness.anchoring import Source
 from yaadwatch.staleness.worktree import look_at
+from yaadwatch.sync.committing import put_places
 from yaadwatch.text import privacy
 from yaadwatch.text.words import text_hash
 from yaadwatch.workspace import agent_files
@@ -41,65 +41,50 @@ LOOKS_MAX: Final = 32
 STATEMENTS_MAX: Final = 256
 """Statements compared in one batch: each that names code costs some 50 ms."""
 
+_log: Final = logging.getLogger(__name__)
+
 
 class Since(NamedTuple):
     """The commits that gave statements their words, by file and hash (`wrote`); those that are read
     in their place (`commits`); and why git failed for a file (`failed`).
     """
 
-    wrote: dict[tuple[str, str], str]
+    wrote: dict[tuple[str, str], LineOrigin]
     commits: dict[tuple[str, str], str]
     failed: dict[str, YaadError]
 
 
 def wording_commits(
-    repository: Repository,
-    formats: Formats,
-    head: str,
-    said: Iterable[tuple[str, Collection[str]]],
-    hash_of: Callable[[Statement], str],
+    repository: Repository, formats: Formats, head: str, said: Iterable[tuple[str, Collection[str]]]
 ) -> Since:
     """Return in which commit each statement got its words.
 
-    Statements that the commit lacks are left out: they count from now. After a timeout of git no
-    further file is read. Of more than 8 commits some represent older ones: a change in between is
-    not reported, but no false change is. Of more than 256 different statements the last are left
-    out: they are for another call.
+    Statements that the commit lacks are left out: they count from now. Of more than 8 commits some
+    represent older ones: a change in between is not reported, but no false change is. Of more than
+    256 different statements the last are left out: they are for another call.
 
     Args:
         repository: whose files.
         formats: of the agent files.
         head: the commit in which the files are looked at; '' before the first one.
         said: the path of each file, and the hashes of its statements.
-        hash_of: returns the hash that identifies a statement.
     """
     wrote: dict[tuple[str, str], LineOrigin] = {}
     failed: dict[str, YaadError] = {}
-    late: YaadError | None = None
     asked: set[str] = set()
     for path, hashes in said if head else ():
-        if late is not None:
-            failed[path] = late
-            continue
+        new = [one for one in dict.fromkeys(hashes) if one not in asked]
+        wanted = set(hashes) - set(new[max(STATEMENTS_MAX - len(asked), 0) :])
+        asked |= wanted
         try:
-            new = [one for one in dict.fromkeys(hashes) if one not in asked]
-            left_out = set(new[max(STATEMENTS_MAX - len(asked), 0) :])
-            wanted = set(hashes) - left_out
-            asked |= wanted
-            wrote |= _origins(repository, formats, (head, path), wanted, hash_of)
+            wrote |= _origins(repository, formats, (head, path), wanted)
         except YaadError as error:
             failed[path] = error
-            late = error if error.code is Code.TIMEOUT else None
-    instead = {key: one.commit for key, one in fewer(wrote).items()}
-    return Since({key: one.commit for key, one in wrote.items()}, instead, failed)
+    return Since(wrote, {key: one.commit for key, one in fewer(wrote).items()}, failed)
 
 
 def _origins(
-    repository: Repository,
-    formats: Formats,
-    place: tuple[str, str],
-    wanted: Collection[str],
-    hash_of: Callable[[Statement], str],
+    repository: Repository, formats: Formats, place: tuple[str, str], wanted: Iterable[str]
 ) -> dict[tuple[str, str], LineOrigin]:
     """Return the origins of the wanted statements of a file; `place` is commit and path.
 
@@ -110,67 +95,35 @@ def _origins(
         YaadError: from git for that place; where git fails for an earlier one, the later commit
             counts.
     """
-    found = _last_commits(repository, formats, place, wanted, hash_of)
-    left = _earlier_places(found)
-    for _ in range(LOOKS_MAX):
+    found: dict[str, LineOrigin] = {}
+    left = {place: list(wanted)}
+    for _ in range(LOOKS_MAX + 1):
         if not left:
             break
-        earlier, hashes = max(left.items(), key=lambda one: (len(one[1]), one[0]))
-        del left[earlier]
+        here = max(left, key=lambda one: (len(left[one]), one))
+        hashes = left.pop(here)
         try:
-            older = _last_commits(repository, formats, earlier, hashes, hash_of)
+            newer = _last_commits(repository, formats, here, hashes)
         except YaadError:
+            if here == place:
+                raise
             break
-        found |= older
-        for another, own in _earlier_places(older).items():
-            left.setdefault(another, []).extend(own)
+        found |= newer
+        for key, wrote in newer.items():
+            if wrote.before[0]:
+                left.setdefault(wrote.before, []).append(key)
     return {(place[1], key): wrote for key, wrote in found.items()}
 
 
-def _earlier_places(found: Mapping[str, LineOrigin]) -> dict[tuple[str, str], list[str]]:
-    """Return the hashes of statements by the place of their file before their commit."""
-    places: dict[tuple[str, str], list[str]] = {}
-    for key, wrote in found.items():
-        if wrote.before[0]:
-            places.setdefault(wrote.before, []).append(key)
-    return places
-
-
 def _last_commits(
-    repository: Repository,
-    formats: Formats,
-    place: tuple[str, str],
-    wanted: Collection[str],
-    hash_of: Callable[[Statement], str],
+    repository: Repository, formats: Formats, place: tuple[str, str], wanted: Collection[str]
 ) -> dict[str, LineOrigin]:
     """Return the last commit of the lines of each wanted statement of a file.
 
     Raises:
-        YaadError: from git.
-    """
-    commit, path = place
-    there = [
-        (hash_of(one), one)
-        for one in (_statements_at(repository, formats, commit, path) if wanted else ())
-    ]
-    there = [(key, one) for key, one in there if key in wanted]
-    lines = repository.wrote(commit, path) if there else ()
-    found: dict[str, LineOrigin] = {}
-    for key, statement in there:
-        own = lines[statement.line - 1 : statement.end_line]
-        if own:
-            found.setdefault(key, _newest(repository, own))
-    return found
-
-
-def _statements_at(
-    repository: Repository, formats: Formats, commit: str, path: str
-) -> Sequence[Statement]:
-    """Return the statements of a file in a commit; empty when it does not exist there.
-
-    Raises:
         YaadError: from git; UNAVAILABLE when the commit does not exist (any more).
     """
+    commit, path = place
     blob = repository.blob_at(commit, path)
     if blob is None and not repository.has_commit(commit):
         raise YaadError(
@@ -178,21 +131,21 @@ def _statements_at(
         )
     data = repository.read_blob(blob, AGENT_FILE_BYTES_MAX) if blob is not None else None
     bridge = formats.of(path) or agent_files.IMPORTED
-    return parsed(bridge, data).statements if data is not None else ()
+    statements = parsed(bridge, data).statements if data is not None else ()
+    there = [(_hash(one), one) for one in statements]
+    there = [(key, one) for key, one in there if key in wanted]
+    lines = repository.wrote(commit, path) if there else ()
+    found: dict[str, LineOrigin] = {}
+    for key, statement in there:
+        own = lines[statement.line - 1 : statement.end_line]
+        if own:
+            found.setdefault(key, max(own, key=lambda one: (one.at_s, one.commit)))
+    return found
 
 
-def _newest(repository: Repository, wrote: Sequence[LineOrigin]) -> LineOrigin:
-    """Return the last of some commits; of commits with the same time, the descendant."""
-    newest = wrote[0]
-    for one in dict.fromkeys(wrote):
-        if one.commit == newest.commit or one.at_s < newest.at_s:
-            continue
-        if (
-            one.at_s > newest.at_s
-            or repository.merge_base(one.commit, newest.commit) == newest.commit
-        ):
-            newest = one
-    return newest
+def _hash(statement: Statement) -> str:
+    """Return the `text_hash` of the memory that a statement becomes."""
+    return text_hash(privacy.kept(statement.text).text)
 
 
 def fewer(wrote: Mapping[tuple[str, str], LineOrigin]) -> dict[tuple[str, str], LineOrigin]:
@@ -204,9 +157,6 @@ def fewer(wrote: Mapping[tuple[str, str], LineOrigin]) -> dict[tuple[str, str], 
         for at, one in enumerate(every)
     }
     return {key: kept[one] for key, one in wrote.items()}
-
-
-_log: Final = logging.getLogger(__name__)
 
 
 def compare_next(home: Home, project: str) -> bool:
@@ -264,24 +214,22 @@ def _compare_batch(home: Home, space: Space) -> None:
     read_at = next(iter(pending))
     ids = pending[read_at][:STATEMENTS_MAX]
     wanted = space.db.read(anchors.untouched, ids)
-    said = space.db.read(_paths_by_memory, wanted, worktree)
+    said = space.db.read(_hashes_by_path, wanted, worktree)
     # Looked up in the commit in which they were read: another one may be checked out by now.
-    since = wording_commits(
-        space.repository, agent_files.known_formats(home), read_at, said.items(), _hash
-    )
+    formats = agent_files.known_formats(home)
+    since = wording_commits(space.repository, formats, read_at, said.items())
     cut_at = layout.cut_at(space.repository.layout)
     by_commit: dict[str, list[Node]] = {}
     cut: list[str] = []
     failed: dict[str, YaadError] = {}
     for node in wanted:
-        paths = [path for path, hashes in said.items() if node.text_hash in hashes]
-        places = [(path, node.text_hash) for path in paths]
+        places = [(path, node.text_hash) for path in said if node.text_hash in said[path]]
         known = next((place for place in places if place in since.commits), None)
         if known is None:
-            if errors := [since.failed[path] for path in paths if path in since.failed]:
+            if errors := [since.failed[path] for path, _ in places if path in since.failed]:
                 failed[node.id] = errors[0]
             continue
-        if since.wrote[known] in cut_at:
+        if since.wrote[known].commit in cut_at:
             cut.append(node.id)
         if since.commits[known] != read_at:
             by_commit.setdefault(since.commits[known], []).append(node)
@@ -306,6 +254,18 @@ def _compare_batch(home: Home, space: Space) -> None:
     space.db.write(settle)
 
 
+def _hashes_by_path(
+    conn: Connection, wanted: Iterable[Node], worktree: int
+) -> dict[str, list[str]]:
+    """Return the hashes of memories by the files of a work tree that state or stated them."""
+    said: dict[str, list[str]] = {}
+    for node in wanted:
+        rows = history.provenance_of_node(conn, node.id)
+        for path in dict.fromkeys(row.path for row in rows if row.worktree == worktree):
+            said.setdefault(path, []).append(node.text_hash)
+    return said
+
+
 def _as_written(
     home: Home,
     space: Space,
@@ -318,56 +278,32 @@ def _as_written(
     All commits at once, because that costs less; where git fails, each commit by itself. `failed`
     gets the memories of commits for which git fails.
     """
+    some = [node for nodes in by_commit.values() for node in nodes]
     try:
-        return _look_up(home, space, read_at, by_commit)
+        resting = space.db.read(anchors.of_nodes, [node.id for node in some])
+        sources = [
+            (commit, Source(text=node.text, folder=space.db.read(_folder, node.id)))
+            for commit, nodes in by_commit.items()
+            for node in nodes
+        ]
+        tree, head = look_at(space, (), home.clock.now_ns())
+        then = uncommitted.at_commit(head.history, read_at)
+        when_read = (tree, head) if head.head.commit == read_at else (then, then)
+        found = {}
+        for at, before in uncommitted.anchors_as_written(sources, head.history):
+            node = some[at]
+            own = resting.get(node.id, [])
+            after = uncommitted.and_since(before, own, *when_read)
+            found[node.id] = _Compared(node, own, [replace(one, node=node.id) for one in after])
+            home.compared[space.project.id, space.worktree.id] += 1
     except YaadError as error:
         if len(by_commit) == 1:
-            failed |= {node.id: error for nodes in by_commit.values() for node in nodes}
+            failed |= {node.id: error for node in some}
             return {}
-    found: dict[str, _Compared] = {}
-    for commit, some in by_commit.items():
-        found |= _as_written(home, space, read_at, {commit: some}, failed)
+        found = {}
+        for commit, nodes in by_commit.items():
+            found |= _as_written(home, space, read_at, {commit: nodes}, failed)
     return found
-
-
-def _look_up(
-    home: Home, space: Space, read_at: str, by_commit: Mapping[str, Sequence[Node]]
-) -> dict[str, _Compared]:
-    nodes = [node for some in by_commit.values() for node in some]
-    resting = space.db.read(anchors.of_nodes, [node.id for node in nodes])
-    sources = [
-        (commit, Source(text=node.text, folder=space.db.read(_folder, node.id)))
-        for commit, some in by_commit.items()
-        for node in some
-    ]
-    tree, head = look_at(space, (), home.clock.now_ns())
-    then = uncommitted.at_commit(head.history, read_at)
-    when_read = (tree, head) if head.head.commit == read_at else (then, then)
-    found = {}
-    for at, before in uncommitted.anchors_as_written(sources, head.history):
-        node = nodes[at]
-        own = resting.get(node.id, [])
-        after = uncommitted.and_since(before, own, *when_read)
-        found[node.id] = _Compared(node, own, [replace(one, node=node.id) for one in after])
-        home.compared[space.project.id, space.worktree.id] += 1
-    return found
-
-
-def _hash(statement: Statement) -> str:
-    """Return the `text_hash` of the memory that a statement becomes."""
-    return text_hash(privacy.kept(statement.text).text)
-
-
-def _paths_by_memory(
-    conn: Connection, wanted: Iterable[Node], worktree: int
-) -> dict[str, list[str]]:
-    """Return the hashes of memories by the files of a work tree that state or stated them."""
-    said: dict[str, list[str]] = {}
-    for node in wanted:
-        rows = history.provenance_of_node(conn, node.id)
-        for path in dict.fromkeys(row.path for row in rows if row.worktree == worktree):
-            said.setdefault(path, []).append(node.text_hash)
-    return said
 
 
 def _folder(conn: Connection, node: str) -> str:
@@ -424,13 +360,13 @@ def read(home: Home, space: Space) -> Baseline:
         for statement in file.statements
     ]
     admitted = remember.admit(home, space, drafts) if drafts else []
-    now = home.clock.now()
+    now, worktree = home.clock.now(), space.worktree.id
     said = iter(admitted)
     rows = {
         file.path: [
             Provenance(
                 node=next(said).node.id,
-                worktree=space.worktree.id,
+                worktree=worktree,
                 path=file.path,
                 position=position,
                 line=statement.line,
@@ -441,18 +377,27 @@ def read(home: Home, space: Space) -> Baseline:
         for file in found
         if file.own
     }
-    names = agent_files.known_formats(home).names
+    names = set(agent_files.known_formats(home).names)
     fresh = tuple(one.node.id for one in admitted if one.decision == NEW)
     is_cut = bool(layout.cut_at(space.repository.layout))
 
     def commit(conn: Connection) -> int:
-        _store_places(conn, space.worktree.id, names, found, rows)
-        lookback = anchors.lookback_of(conn, space.worktree.id)
+        known = names | projects.agent_files_of_worktree(conn, worktree).keys()
+        unread = {file.path for file in found if file.state == "paused"}  # keep former places
+        put_places(
+            conn,
+            worktree,
+            {
+                path: rows.get(path, []) + _hidden_places(conn, worktree, path, rows.get(path, []))
+                for path in sorted(known - unread | rows.keys())
+            },
+        )
+        lookback = anchors.lookback_of(conn, worktree)
         again = [*lookback.failed, *(() if is_cut else lookback.cut)]
         lookback.failed, lookback.why = [], ""
         lookback.cut = lookback.cut if is_cut else []
         lookback.add([*again, *fresh], head)
-        anchors.put_lookback(conn, space.worktree.id, lookback)
+        anchors.put_lookback(conn, worktree, lookback)
         return lookback.left
 
     looking = space.db.write(commit)
@@ -465,28 +410,6 @@ def read(home: Home, space: Space) -> Baseline:
     )
 
 
-def _store_places(
-    conn: Connection,
-    worktree: int,
-    names: Collection[str],
-    found: Sequence[AgentFile],
-    rows: dict[str, list[Provenance]],
-) -> None:
-    """Store the places of all statements; files that cannot be read keep their former ones."""
-    known = set(names)
-    known |= projects.agent_files_of_worktree(conn, worktree).keys()
-    unread = {file.path for file in found if file.state == "paused"}
-    was_hidden = history.hidden_by_git(conn, worktree)
-    for path in sorted(known - unread | rows.keys()):
-        places = rows.get(path, [])
-        history.put_provenance(
-            conn, worktree, path, places + _hidden_places(conn, worktree, path, places)
-        )
-    back = was_hidden - history.hidden_by_git(conn, worktree)
-    for resting in anchors.of_nodes(conn, back).values():
-        changes.recheck_files(conn, resting)
-
-
 def _hidden_places(
     conn: Connection, worktree: int, path: str, places: Sequence[Provenance]
 ) -> list[Provenance]:
@@ -495,12 +418,11 @@ def _hidden_places(
     Memories that do not come from a file need none.
     """
     still = {place.node for place in places}
-    before = [
-        row for row in history.provenance_on_path(conn, worktree, path) if row.node not in still
-    ]
-    said = nodes.many(conn, [row.node for row in before])
-    gone = {row.node: row for row in before if said[row.node].origin.startswith("file:")}
+    rows = history.provenance_on_path(conn, worktree, path)
+    before = {row.node: row for row in rows if row.node not in still}
+    said = nodes.many(conn, before)
+    gone = [row for row in before.values() if said[row.node].origin.startswith("file:")]
     return [
         replace(place, line=None, position=len(places) + number)
-        for number, place in enumerate(gone.values())
+        for number, place in enumerate(gone)
     ]

@@ -8,7 +8,7 @@ agent files wait for: a lock or an unfinished operation of git.
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -45,30 +45,46 @@ block."""
 
 def note_missing(space: Space, fleet: Fleet) -> None:
     """Add rows for files that were never seen here, and for the rules files that are needed."""
-    rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
+    worktree = space.worktree.id
+    rows = space.db.read(projects.agent_files_of_worktree, worktree)
     asked = space.db.read(database.get_meta, MODE_KEY) or ""
-    before = _formats_before(space)
+    formats_key = f"formats {worktree}"
+    before = set(json.loads(space.db.read(database.get_meta, formats_key) or "[]"))
     was_read_only = read_only_files(space) & rows.keys()
     settled = {path: row for path, row in rows.items() if path not in was_read_only}
     new: dict[str, AgentFileRow] = {}
     read_only = set()
     for path, mode in default_modes(space, fleet, asked, settled).items():
-        if mode == READ != asked and fleet.files[path].may_have_block:
+        found = fleet.files[path]
+        if mode == READ != asked and found.may_have_block:
             read_only.add(path)
         if path in rows:
             if rows[path].mode != mode:
                 new[path] = replace(rows[path], mode=mode)
             continue
-        known = _is_looked_for(fleet.files[path], rows, before)
         # PENDING means "never read": its content was there before us. A file that appears while
-        # we watch was typed.
-        state = ABSENT if known or not (space.root / path).exists() else PENDING
-        new[path] = AgentFileRow(worktree=space.worktree.id, path=path, mode=mode, state=state)
+        # we watch was typed, unless it could not have been known: another file has begun to import
+        # it, its format was not looked for, or had more files than are looked at.
+        is_new = (
+            bool(rows)
+            and found.bridge.name != IMPORTED.name
+            and agent_files.sign(found.bridge) in before
+            and sum(map(found.bridge.is_at, rows)) < FILES_MAX
+        )
+        state = ABSENT if is_new or not (space.root / path).exists() else PENDING
+        new[path] = AgentFileRow(worktree=worktree, path=path, mode=mode, state=state)
     for path in rules_files(space, fleet, {**rows, **new}, asked) - rows.keys():
-        new[path] = AgentFileRow(worktree=space.worktree.id, path=path, mode=PRIVATE, state=ABSENT)
-    if new or not fleet.sought <= before or read_only != was_read_only:
-        space.db.write(_store_rows, new.values(), _formats_key(space), fleet.sought | before)
-        note_read_only(space, read_only)
+        new[path] = AgentFileRow(worktree=worktree, path=path, mode=PRIVATE, state=ABSENT)
+    if not new and fleet.sought <= before and read_only == was_read_only:
+        return
+
+    def store(conn: Connection) -> None:
+        for row in new.values():
+            projects.put_agent_file(conn, row)
+        database.put_meta(conn, formats_key, json.dumps(sorted(fleet.sought | before)))
+
+    space.db.write(store)
+    note_read_only(space, read_only)
 
 
 def read_only_files(space: Space) -> set[str]:
@@ -76,31 +92,12 @@ def read_only_files(space: Space) -> set[str]:
 
     That is no person's choice: without such another file they get a block.
     """
-    return set(json.loads(space.db.read(database.get_meta, _read_only_key(space)) or "[]"))
+    return set(json.loads(space.db.read(database.get_meta, f"spared {space.worktree.id}") or "[]"))
 
 
 def note_read_only(space: Space, paths: Iterable[str]) -> None:
     """Store the files that are only read for that reason."""
-    space.db.write(database.put_meta, _read_only_key(space), json.dumps(sorted(paths)))
-
-
-def _read_only_key(space: Space) -> str:
-    return f"spared {space.worktree.id}"
-
-
-def _is_looked_for(found: FoundFile, rows: Mapping[str, AgentFileRow], before: set[str]) -> bool:
-    """Return whether an unknown file would be known if it had existed before.
-
-    It would not if another file has begun to import it, or if its format had more files than are
-    looked at.
-    """
-    if (
-        not rows
-        or found.bridge.name == IMPORTED.name
-        or agent_files.sign(found.bridge) not in before
-    ):
-        return False
-    return sum(map(found.bridge.is_at, rows)) < FILES_MAX
+    space.db.write(database.put_meta, f"spared {space.worktree.id}", json.dumps(sorted(paths)))
 
 
 def default_modes(
@@ -116,10 +113,38 @@ def default_modes(
     """
     modes = {path: row.mode for path, row in rows.items()}
     new = {}
-    for path in sorted(fleet.files, key=lambda path: _mode_order(fleet, path)):
+
+    def order(path: str) -> tuple[bool, bool]:
+        """Put a file after those that can make its block unnecessary."""
+        return fleet.files[path].name not in ALWAYS_WITH_BLOCK, bool(fleet.taken_in.get(path))
+
+    for path in sorted(fleet.files, key=order):
         if path not in modes:
             new[path] = modes[path] = _first_mode(space, fleet, path, asked, modes)
     return new
+
+
+def _first_mode(space: Space, fleet: Fleet, path: str, asked: str, modes: Mapping[str, str]) -> str:
+    found = fleet.files[path]
+    if not found.may_have_block:
+        return READ
+    mode = asked or PRIVATE
+    if not asked and (space.root / path).exists():
+        # An uncommitted block in a tracked file is in the way of checkout and rebase.
+        data = files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0).data
+        has_block = data is not None and not isinstance(find(data), Absent)
+        mode = INLINE if has_block or not space.repository.is_tracked(path) else PRIVATE
+    if mode != INLINE:
+        return mode
+    if any(modes.get(other) == INLINE for other in fleet.taken_in.get(path, ())):
+        return READ
+    if found.name in ALWAYS_WITH_BLOCK:
+        return mode
+    formats = fleet.formats(space.root) | {path: frozenset({found.bridge.name})}
+    blocks = {one for one, own in modes.items() if own == INLINE and one in formats}
+    reads = [rules.read_by(agent, formats) for agent in AGENTS]
+    is_covered = all(not read.isdisjoint(blocks) for read in reads if path in read)
+    return READ if is_covered else mode
 
 
 def rules_files(
@@ -147,158 +172,48 @@ def rules_files(
             needs = INLINE not in modes and PRIVATE in modes
         else:
             needs = asked != READ and not (blocks if not here else blocks & read)
-        if needs and _has_place(space, agent):
+        if needs and (not agent.beside or (space.root / agent.carrier).parent.is_dir()):
             needed.add(agent.carrier)
     return needed
 
 
 def users(path: str) -> tuple[Agent, ...]:
     """Return the agents that a rules file is for: the installed ones, or all that can read it."""
-    able = [agent for agent in AGENTS if agent.carrier == path]
-    here = [agent for agent in able if settings_files.is_used(agent.homes)]
-    return tuple(here or able)
+    able = tuple(agent for agent in AGENTS if agent.carrier == path)
+    return tuple(agent for agent in able if settings_files.is_used(agent.homes)) or able
 
 
-def default(space: Space, path: str) -> str:
-    """Return the default mode of a file that may have a block.
+def pause_of(layout: Layout, now: datetime) -> dict[str, object] | None:
+    """Return what a work tree's agent files wait for, as JSON; None under a minute.
 
-    An uncommitted block in a tracked file is in the way of checkout and rebase, so a tracked file
-    gets none by default.
+    `left_over`: whether no git process holds a lock any more; None when that is not known, and for
+    an unfinished operation, which is no lock.
     """
-    seen = files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
-    if seen.data is not None and not isinstance(find(seen.data), Absent):
-        return INLINE
-    return PRIVATE if space.repository.is_tracked(path) else INLINE
-
-
-def _first_mode(space: Space, fleet: Fleet, path: str, asked: str, modes: Mapping[str, str]) -> str:
-    found = fleet.files[path]
-    if not found.may_have_block:
-        return READ
-    mode = asked or (default(space, path) if (space.root / path).exists() else "") or PRIVATE
-    if mode == INLINE and (
-        any(modes.get(other) == INLINE for other in fleet.taken_in.get(path, ()))
-        or (found.name not in ALWAYS_WITH_BLOCK and _is_covered(space, fleet, found, modes))
-    ):
-        return READ
-    return mode
-
-
-def _mode_order(fleet: Fleet, path: str) -> tuple[bool, bool]:
-    """Return the sort key of a file: after the files that can make its block unnecessary."""
-    return fleet.files[path].name not in ALWAYS_WITH_BLOCK, bool(fleet.taken_in.get(path))
-
-
-def _is_covered(space: Space, fleet: Fleet, found: FoundFile, modes: Mapping[str, str]) -> bool:
-    """Return whether all agents that read a file also read another one with a block."""
-    formats = fleet.formats(space.root) | {found.path: frozenset({found.bridge.name})}
-    blocks = {path for path, mode in modes.items() if mode == INLINE and path in formats}
-    return all(
-        not rules.read_by(agent, formats).isdisjoint(blocks)
-        for agent in AGENTS
-        if found.path in rules.read_by(agent, formats)
-    )
-
-
-def _has_place(space: Space, agent: Agent) -> bool:
-    folder = (space.root / agent.carrier).parent
-    return folder.is_dir() or not agent.beside
-
-
-def _formats_key(space: Space) -> str:
-    return f"formats {space.worktree.id}"
-
-
-def _formats_before(space: Space) -> set[str]:
-    """Return the formats that were looked for here before: files of others are not new."""
-    return set(json.loads(space.db.read(database.get_meta, _formats_key(space)) or "[]"))
-
-
-def _store_rows(
-    conn: Connection, rows: Iterable[AgentFileRow], key: str, names: Collection[str]
-) -> None:
-    for row in rows:
-        projects.put_agent_file(conn, row)
-    database.put_meta(conn, key, json.dumps(sorted(names)))
-
-
-SHOWN_AFTER: Final = timedelta(minutes=1)
-"""A git command takes less; what lasts longer is worth reporting."""
-_LOCK: Final = ".lock"
-_DAY: Final = timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pause:
-    """What agent files wait for.
-
-    Args:
-        path: the file or folder of git, absolute.
-        name: the path relative to the work tree.
-        since: when it was created.
-        is_lock: whether it is a lock of a command, not an unfinished merge or rebase.
-        left_over: whether no git process holds the lock any more; None when that is not known.
-    """
-
-    path: Path
-    name: str
-    since: datetime
-    is_lock: bool
-    left_over: bool | None
-
-    def in_words(self, now: datetime) -> str:
-        """Describe the pause and its start, in local time."""
-        at = self.since.astimezone()
-        form = "%H:%M" if now - self.since < _DAY else "%Y-%m-%d %H:%M"
-        words = f"waiting for {as_name(self.name)} since {at:{form}}"
-        if self.left_over:
-            return f"{words}; no git process is at work there, so it is left over"
-        return words
-
-    @property
-    def mend(self) -> str:
-        """The command or advice that ends the pause."""
-        if not self.is_lock:
-            return "finish or abort that operation of git: git status"
-        remove = f"rm {as_name(str(self.path))}"
-        if self.left_over:
-            return remove
-        if self.left_over is None:
-            return f"end the git command that holds it; if none is running: {remove}"
-        return "end the git command that holds it, or wait for it"
-
-    def as_json(self, now: datetime) -> dict[str, object]:
-        """Return the pause as JSON for answers."""
-        return {
-            "for": self.name,
-            "since": self.since,
-            "left_over": self.left_over,
-            "what": self.in_words(now),
-            "mend": self.mend,
-        }
-
-
-def pause_of(layout: Layout, now: datetime) -> Pause | None:
-    """Return the pause of a work tree's agent files; None under a minute."""
     found = repo_layout.at_work_since(layout)
     if found is None:
         return None
     name, made_ns = found
     since = datetime.fromtimestamp(made_ns / 1e9, UTC)
-    if now - since < SHOWN_AFTER:
+    if now - since < timedelta(minutes=1):  # a git command takes less
         return None
-    path = layout.git_dir / name
-    root = layout.root
-    is_lock = name.endswith(_LOCK)
-    places = [layout.git_dir, layout.common_dir, *([root] if root is not None else [])]
-    at_work = processes.is_running_below("git", places) if is_lock else None
-    return Pause(
-        path=path,
-        name=str(path.relative_to(root)) if root and path.is_relative_to(root) else str(path),
-        since=since,
-        is_lock=is_lock,
-        left_over=None if at_work is None else not at_work,
-    )
+    path, root = layout.git_dir / name, layout.root
+    shown = str(path.relative_to(root)) if root and path.is_relative_to(root) else str(path)
+    form = "%H:%M" if now - since < timedelta(days=1) else "%Y-%m-%d %H:%M"
+    what = f"waiting for {as_name(shown)} since {since.astimezone():{form}}"
+    left_over, mend = None, "finish or abort that operation of git: git status"
+    if name.endswith(".lock"):
+        places = [layout.git_dir, layout.common_dir, *([root] if root is not None else [])]
+        at_work = processes.is_running_below("git", places)
+        left_over = None if at_work is None else not at_work
+        remove = f"rm {as_name(str(path))}"
+        if left_over:
+            what += "; no git process is at work there, so it is left over"
+            mend = remove
+        elif left_over is None:
+            mend = f"end the git command that holds it; if none is running: {remove}"
+        else:
+            mend = "end the git command that holds it, or wait for it"
+    return {"for": shown, "since": since, "left_over": left_over, "what": what, "mend": mend}
 
 
 class FileWords:
@@ -329,24 +244,23 @@ class FileWords:
 
         Only files without a block of ours count: the rules of another block are in this one, too.
         """
-        own = {name for name, read in self._read_by.items() if found.path in read}
+        own = [read for read in self._read_by.values() if found.path in read]
         others = [
             path
             for path in self.formats
-            if not self._fleet.files[path].may_have_block
-            and all(path in self._read_by[name] for name in own)
+            if not self._fleet.files[path].may_have_block and all(path in read for read in own)
         ]
         others += self._fleet.taken_in.get(found.path, ())
         return frozenset[str]().union(*map(self._words_of, others))
 
     def read_by_all(self, readers: Iterable[Agent]) -> frozenset[str]:
         """Return the words that all of these agents read at the top of the project."""
-        return frozenset.intersection(*map(self._read_by_agent, readers))
-
-    def _read_by_agent(self, agent: Agent) -> frozenset[str]:
-        read = self._read_by[agent.name]
-        taken_in = (other for path in read for other in self._fleet.taken_in.get(path, ()))
-        return frozenset[str]().union(*map(self._words_of, {*read, *taken_in}))
+        words = []
+        for agent in readers:
+            read = self._read_by[agent.name]
+            taken_in = (other for path in read for other in self._fleet.taken_in.get(path, ()))
+            words.append(frozenset[str]().union(*map(self._words_of, {*read, *taken_in})))
+        return frozenset.intersection(*words)
 
     def _words_of(self, path: str) -> frozenset[str]:
         """Return the words of a file that hold everywhere."""
@@ -369,7 +283,7 @@ MANAGED: Final = (
 OVERRIDE: Final = "AGENTS.override.md"
 """Codex loads this file instead of AGENTS.md."""
 
-_GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\{[^{}]*\}|.", re.DOTALL)
+_GLOB = re.compile(r"(\*\*/|\*\*|\*|\?|\{[^{}]*\})")
 _GLOB_PARTS: Final = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
@@ -418,65 +332,61 @@ def _claude(root: Path, fleet: Fleet, read: set[str]) -> Loading:
     See https://code.claude.com/docs/en/memory.
     """
     own = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    project = root / ".claude"
     settings = (
         *(folder / "managed-settings.json" for folder in MANAGED),
-        *(own / "settings.json", project / "settings.json", project / "settings.local.json"),
+        *(own / "settings.json", root / ".claude/settings.json"),
+        root / ".claude/settings.local.json",
     )
-    texts = (
-        one for path in settings for one in _strings(_json_object(path).get("claudeMdExcludes"))
-    )
-    patterns = [_whole_path(text) for text in texts]
-    roots = {root, root.resolve()}
-    excluded = {
+    patterns = [
+        re.compile("".join(map(_glob_part, _GLOB.split(text))), re.DOTALL)
+        for path in settings
+        for text in _strings(_json_object(path).get("claudeMdExcludes"))
+    ]
+    excluded = frozenset(
         path
-        for path in {*fleet.files, rules.FIRST}
-        if any(one.fullmatch(str(top / path)) for one in patterns for top in roots)
-    }
-    named = excluded & {*read, *(path for path in (rules.FIRST,) if (root / path).exists())}
+        for path in {*fleet.files, FIRST}
+        if any(one.fullmatch(str(top / path)) for one in patterns for top in (root, root.resolve()))
+    )
+    there = read | ({FIRST} if (root / FIRST).exists() else set())
+    reason = "claudeMdExcludes in the settings of Claude Code excludes"
     return Loading(
         read=frozenset(read - excluded),
-        obstacles=tuple(
-            f"claudeMdExcludes in the settings of Claude Code excludes {path}"
-            for path in sorted(named)
-        ),
-        excluded=frozenset(excluded),
+        obstacles=tuple(f"{reason} {path}" for path in sorted(excluded & there)),
+        excluded=excluded,
     )
 
 
-def _whole_path(pattern: str) -> re.Pattern[str]:
-    """Compile a glob pattern for whole paths; braces hold no other braces."""
-    found = []
-    for sign in _GLOB.findall(pattern):
-        if sign in _GLOB_PARTS:
-            found.append(_GLOB_PARTS[sign])
-        elif sign.startswith("{"):
-            found.append(f"(?:{'|'.join(map(re.escape, sign[1:-1].split(',')))})")
-        else:
-            found.append(re.escape(sign))
-    return re.compile("".join(found), re.DOTALL)
+def _glob_part(sign: str) -> str:
+    if sign.startswith("{") and sign.endswith("}"):
+        return f"(?:{'|'.join(map(re.escape, sign[1:-1].split(',')))})"
+    return _GLOB_PARTS.get(sign) or re.escape(sign)
 
 
 def _codex(
     root: Path, fleet: Fleet, read: set[str], formats: Mapping[str, frozenset[str]]
 ) -> Loading:
     """Return what Codex loads: one file at the top, the first of three kinds, up to a limit."""
-    home = os.environ.get("CODEX_HOME") or str(Path.home() / ".codex")
-    settings = _table(Path(home) / "config.toml") | _table(root / ".codex" / "config.toml")
+    home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+    settings: dict[str, Any] = {}
+    for path in (home / "config.toml", root / ".codex" / "config.toml"):
+        try:
+            settings |= toml.read(settings_text(path))
+        except NotUnderstoodError:
+            continue
     limit = settings.get("project_doc_max_bytes", CODEX_BYTES)
     limit = limit if isinstance(limit, int) and limit >= 0 else CODEX_BYTES
     obstacles = []
-    if _has_words(root / OVERRIDE):
+    if settings_text(root / OVERRIDE).strip():
         obstacles = [f"Codex loads {OVERRIDE} instead of {path}" for path in sorted(read)]
         read = set()
     elif not read:
         names = _strings(settings.get("project_doc_fallback_filenames"))
-        there = (path for name in names for path in _named(fleet, name) if path in formats)
-        read = {path for path in [next(there, "")] if path}
-    for path in sorted(read):
-        size = _size(root / path)
+        there = [path for name in names for path in _named(fleet, name) if path in formats]
+        read = set(there[:1])
+    for name in sorted(read):
+        size = (root / name).stat().st_size if (root / name).exists() else 0
         if size > limit:
-            obstacles.append(f"Codex loads {limit:,} of the {size:,} bytes of {path}")
+            obstacles.append(f"Codex loads {limit:,} of the {size:,} bytes of {name}")
     return Loading(
         read=frozenset(read), bytes_max=dict.fromkeys(read, limit), obstacles=tuple(obstacles)
     )
@@ -484,14 +394,12 @@ def _codex(
 
 def _gemini(root: Path, fleet: Fleet, read: set[str]) -> Loading:
     """Return what Gemini CLI loads: the files that its settings name, or GEMINI.md."""
-    settings: dict[str, Any] = {}
+    names: list[str] = []
     for place in (Path.home(), root):
         said = _json_object(place / ".gemini" / "settings.json")
         context = said.get("context")
         inner = context.get("fileName") if isinstance(context, dict) else None
-        named = inner or said.get("contextFileName")
-        settings = {"names": named, "where": place} if named else settings
-    names = _strings(settings.get("names"))
+        names = _strings(inner or said.get("contextFileName")) or names
     if not names:
         return Loading(read=frozenset(read))
     loaded = {path for name in names for path in _named(fleet, name)}
@@ -513,27 +421,9 @@ def _strings(value: object) -> list[str]:
     return [one for one in many if isinstance(one, str) and one]
 
 
-def _table(path: Path) -> dict[str, Any]:
-    try:
-        return toml.read(settings_text(path))
-    except NotUnderstoodError:
-        return {}
-
-
 def _json_object(path: Path) -> dict[str, Any]:
     try:
         said = jsonc.read(settings_text(path))
     except NotUnderstoodError:
         return {}
     return said if isinstance(said, dict) else {}
-
-
-def _has_words(path: Path) -> bool:
-    return bool(settings_text(path).strip())
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

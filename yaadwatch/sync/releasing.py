@@ -1,6 +1,7 @@
 """Remove our traces from a repository: blocks, rules files and the lines that exclude them."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,11 +88,10 @@ def release(home: Home, space: Space, row: AgentFileRow, *, mode: str = READ) ->
             being written all the time or git is at work, UNAVAILABLE when it cannot be written.
             Nothing was changed.
     """
-    key = files.load_key(places.key_file())
     if row.path in CARRIERS:
-        rules_file.remove(home, space, row, key=key)
+        rules_file.remove(home, space, row)
     else:
-        _release_block(home, space, row, key)
+        _release_block(home, space, row)
     space.db.write(projects.forget_agreements, row.worktree, row.path)
     # The digest of the last agreement stays: the next sync reads what was typed since.
     known = space.db.read(projects.get_agent_file, row.worktree, row.path) or row
@@ -99,7 +99,7 @@ def release(home: Home, space: Space, row: AgentFileRow, *, mode: str = READ) ->
     space.db.write(projects.put_agent_file, kept)
 
 
-def forget_file(home: Home, space: Space, path: str, *, key: bytes) -> None:
+def forget_file(home: Home, space: Space, path: str) -> None:
     """Forget a file that is no longer an agent file, after its block was removed.
 
     Memories that only this file states are hidden, like those of another branch. Where a link has
@@ -110,7 +110,7 @@ def forget_file(home: Home, space: Space, path: str, *, key: bytes) -> None:
     """
     row = space.db.read(projects.agent_files_of_worktree, space.worktree.id)[path]
     became_link = (space.root / path).is_symlink()
-    _release_block(home, space, row, key)
+    _release_block(home, space, row)
 
     def commit(conn: Connection) -> None:
         projects.forget_agreements(conn, row.worktree, path)
@@ -133,12 +133,17 @@ def take_out_everything(home: Home, project: Project) -> None:
     Raises:
         YaadError: see `release`.
     """
-    if not project.common_dir.is_dir():
-        _remove_without_git(home, project)
+    has_git = project.common_dir.is_dir()
+    try:
+        known = _trees(home, project)
+    except YaadError:  # the file of the store is something else
+        if has_git:
+            raise
+        known = None
+    if not has_git or known is None:
+        _remove_by_name(home, project, known, has_git=has_git)
+    if not has_git:
         return
-    known = _trees(home, project)
-    if known is None:
-        _remove_by_name(home, project)
     for found in known or {}:
         try:
             with home.tree(project.id, found) as space:
@@ -148,21 +153,20 @@ def take_out_everything(home: Home, project: Project) -> None:
                 raise
     for key in (rules_file.excluded_key(project.id, path) for path in sorted(CARRIERS)):
         appended = home.user.read(database.get_meta, key)
-        if appended:
-            for common_dir in identity.repositories(home, project):
-                _remove_exclude_line(exclude_file(common_dir), appended)
-            home.user.write(database.drop_meta, key)
-
-
-def _remove_exclude_line(exclude: Path, appended: str) -> None:
-    try:
-        files.remove_exact(exclude, appended)
-    except OSError as error:
-        raise YaadError(
-            Code.UNAVAILABLE,
-            f"{exclude} cannot be read or written ({error.strerror}); a line of ours is in it.",
-            hint="Look at its permissions, then try again.",
-        ) from error
+        if not appended:
+            continue
+        for common_dir in identity.repositories(home, project):
+            exclude = exclude_file(common_dir)
+            try:
+                files.remove_exact(exclude, appended)
+            except OSError as error:
+                raise YaadError(
+                    Code.UNAVAILABLE,
+                    f"{exclude} cannot be read or written ({error.strerror}); a line of ours is"
+                    " in it.",
+                    hint="Look at its permissions, then try again.",
+                ) from error
+        home.user.write(database.drop_meta, key)
 
 
 def forget_agreements(space: Space) -> None:
@@ -212,26 +216,36 @@ def _trees(home: Home, project: Project) -> dict[int, tuple[Path, list[str]]] | 
         return None
 
 
-def _remove_without_git(home: Home, project: Project) -> None:
-    """Remove what is ours from folders whose `.git` is gone; copies go to the backups."""
-    try:
-        known = _trees(home, project)
-    except YaadError:  # the file of the store is something else
-        known = None
+def _remove_by_name(
+    home: Home,
+    project: Project,
+    known: Mapping[int, tuple[Path, list[str]]] | None,
+    *,
+    has_git: bool,
+) -> None:
+    """Remove what has our marks from folders without a store, or without `.git`.
+
+    Copies go to the backups.
+    """
+    layout = repo_layout.find(project.root) if has_git else None
+    roots = [tree.root for tree in repo_layout.worktrees(layout)] if layout is not None else []
+    if not has_git:
+        roots = [project.root]
+    trees = known or {}
     if known is None:
-        known = {0: (project.root, _may_have_blocks(home, project.root))}
-    for root, paths in known.values():
+        trees = {at: (root, _may_have_blocks(home, root)) for at, root in enumerate(roots) if root}
+    for root, paths in trees.values():
         there = repo_layout.find(root)
-        if there is None or there.root != root:  # else it is another repository's by now
-            _remove_from(home, project, root, [path for path in paths if path not in CARRIERS])
-
-
-def _remove_by_name(home: Home, project: Project) -> None:
-    """Remove everything with our marks, wherever it may be; copies go to the backups."""
-    layout = repo_layout.find(project.root)
-    for tree in repo_layout.worktrees(layout) if layout is not None else ():
-        if tree.root is not None:
-            _remove_from(home, project, tree.root, _may_have_blocks(home, tree.root))
+        if not has_git and there is not None and there.root == root:
+            continue  # it is another repository's by now
+        for path in paths:
+            if path not in CARRIERS:
+                _remove_block(home, project, root, path)
+        for path in sorted(CARRIERS):
+            data = files.observe(root, path, bytes_max=1 << 20, now_ns=0).data
+            if data is not None and rules_file.is_ours(data):
+                _back_up(home, project, path, data)
+                rules_file.remove_with_folders(home, project.id, root, path)
 
 
 def _may_have_blocks(home: Home, root: Path) -> list[str]:
@@ -240,16 +254,6 @@ def _may_have_blocks(home: Home, root: Path) -> list[str]:
         for path, found in agent_files.known_formats(home).find(root).files.items()
         if found.may_have_block and not found.reason
     ]
-
-
-def _remove_from(home: Home, project: Project, root: Path, paths: Sequence[str]) -> None:
-    for path in paths:
-        _remove_block(home, project, root, path)
-    for path in sorted(CARRIERS):
-        seen = files.observe(root, path, bytes_max=1 << 20, now_ns=0)
-        if seen.data is not None and rules_file.is_ours(seen.data):
-            _back_up(home, project, path, seen.data)
-            rules_file.remove_with_folders(home, project.id, root, path)
 
 
 def _remove_block(home: Home, project: Project, root: Path, path: str) -> None:
@@ -285,7 +289,7 @@ def _has_ours(db: Database, row: AgentFileRow) -> bool:
     )
 
 
-def _release_block(home: Home, space: Space, row: AgentFileRow, key: bytes) -> None:
+def _release_block(home: Home, space: Space, row: AgentFileRow) -> None:
     """Remove our block from a file that ever had content of ours.
 
     A block in any other file is the person's, as in a page that explains blocks.
@@ -310,12 +314,9 @@ def _release_block(home: Home, space: Space, row: AgentFileRow, key: bytes) -> N
                 f"Git is at work in {space.root}; {row.path} was not written.",
                 hint="Finish or abort the rebase, merge or commit, then try again.",
             )
-        rules_file.write(home, space, row.path, old, new, key=key)
+        rules_file.write(home, space, row.path, old, new)
 
-    try:
-        _rewrite_without_block(row.path, read, write)
-    except MovingError:
-        raise _busy(row.path) from None
+    _rewrite_without_block(row.path, read, write)
 
 
 def _rewrite_without_block(
@@ -328,29 +329,26 @@ def _rewrite_without_block(
         read: returns its bytes; None when it cannot be read.
         write: replaces the first by the second, or raises ChangedUnderneathError.
     """
-    for _ in range(TRIES_MAX):
-        data = read()
-        if data is None:
-            return
-        without = block.remove(data)
-        if isinstance(without, Malformed | Refused) and b"yaad:begin" in data:
-            raise YaadError(
-                Code.REFUSED,
-                f"{path}: {without.reason}; nothing was taken out of it.",
-                hint="Mend the file, or delete both marker lines, then try again.",
-            )
-        if isinstance(without, Malformed | Refused) or without == data:
-            return
-        try:
-            write(data, without)
-        except safe_write.ChangedUnderneathError:
-            continue
-        return
-    raise _busy(path)
-
-
-def _busy(path: str) -> YaadError:
-    return YaadError(
+    try:
+        for _ in range(TRIES_MAX):
+            data = read()
+            if data is None:
+                return
+            without = block.remove(data)
+            if isinstance(without, Malformed | Refused) and b"yaad:begin" in data:
+                raise YaadError(
+                    Code.REFUSED,
+                    f"{path}: {without.reason}; nothing was taken out of it.",
+                    hint="Mend the file, or delete both marker lines, then try again.",
+                )
+            if isinstance(without, Malformed | Refused) or without == data:
+                return
+            with contextlib.suppress(safe_write.ChangedUnderneathError):
+                write(data, without)
+                return
+    except MovingError:
+        pass
+    raise YaadError(
         Code.CONFLICT,
         f"{path} is being written all the time; our block is still in it.",
         hint="Try again.",

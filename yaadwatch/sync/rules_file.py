@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +29,7 @@ from yaadwatch.model.memories import Node
 from yaadwatch.model.projects import ABSENT, INLINE, PAUSED, PRIVATE, SYNCED, AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX, ALWAYS
 from yaadwatch.sync.deciding import as_stored, gravest_first
+from yaadwatch.sync.gathering import digest_of
 from yaadwatch.sync.inventory import Rule, fit
 from yaadwatch.sync.modes import Loading, loading
 from yaadwatch.system import files, safe_write, settings_files
@@ -48,7 +50,7 @@ ORPHAN_S: Final = 86_400.0
 a day."""
 
 
-def write(home: Home, space: Space, path: str, old: bytes, new: bytes, *, key: bytes) -> None:
+def write(home: Home, space: Space, path: str, old: bytes, new: bytes) -> None:
     """Replace the content `old` of an agent file by `new`; a copy of `old` is kept first.
 
     Raises:
@@ -60,7 +62,7 @@ def write(home: Home, space: Space, path: str, old: bytes, new: bytes, *, key: b
         safe_write.require_own(target)
     except FileNotFoundError:
         raise safe_write.ChangedUnderneathError(path) from None
-    keep_copy(home, space, path, old, key=key)
+    keep_copy(home, space, path, old)
     place = _place(space, path)
 
     def note(former: StaleHandle) -> None:
@@ -70,11 +72,11 @@ def write(home: Home, space: Space, path: str, old: bytes, new: bytes, *, key: b
         safe_write.replace_expected(target, old, new, former=note)
     except safe_write.ChangedUnderneathError as error:
         if error.dropped is not None:
-            keep_copy(home, space, path, error.dropped, key=key)
+            keep_copy(home, space, path, error.dropped)
         raise
 
 
-def recover_writes(home: Home, space: Space, path: str, *, key: bytes) -> None:
+def recover_writes(home: Home, space: Space, path: str) -> None:
     """Undo a write of ours that was cut off, and recover late writes to a replaced file.
 
     A process that had the file open when we replaced it writes to the old inode. Appended content
@@ -85,10 +87,10 @@ def recover_writes(home: Home, space: Space, path: str, *, key: bytes) -> None:
         YaadError: as `write`.
     """
     target = space.root / path
-    safe_write.recover(target, lambda data: keep_copy(home, space, path, data, key=key))
+    safe_write.recover(target, lambda data: keep_copy(home, space, path, data))
     with home.formers.look(_place(space, path), now_s=home.clock.monotonic_s()) as formers:
         for former in formers:
-            _take_late(home, space, path, former, key=key)
+            _take_late(home, space, path, former)
 
 
 def has_late_writers(home: Home, space: Space, paths: Iterable[str]) -> bool:
@@ -96,18 +98,19 @@ def has_late_writers(home: Home, space: Space, paths: Iterable[str]) -> bool:
     return home.formers.waits({_place(space, path) for path in paths})
 
 
-def _take_late(home: Home, space: Space, path: str, former: StaleHandle, *, key: bytes) -> None:
+def _take_late(home: Home, space: Space, path: str, former: StaleHandle) -> None:
     late = former.written(AGENT_FILE_BYTES_MAX)
     if late is None:
         return
-    seen = files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
-    if seen.data is None or not late.startswith(former.held):
-        keep_copy(home, space, path, late, key=key)
+    data = files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0).data
+    if data is None or not late.startswith(former.held):
+        keep_copy(home, space, path, late)
     else:
         tail = late[len(former.held) :]
         # The writer of the current content may have seen it.
-        if tail not in seen.data:
-            write(home, space, path, seen.data, _with_tail(seen.data, tail), key=key)
+        if tail not in data:
+            between = b"" if not data or data.endswith((b"\n", b"\r")) else b"\n"
+            write(home, space, path, data, data + between + tail)
     former.held = late
 
 
@@ -115,19 +118,13 @@ def _place(space: Space, path: str) -> tuple[str, int, str]:
     return space.project.id, space.worktree.id, path
 
 
-def _with_tail(data: bytes, tail: bytes) -> bytes:
-    """Return a file with an appended tail on lines of its own."""
-    between = b"" if not data or data.endswith((b"\n", b"\r")) else b"\n"
-    return data + between + tail
-
-
-def keep_copy(home: Home, space: Space, path: str, data: bytes, *, key: bytes) -> None:
+def keep_copy(home: Home, space: Space, path: str, data: bytes) -> None:
     """Keep a copy of a person's file, 0600; copies over the limit are deleted.
 
     Raises:
         YaadError: UNAVAILABLE when it cannot be written.
     """
-    digest = files.keyed(key, data)
+    digest = digest_of(data)
     known = space.db.read(history.snapshots_of_path, space.worktree.id, path)
     if known and known[0].digest == digest:
         return
@@ -153,36 +150,17 @@ def keep_copy(home: Home, space: Space, path: str, data: bytes, *, key: bytes) -
     )
     for gone in old:
         (folder / gone).unlink(missing_ok=True)
-    _sweep(home, space, folder)
-
-
-def _sweep(home: Home, space: Space, folder: Path) -> None:
-    """Remove copies that a killed process left behind."""
-    known = space.db.read(history.snapshot_names)
+    known_names = space.db.read(history.snapshot_names)
     before_s = home.clock.now_ns() / 1e9 - ORPHAN_S
-    for path in folder.iterdir():
+    for copy in folder.iterdir():  # those that a killed process left behind
         with contextlib.suppress(OSError):
-            if path.name not in known and path.lstat().st_mtime < before_s:
-                path.unlink()
+            if copy.name not in known_names and copy.lstat().st_mtime < before_s:
+                copy.unlink()
 
 
 def folder_of(space: Space) -> Path:
     """Return the folder of the copies."""
     return space.db.path.parent / SNAPSHOTS
-
-
-def missing_folders(root: Path, path: str) -> list[str]:
-    """Return the folders that have to be created for a file, the innermost first."""
-    folders = [folder for folder in (root / path).parents if folder.is_relative_to(root)]
-    return [folder.relative_to(root).as_posix() for folder in folders if not folder.exists()]
-
-
-def remove_own_file(root: Path, path: str, folders: Iterable[str]) -> None:
-    """Remove a file of ours, and the empty folders that we created for it."""
-    (root / path).unlink(missing_ok=True)
-    for folder in folders:
-        with contextlib.suppress(OSError):
-            os.rmdir(root / folder)  # noqa: PTH106  (only when nothing else is in it)
 
 
 HEAD: Final = (
@@ -215,7 +193,6 @@ def sync(
     *,
     said: Collection[str],
     view: View,
-    key: bytes,
 ) -> bool:
     """Bring a rules file up to date; return whether it was written.
 
@@ -227,58 +204,61 @@ def sync(
         row: the stored state of the file.
         said: hashes of what its agents read elsewhere anyway.
         view: the work tree's view; memories of other branches are left out.
-        key: for keyed hashes.
 
     Raises:
         safe_write.ChangedUnderneathError: it was written meanwhile.
         YaadError: REFUSED when a link is in its way, UNAVAILABLE when it cannot be written.
     """
-    path = row.path
-    safe_write.recover(space.root / path, lambda data: keep_copy(home, space, path, data, key=key))
-    agents = home.settings.agents.rules == ALWAYS
-    rules = space.db.read(seen_from, view, _rules, space.worktree.id, agents=agents)
-    wanted = render(path, *rules, said)
+    path, place = row.path, space.root / row.path
+    safe_write.recover(place, lambda data: keep_copy(home, space, path, data))
+    wanted = _wanted(home, space, path, said=said, view=view)
+    digest = digest_of(wanted or None)
     seen = files.observe(space.root, path, bytes_max=1 << 20, now_ns=home.clock.now_ns())
+    paused = ""
     if seen.kind not in ("file", "absent"):
-        _record(space, row, PAUSED, f"is no plain file ({seen.kind}); it was not written")
+        paused = f"is no plain file ({seen.kind}); it was not written"
+    elif seen.data not in (None, wanted) and not _is_ours(row, seen.data or b""):
+        adopt = f"yaadwatch files adopt {shlex.quote(path)}"
+        paused = f"was edited and was not overwritten; to write it again: {adopt}"
+    if paused:
+        _put(space, row, replace(row, state=PAUSED, reason=paused))
         return False
-    if (seen.data or b"") == wanted:
-        _record_synced(space, row, wanted, key)
-        return False
-    if seen.data is not None and not _is_ours(row, seen.data, key):
-        reason = "was edited and was not overwritten; to write it again: "
-        _record(space, row, PAUSED, f"{reason}yaadwatch files adopt {shlex.quote(path)}")
-        return False
-    # Stored before the write, so that after a kill in between the file is known as ours.
-    row = replace(row, block=files.keyed(key, wanted) if wanted else "")
-    space.db.write(projects.put_agent_file, row)
-    place = space.root / path
-    _require_inside(space.root, place, path)
-    if not wanted:
-        remove_with_folders(home, space.project.id, space.root, path)
-    elif seen.data is None:
-        _exclude(home, space, path)
-        made = missing_folders(space.root, path)
-        if made:
-            folders_key = _folders_key(space.project.id, space.root, path)
-            home.user.write(database.put_meta, folders_key, json.dumps(made))
-        place.parent.mkdir(parents=True, exist_ok=True)
-        safe_write.create_new(place, wanted)
-    else:
-        safe_write.replace_expected(place, seen.data, wanted)
-    _record_synced(space, row, wanted, key)
-    return True
+    writes = (seen.data or b"") != wanted
+    if writes:
+        # Stored before the write, so that after a kill in between the file is known as ours.
+        row = replace(row, block=digest)
+        space.db.write(projects.put_agent_file, row)
+        _require_inside(space.root, place, path)
+        if not wanted:
+            remove_with_folders(home, space.project.id, space.root, path)
+        elif seen.data is None:
+            _exclude(home, space, path)
+            made = settings_files.missing_folders(place)
+            if made:
+                folders_key = _folders_key(space.project.id, space.root, path)
+                home.user.write(database.put_meta, folders_key, json.dumps(made))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            safe_write.create_new(place, wanted)
+        else:
+            safe_write.replace_expected(place, seen.data, wanted)
+    state = SYNCED if wanted else ABSENT
+    _put(space, row, replace(row, state=state, reason="", digest=digest))
+    return writes
 
 
 def would_write(
     home: Home, space: Space, path: str, *, said: Collection[str], view: View
 ) -> tuple[bytes, bytes]:
     """Return the content of a rules file, and its content after a sync."""
-    agents = home.settings.agents.rules == ALWAYS
-    rules = space.db.read(seen_from, view, _rules, space.worktree.id, agents=agents)
-    wanted = render(path, *rules, said)
+    wanted = _wanted(home, space, path, said=said, view=view)
     seen = files.observe(space.root, path, bytes_max=1 << 20, now_ns=home.clock.now_ns())
     return seen.data or b"", wanted
+
+
+def _wanted(home: Home, space: Space, path: str, *, said: Collection[str], view: View) -> bytes:
+    agents = home.settings.agents.rules == ALWAYS
+    rules = space.db.read(seen_from, view, _rules, space.worktree.id, agents=agents)
+    return render(path, *rules, said)
 
 
 def is_ours(data: bytes) -> bool:
@@ -303,7 +283,9 @@ def render(
         line = None if text_hash(node.text) in said else line_of(as_stored(node.text))
         if line is not None:
             first, *body = line.split("\n")
-            first += _flag_note(flags.get(node.id))
+            flag = flags.get(node.id)
+            if flag is not None and flag.level == "warn":
+                first += f"{FLAGGED}{as_line(flag.reason)}{FLAGGED_END}"
             lines.append(Rule(line="\n".join((first, *body)), rank=ranks[node.id]))
     fits = fit((), 0, lines, newline=1)
     shown = [rule.line for rule, fitting in zip(lines, fits, strict=True) if fitting]
@@ -314,10 +296,10 @@ def render(
     return (preamble + "".join(f"{line}\n" for line in (*HEAD, *shown))).encode()
 
 
-def remove(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
+def remove(home: Home, space: Space, row: AgentFileRow) -> bool:
     """Remove a rules file that is still as we wrote it; return whether it was."""
     seen = files.observe(space.root, row.path, bytes_max=1 << 20, now_ns=0)
-    is_as_written = seen.data is not None and _is_ours(row, seen.data, key)
+    is_as_written = seen.data is not None and _is_ours(row, seen.data)
     if is_as_written:
         remove_with_folders(home, space.project.id, space.root, row.path)
     _put(space, row, replace(row, state=ABSENT, reason="", digest=""))
@@ -325,9 +307,12 @@ def remove(home: Home, space: Space, row: AgentFileRow, *, key: bytes) -> bool:
 
 
 def remove_with_folders(home: Home, project: str, root: Path, path: str) -> None:
-    """Remove the file, and the folders that we created for it."""
+    """Remove the file, and the empty folders that we created for it."""
     key = _folders_key(project, root, path)
-    remove_own_file(root, path, json.loads(home.user.read(database.get_meta, key) or "[]"))
+    (root / path).unlink(missing_ok=True)
+    for folder in json.loads(home.user.read(database.get_meta, key) or "[]"):
+        with contextlib.suppress(OSError):
+            os.rmdir(root / folder)  # noqa: PTH106  (only when nothing else is in it)
     home.user.write(database.drop_meta, key)
 
 
@@ -349,25 +334,9 @@ def _rules(conn: Connection, worktree: int, *, agents: bool) -> tuple[list[Node]
     return rules, anchors.flags_of_nodes(conn, worktree, [node.id for node in rules])
 
 
-def _flag_note(flag: Flag | None) -> str:
-    if flag is None or flag.level != "warn":
-        return ""
-    return f"{FLAGGED}{as_line(flag.reason)}{FLAGGED_END}"
-
-
-def _is_ours(row: AgentFileRow, data: bytes, key: bytes) -> bool:
+def _is_ours(row: AgentFileRow, data: bytes) -> bool:
     """Return whether we wrote these bytes, or were about to."""
-    return files.keyed(key, data) in (row.digest, row.block)
-
-
-def _record_synced(space: Space, row: AgentFileRow, wanted: bytes, key: bytes) -> None:
-    """Store that a rules file is up to date; without content it does not exist."""
-    digest = files.keyed(key, wanted) if wanted else ""
-    _put(space, row, replace(row, state=SYNCED if wanted else ABSENT, reason="", digest=digest))
-
-
-def _record(space: Space, row: AgentFileRow, state: str, reason: str) -> None:
-    _put(space, row, replace(row, state=state, reason=reason))
+    return digest_of(data) in (row.digest, row.block)
 
 
 def _put(space: Space, row: AgentFileRow, done: AgentFileRow) -> None:
@@ -409,14 +378,27 @@ def by_agent(
     Files that hold for some paths only are not counted. A block in two files that an agent reads
     costs it twice; `ours` is the number of tokens in our blocks.
     """
-    counted = _TokenCounts(space.root, fleet)
+
+    @cache
+    def tokens_of(path: str, bytes_max: int | None) -> tuple[int, int] | None:
+        """Return how many tokens of a file are loaded, and how many of them are ours."""
+        data = files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0).data
+        known = fleet.files.get(path)
+        if data is None or (known is not None and not parsed(known.bridge, data).everywhere):
+            return None
+        total = estimate_tokens(data[:bytes_max].decode("utf-8", "replace"))
+        is_ours = path in CARRIERS
+        return total, total if is_ours else estimate_tokens(
+            "\n".join(_block_lines(data, bytes_max))
+        )
+
     found: list[dict[str, object]] = []
     for agent in AGENTS:
         if not settings_files.is_used(agent.homes):
             continue
         loaded = loading(space.root, fleet, agent)
         read = loaded.read | (_rules_files_of(agent.reads, rows) - loaded.excluded)
-        tokens = {path: counted.of(path, loaded.bytes_max.get(path)) for path in sorted(read)}
+        tokens = {path: tokens_of(path, loaded.bytes_max.get(path)) for path in sorted(read)}
         taken = {path: pair for path, pair in tokens.items() if pair is not None}
         found.append(
             {
@@ -449,22 +431,18 @@ def words_given_to_agents(
             made for an agent that we know.
     """
     said: set[str] = set()
+    ours = _rules_files_of(formats, rows) if formats is not None else set()
     for path, row in rows.items():
-        is_rules_file = path in CARRIERS and row.mode == PRIVATE
-        if is_rules_file:
-            is_excluded = loaded is not None and path in loaded.excluded
-            is_read = (
-                formats is not None and path in _rules_files_of(formats, rows) and not is_excluded
-            )
-        else:
-            is_read = row.mode == INLINE and (loaded is None or path in loaded.read)
-        if not is_read:
+        is_rules_file = path in ours and (loaded is None or path not in loaded.excluded)
+        has_block = row.mode == INLINE and (loaded is None or path in loaded.read)
+        if not (is_rules_file or has_block):
             continue
-        seen = files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
-        lines = (seen.data or b"").decode("utf-8", "replace").splitlines()
-        if not is_rules_file:
+        data = files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0).data or b""
+        if is_rules_file:
+            lines = data.decode("utf-8", "replace").splitlines()
+        else:
             limit = loaded.bytes_max.get(path) if loaded is not None else None
-            lines = _block_lines(seen.data or b"", limit)
+            lines = _block_lines(data, limit)
         said.update(_FLAG_NOTE.sub("", item.text) for item in items(lines))
     return frozenset(map(words_of, said))
 
@@ -491,38 +469,3 @@ def _rules_files_of(reads: Collection[str], rows: Mapping[str, AgentFileRow]) ->
     return {
         path for path in there if (bridge := for_path(path)) is not None and bridge.name in reads
     }
-
-
-class _TokenCounts:
-    """The tokens of files, each counted once."""
-
-    def __init__(self, root: Path, fleet: Fleet) -> None:
-        self._root = root
-        self._fleet = fleet
-        self._known: dict[tuple[str, int | None], tuple[int, int] | None] = {}
-
-    def of(self, path: str, bytes_max: int | None = None) -> tuple[int, int] | None:
-        """Return how many tokens of a file are loaded, and how many of them are ours.
-
-        None when the file does not exist, or holds for some paths only.
-
-        Args:
-            path: the file.
-            bytes_max: how much of it the agent loads; None for all.
-        """
-        key = (path, bytes_max)
-        if key not in self._known:
-            self._known[key] = self._count(path, bytes_max)
-        return self._known[key]
-
-    def _count(self, path: str, bytes_max: int | None) -> tuple[int, int] | None:
-        seen = files.observe(self._root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
-        found = self._fleet.files.get(path)
-        if seen.data is None or (
-            found is not None and not parsed(found.bridge, seen.data).everywhere
-        ):
-            return None
-        total = estimate_tokens(seen.data[:bytes_max].decode("utf-8", "replace"))
-        if path in CARRIERS:
-            return total, total
-        return total, estimate_tokens("\n".join(_block_lines(seen.data, bytes_max)))

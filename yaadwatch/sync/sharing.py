@@ -1,7 +1,8 @@
 """Share statements of agent files with other agents, say why others stay, list a file's history."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from bridges.instructing import LINK, PROSE, THANKS, TO_DO
@@ -13,10 +14,9 @@ from yaadwatch.db.files import Connection
 from yaadwatch.memory import changes, views
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import Event
 from yaadwatch.model.limits import short_id
-from yaadwatch.model.memories import HOT, WARM, Node, Version
-from yaadwatch.model.projects import INLINE, PRIVATE, SYNCED, AgentFileRow, Authority, Snapshot
+from yaadwatch.model.memories import HOT, WARM, Node
+from yaadwatch.model.projects import INLINE, PRIVATE, SYNCED, AgentFileRow, Authority
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.sync import files, tree
 from yaadwatch.sync.deciding import as_stored
@@ -55,14 +55,9 @@ def statements(home: Home, call: Call, ask: Statements) -> dict[str, object]:
         YaadError: NOT_FOUND when there is no such agent file.
     """
     with home.space(call) as space:
-        found = _statements(
-            home,
-            space,
-            files.named_agent_file(space, call, ask.path) if ask.path is not None else None,
-        )
+        found = _statements(home, space, call, ask.path)
         rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
-        known = [one.node.id for one in found if one.node is not None]
-        whose = space.db.read(authority.of_nodes, known)
+        whose = _authorities(space, found)
         return {"statements": [_as_json(space, one, rows) | _whose(one, whose) for one in found]}
 
 
@@ -83,11 +78,7 @@ def files_share(home: Home, call: Call, ask: FilesShare) -> dict[str, object]:
         )
     with home.space(call) as space:
         tree.sync_space(home, space)
-        known = _statements(
-            home,
-            space,
-            files.named_agent_file(space, call, ask.path) if ask.path is not None else None,
-        )
+        known = _statements(home, space, call, ask.path)
         meant = _chosen(known, ask.ids)
         # A statement that is merely no rule is sent when a person chose it.
         kept = [
@@ -95,31 +86,33 @@ def files_share(home: Home, call: Call, ask: FilesShare) -> dict[str, object]:
         ]
         if not ask.undo:
             kept += [one for one in meant if one.flagged and one not in kept]
-        able = [one.node for one in meant if one.node is not None and one not in kept]
-        changed = space.db.write(_shared(home, call, undo=ask.undo), [node.id for node in able])
-        named = [one.node.id for one in known if one.node is not None]
-        whose = space.db.read(authority.of_nodes, named)
-    answer = files.files_sync(home, call, FilesSync())
-    stays = [
-        {
-            "path": one.path,
-            "line": one.statement.line,
-            "text": _text(one),
-            "reason": one.bars or one.flagged,
-        }
-        | _whose(one, whose)
-        for one in kept
-    ]
+        able = [one.node.id for one in meant if one.node is not None and one not in kept]
+        changed = space.db.write(_share, able, call.origin, home.clock.now(), undo=ask.undo)
+        whose = _authorities(space, known)
     back = " ".join(short_id(node.id) for node in changed)
     back_to = "" if ask.undo else " --undo"
-    return answer | {
+    return files.files_sync(home, call, FilesSync()) | {
         "shared": [
             {"id": node.id, "text": node.text, **views.by_row(whose.get(node.id))}
             for node in changed
         ],
-        "stays": stays,
+        "stays": [
+            {
+                "path": one.path,
+                "line": one.statement.line,
+                "text": as_stored(one.statement.text),
+                "reason": one.bars or one.flagged,
+            }
+            | _whose(one, whose)
+            for one in kept
+        ],
         "undo": f"yaadwatch files share{back_to} {back}" if back else None,
     }
+
+
+def _authorities(space: Space, found: Iterable[SharedStatement]) -> Mapping[str, Authority]:
+    named = [one.node.id for one in found if one.node is not None]
+    return space.db.read(authority.of_nodes, named)
 
 
 def _whose(item: SharedStatement, whose: Mapping[str, Authority]) -> dict[str, object]:
@@ -127,35 +120,25 @@ def _whose(item: SharedStatement, whose: Mapping[str, Authority]) -> dict[str, o
     return views.by_row(whose.get(item.node.id)) if item.node is not None else {}
 
 
-def _shared(
-    home: Home, call: Call, *, undo: bool
-) -> Callable[[Connection, Sequence[str]], list[Node]]:
-    """Return the transaction that makes memories rules for every agent, or undoes that."""
-
-    def commit(conn: Connection, ids: Sequence[str]) -> list[Node]:
-        now = home.clock.now()
-        changed = []
-        for node in nodes.many(conn, ids).values():
-            if node.archived_at is not None or (node.tier == HOT) != undo:
-                continue
-            if undo and not _was_shared(conn, node.id):
-                continue
-            tier = WARM if undo else HOT
-            done = replace(node, tier=tier, updated_at=now, version=node.version + 1)
-            word = TAKEN_BACK if undo else SHARED
-            changes.save(conn, done, word, actor=call.origin)
-            changed.append(done)
-        if not undo:
-            projects.offer_rules(conn, ids)
-        return changed
-
-    return commit
-
-
-def _was_shared(conn: Connection, node_id: str) -> bool:
-    """Return whether a memory is a rule for every agent because it was shared."""
-    changes = [one.change for one in history.versions_of_node(conn, node_id)]
-    return next((one for one in reversed(changes) if one in (SHARED, TAKEN_BACK)), "") == SHARED
+def _share(
+    conn: Connection, ids: Sequence[str], actor: str, now: datetime, *, undo: bool
+) -> list[Node]:
+    """Make memories rules for every agent, or undo that; return the changed ones."""
+    changed = []
+    for node in nodes.many(conn, ids).values():
+        if node.archived_at is not None or (node.tier == HOT) != undo:
+            continue
+        versions = [one.change for one in history.versions_of_node(conn, node.id)]
+        last = next((one for one in reversed(versions) if one in (SHARED, TAKEN_BACK)), "")
+        if undo and last != SHARED:
+            continue  # it is a rule for another reason
+        tier, word = (WARM, TAKEN_BACK) if undo else (HOT, SHARED)
+        done = replace(node, tier=tier, updated_at=now, version=node.version + 1)
+        changes.save(conn, done, word, actor=actor)
+        changed.append(done)
+    if not undo:
+        projects.offer_rules(conn, ids)
+    return changed
 
 
 def _chosen(known: Sequence[SharedStatement], ids: Sequence[str]) -> list[SharedStatement]:
@@ -184,12 +167,13 @@ def _chosen(known: Sequence[SharedStatement], ids: Sequence[str]) -> list[Shared
     return found
 
 
-def _statements(home: Home, space: Space, path: str | None) -> list[SharedStatement]:
+def _statements(home: Home, space: Space, call: Call, given: str | None) -> list[SharedStatement]:
     """Return what the agent files of a work tree state outside our blocks, file by file.
 
     Raises:
-        YaadError: NOT_FOUND when there is no agent file at `path`.
+        YaadError: NOT_FOUND when there is no agent file at the given path.
     """
+    path = files.named_agent_file(space, call, given) if given is not None else None
     fleet = agent_files.fleet(home, space)
     if path is not None and path not in fleet.files:
         raise YaadError(
@@ -233,14 +217,13 @@ def _statements_of(
                 f"it may be out of date: {flag_reasons[node.id]}; if it is right:"
                 f" yaadwatch confirm {short_id(node.id)}, then share it"
             )
-        reason = bars or flagged or _why_not(node, rules)
         found.append(
             SharedStatement(
                 path=file.path,
                 statement=statement,
                 node=node,
                 bars=bars,
-                reason=reason,
+                reason=bars or flagged or _why_not(node, rules),
                 flagged=flagged,
             )
         )
@@ -287,42 +270,34 @@ def _why_not(node: Node | None, rules: set[str]) -> str:
 def _as_json(
     space: Space, item: SharedStatement, rows: Mapping[str, AgentFileRow]
 ) -> dict[str, object]:
-    to = [] if item.reason or item.node is None else _targets(space, item, rows)
-    reason = item.reason
-    if item.node is not None and item.bars in NO_RULE:
-        reason += f"; to send it: yaadwatch files share {short_id(item.node.id)}"
+    node, reason, to = item.node, item.reason, list[str]()
+    if node is not None and not reason:
+        # The other files with the rule: blocks that hold it, and rules files.
+        agreed_in = set(space.db.read(projects.agreed_files, node.id))
+        to = [
+            path
+            for path, row in rows.items()
+            if path in agreed_in and row.mode == INLINE and not is_refused(row)
+        ]
+        to += [
+            path
+            for path in sorted(CARRIERS & rows.keys())
+            if rows[path].mode == PRIVATE and rows[path].state == SYNCED and rows[path].block
+        ]
+        to = [path for path in to if path != item.path]
+    if node is not None and item.bars in NO_RULE:
+        reason += f"; to send it: yaadwatch files share {short_id(node.id)}"
     if not reason and not to:
         reason = "no other agent file here takes part, or has room"
     return {
         "path": item.path,
         "line": item.statement.line,
-        "text": _text(item),
-        "id": item.node.id if item.node is not None else None,
+        "text": as_stored(item.statement.text),
+        "id": node.id if node is not None else None,
         "travels": bool(to),
         "to": to,
         "reason": reason or None,
     }
-
-
-def _targets(space: Space, item: SharedStatement, rows: Mapping[str, AgentFileRow]) -> list[str]:
-    """Return the other files with the rule: blocks that hold it, and rules files."""
-    node = item.node.id if item.node is not None else ""
-    agreed_in = set(space.db.read(projects.agreed_files, node))
-    blocks = [
-        path
-        for path, row in rows.items()
-        if path in agreed_in and row.mode == INLINE and not is_refused(row)
-    ]
-    own = [
-        path
-        for path in sorted(CARRIERS & rows.keys())
-        if rows[path].mode == PRIVATE and rows[path].state == SYNCED and rows[path].block
-    ]
-    return [path for path in (*blocks, *own) if path != item.path]
-
-
-def _text(item: SharedStatement) -> str:
-    return as_stored(item.statement.text)
 
 
 _EVENTS: Final = {
@@ -357,21 +332,20 @@ def _entries(
     conn: Connection, space: Space, path: str, entries_max: int
 ) -> list[dict[str, object]]:
     worktree = space.worktree.id
-    found = [
-        *(
-            _of_event(event)
-            for event in history.about(conn, path, tuple(_EVENTS), worktree, entries_max)
-        ),
-        *(_of_copy(copy) for copy in history.snapshots_of_path(conn, worktree, path)),
-        *(_of_version(one) for one in history.versions_by_actor(conn, f"file:{path}", entries_max)),
+    found: list[dict[str, object]] = [
+        {"at": event.at, "what": _EVENTS[event.kind], "text": _event_words(event.kind, event.body)}
+        for event in history.about(conn, path, tuple(_EVENTS), worktree, entries_max)
     ]
+    for copy in history.snapshots_of_path(conn, worktree, path):
+        words = f"{copy.size} bytes, as it was before a write of ours"
+        found.append({"at": copy.at, "what": "copied", "text": words, "snapshot": copy.id})
+    for one in history.versions_by_actor(conn, f"file:{path}", entries_max):
+        words = f"{one.text} ({one.reason})" if one.reason else one.text
+        what = _CHANGES.get(one.change, one.change)
+        found.append({"at": one.at, "what": what, "text": words, "id": one.node})
     # At the same instant: the copy, then the event, then its memories.
     found.sort(key=lambda entry: str(entry["at"]), reverse=True)
     return found[:entries_max]
-
-
-def _of_event(event: Event) -> dict[str, object]:
-    return _entry(_EVENTS[event.kind], event.at, _event_words(event.kind, event.body))
 
 
 def _event_words(kind: str, body: Mapping[str, object]) -> str:
@@ -388,18 +362,3 @@ def _event_words(kind: str, body: Mapping[str, object]) -> str:
     }
     item = ", ".join(f"{number} {words}" for words, number in counts.items() if number)
     return f"by {by}: {item}" if item else f"by {by}"
-
-
-def _of_copy(copy: Snapshot) -> dict[str, object]:
-    words = f"{copy.size} bytes, as it was before a write of ours"
-    return _entry("copied", copy.at, words) | {"snapshot": copy.id}
-
-
-def _of_version(version: Version) -> dict[str, object]:
-    what = _CHANGES.get(version.change, version.change)
-    words = f"{version.text} ({version.reason})" if version.reason else version.text
-    return _entry(what, version.at, words) | {"id": version.node}
-
-
-def _entry(what: str, at: object, words: str) -> dict[str, object]:
-    return {"at": at, "what": what, "text": words}

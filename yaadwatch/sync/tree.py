@@ -4,6 +4,7 @@ Five steps for each file: gather, decide, commit, write, record. The agreement c
 that is killed anywhere begins again and does the rest.
 """
 
+import contextlib
 import os
 import shlex
 from collections.abc import Sequence
@@ -14,14 +15,12 @@ from typing import Final
 from bridges import block
 from bridges.block import Malformed, Refused
 from bridges.rules import CARRIERS
-from yaadwatch import places
 from yaadwatch.db import history, nodes, projects
 from yaadwatch.db.visibility import View
 from yaadwatch.memory.visibility import require_view
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.limits import short_id
-from yaadwatch.model.memories import Node
 from yaadwatch.model.projects import ABSENT, INLINE, PAUSED, PENDING, PRIVATE, SYNCED, AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.repo import layout as repo_layout
@@ -30,7 +29,7 @@ from yaadwatch.staleness.worktree import head_of
 from yaadwatch.sync import gathering, inventory, modes, releasing, rules_file
 from yaadwatch.sync.block_history import HeadRules
 from yaadwatch.sync.committing import Committed, Recorder, commit
-from yaadwatch.sync.deciding import decide, terms_of
+from yaadwatch.sync.deciding import decide, terms_of_files
 from yaadwatch.sync.gathering import Gathered, MovingError, StashedError, gather
 from yaadwatch.sync.inventory import Paused
 from yaadwatch.sync.modes import FileWords
@@ -52,7 +51,6 @@ STASHED: Final = "its changes are in git's stash; it is left alone until they ar
 SPARSE: Final = "git does not check it out here (sparse checkout, skip-worktree)"
 NAMED_MAX: Final = 8
 """Rules named in one reason at most."""
-NAMED_CHARS_MAX: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,19 +80,28 @@ def sync_tree(home: Home, project: str, worktree: int, paths: frozenset[str] | N
         home: the daemon's shared state.
         project: its id.
         worktree: its id.
-        paths: files that may have changed; without an agent file among them nothing is done. None
-            or an empty set: any file.
+        paths: files that may have changed; without an agent file, or an ignore file that affects
+            one, nothing is done. None or an empty set: any file.
 
     Raises:
         YaadError: NOT_FOUND when the work tree is gone or not watched; from its store or git.
     """
     with home.tree(project, worktree) as space:
+        thorough = paths is None
         if paths:
             now_s, idle_s = home.clock.monotonic_s(), home.settings.agent_files.idle_s
             home.at_work.stirred(space.root, now_s, idle_s)
-        if paths and not _may_concern(home, space, paths):
-            return Synced(files=(), waiting=False, watching=False, changed=False)
-        thorough = paths is None or _has_new_file(home, space, paths)
+            rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
+            formats = agent_files.known_formats(home)
+            if not any(
+                path in rows or path.rpartition("/")[2] == ".gitignore" or formats.is_one(path)
+                for path in paths
+            ):
+                return Synced(files=(), waiting=False, watching=False, changed=False)
+            thorough = any(
+                path not in rows and formats.is_below(path) and os.path.lexists(space.root / path)
+                for path in paths
+            )
         return sync_space(home, space, thorough=thorough, patient=True)
 
 
@@ -137,27 +144,9 @@ def _drop_removed_worktrees(space: Space) -> None:
     layout = space.repository.layout
     known = {tree.root for tree in repo_layout.worktrees(layout)} | repo_layout.registered(layout)
     known |= {space.root, space.project.root}
-
     for row in space.db.read(projects.all_worktrees):
         if row.path not in known and not row.path.exists():
             space.db.write(projects.drop_worktree, row.id)
-
-
-def _may_concern(home: Home, space: Space, paths: frozenset[str]) -> bool:
-    """Return whether the paths may include an agent file, or an ignore file that affects one."""
-    rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
-    is_one = agent_files.known_formats(home).is_one
-    is_ignore_file = any(path.rpartition("/")[2] == ".gitignore" for path in paths)
-    return is_ignore_file or not paths.isdisjoint(rows) or any(map(is_one, paths))
-
-
-def _has_new_file(home: Home, space: Space, paths: frozenset[str]) -> bool:
-    """Return whether the paths may include an unknown agent file in a subfolder."""
-    rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
-    is_below = agent_files.known_formats(home).is_below
-    return any(
-        path not in rows and is_below(path) and os.path.lexists(space.root / path) for path in paths
-    )
 
 
 class _Sync:
@@ -179,10 +168,9 @@ class _Sync:
         self._patient = patient
         self._fleet = Fleet(files={})
         self._file_words = FileWords(space, self._fleet)
-        self._key = files.load_key(places.key_file())
-        self._terms: Terms = terms_of(self._key)
+        self._terms: Terms = terms_of_files()
         self._rules = HeadRules(space, {}, self._terms)
-        self._recorder = Recorder(home, space, key=self._key, terms=self._terms)
+        self._recorder = Recorder(home, space, self._terms)
         self._view = View(worktree=space.worktree.id)
         self._wrote: dict[str, None] = {}
         self.waiting = False
@@ -196,12 +184,19 @@ class _Sync:
         self._file_words = FileWords(self._space, self._fleet)
         self._view = require_view(self._home, self._space)
         modes.note_missing(self._space, self._fleet)
-        self._note_personal()
+        with contextlib.suppress(NoGit):  # the stored set still counts
+            personal = self._file_words.personal  # answers about their memories show that
+            if personal != {path for path, row in self._rows().items() if row.personal}:
+                self._space.db.write(projects.note_personal_file, self._space.worktree.id, personal)
         self._rules = HeadRules(self._space, self._fleet.files, self._terms)
         for found in self._fleet.files.values():
             changed = self._sync_file(found) or changed
         for path in self._rows().keys() - self._fleet.files.keys() - CARRIERS:
-            changed = self._forget_file(path) or changed
+            try:  # no agent file any more, such as the former target of a link
+                releasing.forget_file(self._home, self._space, path)
+                changed = True
+            except YaadError as error:
+                self._note_error(self._row(path), error)
         rows = self._rows()
         needed = modes.rules_files(self._space, self._fleet, rows)
         if needed - rows.keys():
@@ -211,15 +206,6 @@ class _Sync:
             if rows[path].mode == PRIVATE:
                 changed = self._sync_rules_file(rows[path], needed=path in needed) or changed
         return changed
-
-    def _note_personal(self) -> None:
-        """Store which files git does not share; answers about their memories show that."""
-        try:
-            personal = self._file_words.personal
-        except NoGit:
-            return  # the stored set still counts
-        if personal != {path for path, row in self._rows().items() if row.personal}:
-            self._space.db.write(projects.note_personal_file, self._space.worktree.id, personal)
 
     def result(self, *, waiting: bool, changed: bool = False) -> Synced:
         """Return the state of the files."""
@@ -259,15 +245,6 @@ class _Sync:
         self._wait(self._row(found.path), "is being written, or git is at work")
         return False
 
-    def _forget_file(self, path: str) -> bool:
-        """Forget a file that is no longer an agent file, such as the former target of a link."""
-        try:
-            releasing.forget_file(self._home, self._space, path, key=self._key)
-        except YaadError as error:
-            self._note_error(self._row(path), error)
-            return False
-        return True
-
     def _sync_once(self, found: FoundFile) -> bool:
         path = found.path
         row = self._row(path)
@@ -277,7 +254,7 @@ class _Sync:
             raise MovingError(path)
         try:
             if found.may_have_block or row.mode == INLINE:  # no other was ever written
-                rules_file.recover_writes(self._home, self._space, path, key=self._key)
+                rules_file.recover_writes(self._home, self._space, path)
         except YaadError as error:
             self._note_error(row, error)
             return False
@@ -299,10 +276,16 @@ class _Sync:
             accept_deletions=accept,
         )
         if isinstance(decided, Paused):
-            other = (
-                agent_files.spelled_otherwise(self._space.root, path) if seen.data is None else ""
-            )
-            self._recorder.note(row, PAUSED, _pause_reason(decided, path, other))
+            other, name = "", shlex.quote(path)
+            if seen.data is None:
+                other = agent_files.spelled_otherwise(self._space.root, path)
+            reason = decided.reason
+            if other:
+                reason = f"it is named {other} now, which agents do not look for; mv {other} {name}"
+            elif decided.lost:
+                mend = f"yaadwatch files sync --accept-deletions {name}"
+                reason += f"; if that was meant: {mend}"
+            self._recorder.note(row, PAUSED, reason)
             return False
         try:
             done = commit(self._home, self._space, seen, decided, view=self._view)
@@ -348,14 +331,21 @@ class _Sync:
 
     def _left_out_reason(self, plan: Plan) -> str:
         """Return the rules that are not in a block, and why."""
-        known = self._space.db.read(nodes.many, [*plan.left_out, *plan.unsayable])
-        room = [known[node] for node in plan.left_out if node in known]
-        form = [known[node] for node in plan.unsayable if node in known]
         said = []
-        if room:
-            said.append(f"no room in its block for {_names_of(room)}")
-        if form:
-            said.append(f"too long for a block, or of no form that it can hold: {_names_of(form)}")
+        for why, ids in (
+            ("no room in its block for ", plan.left_out),
+            ("too long for a block, or of no form that it can hold: ", plan.unsayable),
+        ):
+            known = self._space.db.read(nodes.many, ids)
+            named = []
+            for one in [known[node] for node in ids if node in known][:NAMED_MAX]:
+                words = as_line(one.summary)
+                named.append(
+                    f"{short_id(one.id)} ({words[:39] + '…' if len(words) > 40 else words})"
+                )
+            more = len(known) - len(named)
+            if named:
+                said.append(why + ", ".join(named) + (f" and {more} more" if more else ""))
         return "; ".join(said)
 
     def _is_at_work(self) -> bool:
@@ -372,27 +362,24 @@ class _Sync:
             return False
         head = head_of(self._space)
         seen = files.observe(self._space.root, row.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
-        return (
-            (head.commit, privacy.mask(head.branch).text) == (row.head, row.branch)
-            and seen.data is not None
-            and files.keyed(self._key, seen.data) == row.digest
-        )
+        return (head.commit, privacy.mask(head.branch).text) == (
+            row.head,
+            row.branch,
+        ) and gathering.digest_of(seen.data) == row.digest
 
     def _write(self, seen: Gathered, new: bytes) -> None:
         if repo_layout.at_work(self._space.repository.layout):
             raise MovingError(seen.path)
         if seen.data is not None and new != seen.data:
-            rules_file.write(self._home, self._space, seen.path, seen.data, new, key=self._key)
+            rules_file.write(self._home, self._space, seen.path, seen.data, new)
             self._wrote[seen.path] = None
 
     def _sync_rules_file(self, row: AgentFileRow, *, needed: bool) -> bool:
         try:
             if needed:
                 said = self._file_words.read_by_all(modes.users(row.path))
-                return rules_file.sync(
-                    self._home, self._space, row, said=said, view=self._view, key=self._key
-                )
-            return rules_file.remove(self._home, self._space, row, key=self._key)
+                return rules_file.sync(self._home, self._space, row, said=said, view=self._view)
+            return rules_file.remove(self._home, self._space, row)
         except safe_write.ChangedUnderneathError:
             self._wait(row, "is being written")
         except YaadError as error:
@@ -423,28 +410,6 @@ def rendered(path: str, old: bytes, lines: Sequence[str]) -> bytes:
     if isinstance(new, Malformed | Refused):
         raise YaadError(Code.REFUSED, f"{path}: {new.reason}; it was not written.")
     return new
-
-
-def _names_of(rules: Sequence[Node]) -> str:
-    named = [
-        f"{short_id(one.id)} ({_shortened(as_line(one.summary))})" for one in rules[:NAMED_MAX]
-    ]
-    more = len(rules) - len(named)
-    return ", ".join(named) + (f" and {more} more" if more else "")
-
-
-def _shortened(words: str) -> str:
-    return words if len(words) <= NAMED_CHARS_MAX else words[: NAMED_CHARS_MAX - 1] + "…"
-
-
-def _pause_reason(paused: Paused, path: str, other: str = "") -> str:
-    if other:
-        name = shlex.quote(path)
-        return f"it is named {other} now, which agents do not look for; mv {other} {name}"
-    if not paused.lost:
-        return paused.reason
-    mend = f"yaadwatch files sync --accept-deletions {shlex.quote(path)}"
-    return f"{paused.reason}; if that was meant: {mend}"
 
 
 def sync_for_command(home: Home, call: Call, since: datetime) -> dict[str, object]:
