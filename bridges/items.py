@@ -123,11 +123,6 @@ def items(lines: Sequence[str]) -> tuple[Item, ...]:
     )
 
 
-def too_long(lines: Sequence[str]) -> tuple[Item, ...]:
-    """Return the items of a block that are too long to be rules."""
-    return tuple(item for item in _Reader(lines).read() if len(item.text) > STATEMENT_CHARS_MAX)
-
-
 def parts_lines(lines: Sequence[str], item: Item) -> bool:
     """Return whether removing a rule would join the line below it to the line above."""
     above, below = lines[: item.first], lines[item.last + 1 :]

@@ -240,45 +240,18 @@ def _guarded(bridge: Bridge) -> Callable[[bytes], Document]:
     def parse(content: bytes) -> Document:
         try:
             document = bridge.parse(content)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  (the code of others, on any bytes)
-            reason = f"the format {bridge.name} failed on it with {type(error).__name__}"
-        else:
-            if not isinstance(document, Document):
-                reason = f"the format {bridge.name} made {type(document).__name__} of it"
-            elif _is_sound(document):
+            statements = document.statements
+            if len(statements) <= STATEMENTS_MAX and all(map(_is_statement, statements)):
                 return document
-            else:
-                reason = f"the format {bridge.name} made statements of it that are none"
-        problem = Problem(line=None, message=f"The file was not read: {reason}.")
-        return Document(statements=(), problems=(problem,))
+            reason = "made statements of it that are none"
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (the code of others, on any bytes)
+            reason = f"failed on it with {type(error).__name__}"
+        message = f"The file was not read: the format {bridge.name} {reason}."
+        return Document(statements=(), problems=(Problem(line=None, message=message),))
 
     return parse
 
 
-def _is_sound(document: Document) -> bool:
-    """Return whether a document matches its types; each statement is one line of text."""
-    return (
-        isinstance(document.statements, tuple)
-        and isinstance(document.problems, tuple)
-        and len(document.statements) <= STATEMENTS_MAX
-        and all(map(_is_statement, document.statements))
-        and all(
-            isinstance(one, Problem) and isinstance(one.message, str) for one in document.problems
-        )
-    )
-
-
-def _is_statement(value: object) -> bool:
-    return (
-        isinstance(value, Statement)
-        and isinstance(value.text, str)
-        and len(value.text) <= STATEMENT_CHARS_MAX
-        and not _NO_TEXT.search(value.text)
-        and isinstance(value.line, int)
-        and isinstance(value.end_line, int)
-        and isinstance(value.headings, tuple)
-        and all(isinstance(one, str) for one in value.headings)
-        and (value.kind is None or isinstance(value.kind, str))
-        and isinstance(value.lead, str)
-        and isinstance(value.stays, str)
-    )
+def _is_statement(value: Statement) -> bool:
+    """Return whether a statement is one line of text, of no more than the usual length."""
+    return len(value.text) <= STATEMENT_CHARS_MAX and not _NO_TEXT.search(value.text)

@@ -16,8 +16,6 @@ from bridges.block import (
     Refused,
     find,
     insert,
-    outside,
-    put,
     remove,
     replace,
     restricted_by,
@@ -79,58 +77,6 @@ def _is_utf8(data):
 
 
 @given(data=files, lines=blocks)
-@example(data=b"a", lines=())
-@example(data=b"a\nb\nc\r", lines=())
-@example(data=b"\xef\xbb\xbf", lines=())
-@example(data=b"```\ncode", lines=("- a",))
-@example(data=b"- ```\n  code", lines=("- a",))
-@example(data=b"<!--\n## old\n", lines=("- a",))
-@example(data=b"---\n## comment\n---\n## real\n", lines=("- a",))
-def test_taking_the_block_out_gives_the_file_back_byte_for_byte(data, lines):
-    written = insert(data, lines)
-
-    assert isinstance(written, bytes)
-    assert remove(written) == data
-
-
-@given(data=files, first=blocks, rest=st.lists(blocks, max_size=3))
-def test_so_it_does_after_any_number_of_changes(data, first, rest):
-    written = insert(data, first)
-    for lines in rest:
-        written = replace(written, lines)
-
-    assert remove(written) == data
-
-
-@given(data=files, lines=blocks, other=blocks)
-def test_only_the_block_is_written(data, lines, other):
-    """Before it stand the file's own bytes and the line ends that the marker counts."""
-    one = insert(data, lines)
-    two = replace(one, other)
-
-    for written in (one, two):
-        block = find(written)
-        added = block.newline * block.added
-        assert written[: block.begin].endswith(added)
-        own = written[: block.begin - len(added)] + written[block.end :]
-        assert own == data
-        assert re.fullmatch(
-            rb"<!-- yaad:begin v=1 nl=[0-2] -->.*<!-- yaad:end -->(?:\r\n|\r|\n)",
-            written[block.begin : block.end],
-            re.DOTALL,
-        )
-
-
-@given(data=files, lines=blocks)
-def test_what_was_written_is_what_is_read(data, lines):
-    written = insert(data, lines)
-
-    assert find(written).lines == with_notice(lines)
-    assert replace(written, lines) == written
-    assert replace(written, with_notice(lines)) == written
-
-
-@given(data=files, lines=blocks)
 def test_the_block_has_the_line_end_that_most_lines_have(data, lines):
     newline = find(insert(data, lines)).newline
     counts = {
@@ -140,35 +86,6 @@ def test_the_block_has_the_line_end_that_most_lines_have(data, lines):
 
     assert counts[newline] == max(counts.values())
     assert newline == b"\n" or counts[newline] > counts[b"\n"]
-
-
-@given(data=files, lines=blocks)
-def test_put_is_in_change_and_out(data, lines):
-    once = put(data, lines)
-
-    assert put(once, lines) == once
-    assert put(once, ()) == data
-
-
-@given(data=files, lines=blocks)
-@example(data=b"Run:\n```\nmake", lines=("- a",))
-@example(data=b"\n\r", lines=())
-def test_nothing_in_the_block_is_said_outside_and_nothing_outside_is_lost(data, lines):
-    written = insert(data, lines)
-    bare = outside(written, find(written))
-
-    assert len(bare.splitlines()) == len(written.splitlines())
-    assert b"yaad:begin" not in bare
-    assert b"".join(bare.split()) == b"".join(data.split())
-
-
-@given(data=files, lines=blocks)
-def test_a_block_changes_no_statement(data, lines):
-    written = insert(data, lines)
-
-    assert [one.text for one in parse(written).statements] == [
-        one.text for one in scan(data.decode())
-    ]
 
 
 @given(data=files)
@@ -229,33 +146,6 @@ def test_a_damaged_marker_is_never_taken_for_a_whole_one(marker):
             for written in (insert(data, ["- a"]), replace(data, ["- a"]), remove(data)):
                 assert written == found
             assert parse(data).statements == ()
-
-
-@pytest.mark.parametrize("prefix", ["> ", "  ", "    ", "\t", "- ", "# "])
-def test_a_block_that_is_moved_into_something_else_is_left_alone(prefix):
-    lines = [BEGIN, "- Use tabs.", "- Use jose.", END]
-
-    assert isinstance(find("".join(f"{prefix}{line}\n" for line in lines).encode()), Malformed)
-
-
-@pytest.mark.parametrize("fence", ["```", "~~~", "````md", "   ```"])
-def test_a_block_in_a_fence_is_an_example_and_left_alone(fence):
-    data = "\n".join([fence, BEGIN, "- Use tabs.", END, fence.rstrip("md"), ""]).encode()
-
-    assert isinstance(find(data), Malformed)
-
-
-def test_swapped_nested_and_further_blocks_are_left_alone():
-    for lines in (
-        [END, "- a", BEGIN],
-        [BEGIN, "- a", BEGIN, "- b", END, END],
-        [BEGIN, "- a", END, BEGIN, "- b", END],
-        [BEGIN, BEGIN, END],
-        [BEGIN, END, END],
-        [BEGIN + END],
-        [f"{BEGIN} - a {END}"],
-    ):
-        assert isinstance(find("\n".join(lines).encode()), Malformed)
 
 
 @given(data=files, lines=blocks, position=st.integers(0), more=st.binary(max_size=12))

@@ -1,14 +1,12 @@
 """Laws of reading agent files: nothing raises, nothing is made up, nothing hidden is told."""
 
 import re
-from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from bridges.block import Absent, Block, find
 from bridges.markdown import scan
 from bridges.outline import outline
 from bridges.reading import imports
@@ -97,38 +95,6 @@ def _letters(text):
     return "".join(text.split())
 
 
-@each_bridge
-@given(content=st.binary(max_size=200) | texts.map(lambda text: text.encode("utf-8", "replace")))
-@example(content=b"")
-@example(content=b"\xef\xbb\xbf")
-@example(content=b"\xff\xfe-\x00 \x00a\x00")
-@example(content=b"> " * 5_000 + b"deep")
-@example(content=b"- " * 5_000 + b"deep")
-@example(content="\n".join("  " * depth + "- item" for depth in range(300)).encode())
-@example(content=b"para\n> quote\n2) item\n")
-@example(content=b"<!--yaad:end")
-def test_reading_never_raises_and_says_why_when_nothing_was_read(bridge, content):
-    document = bridge.parse(content)
-
-    try:
-        readable = "\0" not in content.decode()
-    except UnicodeDecodeError:
-        readable = False
-    if b"yaad:" in content:  # a marker of ours that is damaged is a reason too
-        readable = isinstance(find(content), Absent | Block)
-    assert bool(document.problems) is not readable
-    assert readable or document.statements == ()
-
-
-@given(text=texts)
-def test_statements_lie_in_the_file_in_order_and_apart(text):
-    statements = scan(text)
-    lines = re.split(r"\r\n?|\n", text)
-
-    assert all(1 <= s.line <= s.end_line <= len(lines) for s in statements)
-    assert all(before.end_line < after.line for before, after in pairwise(statements))
-
-
 @given(text=texts)
 @example(text="- 表[ ] 1. ")
 @example(text="- [ ] one")
@@ -171,21 +137,6 @@ def test_every_sentence_of_items_paragraphs_and_rows_is_told(parts):
         told_text = " ".join(s.text for s in scan(text))
         for sentence in re.findall(r"Use [^.\n]*\w.*?\.(?=$|\s)", text, re.MULTILINE):
             assert sentence in told_text
-
-
-@given(text=documents | shredded)
-@example(text="---\na: b\n---\n- Use tabs.")
-def test_line_ends_change_nothing(text):
-    expected = scan(text)
-
-    assert scan(text.replace("\n", "\r\n")) == expected
-    assert scan(text.replace("\n", "\r")) == expected
-
-
-@given(text=documents)
-@example(text="---\na: b\n---\n- Use tabs.")
-def test_a_byte_order_mark_changes_nothing(text):
-    assert scan("\ufeff" + text) == scan(text)
 
 
 @given(text=documents, blanks=st.lists(st.sampled_from(["", " ", "\t", "\u00a0"]), max_size=4))

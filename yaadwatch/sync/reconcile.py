@@ -415,6 +415,8 @@ def likeness(one: str, other: str) -> float:
 
 
 _MARKER = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?)?")
+_WORDS_MIN = 2
+"""A shorter rest, such as one word, also occurs in other rules."""
 
 
 def why_incomplete(
@@ -436,15 +438,28 @@ def why_incomplete(
     ]
     changed = [one for one in said if one.key not in agreed and one.key not in known]
     for rule in gone:
-        if any(_plain(one.text) in _body(rule) for one in changed):
-            beginning = " ".join(rule.split())[:60]
-            return Paused(
-                reason=f'the beginning of the rule "{beginning}" is gone and the rest is left,'
-                " so nothing was read or written; delete the rest, or put the beginning back",
-                lost=1,
-                total=len(rows),
-            )
+        for one in changed:
+            if _plain(one.text) in _body(rule) or any(
+                one.text.startswith(row.graph) and _is_rest(rule, one.text[len(row.graph) :])
+                for row in rows
+                if row.graph and row.graph != rule
+            ):
+                beginning = " ".join(rule.split())[:60]
+                return Paused(
+                    reason=f'the beginning of the rule "{beginning}" is gone and the rest is left,'
+                    " so nothing was read or written; delete the rest, or put the beginning back",
+                    lost=1,
+                    total=len(rows),
+                )
     return None
+
+
+def _is_rest(rule: str, words: str) -> bool:
+    """Return whether words are the end of a rule, or a line of its body."""
+    words = _plain(words)
+    return words in _body(rule) or (
+        len(words.split()) >= _WORDS_MIN and _plain(rule).endswith(f" {words}")
+    )
 
 
 def _body(rule: str) -> set[str]:

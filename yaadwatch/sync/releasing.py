@@ -1,7 +1,7 @@
 """Remove our traces from a repository: blocks, rules files and the lines that exclude them."""
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -135,22 +135,33 @@ def take_out_everything(home: Home, project: Project) -> None:
     """
     has_git = project.common_dir.is_dir()
     try:
-        known = _trees(home, project)
-    except YaadError:  # the file of the store is something else
-        if has_git:
+        with home.stores.use(project) as db:
+            known = {tree.id: tree.path for tree in db.read(projects.all_worktrees)}
+    except YaadError as error:  # its store is lost, or the file of the store is something else
+        if has_git and error.code is not Code.UNAVAILABLE:
             raise
-        known = None
-    if not has_git or known is None:
-        _remove_by_name(home, project, known, has_git=has_git)
+        known = {}
+    if not has_git or not known:
+        layout = repo_layout.find(project.root) if has_git else None
+        trees = repo_layout.worktrees(layout) if layout is not None else []
+        for root in {project.root, *known.values(), *(one.root for one in trees)}:
+            there = repo_layout.find(root) if root is not None else None
+            # Without `.git`, a folder that has one is another repository's by now.
+            if root is not None and (has_git or there is None or there.root != root):
+                _remove_by_name(home, project, root)
     if not has_git:
         return
-    for found in known or {}:
+    for found in known:
         try:
             with home.tree(project.id, found) as space:
                 _release_all(home, space)
         except YaadError as error:
             if error.code is not Code.NOT_FOUND:
                 raise
+    _remove_exclude_lines(home, project)
+
+
+def _remove_exclude_lines(home: Home, project: Project) -> None:
     for key in (rules_file.excluded_key(project.id, path) for path in sorted(CARRIERS)):
         appended = home.user.read(database.get_meta, key)
         if not appended:
@@ -192,68 +203,19 @@ def _release_all(home: Home, space: Space) -> None:
                 release(home, space, row)
 
 
-def _trees(home: Home, project: Project) -> dict[int, tuple[Path, list[str]]] | None:
-    """Return the work trees in the store, by id: the path of each, and its files with our content.
+def _remove_by_name(home: Home, project: Project, root: Path) -> None:
+    """Remove what has our marks from a folder, as agents name such files; copies go to the backups.
 
-    None when the store is lost or cannot be read.
+    For where the store or git cannot say which files are ours.
     """
-    try:
-        with home.stores.use(project) as db:
-            return {
-                tree.id: (
-                    tree.path,
-                    [
-                        row.path
-                        for row in db.read(projects.agent_files_of_worktree, tree.id).values()
-                        if _has_ours(db, row)
-                    ],
-                )
-                for tree in db.read(projects.all_worktrees)
-            }
-    except YaadError as error:
-        if error.code is not Code.UNAVAILABLE:
-            raise
-        return None
-
-
-def _remove_by_name(
-    home: Home,
-    project: Project,
-    known: Mapping[int, tuple[Path, list[str]]] | None,
-    *,
-    has_git: bool,
-) -> None:
-    """Remove what has our marks from folders without a store, or without `.git`.
-
-    Copies go to the backups.
-    """
-    layout = repo_layout.find(project.root) if has_git else None
-    roots = [tree.root for tree in repo_layout.worktrees(layout)] if layout is not None else []
-    if not has_git:
-        roots = [project.root]
-    trees = known or {}
-    if known is None:
-        trees = {at: (root, _may_have_blocks(home, root)) for at, root in enumerate(roots) if root}
-    for root, paths in trees.values():
-        there = repo_layout.find(root)
-        if not has_git and there is not None and there.root == root:
-            continue  # it is another repository's by now
-        for path in paths:
-            if path not in CARRIERS:
-                _remove_block(home, project, root, path)
-        for path in sorted(CARRIERS):
-            data = files.observe(root, path, bytes_max=1 << 20, now_ns=0).data
-            if data is not None and rules_file.is_ours(data):
-                _back_up(home, project, path, data)
-                rules_file.remove_with_folders(home, project.id, root, path)
-
-
-def _may_have_blocks(home: Home, root: Path) -> list[str]:
-    return [
-        path
-        for path, found in agent_files.known_formats(home).find(root).files.items()
-        if found.may_have_block and not found.reason
-    ]
+    for path, found in agent_files.known_formats(home).find(root).files.items():
+        if found.may_have_block and not found.reason:
+            _remove_block(home, project, root, path)
+    for path in sorted(CARRIERS):
+        data = files.observe(root, path, bytes_max=1 << 20, now_ns=0).data
+        if data is not None and rules_file.is_ours(data):
+            _back_up(home, project, path, data)
+            rules_file.remove_with_folders(home, project.id, root, path)
 
 
 def _remove_block(home: Home, project: Project, root: Path, path: str) -> None:

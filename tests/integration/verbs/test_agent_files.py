@@ -1,6 +1,5 @@
 """Agent files and the graph, both ways: real files, real git, the real store."""
 
-import os
 import shutil
 
 import pytest
@@ -294,50 +293,6 @@ class TestGuards:
         assert reason in tree.rows()["CLAUDE.md"].reason
         assert tree.memories() == before
         assert paused_events(tree) == ["CLAUDE.md"]
-
-    def test_a_read_only_file_is_read_and_not_written(self, tree):
-        (tree.path / "CLAUDE.md").chmod(0o444)
-        tree.remember("Always use jose for tokens", kind="convention")
-
-        tree.sync()
-        tree.sync()
-
-        assert tree.read("CLAUDE.md") == CLAUDE
-        assert "is read-only" in tree.rows()["CLAUDE.md"].reason
-        assert block_of(tree, "AGENTS.md") == ["Always use jose for tokens"]
-        assert paused_events(tree) == ["CLAUDE.md"]
-
-    def test_a_link_out_of_the_repository_is_not_written(self, tree, tmp_path):
-        outside = tmp_path / "outside.md"
-        outside.write_text("- Outside\n")
-        (tree.path / "CLAUDE.md").unlink()
-        (tree.path / "CLAUDE.md").symlink_to(outside)
-        tree.remember("Always use jose for tokens", kind="convention")
-
-        tree.sync()
-
-        assert outside.read_text() == "- Outside\n"
-        assert "link out of the repository" in tree.rows()["CLAUDE.md"].reason
-
-    def test_two_names_for_one_file_are_one_file(self, tree):
-        (tree.path / "CLAUDE.md").unlink()
-        (tree.path / "CLAUDE.md").symlink_to("AGENTS.md")
-        tree.remember("Always use jose for tokens", kind="convention")
-
-        tree.sync(accept=None)
-
-        assert (tree.path / "CLAUDE.md").is_symlink()
-        assert block_of(tree, "AGENTS.md") == ["Always use jose for tokens"]
-        assert tree.read("AGENTS.md").count("yaad:begin") == 1
-
-    def test_a_file_with_a_second_hard_link_is_not_written(self, tree):
-        os.link(tree.path / "CLAUDE.md", tree.path / "other.md")
-        tree.remember("Always use jose for tokens", kind="convention")
-
-        tree.sync()
-
-        assert tree.read("CLAUDE.md") == CLAUDE
-        assert "2 names" in tree.rows()["CLAUDE.md"].reason
 
     def test_a_stub_that_includes_another_agent_file_gets_no_block(self, tree):
         tree.write("CLAUDE.md", "@AGENTS.md\n")

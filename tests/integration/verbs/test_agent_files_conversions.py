@@ -166,22 +166,6 @@ class TestLeftOut:
         assert "accept-deletions" not in row.reason
 
 
-class TestTrackedLater:
-    def test_a_file_that_git_tracks_since_is_named_until_a_person_decides(self, tree):
-        tree.add()
-        tree.remember(RULE, kind="convention")
-        settle(tree)
-        assert "yaad:begin" in tree.read("CLAUDE.md")
-        tree.commit("everything")
-        settle(tree)
-
-        assert "git tracks it now" in tree.rows()["CLAUDE.md"].reason
-        files.files_adopt(tree.home, tree.call, path="CLAUDE.md")
-        settle(tree)
-
-        assert tree.rows()["CLAUDE.md"].reason == ""
-
-
 class TestReplaced:
     def test_a_file_that_becomes_a_link_loses_no_rule(self, tree):
         tree.add(mode="inline")
@@ -196,22 +180,6 @@ class TestReplaced:
 
         assert RULE in tree.read("CLAUDE.md")
         assert RULE in tree.memories()
-
-    def test_the_file_of_another_repository_changes_no_rule(self, tree, world):
-        other = world.repo("other")
-        other.write("CLAUDE.md", "# Other\n\n- Prefer spaces in Python\n")
-        other.add()
-        other.remember("Use yarn for all builds", kind="convention")
-        settle(other)
-        tree.add()
-        rule = tree.remember(RULE, kind="convention")
-        settle(tree)
-
-        tree.write("CLAUDE.md", other.read("CLAUDE.md"))
-        tree.sync()
-
-        assert tree.show(rule)["text"] == RULE
-        assert "copied over it" in tree.rows()["CLAUDE.md"].reason
 
 
 def test_a_submodule_that_was_deinited_is_missing_and_gets_no_files(world):

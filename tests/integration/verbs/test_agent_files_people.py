@@ -131,18 +131,6 @@ class TestTakenBack:
 class TestModes:
     """A file that takes part in another way keeps nothing of the former one."""
 
-    @pytest.mark.parametrize("mode", ["private", "read"])
-    def test_no_block_is_left_behind(self, tree, mode):
-        tree.remember(RULE, kind="convention")
-        settle(tree)
-
-        tree.add(mode=mode)
-        settle(tree)
-
-        assert tree.read("CLAUDE.md") == CLAUDE
-        assert tree.read("AGENTS.md") == AGENTS
-        assert (tree.path / FIRST).exists() == (mode == "private")
-
     @pytest.mark.parametrize("how", ["add", "adopt"])
     def test_no_carrier_stays_beside_a_block(self, world, how):
         tree = world.repo()

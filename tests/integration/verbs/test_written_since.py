@@ -409,7 +409,7 @@ class TestSince:
         try:
             repository = Repository(layout.find(tree.path), runner)
             head = repository.head().commit
-            found = lookback.wording_commits(repository, formats, head, said, hash_of)
+            found = lookback.wording_commits(repository, formats, head, said)
             assert not found.failed
             return found.commits
         finally:

@@ -12,7 +12,6 @@ from bridges.items import (
     line_of,
     parts_lines,
     restricted,
-    too_long,
 )
 
 BODIES = {
@@ -94,11 +93,10 @@ def test_a_label_without_a_list_is_no_rule():
     assert items(["Never do any of these:", "", "Use tabs."]) == ()
 
 
-def test_a_long_rule_is_named_and_is_none():
+def test_a_long_rule_is_none():
     lines = ["- Use tabs", "- " + "word " * 900]
 
     assert [item.text for item in items(lines)] == ["Use tabs"]
-    assert [item.first for item in too_long(lines)] == [1]
 
 
 @pytest.mark.parametrize(
