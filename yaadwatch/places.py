@@ -57,11 +57,6 @@ def log_file() -> "Path":
     return _path(_home(), "log", "daemon.log")
 
 
-def renewed() -> "Path":
-    """Return the file whose time is when a daemon last restarted because of its memory."""
-    return _path(_home(), "log", "renewed")
-
-
 def start_log() -> "Path":
     """Return the log of background starts, written before the daemon's log is open."""
     return _path(_home(), "log", "start.log")

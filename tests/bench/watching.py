@@ -163,8 +163,8 @@ def intake(folder: Path, seconds: float) -> dict[str, float]:
     from yaadwatch.daemon.intake import Intake
     from yaadwatch.daemon.polling import Poller
     from yaadwatch.daemon.supervisor import Health
-    from yaadwatch.daemon.trees import Engine
     from yaadwatch.model.settings import Watch
+    from yaadwatch.workspace import agent_files
 
     paths = frozenset(f"src/d{number % 40}/f{number}.py" for number in range(200))
     for path in (*paths, ".git/logs/HEAD", ".git/refs/heads/main", "node_modules/x"):
@@ -176,6 +176,7 @@ def intake(folder: Path, seconds: float) -> dict[str, float]:
         root=folder,
         git_dir=folder / ".git",
         common_dir=folder / ".git",
+        registered=folder / ".git",
         paths=paths,
     )
     checked: list[float] = []
@@ -193,11 +194,12 @@ def intake(folder: Path, seconds: float) -> dict[str, float]:
     async def run() -> dict[str, float]:
         settings = Watch()
         made = Intake(
-            Engine(
+            SimpleNamespace(
                 trees=lambda project: [tree],
-                projects=lambda: frozenset({"p"}),
+                registered=lambda: {"p": tree.common_dir},
                 check=check,
                 sync=lambda project, worktree, paths: False,
+                formats=agent_files.formats,
             ),
             settings=settings,
             health=Health(),

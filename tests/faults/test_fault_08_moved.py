@@ -36,42 +36,19 @@ def followed(machine, root):
 
 @pytest.fixture
 def afar(machine):
-    """A folder in which nothing is watched."""
     folder = machine.folder / "afar"
     folder.mkdir()
     return folder
 
 
-def test_one_that_got_another_name_is_followed_by_itself(machine, shop):
-    old, new = shop.root, shop.root.with_name("moved")
-    old.rename(new)
-    followed(machine, new)
-    shop.root = new
-    shop.edit(0, 7)
-
-    shop.settles()
-    assert shop.false == {0}
-    assert watched(machine, old) is None
-    assert not old.exists()
-    assert machine.logged("project.followed") == 1
-
-
-def test_one_that_got_another_name_while_no_daemon_ran_is_followed_by_the_next(machine, shop):
-    machine.stop()
-    new = shop.root.with_name("moved")
-    shop.root.rename(new)
-    shop.root = new
-    shop.edit(0, 7)
-
-    machine.live()
-
-    shop.settles()
-    assert shop.false == {0}
-
-
-def test_one_that_moved_out_of_sight_is_followed_when_it_is_asked_about(machine, shop, afar):
+@pytest.mark.parametrize("daemon", ["running", "stopped"])
+def test_one_that_moved_is_followed_when_it_is_asked_about(machine, shop, afar, daemon):
     old, new = shop.root, afar / "moved"
+    if daemon == "stopped":
+        machine.stop()
     old.rename(new)
+    if daemon == "stopped":
+        machine.live()
     gone(machine, old)
     shop.root = new
 
@@ -81,20 +58,7 @@ def test_one_that_moved_out_of_sight_is_followed_when_it_is_asked_about(machine,
     shop.settles()
     assert shop.false == {0}
     assert watched(machine, old) is None
-
-
-def test_one_that_comes_into_sight_only_later_is_found_with_a_poll(machine, afar):
-    machine.live(YAAD_WATCH_POLL_S="5")
-    shop, other = Shop.new(machine, files=1), Shop.new(machine, "other", files=1)
-    away, new = afar / "shop", shop.root.with_name("moved")
-    shop.root.rename(away)
-    gone(machine, shop.root)
-    other.edit(0, 7)
-    other.settles()  # by now it was looked for, and found nowhere
-
-    away.rename(new)
-
-    followed(machine, new)
+    assert machine.logged("project.followed") == 1
 
 
 def test_one_whose_copy_is_all_that_is_left_is_followed_there(machine, shop, afar):
@@ -174,6 +138,7 @@ def test_one_that_a_clone_took_the_place_of_at_once_is_followed_and_the_clone_is
     old.rename(new)
     shop.root = new
     shop.git("clone", "-q", str(new), str(old))
+    assert shop.doubts() == {}
     followed(machine, new)
     shop.edit(0, 7)
 

@@ -12,12 +12,12 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from yaadwatch.daemon.intake import CHECKS_AT_ONCE, Intake
 from yaadwatch.daemon.supervisor import Health
-from yaadwatch.daemon.trees import Engine
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Watch
 
@@ -56,7 +56,7 @@ class Done:
 class RecordingEngine:
     """Knows some work trees, and writes down when it was asked to check which."""
 
-    trees: list[Tree] = field(default_factory=list)
+    there: list[Tree] = field(default_factory=list)
     checks: list[tuple[str, int, frozenset[str] | None]] = field(default_factory=list)
     syncs: list[frozenset[str] | None] = field(default_factory=list)
     error: Exception | None = None
@@ -65,13 +65,16 @@ class RecordingEngine:
     before: Callable[[], None] = lambda: None
     seen: dict[str, str | None] = field(default_factory=dict)
     places: dict[str, Path] = field(default_factory=dict)
-    is_place: Callable[[str], bool] = lambda _: False
+    agent_files: frozenset[str] = frozenset()
 
-    def known(self, project: str | None) -> list[Tree]:
-        return [tree for tree in self.trees if project in (None, tree.project)]
+    def trees(self, project: str | None) -> list[Tree]:
+        return [tree for tree in self.there if project in (None, tree.project)]
 
-    def projects(self) -> dict[str, Path]:
-        return {tree.project: tree.common_dir for tree in self.trees} | self.places
+    def registered(self) -> dict[str, Path]:
+        return {tree.project: tree.common_dir for tree in self.there} | self.places
+
+    def formats(self) -> SimpleNamespace:
+        return SimpleNamespace(places=self.agent_files, is_below=lambda _: False)
 
     def sync(self, project: str, worktree: int, paths: frozenset[str] | None) -> bool:
         self.syncs.append(paths)
@@ -80,7 +83,7 @@ class RecordingEngine:
     def check(self, project: str, worktree: int, paths: frozenset[str] | None) -> Done:
         self.before()
         self.checks.append((project, worktree, paths))
-        (tree,) = [one for one in self.trees if (one.project, one.worktree) == (project, worktree)]
+        (tree,) = [one for one in self.there if (one.project, one.worktree) == (project, worktree)]
         for path in tree.paths if paths is None else paths & tree.paths:
             self.seen[path] = _text(tree.root / path)
         self.seen = {path: text for path, text in self.seen.items() if path in tree.paths}
@@ -173,13 +176,7 @@ async def watching(
 ) -> AsyncIterator[World]:
     health = Health()
     intake = Intake(
-        Engine(
-            trees=engine.known,
-            projects=engine.projects,
-            check=engine.check,
-            sync=engine.sync,
-            is_place=engine.is_place,
-        ),
+        engine,
         settings=Watch(quiet_ms=QUIET_MS, **settings),
         health=health,
         monotonic_s=clock,
@@ -391,7 +388,7 @@ async def test_while_git_holds_the_index_nothing_is_checked(world, tree):
 async def test_a_file_written_into_folders_made_in_the_same_moment_is_never_missed(world, tree):
     """A thousand times: what the last check of a file saw is what the disk holds."""
     paths = frozenset(f"n{number}/deep/er/x.py" for number in range(100))
-    world.engine.trees[0] = replace(tree, paths=paths)
+    world.engine.there[0] = replace(tree, paths=paths)
     world.intake.anchors_changed("p")
     await world.quiet()
     for attempt in range(10):
@@ -578,7 +575,7 @@ def test_of_many_work_trees_that_are_told_of_new_agent_files_are_looked_for_in_t
     async def run() -> None:
         trees = [repository(tmp_path / f"r{number}", f"p{number}") for number in range(5)]
         remote = repository(tmp_path / "remote" / "r", "far")
-        engine = RecordingEngine([*trees, remote], is_place=lambda path: path.startswith("new/"))
+        engine = RecordingEngine([*trees, remote], agent_files=frozenset({"new/deep/er/x.py"}))
         async with watching(engine) as world:
             await world.quiet()
             world.intake.hearing._cares = lambda *_: False  # it hears nothing, and goes on
@@ -613,7 +610,7 @@ async def test_a_sweep_checks_everything(world, tree):
 @story
 async def test_a_new_anchor_is_checked_and_watched(world, tree):
     (tree.root / "late.py").write_text("x")
-    world.engine.trees[0] = replace(tree, paths=PATHS | {"late.py"})
+    world.engine.there[0] = replace(tree, paths=PATHS | {"late.py"})
     world.intake.anchors_changed("p")
     await world.until(lambda: world.checks == [("p", 1, frozenset({"late.py"}))])
     await world.quiet()
@@ -627,7 +624,7 @@ async def test_a_new_anchor_is_checked_and_watched(world, tree):
 @story
 async def test_the_places_that_a_new_doubt_points_to_are_watched(world, tree):
     world.engine.answer = Done(raised=1)
-    world.engine.trees[0] = replace(tree, paths=PATHS | {"moved.py"})
+    world.engine.there[0] = replace(tree, paths=PATHS | {"moved.py"})
     (tree.root / "a.py").write_text("new")
     await world.until(lambda: world.looked_at("moved.py"))
 
@@ -649,13 +646,13 @@ async def test_a_new_memory_reaches_the_agent_files_also_when_files_change_with_
 async def test_a_project_that_comes_is_watched_and_one_that_goes_leaves_nothing(world, tree):
     other = repository(tree.root.parent / "other", project="q")
     before = world.intake.trees.watcher.folders
-    world.engine.trees.append(other)
+    world.engine.there.append(other)
     world.intake.registry_changed()
     await world.until(lambda: ("q", 1, None) in world.checks)
     await world.settled()
     watched = world.intake.mode("q")
 
-    world.engine.trees.remove(other)
+    world.engine.there.remove(other)
     world.intake.registry_changed()
     await world.until(lambda: world.intake.mode("q") == "off")
     await world.settled()
@@ -677,7 +674,7 @@ async def test_what_is_wrong_with_a_project_is_told_no_more_once_it_is_removed(w
     await world.settled()
     assert len(world.health.problems()) == 2
 
-    world.engine.trees.clear()
+    world.engine.there.clear()
     world.intake.registry_changed()
     await world.until(lambda: len(world.health.problems()) == 1)
     world.engine.places.clear()
@@ -696,7 +693,7 @@ async def test_a_project_that_is_elsewhere_now_is_watched_there(world, tree):
     world.engine.places["p"] = git_dir
     world.intake.registry_changed()
     await world.until(lambda: world.intake.trees._places == {"p": git_dir})
-    world.engine.trees[0] = replace(tree, root=moved, git_dir=git_dir, common_dir=git_dir)
+    world.engine.there[0] = replace(tree, root=moved, git_dir=git_dir, common_dir=git_dir)
     world.intake.store_written("p")
     await world.until(lambda: world.intake.mode("p") == "full")
     await world.quiet()
@@ -712,8 +709,8 @@ async def test_a_linked_work_tree_is_checked_by_itself(world, tree):
     root = tree.root.parent / "linked"
     git(tree.root, "worktree", "add", "-q", "-b", "linked", str(root))
     linked = replace(tree, worktree=2, root=root, git_dir=tree.git_dir / "worktrees/linked")
-    world.engine.trees.append(linked)
-    await world.intake.check_now("p", 2)
+    world.engine.there.append(linked)
+    world.intake.head_moved("p", 2)
     await world.until(lambda: ("p", 2, None) in world.checks)
     await world.quiet()
 
@@ -762,7 +759,7 @@ async def test_a_check_of_a_project_that_is_being_removed_is_no_error(world, tre
     world.engine.error = YaadError(Code.UNAVAILABLE, "The store is not there.")
     (tree.root / "a.py").write_text("new")
     await world.until(lambda: bool(world.checks))
-    world.engine.trees.clear()
+    world.engine.there.clear()
     world.intake.registry_changed()
     await world.until(lambda: world.intake.mode("p") == "off")
     await world.settled()
@@ -802,7 +799,8 @@ async def test_a_tree_that_is_not_there_is_left_alone(world, tree):
     (tree.root / "a.py").write_text("new")
     await world.until(lambda: bool(world.checks))
     await world.settled()
-    await world.intake.check_now("p", 1)
+    world.intake.head_moved("p", 1)
+    await world.settled()
 
     assert world.health.problems() == []
 
@@ -827,10 +825,10 @@ async def test_a_check_that_found_no_folder_is_done_when_the_folder_is_there_aga
 async def _began_to_matter_while_away(world: World, tree: Tree, path: str) -> None:
     """Have what rests on `path` learnt while the folder of `tree` is not there; then it is."""
     world.engine.places["p"] = tree.common_dir
-    world.engine.trees.clear()
+    world.engine.there.clear()
     world.intake.anchors_changed("p")
     await world.settled()
-    world.engine.trees.append(replace(tree, paths=PATHS | {path}))
+    world.engine.there.append(replace(tree, paths=PATHS | {path}))
 
 
 @story
@@ -870,7 +868,7 @@ async def test_one_tree_is_never_checked_twice_at_once_and_few_are_at_all(world,
 
     world.engine.before = work
     others = [repository(tree.root.parent / f"r{n}", project=f"p{n}") for n in range(6)]
-    world.engine.trees += others
+    world.engine.there += others
     await world.intake.sweep()
     for _ in range(10):
         (tree.root / "a.py").write_text("new")

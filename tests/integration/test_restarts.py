@@ -122,34 +122,6 @@ def test_one_connection_that_stays_is_served_by_the_next_daemon():
         assert asking.call("status")["daemon"]["pid"] != first
 
 
-def test_above_its_memory_limit_it_is_started_again():
-    """And once only: the next process is as large, and says so instead of ending."""
-
-    def problems():
-        with contextlib.closing(client()) as asking:
-            return asking.call("status")["problems"]
-
-    large = "ballast = b'x' * (150 * 1024 * 1024)\n" + textwrap.dedent(SOON)
-    with Handing(program(large), YAAD_DAEMON_MEMORY_MIB="128") as manager:
-        wait_until(lambda: len(manager.statuses) >= 1)
-        wait_until(lambda: "daemon.memory_mib" in str(problems()))
-        assert "yaadwatch config set daemon.memory_mib " in str(problems())
-        assert manager.statuses == [75]
-
-    log = places.log_file().read_text()
-    assert '"event": "daemon.begins_again"' in log
-    assert "daemon.memory_mib" in log
-
-
-def test_below_its_memory_limit_it_goes_on():
-    with Handing(program(SOON), YAAD_DAEMON_MEMORY_MIB="4096") as manager:
-        first = pid()
-        time.sleep(0.5)
-
-        assert pid() == first
-        assert manager.statuses == []
-
-
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(
     ("command", "is_busy"), [("daemon", False), ("daemon", True), ("up", False)]

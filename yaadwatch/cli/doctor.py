@@ -386,7 +386,7 @@ def _taken(paths: Iterable[str | Path], stores: Iterable[StoreFacts]) -> frozens
     for store in stores:
         if store.state == "damaged":
             aside = Path(store.path).parent / "damaged"
-            found.update(map(str, config.files_below(aside)))
+            found.update(map(str, files.files_below(aside)))
     return frozenset(found)
 
 

@@ -268,15 +268,13 @@ def _comparing(project: "dict[str, Any]") -> str:
 
 
 def _size(found: "dict[str, Any] | None") -> str:
-    """Return the size of the store, and how it grows."""
+    """Return the size of the store."""
     if not found:
         return ""
-    a_day = found["bytes_a_day"]
-    grows = f", {size(a_day)} a day" if a_day >= 1000 else ""
-    full = f", full about {found['reached_at'][:10]}" if found.get("reached_at") else ""
+    full = ""
     if found.get("budget_bytes") and found["bytes"] >= found["budget_bytes"]:
         full = f", full: its budget is {size(found['budget_bytes'])}"
-    return f", {size(found['bytes'])}{grows}{full}"
+    return f", {size(found['bytes'])}{full}"
 
 
 def _state(found: "dict[str, Any]") -> str:

@@ -1,8 +1,8 @@
 """Choose the folders to watch for each work tree, and group change hints into bursts.
 
 A work tree is never watched as a whole: only git's few folders, which show that HEAD moved, and the
-folders from the root to each anchored file. The number of folders is limited; above the limit the
-work trees that were quiet for longest keep only git's folders, and polling covers their files.
+folders from the root to each anchored file. The number of folders is limited; of a work tree that
+does not fit only git's folders are watched, and polling covers its files.
 
 A hint opens a burst in its work tree. The burst ends after a quiet time or at its maximum length,
 and is held back while git holds the index lock. It then becomes one batch: a set of paths, or
@@ -193,7 +193,6 @@ Names = Mapping[str, Meaning]
 Silent = Callable[[Path], Collection[Path]]
 
 _RAISE_LIMIT: Final = "sudo sysctl fs.inotify.max_user_watches=524288"
-_RAISE_WATCHERS: Final = "sudo sysctl fs.inotify.max_user_instances=512"
 
 _HEAD = Meaning(head=True)
 _REFS = Meaning(head=True, shape=True)
@@ -218,7 +217,7 @@ def report(health: Health, watcher: Watcher, arms: "Arms", settings: Watch) -> N
             "watch.refused",
             f"The system has no watcher left for us, so everything is {instead}. Other programs of "
             "yours may hold them all.",
-            mend=f"{_RAISE_WATCHERS}, then: yaadwatch restart",
+            mend="sudo sysctl fs.inotify.max_user_instances=512, then: yaadwatch restart",
         )
     elif watcher.refused:
         health.degraded(
@@ -307,14 +306,13 @@ def _plan_files(tree: WatchedTree, folders: dict[Path, dict[str, Meaning]]) -> N
                 folders.setdefault(places[child], {})[ITSELF] = meaning
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Armed:
     tree: WatchedTree
     folders: frozenset[Path]
     mode: Mode
     demoted: bool
     silent: bool
-    used_at: float
 
 
 class Arms:
@@ -336,24 +334,24 @@ class Arms:
         # Replaced entry by entry, never changed in place: the watcher's thread reads it unlocked.
         self._interest: dict[Path, dict[Tree, Names]] = {}
 
-    def arm(self, tree: WatchedTree, now: float) -> None:
+    def arm(self, tree: WatchedTree) -> None:
         """Watch what `tree` needs as it is now, and nothing it needed before."""
         with self._lock:
             key = key_of(tree)
-            silent = self._silent_of(tree)
+            silent = set(self._silent(tree.root))
+            for git_dir in {tree.git_dir, tree.common_dir}:
+                if not git_dir.is_relative_to(tree.root):
+                    silent.update(self._silent(git_dir))
             if tree.root in silent:
-                self._apply(tree, {}, now, demoted=False, silent=True)
+                self._apply(tree, {}, demoted=False, silent=True)
                 return
             wanted, silences = _audible(tree, silent, files=True)
-            while not self._fits(key, wanted) and len(wanted) <= self._budget:
-                if not self._demote_one(key, now):
-                    break
             demoted = not self._fits(key, wanted)
             if demoted:
                 wanted, _ = _audible(tree, silent, files=False)
             if not self._fits(key, wanted):
                 wanted = {}
-            self._apply(tree, wanted, now, demoted=demoted, silent=silences)
+            self._apply(tree, wanted, demoted=demoted, silent=silences)
 
     def disarm(self, key: Tree) -> None:
         """Watch nothing for a tree any more."""
@@ -361,12 +359,6 @@ class Arms:
             armed = self._armed.pop(key, None)
             if armed is not None:
                 self._release(key, armed.folders)
-
-    def used(self, key: Tree, now: float) -> None:
-        """Note that something happened in a tree; the budget goes to those used last."""
-        armed = self._armed.get(key)
-        if armed is not None:
-            armed.used_at = now
 
     def cares(self, folder: Path, name: str) -> bool:
         """Return whether a hint means anything to anybody; quick, for the watcher's thread."""
@@ -411,14 +403,6 @@ class Arms:
         """Return how many trees are polled because the budget is spent."""
         return sum(armed.demoted for armed in tuple(self._armed.values()))
 
-    def _silent_of(self, tree: WatchedTree) -> frozenset[Path]:
-        """Return the places of a tree, git folders included, without change notifications."""
-        found = set(self._silent(tree.root))
-        for git_dir in {tree.git_dir, tree.common_dir}:
-            if not git_dir.is_relative_to(tree.root):
-                found.update(self._silent(git_dir))
-        return frozenset(found)
-
     def _fits(self, key: Tree, wanted: Mapping[Path, Names]) -> bool:
         """Return whether `wanted` and the other trees' folders are within the budget."""
         armed = self._armed.get(key)
@@ -429,28 +413,8 @@ class Arms:
         )
         return len(self._interest) - shared - dropped + len(wanted) <= self._budget
 
-    def _demote_one(self, but: Tree, now: float) -> bool:
-        """Stop watching the files of the quietest tree; return whether there was one."""
-        older = [
-            (armed.used_at, key)
-            for key, armed in self._armed.items()
-            if key != but and armed.folders and not armed.demoted and armed.used_at < now
-        ]
-        if not older:
-            return False
-        armed = self._armed[min(older)[1]]
-        git_only, _ = _audible(armed.tree, self._silent_of(armed.tree), files=False)
-        self._apply(armed.tree, git_only, armed.used_at, demoted=True, silent=armed.silent)
-        return True
-
     def _apply(
-        self,
-        tree: WatchedTree,
-        wanted: Mapping[Path, Names],
-        now: float,
-        *,
-        demoted: bool,
-        silent: bool,
+        self, tree: WatchedTree, wanted: Mapping[Path, Names], *, demoted: bool, silent: bool
     ) -> None:
         key = key_of(tree)
         before = self._armed.get(key)
@@ -477,7 +441,7 @@ class Arms:
         elif folders and not (demoted or refused or silent):
             mode = "full"
         self._armed[key] = _Armed(
-            tree=tree, folders=folders, mode=mode, demoted=demoted, silent=silent, used_at=now
+            tree=tree, folders=folders, mode=mode, demoted=demoted, silent=silent
         )
 
     def _release(self, key: Tree, folders: Iterable[Path]) -> None:

@@ -17,19 +17,14 @@ from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
     Callable,
-    Collection,
     Hashable,
-    Iterable,
-    Iterator,
     Mapping,
 )
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from importlib import import_module
-from itertools import chain
 from pathlib import Path
-from threading import Thread
 from typing import Final, TypeVar, cast
 
 from yaadwatch.api.codec import Request
@@ -44,8 +39,6 @@ from yaadwatch.workspace.workspace import PERSON, Call, Home, origin_of
 
 THREADS_MAX: Final = 64
 """Threads of all folders together: some folders on disks that hang keep no other waiting."""
-PATIENCE_S: Final = 2.0
-"""A disk that has not answered by then counts as hung."""
 
 R = TypeVar("R")
 
@@ -130,87 +123,6 @@ class Workers:
             del self._lanes[key]
 
 
-@dataclass(slots=True, eq=False)
-class _Question:
-    place: str
-    answered: "asyncio.Future[None]"
-    is_overdue: bool = False
-
-
-class Disks:
-    """Knows which disks do not answer. Used on the loop.
-
-    Args:
-        networks: the places at or below a folder that are on network file systems.
-        around: the folders that an operation in a folder may touch besides, each before anything
-            in it is looked at; the disks of those before it have answered by then.
-        look: asks the disk that a folder is on for anything that only it can tell.
-        patience_s: so long an answer is waited for.
-    """
-
-    def __init__(
-        self,
-        networks: Callable[[Path], Collection[Path]] = lambda _: (),
-        around: Callable[[Path], Iterable[Path]] = lambda _: (),
-        look: Callable[[str], object] = os.statvfs,
-        patience_s: float = PATIENCE_S,
-    ) -> None:
-        self._networks = networks
-        self._around = around
-        self._look = look
-        self._patience_s = patience_s
-        self._questions: dict[str, _Question] = {}
-
-    def hanging_at(self, folder: str) -> str:
-        """Return the place at or above `folder` whose disk is known not to answer; '': none."""
-        for question in self._questions.values():
-            at = question.place.rstrip("/")
-            if question.is_overdue and (folder == question.place or folder.startswith(f"{at}/")):
-                return question.place
-        return ""
-
-    async def hanging_around(self, folder: str) -> str:
-        """Probe the disks that an operation in `folder` may need; return the one that hangs, or ''.
-
-        They are the network disks at, above and below the folder, its work trees and its
-        repository. Each folder has at most one probe at a time, in a separate thread.
-        """
-        question = self._questions.get(folder)
-        if question is None:
-            loop = asyncio.get_running_loop()
-            question = self._questions[folder] = _Question(folder, loop.create_future())
-            question.answered.add_done_callback(lambda _: self._questions.pop(folder, None))
-            Thread(
-                target=self._ask, args=(folder, question, loop), name="disk", daemon=True
-            ).start()
-        if not question.is_overdue:
-            await asyncio.wait([question.answered], timeout=self._patience_s)
-        question.is_overdue = not question.answered.done()
-        return question.place if question.is_overdue else ""
-
-    def _ask(self, folder: str, question: _Question, loop: asyncio.AbstractEventLoop) -> None:
-        """Wait for every disk in question, in a separate thread."""
-        with contextlib.suppress(OSError):
-            for place in self._in_question(Path(folder), question):
-                question.place = str(place)
-                with contextlib.suppress(OSError):  # an error is an answer
-                    self._look(question.place)
-        with contextlib.suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(question.answered.set_result, None)
-
-    def _in_question(self, folder: Path, question: _Question) -> Iterator[Path]:
-        everywhere = self._networks(Path("/"))
-        for one in chain((folder,), _later(self._around, folder)):
-            yield from (place for place in everywhere if one.is_relative_to(place))
-            question.place = str(one)  # a link in its name may lead to a disk that hangs
-            yield from self._networks(one)
-
-
-def _later(around: Callable[[Path], Iterable[Path]], folder: Path) -> Iterator[Path]:
-    """Yield the paths around a folder, looked up only when the first is requested."""
-    yield from around(folder)
-
-
 Answer = dict[str, object]
 Verb = Callable[..., Answer]
 """`verb(home, call, ask)`, or `verb(home, call)` where the request has no fields."""
@@ -222,7 +134,7 @@ Events = Callable[[str | None], AsyncIterator[Answer]]
 """Given a cursor, that cursor and the events after it; without one, from now on."""
 
 LOOK_S: Final = 2.0
-"""The disks of a request that takes longer than this are asked whether they answer."""
+"""The disk of a request that takes longer than this is asked for something, and has as long."""
 
 MEND: Final = "umount --lazy the disk that hangs, then: yaadwatch restart"
 
@@ -247,82 +159,41 @@ class Late:
         return self.find()(home, call, *ask)
 
 
+_MODULES: Final = {
+    "remember.remember": "remember",
+    "recall.recall": "recall",
+    "sessions.context": "context",
+    "remember.curate": "show forget confirm pin unpin tag delete_node",
+    "projects.erasing": "erase",
+    "remember.history": "restore history impact",
+    "remember.edit": "update reanchor feedback",
+    "staleness.stale": "stale check",
+    "remember.links": "link unlink close_link delete_edge",
+    "recall.walks": "subgraph traverse graph_stats",
+    "remember.inject": "inject",
+    "sessions.tasks": "tasks task_update skills skill_add",
+    "sessions.sessions": "sessions session_start session_note session_end",
+    "sessions.news": "handoff session_news session_touched",
+    "memory.claims": "claims add_claim end_claim resolve",
+    "memory.contradictions": "contradictions",
+    "memory.gaps": "gaps approve_gap drop_gap",
+    "remember.review": "review decide",
+    "projects.projects": "add remove projects status config",
+    "sync.files": "files files_diff files_sync files_adopt files_release files_restore",
+    "sync.sharing": "files_statements=statements files_share files_history",
+    "workspace.lookup": "health",
+    "projects.upkeep": "upkeep",
+    "projects.exporting": "export compact backup",
+    "projects.importing": "import=import_file imports=list_imports",
+    "projects.verifying": "verify",
+    "recall.vectors": "embed_status embed_enable embed_disable embed_rebuild embed_rollback",
+}
+"""The verbs of each module, called like their operations; else `operation=function`."""
+
 VERBS: Final[Mapping[str, Late]] = {
-    "remember": Late("remember.remember", "remember"),
-    "recall": Late("recall.recall", "recall"),
-    "context": Late("sessions.context", "context"),
-    "show": Late("remember.curate", "show"),
-    "forget": Late("remember.curate", "forget"),
-    "erase": Late("projects.erasing", "erase"),
-    "restore": Late("remember.history", "restore"),
-    "history": Late("remember.history", "history"),
-    "confirm": Late("remember.curate", "confirm"),
-    "update": Late("remember.edit", "update"),
-    "reanchor": Late("remember.edit", "reanchor"),
-    "pin": Late("remember.curate", "pin"),
-    "unpin": Late("remember.curate", "unpin"),
-    "tag": Late("remember.curate", "tag"),
-    "stale": Late("staleness.stale", "stale"),
-    "impact": Late("remember.history", "impact"),
-    "link": Late("remember.links", "link"),
-    "unlink": Late("remember.links", "unlink"),
-    "close_link": Late("remember.links", "close_link"),
-    "subgraph": Late("recall.walks", "subgraph"),
-    "traverse": Late("recall.walks", "traverse"),
-    "inject": Late("remember.inject", "inject"),
-    "graph_stats": Late("recall.walks", "graph_stats"),
-    "delete_node": Late("remember.curate", "delete_node"),
-    "delete_edge": Late("remember.links", "delete_edge"),
-    "tasks": Late("sessions.tasks", "tasks"),
-    "task_update": Late("sessions.tasks", "task_update"),
-    "skills": Late("sessions.tasks", "skills"),
-    "skill_add": Late("sessions.tasks", "skill_add"),
-    "sessions": Late("sessions.sessions", "sessions"),
-    "session_start": Late("sessions.sessions", "session_start"),
-    "session_note": Late("sessions.sessions", "session_note"),
-    "session_end": Late("sessions.sessions", "session_end"),
-    "handoff": Late("sessions.news", "handoff"),
-    "session_news": Late("sessions.news", "session_news"),
-    "session_touched": Late("sessions.news", "session_touched"),
-    "claims": Late("memory.claims", "claims"),
-    "add_claim": Late("memory.claims", "add_claim"),
-    "end_claim": Late("memory.claims", "end_claim"),
-    "contradictions": Late("memory.contradictions", "contradictions"),
-    "resolve": Late("memory.claims", "resolve"),
-    "gaps": Late("memory.gaps", "gaps"),
-    "approve_gap": Late("memory.gaps", "approve_gap"),
-    "drop_gap": Late("memory.gaps", "drop_gap"),
-    "review": Late("remember.review", "review"),
-    "decide": Late("remember.review", "decide"),
-    "feedback": Late("remember.edit", "feedback"),
-    "check": Late("staleness.stale", "check"),
-    "add": Late("projects.projects", "add"),
-    "remove": Late("projects.projects", "remove"),
-    "projects": Late("projects.projects", "projects"),
-    "files": Late("sync.files", "files"),
-    "files_diff": Late("sync.files", "files_diff"),
-    "files_sync": Late("sync.files", "files_sync"),
-    "files_adopt": Late("sync.files", "files_adopt"),
-    "files_statements": Late("sync.sharing", "statements"),
-    "files_share": Late("sync.sharing", "files_share"),
-    "files_release": Late("sync.files", "files_release"),
-    "files_history": Late("sync.sharing", "files_history"),
-    "files_restore": Late("sync.files", "files_restore"),
-    "status": Late("projects.projects", "status"),
-    "config": Late("projects.projects", "config"),
-    "health": Late("workspace.lookup", "health"),
-    "upkeep": Late("projects.upkeep", "upkeep"),
-    "export": Late("projects.exporting", "export"),
-    "import": Late("projects.importing", "import_file"),
-    "imports": Late("projects.importing", "list_imports"),
-    "verify": Late("projects.verifying", "verify"),
-    "compact": Late("projects.exporting", "compact"),
-    "backup": Late("projects.exporting", "backup"),
-    "embed_status": Late("recall.vectors", "embed_status"),
-    "embed_enable": Late("recall.vectors", "embed_enable"),
-    "embed_disable": Late("recall.vectors", "embed_disable"),
-    "embed_rebuild": Late("recall.vectors", "embed_rebuild"),
-    "embed_rollback": Late("recall.vectors", "embed_rollback"),
+    verb.partition("=")[0]: Late(module, verb.rpartition("=")[2])
+    for module, verbs in _MODULES.items()
+    for verb in verbs.split()
 }
 """Without `subscribe` and `shutdown`, which the server answers with what the daemon handed it."""
 
@@ -363,7 +234,7 @@ class Dispatcher:
         verbs: the function for each operation.
         on_left: called for an agent whose session has ended.
         workers: the threads, a few for each folder.
-        disks: knows which disks do not answer.
+        look: asks the disk that a folder is on for anything that only it can tell.
         look_s: see `LOOK_S`.
     """
 
@@ -375,7 +246,7 @@ class Dispatcher:
         verbs: Mapping[str, Verb] = VERBS,
         on_left: Callable[[Call], None] | None = None,
         workers: Workers | None = None,
-        disks: Disks | None = None,
+        look: Callable[[str], object] = os.statvfs,
         look_s: float = LOOK_S,
     ) -> None:
         self._home = home
@@ -383,8 +254,9 @@ class Dispatcher:
         self._verbs = verbs
         self._on_left = on_left
         self._workers = workers or Workers()
-        self._disks = disks or Disks()
+        self._look = look
         self._look_s = look_s
+        self._looking: dict[str, asyncio.Future[object]] = {}
 
     def at_once(self, hello: Hello, request: Request) -> bytes | None:
         """Return the line that answers `request`, if that needs no thread."""
@@ -403,8 +275,8 @@ class Dispatcher:
     ) -> bytes:
         """Return the line that answers `request`; nothing that its verb does makes this raise.
 
-        A request whose disk does not answer is refused, or given up while its thread still waits.
-        If this is cancelled, a verb that has not begun is not begun.
+        A request whose disk does not answer is given up while its thread still waits. If this is
+        cancelled, a verb that has not begun is not begun.
 
         Args:
             hello: who asks.
@@ -415,38 +287,34 @@ class Dispatcher:
         """
         call = _call(request.project or hello.cwd, hello.agent, session)
         name, folder = request.operation.name, str(call.folder)
-        began = False
-
-        def work() -> bytes:
-            nonlocal began
-            began = True
-            return self.answered(call, request, line, verb)
-
-        def unanswered(place: str) -> bytes:
-            seems = f"`{name}` seems to wait for it, and may still be done once it does"
-            effect = seems if began else f"`{name}` was not begun"
-            what = f"The disk at {place} does not answer; {effect}."
-            reason = self._mask(what)
-            _log.warning("request.given_up", extra={"operation": name, "reason": reason})
-            error = YaadError(Code.UNAVAILABLE, what, hint=MEND)
-            return line(request.id, self.failure_of(name, error))
-
-        if place := self._disks.hanging_at(folder):
-            return unanswered(place)
         key = (folder, _reads_what_is_known(request))  # what is known waits for no check
-        running = asyncio.ensure_future(self._workers.run(key, work))
-        asking: asyncio.Future[str] | None = None
+        running = asyncio.ensure_future(
+            self._workers.run(key, partial(self.answered, call, request, line, verb))
+        )
         try:
             while not (await asyncio.wait([running], timeout=self._look_s))[0]:
-                asking = asyncio.ensure_future(self._disks.hanging_around(folder))
-                await asyncio.wait([running, asking], return_when=asyncio.FIRST_COMPLETED)
-                if not running.done() and (place := asking.result()):
-                    return unanswered(place)
+                if folder not in self._looking:
+                    look = self._workers.run(("disk", folder), partial(self._look, folder))
+                    self._looking[folder] = asyncio.ensure_future(look)
+                    self._looking[folder].add_done_callback(partial(self._looked, folder))
+                looking = self._looking[folder]
+                both = (running, looking)
+                await asyncio.wait(both, timeout=self._look_s, return_when=asyncio.FIRST_COMPLETED)
+                if not running.done() and not looking.done():
+                    what = f"The disk at {folder} does not answer; `{name}` may still be done."
+                    reason = self._mask(what)
+                    _log.warning("request.given_up", extra={"operation": name, "reason": reason})
+                    error = YaadError(Code.UNAVAILABLE, what, hint=MEND)
+                    return line(request.id, self.failure_of(name, error))
             return running.result()
         finally:
             running.cancel()
-            if asking is not None:
-                asking.cancel()
+
+    def _looked(self, folder: str, looking: "asyncio.Future[object]") -> None:
+        """Forget a question that a disk has answered; an error is an answer, too."""
+        del self._looking[folder]
+        if not looking.cancelled():
+            looking.exception()
 
     async def stores_at(self, hello: Hello) -> frozenset[str]:
         """Return the stores whose events are about the folder of a client: the project's, and the
@@ -524,25 +392,25 @@ class Dispatcher:
     def failure_of(self, operation: str, error: BaseException) -> YaadError:
         """Return the error for the client; log `error` unless it is expected."""
         if isinstance(error, YaadError):
-            said = YaadError(error.code, self._mask(error.message), self._mask(error.hint))
+            masked = YaadError(error.code, self._mask(error.message), self._mask(error.hint))
         elif isinstance(error, ValueError):
-            said = YaadError(Code.BAD_REQUEST, self._mask(f"The request was not done: {error}."))
+            masked = YaadError(Code.BAD_REQUEST, self._mask(f"The request was not done: {error}."))
         else:
-            said = YaadError(
+            masked = YaadError(
                 Code.INTERNAL,
                 f"`{operation}` ran into a bug in yaadwatch: {type(error).__name__}.",
                 hint="The daemon's log has the details.",
             )
-        if said.code is Code.INTERNAL or not isinstance(error, YaadError):
+        if masked.code is Code.INTERNAL or not isinstance(error, YaadError):
             _log.error(
                 "operation.crashed",
                 extra={
                     "operation": operation,
-                    "code": str(said.code),
+                    "code": str(masked.code),
                     "traceback": self._mask("".join(traceback.format_exception(error))),
                 },
             )
-        return said
+        return masked
 
 
 def _announcing(do: Verb, home: Home, call: Call, *ask: Message) -> Answer:

@@ -1,7 +1,7 @@
 """Follow the event logs of the stores: run `REACTIONS`, and stream events to subscribers.
 
-Reactions run at least once and in order: the cursor moves after the handler, so handlers must be
-idempotent. After five failures an event is parked, `health` reports it, and the log goes on.
+Reactions are hints, and nothing about them is stored. What was written before this process looked
+is covered by reacting as if everything had changed.
 
 A subscriber's cursor holds the position in each store and is opaque to clients. A client that keeps
 the cursor of each event misses none over reconnects and gets none twice.
@@ -11,206 +11,164 @@ import asyncio
 import base64
 import binascii
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from pathlib import Path
 from typing import Final, Literal, TypeVar
 
-from yaadwatch.daemon.scheduler import Runs
-from yaadwatch.daemon.supervisor import Health, attempt, error_in_words, log_crash
-from yaadwatch.db import database, history, projects
-from yaadwatch.db.database import Database
+from yaadwatch.daemon.supervisor import attempt, log_crash
+from yaadwatch.db import history, projects
 from yaadwatch.db.files import Connection
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import JOB_RAN, Event
+from yaadwatch.model.events import Event
 from yaadwatch.model.memories import SUPERSEDES
-from yaadwatch.model.projects import Project
-from yaadwatch.model.settings import EVENT_TRIES_MAX
-from yaadwatch.system import files
-from yaadwatch.workspace.stores import is_there, why_missing
+from yaadwatch.workspace.stores import why_missing
 from yaadwatch.workspace.workspace import Home
 
-CURSOR: Final = "reactions"
-AGAIN_S: Final = 2.0
-"""When the events of a project cannot be read, they are tried again after this, once."""
 PAGE: Final = 100
 """Events read at once."""
+USER: Final = ""
+"""The name of the user store in events."""
 
-Verb = Literal["check", "watch", "carry"]
-"""`check`: look whether HEAD moved in that work tree. `watch`: other files may matter now, the
-agent files may have to say something else, and a vector may be missing. `carry`: only what agent
-files say."""
+Verb = Literal["head", "anchors", "rules"]
+"""`head`: HEAD of that work tree may have moved. `anchors`: other files may matter now, the agent
+files may have to say something else, and a vector may be missing. `rules`: only what agent files
+say."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reaction:
-    """When `event` is in the log, do `verb`.
-
-    `of`: only when it is about an edge of this kind; about anything when it is None.
-    """
-
-    event: str
-    verb: Verb
-    of: str | None = None
-
-    def is_to(self, event: Event) -> bool:
-        """Return whether this is the reaction to `event`."""
-        return event.kind == self.event and self.of in (None, event.body.get("kind"))
-
-
-REACTIONS: Final = (
+REACTIONS: Final[Mapping[str, Verb]] = {
     # The check that found a moved HEAD wrote its verdicts in the same transaction. Looking again
     # finds the HEAD that moved on while it was looking.
-    Reaction(event=events.HEAD_MOVED, verb="check"),
-    Reaction(event=events.NODE_CREATED, verb="watch"),
-    Reaction(event=events.NODE_UPDATED, verb="watch"),
-    Reaction(event=events.NODE_ARCHIVED, verb="watch"),
-    Reaction(event=events.NODE_RESTORED, verb="watch"),
-    Reaction(event=events.NODE_ERASED, verb="watch"),
+    events.HEAD_MOVED: "head",
+    events.NODE_CREATED: "anchors",
+    events.NODE_UPDATED: "anchors",
+    events.NODE_ARCHIVED: "anchors",
+    events.NODE_RESTORED: "anchors",
+    events.NODE_ERASED: "anchors",
     # What supersedes a rule is announced instead of it.
-    Reaction(event=events.EDGE_CREATED, verb="carry", of=SUPERSEDES),
-    Reaction(event=events.EDGE_CLOSED, verb="carry", of=SUPERSEDES),
+    events.EDGE_CREATED: "rules",
+    events.EDGE_CLOSED: "rules",
     # The private rules file has the flags beside the rules.
-    Reaction(event=events.STALE_RAISED, verb="carry"),
-    Reaction(event=events.STALE_CLEARED, verb="carry"),
-)
+    events.STALE_RAISED: "rules",
+    events.STALE_CLEARED: "rules",
+}
 
-Handler = Callable[[str, Event], Awaitable[None]]
-"""Given a project and one of its events; must be idempotent."""
-Sleep = Callable[[float], Awaitable[None]]
+_log: Final = logging.getLogger(__name__)
+R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Journal:
-    """The events of all projects, and how far they were followed; plain functions, run in threads.
-
-    Args:
-        unread: the events of a project that were not dealt with, oldest first, at most so many.
-        advance: note that everything up to a number was dealt with.
-        fail: note that an event could not be dealt with; returns how often so far.
-    """
-
-    unread: Callable[[str, int], Sequence[Event]]
-    advance: Callable[[str, int], None]
-    fail: Callable[[str, int], int]
+def reaction_to(event: Event) -> Verb | None:
+    """Return the reaction to an event; of edges, only those that supersede have one."""
+    verb = REACTIONS.get(event.kind)
+    is_edge = event.kind in (events.EDGE_CREATED, events.EDGE_CLOSED)
+    return None if is_edge and event.body.get("kind") != SUPERSEDES else verb
 
 
 class Follower:
-    """Follows the logs of the projects it is woken for. Methods run on the loop.
+    """Follows the logs of the projects it is woken for. Used on the loop.
 
     Args:
-        journal: the events.
-        handlers: what does each verb of the reactions.
-        health: reports parked events.
-        reactions: the table.
-        sleep: waits between two tries.
+        unread: the events of a project after a number, or only its newest (None); run in a thread.
+        react: called with a project and an event with a reaction; with None when any may have been
+            missed.
     """
 
     def __init__(
         self,
-        journal: Journal,
-        handlers: Mapping[str, Handler],
-        health: Health,
-        *,
-        reactions: Sequence[Reaction] = REACTIONS,
-        sleep: Sleep = asyncio.sleep,
+        unread: Callable[[str, int | None], Sequence[Event]],
+        react: Callable[[str, Event | None], None],
     ) -> None:
-        self._journal = journal
-        self._handlers = handlers
-        self._reactions = {row.event: row for row in reactions}
-        self._health = health
-        self._sleep = sleep
+        self._unread = unread
+        self._react = react
+        self._seen: dict[str, int] = {}
         self._woken: set[str] = set()
         self._following: dict[str, asyncio.Task[None]] = {}
-        self._news = asyncio.Event()
 
     def wake(self, project: str) -> None:
         """Take note that there may be events in a project's store."""
         self._woken.add(project)
-        self._news.set()
+        if project not in self._following:
+            self._following[project] = asyncio.create_task(self._follow(project))
 
-    async def run(self) -> None:
-        """Follow until cancelled. A project is first looked at when it is first woken."""
-        try:
-            while True:
-                for project in [one for one in self._woken if one not in self._following]:
-                    self._woken.discard(project)
-                    self._following[project] = asyncio.create_task(self._follow(project))
-                self._news.clear()
-                await self._news.wait()
-        finally:
-            for task in self._following.values():
-                task.cancel()
+    def stop(self) -> None:
+        """Follow nothing more."""
+        for task in self._following.values():
+            task.cancel()
 
     async def _follow(self, project: str) -> None:
-        part = f"follower {project}"
         try:
-            error = await attempt(self._catch_up(project))
-            if error is not None:
-                # Of a project that is just being removed the store goes first, then its name.
-                await self._sleep(AGAIN_S)
+            while project in self._woken:
+                self._woken.discard(project)
                 error = await attempt(self._catch_up(project))
-            if error is None:
-                self._health.well(part)
-                return
-            # The next write to that store, or the next start, tries again.
-            log_crash("follower.stopped", error, project=project)
-            self._health.degraded(
-                part,
-                f"The events of project {project} are not followed: {error_in_words(error)}",
-                mend="yaadwatch restart",
-                project=project,
-            )
+                if isinstance(error, YaadError):  # `status` reports the store
+                    extra = {"project": project, "error": error.message}
+                    _log.info("follower.put_off", extra=extra)
+                elif error is not None:
+                    log_crash("follower.failed", error, project=project)
+                if error is not None:
+                    self._seen.pop(project, None)
         finally:
-            self._following.pop(project, None)
-            self._news.set()
+            del self._following[project]
 
     async def _catch_up(self, project: str) -> None:
-        while unread := await asyncio.to_thread(self._journal.unread, project, PAGE):
-            for event in unread:
-                row = self._reactions.get(event.kind)
-                if row is not None and row.is_to(event):
-                    await self._do(self._handlers[row.verb], project, event)
-            await asyncio.to_thread(self._journal.advance, project, unread[-1].seq)
-
-    async def _do(self, handler: Handler, project: str, event: Event) -> None:
-        part = f"reaction {project} {event.kind}"
         while True:
-            error = await attempt(handler(project, event))
-            if error is None:
-                self._health.well(part)
+            seen = self._seen.get(project)
+            found = await asyncio.to_thread(self._unread, project, seen)
+            if seen is None:
+                self._react(project, None)
+            for event in found:
+                if seen is not None and reaction_to(event) is not None:
+                    self._react(project, event)
+            self._seen[project] = found[-1].seq if found else seen or 0
+            if seen is None or len(found) < PAGE:
                 return
-            tries = await asyncio.to_thread(self._journal.fail, project, event.seq)
-            if tries >= EVENT_TRIES_MAX:
-                break
-            await self._sleep(2.0 ** (tries - 1))
-        log_crash("follower.parked_event", error, project=project, sequence=event.seq, tries=tries)
-        self._health.degraded(
-            part,
-            f"Nothing came of event {event.seq} ({event.kind} {event.subject}) of project "
-            f"{project} after {tries} tries: {error_in_words(error)}",
-            mend="yaadwatch stale",
-            project=project,
-        )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Logs:
-    """The logs of all stores; plain functions, run in threads. The user store is called ''.
+def unread(home: Home, project: str, seen: int | None) -> Sequence[Event]:
+    """Return the events of a project after a number, or only its newest (None).
 
-    Args:
-        stores: what the stores are called.
-        last: the number of the newest event of a store, 0 before the first; None when it cannot be
-            read.
-        after: the events of a store after a number, oldest first, at most so many; none when
-            the store is gone or cannot be read.
+    A project that is no longer watched, or not at its place, has none.
     """
+    found = home.user.read(projects.get, project)
+    if found is None or found.removed_at is not None or why_missing(found):
+        return []
 
-    stores: Callable[[], frozenset[str]]
-    last: Callable[[str], int | None]
-    after: Callable[[str, int, int], Sequence[Event]]
+    def ask(conn: Connection) -> Sequence[Event]:
+        after = history.last(conn) - 1 if seen is None else seen
+        return history.after(conn, after, PAGE)
+
+    return home.stores.look(found, ask)
+
+
+class Logs:
+    """The event logs of all stores; methods run in threads. The user store is called ''."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def stores(self) -> frozenset[str]:
+        """Return what the stores are called."""
+        return frozenset(row.id for row in self._home.user.read(projects.everything)) | {USER}
+
+    def last(self, store: str) -> int | None:
+        """Return the number of the newest event, 0 before the first; None if it is unreadable."""
+        return self._read(store, history.last, None)
+
+    def after(self, store: str, seq: int, limit: int) -> Sequence[Event]:
+        """Return at most `limit` events after a number, oldest first; none if it is unreadable."""
+        return self._read(store, lambda conn: history.after(conn, seq, limit), [])
+
+    def _read(self, store: str, ask: Callable[[Connection], R], otherwise: R) -> R:
+        try:
+            if store == USER:
+                return self._home.user.read(ask)
+            project = self._home.user.read(projects.get, store)
+            if project is None or project.removed_at is not None:
+                return otherwise
+            with self._home.stores.use(project) as db:
+                return db.read(ask)
+        except YaadError:  # `status` reports an unreadable store
+            return otherwise
 
 
 @dataclass(slots=True, eq=False)
@@ -319,134 +277,3 @@ def decode_cursor(text: str) -> dict[str, int | None]:
             hint="Leave it out to hear from now on.",
         )
     return places
-
-
-T = TypeVar("T")
-
-USER: str = ""
-"""What the user store is called among the stores."""
-_SINCE = "since"
-
-
-def project_ids(home: Home) -> frozenset[str]:
-    """Return the ids of the projects that are watched."""
-    return frozenset(where(home))
-
-
-def where(home: Home) -> dict[str, Path]:
-    """Return the projects that are watched, by id, and where each is."""
-    return {project.id: project.common_dir for project in home.user.read(projects.everything)}
-
-
-def are_in_place(home: Home, project: str | None) -> bool:
-    """Return whether one project, or each (None), is where it is registered.
-
-    Those on the network are not asked.
-    """
-    asked = [row for row in home.user.read(projects.everything) if project in (None, row.id)]
-    near = set(files.near(row.common_dir for row in asked))
-    return all(
-        is_there(row) and row.gone_at is None and bool(row.root_commit)
-        for row in asked
-        if row.common_dir in near
-    )
-
-
-def journal_of(home: Home) -> Journal:
-    """Return the events of the projects, and how far the reactions followed them.
-
-    A project that is no longer watched, or not at its place, has no events.
-    """
-
-    def unread(project: str, limit: int) -> Sequence[Event]:
-        found = _watched(home, project)
-        if found is None or why_missing(found):
-            return []
-        return home.stores.look(
-            found, lambda conn: history.after(conn, history.cursor_of(conn, CURSOR).seq, limit)
-        )
-
-    def advance(project: str, seq: int) -> None:
-        _in_store(home, project, lambda db: db.write(history.advance_cursor, CURSOR, seq), None)
-
-    def fail(project: str, seq: int) -> int:
-        return _in_store(home, project, lambda db: db.write(history.note_failure, CURSOR, seq), 0)
-
-    return Journal(unread=unread, advance=advance, fail=fail)
-
-
-def logs_of(home: Home) -> Logs:
-    """Return the events of every store, for those who subscribe."""
-
-    def stores() -> frozenset[str]:
-        return project_ids(home) | {USER}
-
-    def last(store: str) -> int | None:
-        if store == USER:
-            return _if_readable(lambda: home.user.read(history.last), None)
-        return _if_readable(
-            lambda: _in_store(home, store, lambda db: db.read(history.last), None), None
-        )
-
-    def after(store: str, seq: int, limit: int) -> Sequence[Event]:
-        if store == USER:
-            return _if_readable(lambda: home.user.read(history.after, seq, limit), [])
-        return _if_readable(
-            lambda: _in_store(home, store, lambda db: db.read(history.after, seq, limit), []), []
-        )
-
-    return Logs(stores=stores, last=last, after=after)
-
-
-def runs_of(home: Home, mask: Callable[[str], str]) -> Runs:
-    """Return the memory of the jobs: in the user store, if it can be written to."""
-
-    def since() -> datetime:
-        now = home.clock.now()
-        known = home.user.read(database.get_meta, _SINCE)
-        begin = datetime.fromisoformat(known) if known is not None else None
-        if begin is None or begin > now:  # the first start, or the clock was wrong then
-            begin = now
-            if not home.user.stands_in:
-                home.user.write(database.put_meta, _SINCE, now.isoformat())
-        return begin
-
-    def last() -> Mapping[str, projects.JobRun]:
-        return home.user.read(projects.all_jobs)
-
-    def start(job: str, at: datetime) -> None:
-        if not home.user.stands_in:
-            home.user.write(projects.start_job, job, at)
-
-    def end(job: str, at: datetime, error: str | None) -> None:
-        if not home.user.stands_in:
-            home.user.write(_end, job, at, None if error is None else mask(error))
-
-    return Runs(since=since, last=last, start=start, end=end)
-
-
-def _end(conn: Connection, job: str, at: datetime, error: str | None) -> None:
-    projects.end_job(conn, job, at, error)
-    history.append(conn, Event(kind=JOB_RAN, at=at, subject=job, body={"ok": error is None}))
-
-
-def _in_store(home: Home, project: str, work: Callable[[Database], T], without: T) -> T:
-    """Run `work` on a project's store; return `without` if the project is no longer watched."""
-    found = _watched(home, project)
-    if found is None:
-        return without
-    with home.stores.use(found) as db:
-        return work(db)
-
-
-def _watched(home: Home, project: str) -> Project | None:
-    found = home.user.read(projects.get, project)
-    return None if found is None or found.removed_at is not None else found
-
-
-def _if_readable(work: Callable[[], T], otherwise: T) -> T:
-    """Run `work`; return `otherwise` for an unreadable store, which `status` reports."""
-    try:
-        return work()
-    except YaadError:
-        return otherwise

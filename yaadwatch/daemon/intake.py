@@ -8,10 +8,10 @@ its own project.
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Hashable
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from yaadwatch.daemon.arming import Batch, Bursts, Mode, Silent, Tree
 from yaadwatch.daemon.dispatch import Workers
@@ -25,214 +25,12 @@ CHECKS_AT_ONCE: Final = 2
 STUCK_S: Final = 60.0
 """What takes longer than this on a machine with network disks may wait for one of them."""
 RETRY_MAX_S: Final = 300.0
-_WAIT_MAX_S: Final = 30.0
+WAIT_MAX_S: Final = 30.0
 """Time between two looks at agent files while git is at work, at most."""
-
-R = TypeVar("R")
-
-
-class Checks:
-    """Runs the checks, and says what comes of them. Made and used on the loop.
-
-    Args:
-        engine: does the checking.
-        trees: the work trees there are.
-        bursts: gets what has to be checked again.
-        hearing: is nudged when a check ended.
-        workers: one thread for each project.
-        health: reports what is degraded.
-        monotonic_s: the clock of hints, in seconds.
-        unknown: called with a project whose files have to be listed again.
-    """
-
-    def __init__(
-        self,
-        engine: Engine,
-        trees: Trees,
-        bursts: Bursts,
-        hearing: HintQueue,
-        workers: Workers,
-        *,
-        health: Health,
-        monotonic_s: Callable[[], float],
-        unknown: Callable[[str], None],
-    ) -> None:
-        self._engine = engine
-        self._trees = trees
-        self._bursts = bursts
-        self._hearing = hearing
-        self._workers = workers
-        self._health = health
-        self._monotonic_s = monotonic_s
-        self._unknown = unknown
-        self._running: dict[Tree, asyncio.Task[None]] = {}
-        self._began_s: dict[Tree, float] = {}
-        self._failures: dict[Tree, int] = {}
-        self._waits: dict[Tree, int] = {}
-        self._next_looks: dict[Tree, asyncio.TimerHandle] = {}
-        self._lags_s: dict[str, float] = {}
-
-    @property
-    def running(self) -> Collection[Tree]:
-        """Return the work trees that are being checked."""
-        return self._running.keys()
-
-    @property
-    def room(self) -> int:
-        """Return how many checks may begin now; those that may hang do not count."""
-        return CHECKS_AT_ONCE - self.unhindered
-
-    @property
-    def unhindered(self) -> int:
-        """Return how many checks run that no disk seems to keep from ending."""
-        since_s = self._monotonic_s() - STUCK_S if self._trees.has_afar else float("-inf")
-        return sum(began_s > since_s for began_s in self._began_s.values())
-
-    def begin(self, batch: Batch) -> None:
-        """Check what a burst has changed."""
-        self._began_s[batch.tree] = self._monotonic_s()
-        self._running[batch.tree] = asyncio.create_task(self._check(batch))
-
-    async def head(self, project: str, worktree: int) -> None:
-        """Look now whether HEAD moved in a tree; does nothing for an unknown tree.
-
-        Raises:
-            YaadError: the check could not be done.
-        """
-        try:
-            await self._ask(project, self._engine.check, worktree, frozenset())
-        except YaadError as error:
-            if error.code is not Code.NOT_FOUND:
-                raise
-
-    def lag_s(self, project: str) -> float | None:
-        """Return the time from the last change to the end of its check. Any thread."""
-        return self._lags_s.get(project)
-
-    def forget(self, key: Tree) -> None:
-        """Forget a tree that is watched no longer."""
-        self._failures.pop(key, None)
-        self._wait_for_git(key, waiting=False)
-        if all(key[0] != project for project, _ in self._trees.known):
-            self._lags_s.pop(key[0], None)
-        self._health.well(_part(key))
-
-    def cancel(self) -> None:
-        """Wait for no check any more; one under way runs to its end in its thread."""
-        for task in self._running.values():
-            task.cancel()
-
-    async def _check(self, batch: Batch) -> None:
-        key = batch.tree
-        try:
-            error = await attempt(self._check_in_thread(batch))
-            if error is None:
-                self._went_well(key)
-            elif key in self._trees.known:
-                self._went_wrong(batch, error)
-        finally:
-            self._began_s.pop(key, None)
-            self._running.pop(key, None)
-            self._hearing.nudge()
-
-    async def _check_in_thread(self, batch: Batch) -> None:
-        if batch.tree not in self._trees.known:
-            return
-        different = await self._trees.arm_if_changed(batch.tree)
-        paths = None if batch.paths is None else batch.paths | different
-        project, worktree = batch.tree
-        done = await self._ask(project, self._engine.check, worktree, paths)
-        waiting = await self._ask(project, self._engine.sync, worktree, paths)
-        if batch.bare and paths:
-            # None of the paths needs to be an agent file's.
-            waiting |= await self._ask(project, self._engine.sync, worktree, frozenset())
-        self._wait_for_git(batch.tree, waiting=waiting)
-        if batch.paths is not None:
-            self._lags_s[project] = self._monotonic_s() - batch.since
-        if done.raised or done.cleared:
-            await self._trees.refresh(project)  # the places that flags point to are watched too
-
-    def _wait_for_git(self, key: Tree, *, waiting: bool) -> None:
-        """Check the agent files again later, while git or a person is writing them."""
-        planned = self._next_looks.pop(key, None)
-        if planned is not None:
-            planned.cancel()  # else each change meanwhile would add a look of its own, for ever
-        if not waiting or key not in self._trees.known:
-            self._waits.pop(key, None)
-            return
-        waits = self._waits[key] = self._waits.get(key, 0) + 1
-        delay_s = min(2.0 ** (waits - 2), _WAIT_MAX_S)
-        loop = asyncio.get_running_loop()
-        self._next_looks[key] = loop.call_later(delay_s, self._again, key, frozenset())
-
-    def _went_well(self, key: Tree) -> None:
-        if self._trees.found(key):  # it is there again, and so is what rests on its files
-            self._unknown(key[0])
-        self._failures.pop(key, None)
-        self._health.well(_part(key))
-
-    def _went_wrong(self, batch: Batch, error: Exception) -> None:
-        """Log the error and retry later; a missing tree waits until its folder returns.
-
-        An expected error is logged only the second time: of a project that is just
-        being removed the store goes first, then its name.
-        """
-        key = batch.tree
-        if isinstance(error, YaadError) and error.code is Code.NOT_FOUND:
-            _log_put_off(key, error)
-            self._health.well(_part(key))
-            self._trees.not_found(key)
-            self._unknown(key[0])  # it may have moved, and be found where it is now
-            return
-        failures = self._failures[key] = self._failures.get(key, 0) + 1
-        if isinstance(error, YaadError) and failures == 1:
-            _log_put_off(key, error)
-        else:
-            log_crash("check.failed", error, project=key[0], worktree=key[1])
-            mend = error.hint if isinstance(error, YaadError) and error.hint else "yaadwatch stale"
-            self._health.degraded(
-                _part(key),
-                f"{self._trees.known[key].root} could not be checked: {error_in_words(error)}",
-                mend=mend,
-                project=key[0],
-            )
-        asyncio.get_running_loop().call_later(
-            min(2.0 ** (failures - 1), RETRY_MAX_S), self._again, key, batch.paths
-        )
-
-    def _again(self, key: Tree, paths: frozenset[str] | None) -> None:
-        if key not in self._trees.known:
-            return
-        now = self._monotonic_s()
-        if paths is None:
-            self._bursts.everything(key, now)
-        else:
-            self._bursts.hint(key, paths, now)
-        self._hearing.nudge()
-
-    async def _ask(
-        self,
-        project: str,
-        work: Callable[[str, int, frozenset[str] | None], R],
-        worktree: int,
-        paths: frozenset[str] | None,
-    ) -> R:
-        return await self._workers.run(project, partial(work, project, worktree, paths))
-
-
-def _log_put_off(key: Tree, error: Exception) -> None:
-    fields = {"project": key[0], "worktree": key[1], "error": error_in_words(error)}
-    _log.info("check.put_off", extra=fields)
-
-
-def _part(key: Tree) -> str:
-    return f"check {key[0]} {key[1]}"
-
+LOOK_S: Final = 0.05
+"""While something is open, hints are looked at at least this often, or once a quiet period."""
 
 _log: Final = logging.getLogger(__name__)
-
-_LOOK_S: Final = 0.05
-"""While something is open, hints are looked at at least this often, or once a quiet period."""
 
 
 class Intake:
@@ -255,15 +53,22 @@ class Intake:
         monotonic_s: Callable[[], float],
         silent: Silent,
     ) -> None:
+        self._engine = engine
         self._health = health
         self._monotonic_s = monotonic_s
-        self._look_s = max(settings.quiet_ms / 1000, _LOOK_S)
+        self._silent = silent
+        self._look_s = max(settings.quiet_ms / 1000, LOOK_S)
         self._changed_projects: set[str] = set()
         self._registry_changed = False
         self._learning: asyncio.Task[None] | None = None
+        self._running: dict[Tree, asyncio.Task[None]] = {}
+        self._began_s: dict[Tree, float] = {}
+        self._failures: dict[Tree, int] = {}
+        self._waits: dict[Tree, int] = {}
+        self._next_looks: dict[Tree, asyncio.TimerHandle] = {}
+        self._lags_s: dict[str, float] = {}
         self.bursts = Bursts(settings.quiet_ms / 1000)
         self.hearing = HintQueue(self._cares, monotonic_s)
-        self._silent = silent
         self._workers = Workers(1)
         self.trees = Trees(
             engine,
@@ -274,17 +79,7 @@ class Intake:
             health=health,
             monotonic_s=monotonic_s,
             silent=silent,
-            dropped=self._dropped,
-        )
-        self._checks = Checks(
-            engine,
-            self.trees,
-            self.bursts,
-            self.hearing,
-            self._workers,
-            health=health,
-            monotonic_s=monotonic_s,
-            unknown=self._relearn,
+            dropped=self._forget,
         )
 
     async def start(self) -> None:
@@ -298,40 +93,46 @@ class Intake:
             self._interpret()
             if (self._changed_projects or self._registry_changed) and self._learning is None:
                 self._learning = asyncio.create_task(self._learn())
-            checks = self._checks
-            due = self.bursts.due(now, lock=self._lock, running=checks.running, room=checks.room)
-            for batch in due:
-                checks.begin(batch)
+            room = CHECKS_AT_ONCE - self._unhindered
+            running = self._running.keys()
+            for batch in self.bursts.due(now, lock=self._lock, running=running, room=room):
+                self._began_s[batch.tree] = self._monotonic_s()
+                self._running[batch.tree] = asyncio.create_task(self._check(batch))
             await self._pause()
 
     async def stop(self) -> None:
         """End the watching; a check under way runs to its end in its thread."""
         self.trees.close()
-        self._checks.cancel()
-        if self._learning is not None:
-            self._learning.cancel()
-        self.trees.stop()
+        for task in (*self._running.values(), self._learning):
+            if task is not None:
+                task.cancel()
         self._workers.close()
 
     def anchors_changed(self, project: str) -> None:
         """Note that other files matter in a project now; learnt after a quiet period."""
-        self._changed_projects.add(project)
+        self._changed_projects.add(project)  # not the set's own `add`: the set is replaced
         self.hearing.nudge()
 
     def rules_changed(self, project: str) -> None:
         """Note that agent files may have to say something else now."""
-        now = self._monotonic_s()
         for key in self.trees.known:
             if key[0] == project:
-                self.bursts.hint(key, (), now)
+                self.bursts.hint(key, (), self._monotonic_s())
         self.hearing.nudge()
+
+    def head_moved(self, project: str, worktree: int) -> None:
+        """Note that HEAD may have moved in a work tree, perhaps a new one."""
+        if (project, worktree) in self.trees.known:
+            self.bursts.hint((project, worktree), (), self._monotonic_s())
+            self.hearing.nudge()
+        else:
+            self.anchors_changed(project)
 
     def quiet(self, folder: Path) -> None:
         """Note that an agent that worked in `folder` has left: what waited for it can be done."""
-        now = self._monotonic_s()
         for key, tree in self.trees.known.items():
             if folder.is_relative_to(tree.root):
-                self.bursts.hint(key, (), now)
+                self.bursts.hint(key, (), self._monotonic_s())
         self.hearing.nudge()
 
     def registry_changed(self) -> None:
@@ -344,10 +145,6 @@ class Intake:
         if self.trees.moved(project):
             self.anchors_changed(project)
 
-    async def refresh(self, project: str | None) -> None:
-        """Learn which files matter in one project, or in all; see `Trees.refresh`."""
-        await self.trees.refresh(project)
-
     async def sweep(self) -> None:
         """List all trees again, and check everything."""
         await self.trees.refresh(None)
@@ -357,23 +154,9 @@ class Intake:
         """Look at anchored files; what looks different is a hint; see `Trees.poll`."""
         await self.trees.poll()
 
-    async def check_now(self, project: str, worktree: int) -> None:
-        """Look now whether HEAD moved in a tree; does nothing for an unknown tree.
-
-        Raises:
-            YaadError: the check could not be done.
-        """
-        if (project, worktree) not in self.trees.known:
-            await self.trees.refresh(project)
-        await self._checks.head(project, worktree)
-
     def mode(self, project: str) -> Mode:
         """Return how changes in a project are noticed; see `Trees.mode`. Any thread."""
         return self.trees.mode(project)
-
-    def hangs(self, project: str) -> bool:
-        """Return whether the disk that a project's git folder is on does not answer. Any thread."""
-        return self.trees.hangs(project)
 
     def stuck(self) -> list[tuple[str, str]]:
         """Return what a disk may keep from ending, in words, each with its project. Any thread."""
@@ -388,23 +171,23 @@ class Intake:
 
     def lag_ms(self, project: str) -> int | None:
         """Return the time from the last change to the end of its check, in ms. Any thread."""
-        lag_s = self._checks.lag_s(project)
+        lag_s = self._lags_s.get(project)
         return None if lag_s is None else round(lag_s * 1000)
 
     @property
     def idle(self) -> bool:
         """Return whether nothing waits to be checked and no check runs."""
         waiting = self.bursts or self.hearing or self._changed_projects
-        return not (waiting or self._checks.running or self._learning or self._registry_changed)
+        return not (waiting or self._running or self._learning or self._registry_changed)
+
+    @property
+    def _unhindered(self) -> int:
+        """Return how many checks run that no disk seems to keep from ending."""
+        since_s = self._monotonic_s() - STUCK_S if self.trees.has_afar else float("-inf")
+        return sum(began_s > since_s for began_s in self._began_s.values())
 
     def _cares(self, folder: Path, name: str) -> bool:
         return self.trees.cares(folder, name)
-
-    def _dropped(self, key: Tree) -> None:
-        self._checks.forget(key)
-
-    def _relearn(self, project: str) -> None:
-        self._changed_projects.add(project)  # not the set's own `add`: the set is replaced
 
     async def _pause(self) -> None:
         """Wait until a burst is due or a hint arrives."""
@@ -413,8 +196,8 @@ class Intake:
             return
         # Without room for another check only the end of one matters, which nudges; what is due
         # already would else be looked for without a pause.
-        full = self._checks.room <= 0
-        at = None if full else self.bursts.next_at(self._checks.running)
+        full = self._unhindered >= CHECKS_AT_ONCE
+        at = None if full else self.bursts.next_at(self._running.keys())
         wait_s = self._look_s if at is None else max(at - self._monotonic_s(), 0.0)
         await self.hearing.pause(min(wait_s, self._look_s))
 
@@ -434,7 +217,7 @@ class Intake:
                 mend="yaadwatch status",
             )
             self.trees.everything()
-        elif not self.bursts and not self._checks.unhindered:
+        elif not self.bursts and not self._unhindered:
             self._health.well("watch.overflow")
 
     async def _learn(self) -> None:
@@ -468,3 +251,100 @@ class Intake:
         except OSError:
             return None
         return found.st_ino, found.st_mtime_ns
+
+    async def _check(self, batch: Batch) -> None:
+        key = batch.tree
+        try:
+            error = await attempt(self._check_in_thread(batch))
+            if error is None:
+                if self.trees.found(key):  # it is there again, and so is what rests on its files
+                    self._changed_projects.add(key[0])
+                self._failures.pop(key, None)
+                self._health.well(_part(key))
+            elif key in self.trees.known:
+                self._went_wrong(batch, error)
+        finally:
+            self._began_s.pop(key, None)
+            self._running.pop(key, None)
+            self.hearing.nudge()
+
+    async def _check_in_thread(self, batch: Batch) -> None:
+        if batch.tree not in self.trees.known:
+            return
+        different = await self.trees.arm_if_changed(batch.tree)
+        paths = None if batch.paths is None else batch.paths | different
+        project, worktree = batch.tree
+        engine, run = self._engine, partial(self._workers.run, project)
+        done = await run(lambda: engine.check(project, worktree, paths))
+        waiting = await run(lambda: engine.sync(project, worktree, paths))
+        if batch.bare and paths:
+            # None of the paths needs to be an agent file's.
+            waiting |= await run(lambda: engine.sync(project, worktree, frozenset()))
+        self._wait_for_git(batch.tree, waiting=waiting)
+        if batch.paths is not None:
+            self._lags_s[project] = self._monotonic_s() - batch.since
+        if done.raised or done.cleared:
+            await self.trees.refresh(project)  # the places that flags point to are watched too
+
+    def _wait_for_git(self, key: Tree, *, waiting: bool) -> None:
+        """Check the agent files again later, while git or a person is writing them."""
+        planned = self._next_looks.pop(key, None)
+        if planned is not None:
+            planned.cancel()  # else each change meanwhile would add a look of its own, for ever
+        if not waiting or key not in self.trees.known:
+            self._waits.pop(key, None)
+            return
+        waits = self._waits[key] = self._waits.get(key, 0) + 1
+        delay_s = min(2.0 ** (waits - 2), WAIT_MAX_S)
+        loop = asyncio.get_running_loop()
+        self._next_looks[key] = loop.call_later(delay_s, self._again, key, frozenset())
+
+    def _went_wrong(self, batch: Batch, error: Exception) -> None:
+        """Log the error and retry later; a missing tree waits until its folder returns.
+
+        An expected error is logged only the second time: of a project that is just
+        being removed the store goes first, then its name.
+        """
+        key = batch.tree
+        put_off = {"project": key[0], "worktree": key[1], "error": error_in_words(error)}
+        if isinstance(error, YaadError) and error.code is Code.NOT_FOUND:
+            _log.info("check.put_off", extra=put_off)
+            self._health.well(_part(key))
+            self.trees.not_found(key)
+            self._changed_projects.add(key[0])  # it may have moved, and be found where it is now
+            return
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        if isinstance(error, YaadError) and failures == 1:
+            _log.info("check.put_off", extra=put_off)
+        else:
+            log_crash("check.failed", error, project=key[0], worktree=key[1])
+            mend = error.hint if isinstance(error, YaadError) and error.hint else "yaadwatch stale"
+            self._health.degraded(
+                _part(key),
+                f"{self.trees.known[key].root} could not be checked: {error_in_words(error)}",
+                mend=mend,
+                project=key[0],
+            )
+        delay_s = min(2.0 ** (failures - 1), RETRY_MAX_S)
+        asyncio.get_running_loop().call_later(delay_s, self._again, key, batch.paths)
+
+    def _again(self, key: Tree, paths: frozenset[str] | None) -> None:
+        if key not in self.trees.known:
+            return
+        if paths is None:
+            self.bursts.everything(key, self._monotonic_s())
+        else:
+            self.bursts.hint(key, paths, self._monotonic_s())
+        self.hearing.nudge()
+
+    def _forget(self, key: Tree) -> None:
+        """Forget a tree that is watched no longer."""
+        self._failures.pop(key, None)
+        self._wait_for_git(key, waiting=False)
+        if all(key[0] != project for project, _ in self.trees.known):
+            self._lags_s.pop(key[0], None)
+        self._health.well(_part(key))
+
+
+def _part(key: Tree) -> str:
+    return f"check {key[0]} {key[1]}"

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from pathlib import Path
 
+    from yaadwatch.daemon.process import DaemonLock, Manager
     from yaadwatch.daemon.wiring import Parts
     from yaadwatch.system.config import Loaded
-    from yaadwatch.system.processes import DaemonLock, Manager
 
 
 ENDED: Final = 0
@@ -71,13 +71,13 @@ def run(
     os.umask(0o077)
     _allocate_from_one_heap()
     _import_without_libraries()
-    from yaadwatch.system import processes
-    from yaadwatch.system.processes import DaemonLock
+    from yaadwatch.daemon import process
+    from yaadwatch.daemon.process import DaemonLock
 
     lock = DaemonLock()
-    manager = processes.Manager()
+    manager = process.Manager()
     try:
-        manager = processes.take_over(os.environ)
+        manager = process.take_over(os.environ)
         patience_s = 0.0 if manager.listening is None else OTHER_ENDS_S
         lock.acquire(manager.path or places.default_socket(), patience_s=patience_s)
         return _run_locked(lock, manager, foreground, on_ready, begin_again)
@@ -356,7 +356,7 @@ async def _live(
         ending.begin(status)
         manager.tell(STOPPING=1, STATUS="Stops.")
         beating.cancel()
-        await _stop(parts, served=status in {ENDED, AGAIN})
+        await _stop(parts)
         log.info("daemon.ended")
     return status
 
@@ -391,40 +391,29 @@ async def _serve(parts: "Parts", manager: "Manager", on_ready: Callable[[], None
     await supervise(parts.services, health=parts.health, monotonic_s=parts.home.clock.monotonic_s)
 
 
-async def _stop(parts: "Parts", *, served: bool) -> None:
-    """Finish what is being answered, end git's children, close the stores.
-
-    A daemon that could not start has not `served`, and leaves the projects' stores alone.
-    """
+async def _stop(parts: "Parts") -> None:
+    """Finish what is being answered, end git's children, close the stores."""
+    import asyncio
     from datetime import timedelta
 
+    from yaadwatch.daemon.supervisor import attempt, log_crash
     from yaadwatch.projects import upkeep
     from yaadwatch.sessions import ending
 
     parts.bell.close()
+    parts.follower.stop()
     await parts.intake.stop()
     await parts.socket.close(timedelta(seconds=_ANSWER_S))
     # Threads that wait for git get an error now, and end.
     parts.home.git.close()
     parts.dispatcher.close()
-    shown = "what was shown lately is not counted"
-    flushes = [(upkeep.flush, shown), (ending.flush, shown)]
-    if served:
-        flushes.append((parts.own_list.keep, "no copy knows the projects of now"))
-    for flush, effect in flushes:
-        await _finish(partial(flush, parts.home), _FLUSH_S, effect)
+    for flush in (upkeep.flush, ending.flush):
+        flushing = asyncio.to_thread(flush, parts.home)
+        error = await attempt(asyncio.wait_for(flushing, _FLUSH_S))
+        if error is not None:
+            effect = "what was shown lately is not counted"
+            log_crash("daemon.not_flushed", error, effect=effect)
     parts.home.close()
-
-
-async def _finish(work: Callable[[], object], limit_s: float, effect: str) -> None:
-    """Run remaining work in a thread, within a limit; log the `effect` when it takes longer."""
-    import asyncio
-
-    from yaadwatch.daemon.supervisor import attempt, log_crash
-
-    error = await attempt(asyncio.wait_for(asyncio.to_thread(work), limit_s))
-    if error is not None:
-        log_crash("daemon.not_flushed", error, effect=effect)
 
 
 def _settings_file() -> "Path":

@@ -19,12 +19,10 @@ from typing import Final
 
 from yaadwatch.daemon.arming import Tree, key_of
 from yaadwatch.staleness.stale import WatchedTree
+from yaadwatch.workspace.agent_files import Formats, formats, is_skipped_folder
 
 FOLDERS_MAX: Final = 2_048
 """Folders of one work tree that are looked at, those near its top first."""
-
-Passed = Callable[[str], bool]
-"""Returns whether a folder of this name is skipped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +68,11 @@ class Folders:
 
     Args:
         root: the work tree.
-        is_rule: whether a file at a path, relative, with '/', would be an agent file.
-        is_passed: which folders are not looked into, nor what is below them.
+        formats: returns the formats of agent files.
     """
 
     root: str
-    is_rule: Callable[[str], bool]
-    is_passed: Passed
+    formats: Callable[[], Formats]
     _changed_ns: dict[str, int] = field(default_factory=dict)
 
     def look(self, known: Collection[str]) -> frozenset[str]:
@@ -88,10 +84,12 @@ class Folders:
         waiting = deque(self._changed_ns or [""])
         while waiting:
             folder = waiting.popleft()
-            now_ns = _changed_ns(f"{self.root}/{folder}")
-            if now_ns is None:
+            try:
+                now_ns = os.lstat(f"{self.root}/{folder}").st_mtime_ns
+            except OSError:
                 self._changed_ns.pop(folder, None)
-            elif self._changed_ns.get(folder) != now_ns:
+                continue
+            if self._changed_ns.get(folder) != now_ns:
                 self._changed_ns[folder] = now_ns
                 waiting += self._scan(folder, found)
         return frozenset(found.difference(known))
@@ -107,7 +105,7 @@ class Folders:
                         if self._is_new(path, entry.name):
                             self._changed_ns[path] = -1
                             inner.append(path)
-                    elif folder and self.is_rule(path):
+                    elif folder and self.formats().is_below(path):
                         found.add(path)
         except OSError:
             return inner  # it went meanwhile, or may not be looked into
@@ -118,37 +116,20 @@ class Folders:
         return (
             path not in self._changed_ns
             and len(self._changed_ns) < FOLDERS_MAX
-            and not self.is_passed(name)
+            and not is_skipped_folder(name)
             and not os.path.lexists(f"{self.root}/{path}/.git")
         )
-
-
-def _changed_ns(folder: str) -> int | None:
-    """Return the modification time of a folder; None when it is none."""
-    try:
-        return os.lstat(folder).st_mtime_ns
-    except OSError:
-        return None
 
 
 class Poller:
     """Remembers how each work tree looked.
 
     Args:
-        is_rule: whether a file at a path, in a folder further down, would be an agent file.
-        is_passed: which folders, by their names, have none that count.
-        is_place: whether an agent file may come up at a path, in a project that has none there.
+        formats: returns the formats of agent files.
     """
 
-    def __init__(
-        self,
-        is_rule: Callable[[str], bool] = lambda _: False,
-        is_passed: Passed = lambda _: False,
-        is_place: Callable[[str], bool] = lambda _: False,
-    ) -> None:
-        self._is_place = is_place
-        self._is_rule = is_rule
-        self._is_passed = is_passed
+    def __init__(self, formats: Callable[[], Formats] = formats) -> None:
+        self._formats = formats
         self._looks: dict[Tree, _Look] = {}
         self._folders: dict[Tree, Folders] = {}
 
@@ -165,17 +146,17 @@ class Poller:
         passed = {} if last is None or whole else last.empty
         seen = _signatures(root, tree.paths.difference(passed)) | passed
         named = _named(tree, last.named if last is not None else _Named())
+        places = self._formats().places
         now = _Look(
             files=seen,
-            empty=passed or self._empty(seen),
+            empty=passed or {path: 0 for path in places if seen.get(path) == 0},
             head=_head(tree, named.text),
             root=hash((_identity(root), _identity(f"{root}/.git"))),
             named=named,
         )
         before = last or now
         self._looks[key_of(tree)] = now
-        looked = whole or last is None
-        came_up = self._came_up(tree, first=last is None) if looked else frozenset[str]()
+        came_up = self._came_up(tree) if whole or last is None else frozenset[str]()
         return Differences(
             paths=came_up.union(
                 path
@@ -191,20 +172,15 @@ class Poller:
         self._looks.pop(key, None)
         self._folders.pop(key, None)
 
-    def _empty(self, files: Mapping[str, int]) -> dict[str, int]:
-        """Return the places of agent files that do not exist."""
-        return {path: 0 for path, seen in files.items() if not seen and self._is_place(path)}
-
-    def _came_up(self, tree: WatchedTree, *, first: bool) -> frozenset[str]:
+    def _came_up(self, tree: WatchedTree) -> frozenset[str]:
         """Return new agent files in subfolders, which no notification covers."""
         root = str(tree.root)
         folders = self._folders.get(key_of(tree))
-        if folders is None or folders.root != root:
-            folders = Folders(root, self._is_rule, self._is_passed)
-            self._folders[key_of(tree)] = folders
-            first = True
-        found = folders.look(tree.paths)
-        return frozenset() if first else found
+        if folders is not None and folders.root == root:
+            return folders.look(tree.paths)
+        self._folders[key_of(tree)] = Folders(root, self._formats)
+        self._folders[key_of(tree)].look(tree.paths)
+        return frozenset()
 
 
 def _signatures(root: str, paths: Iterable[str]) -> dict[str, int]:

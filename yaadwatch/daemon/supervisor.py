@@ -1,15 +1,14 @@
 """Restart crashed parts of the daemon, track what is degraded, and write the log.
 
-An exception restarts the part, `Unrecoverable` leaves it stopped, and `Fatal` ends the process.
-Everything may be caught here, so that no other module needs to. `Health` keeps what is degraded and
-the command that repairs it. The log has one masked JSON object per line and is rotated.
+An exception restarts the part, and `Fatal` ends the process. Everything may be caught here, so that
+no other module needs to. `Health` keeps what is degraded and the command that repairs it. The log
+has one masked JSON object per line and is rotated.
 """
 
 import asyncio
 import json
 import logging
 import os
-import stat
 import sys
 import threading
 import traceback
@@ -22,7 +21,6 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from yaadwatch.model.errors import YaadError
-from yaadwatch.system import files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,20 +61,14 @@ class Health:
     def keep_only(self, projects: Collection[str]) -> None:
         """Drop the problems of projects that are not among `projects`."""
         with self._lock:
-            gone = [
-                part
+            self._problems = {
+                part: problem
                 for part, problem in self._problems.items()
-                if problem.project and problem.project not in projects
-            ]
-            for part in gone:
-                del self._problems[part]
-        for part in gone:
-            _log.info("health.forgotten", extra={"part": part})
+                if not problem.project or problem.project in projects
+            }
 
     def problems(self) -> list[Problem]:
         """Return what is degraded now, in the order of the parts' names."""
-        if not self._problems:  # mostly
-            return []
         with self._lock:
             return [problem for _, problem in sorted(self._problems.items())]
 
@@ -87,10 +79,6 @@ RESTARTS_MAX: Final = 5
 """A service that crashes more often than this, without a healthy time in between, is given up."""
 HEALTHY_AFTER_S: Final = 60.0
 BACK_OFF_MAX_S: Final = 60.0
-
-
-class Unrecoverable(Exception):
-    """A service cannot work here, and restarting it would not help. The message says why."""
 
 
 class Fatal(Exception):
@@ -169,24 +157,19 @@ async def _keep(
         started = monotonic_s()
         error = await attempt(service.run()) or RuntimeError("it ended without being asked to")
         log_crash("service.crashed", error, service=service.name)
-        if monotonic_s() - started >= HEALTHY_AFTER_S:
-            crashes = 0
-        crashes += 1
-        if isinstance(error, Unrecoverable) or crashes > RESTARTS_MAX:
-            tried = "" if isinstance(error, Unrecoverable) else f" after {RESTARTS_MAX} restarts"
+        crashes = 1 if monotonic_s() - started >= HEALTHY_AFTER_S else crashes + 1
+        if crashes > RESTARTS_MAX:
             health.degraded(
                 f"service {service.name}",
-                f"The part `{service.name}` of the daemon was given up{tried}: "
-                f"{error_in_words(error)}.",
-                mend="yaadwatch stop",
+                f"The part `{service.name}` of the daemon was given up after {RESTARTS_MAX} "
+                f"restarts: {error_in_words(error)}.",
+                mend="yaadwatch restart",
             )
             return
         await sleep(min(2.0 ** (crashes - 1), BACK_OFF_MAX_S))
 
 
 BYTES_MAX: Final = 1_000_000
-KEPT: Final = 3
-"""Older logs beside the present one."""
 
 Fields = dict[str, object]
 Mask = Callable[[Fields], Fields]
@@ -203,12 +186,10 @@ def begin(path: Path, mask: Mask, *, echo: TextIO | None) -> list[logging.Handle
         mask: what is written passes through it.
         echo: where warnings and errors are printed as well; None for nowhere.
 
-    Anything there but a plain file (a folder, a link, a pipe) is put aside.
-
     Raises:
-        OSError: the file cannot be written.
+        OSError: the file cannot be written, or is none (a folder, a link, a pipe).
     """
-    writing = _Private(path, maxBytes=BYTES_MAX, backupCount=KEPT, encoding="utf-8")
+    writing = _Private(path, maxBytes=BYTES_MAX, backupCount=3, encoding="utf-8")
     path.chmod(0o600)
     writing.setFormatter(JsonLines(mask))
     handlers: list[logging.Handler] = [writing]
@@ -239,17 +220,23 @@ class _Private(RotatingFileHandler):
 
     def shouldRollover(self, record: logging.LogRecord) -> int:  # noqa: N802
         """Return whether the file is full; called before each line."""
-        if self.stream is not None and _is_gone(self.stream, self.baseFilename):
+        if self.stream is not None and self._is_gone(self.stream):
             opened = self._open()
             self.stream.close()
             self.stream = opened
         return super().shouldRollover(record)
 
+    def _is_gone(self, stream: TextIOWrapper) -> bool:
+        """Return whether our file is no longer at its path and can be created there."""
+        path = Path(self.baseFilename)
+        try:
+            return not os.path.samestat(os.fstat(stream.fileno()), path.lstat())
+        except FileNotFoundError:
+            return path.parent.is_dir()
+
     def doRollover(self) -> None:  # noqa: N802
         """Rotate the logs; where that fails, truncate the same file."""
         try:
-            for number in range(1, self.backupCount + 1):
-                _put_aside_what_is_odd(f"{self.baseFilename}.{number}")
             super().doRollover()
         except OSError:
             if self.stream is None:
@@ -262,32 +249,10 @@ class _Private(RotatingFileHandler):
             super().handleError(record)
 
     def _open(self) -> TextIOWrapper:
-        _put_aside_what_is_odd(self.baseFilename)
-        # Refuses anything put there just now: a pipe would make us wait for a reader.
+        # Refuses what is no file: a pipe would make us wait for a reader.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         descriptor = os.open(self.baseFilename, flags, 0o600)
         return os.fdopen(descriptor, "a", encoding=self.encoding)
-
-
-def _is_gone(stream: TextIOWrapper, path: str) -> bool:
-    """Return whether the file of `stream` is no longer at `path` and can be created there."""
-    try:
-        return not os.path.samestat(os.fstat(stream.fileno()), os.lstat(path))
-    except FileNotFoundError:
-        return os.path.isdir(os.path.dirname(path))  # noqa: PTH112, PTH120
-
-
-def _put_aside_what_is_odd(path: str) -> None:
-    """Give what is no plain file the first free name `PATH.odd`, `PATH.odd2` ...: nothing is lost.
-
-    `logs` does not read it either: it may lead to what is no log, or never end.
-    """
-    try:
-        if stat.S_ISREG(os.lstat(path).st_mode):
-            return
-    except FileNotFoundError:
-        return
-    Path(path).rename(files.free_name(f"{path}.odd"))
 
 
 class JsonLines(logging.Formatter):
@@ -306,31 +271,26 @@ class JsonLines(logging.Formatter):
             "event": record.getMessage(),
             "where": record.name,
         }
-        return json.dumps(self._mask(line | _fields(record)), ensure_ascii=False)
+        return json.dumps(self._mask(line | self.fields(record)), ensure_ascii=False)
+
+    def fields(self, record: logging.LogRecord) -> Fields:
+        """Return the `extra` fields of a record, and its traceback if there is one."""
+        fields = {name: _plain(value) for name, value in vars(record).items() if name not in _PLAIN}
+        if record.exc_info:
+            fields["traceback"] = self.formatException(record.exc_info)
+        return fields
 
 
-class Words(logging.Formatter):
+class Words(JsonLines):
     """Renders a record in one line for people; a traceback stays in the file."""
-
-    def __init__(self, mask: Mask) -> None:
-        super().__init__()
-        self._mask = mask
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
-        fields = self._mask({"event": record.getMessage()} | _fields(record))
+        fields = self._mask({"event": record.getMessage()} | self.fields(record))
         fields.pop("traceback", None)
         event = fields.pop("event")
         words = ", ".join(f"{name}: {value}" for name, value in fields.items())
         return f"yaadwatch: {event}" + (f" ({words})" if words else "")
-
-
-def _fields(record: logging.LogRecord) -> Fields:
-    """Return the `extra` fields of a record, and its traceback if there is one."""
-    fields = {name: _plain(value) for name, value in vars(record).items() if name not in _PLAIN}
-    if record.exc_info:
-        fields["traceback"] = logging.Formatter().formatException(record.exc_info)
-    return fields
 
 
 def _plain(value: object) -> object:

@@ -6,7 +6,6 @@ tree is kept as long as its project is registered, because its disk may come bac
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
@@ -25,9 +24,19 @@ from yaadwatch.daemon.arming import (
 from yaadwatch.daemon.dispatch import Workers
 from yaadwatch.daemon.polling import NOTHING, Differences, HintQueue, Poller
 from yaadwatch.daemon.supervisor import Health
+from yaadwatch.db import projects
+from yaadwatch.model.errors import YaadError
+from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import Watch
+from yaadwatch.projects import verifying
 from yaadwatch.repo.watch import NoWatcher, Watcher, open_watcher
+from yaadwatch.staleness import stale
 from yaadwatch.staleness.stale import WatchedTree
+from yaadwatch.system import files
+from yaadwatch.workspace import agent_files, identity
+from yaadwatch.workspace.agent_files import Formats
+from yaadwatch.workspace.stores import is_there
+from yaadwatch.workspace.workspace import Home
 
 if TYPE_CHECKING:
     from yaadwatch.memory.flags import Checked
@@ -49,28 +58,64 @@ agent file came up where there was none, in turn: that is most of what polling c
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """What is known of the projects, and what brings them up to date.
+    """Knows the projects, and brings them up to date. Methods run in threads.
 
     Args:
-        trees: the work trees of one project, or of all (None).
-        projects: the projects in the registry, by id, and where each is.
-        check: bring the flags of a tree up to date; paths None: look at everything.
-        sync: bring the agent files of a tree and the graph together, when they are among the paths;
-            whether it has to be tried again soon.
-        is_rule: whether a file in a folder further down would be an agent file.
-        is_passed: which folders, by their names, have none that count.
-        is_place: whether an agent file may come up at a path, in a project that has none there.
+        home: the stores.
+        on_checked: called with a project after each check.
     """
 
-    trees: Callable[[str | None], Iterable[WatchedTree]]
-    projects: Callable[[], Mapping[str, Path]]
-    check: Callable[[str, int, frozenset[str] | None], "Checked"]
-    sync: Callable[[str, int, frozenset[str] | None], bool]
-    is_rule: Callable[[str], bool] = lambda _: False
-    is_passed: Callable[[str], bool] = lambda _: False
-    is_place: Callable[[str], bool] = lambda _: False
+    def __init__(self, home: Home, on_checked: Callable[[str], None]) -> None:
+        self._home = home
+        self._on_checked = on_checked
+        self._listed: list[Project] | None = None
+
+    def trees(self, project: str | None) -> Sequence[WatchedTree]:
+        """Return the work trees of one project, or of all (None), wherever they went."""
+        rows = self._home.user.read(projects.everything)
+        asked = [row for row in rows if project in (None, row.id)]
+        near = set(files.near(row.common_dir for row in asked))  # others may never answer
+        if not all(
+            is_there(row) and row.gone_at is None and bool(row.root_commit)
+            for row in asked
+            if row.common_dir in near
+        ):
+            identity.note_places(self._home, project)
+        return stale.watched(self._home, project)
+
+    def registered(self) -> Mapping[str, Path]:
+        """Return the git folder of each project in the registry, by id; keep a copy of the list."""
+        rows = self._home.user.read(projects.everything)
+        if self._listed not in (None, rows):
+            verifying.copy_project_list(self._home)
+        self._listed = rows
+        return {row.id: row.common_dir for row in rows}
+
+    def check(self, project: str, worktree: int, paths: frozenset[str] | None) -> "Checked":
+        """Bring the flags of a tree up to date; paths None: look at everything."""
+        try:
+            return stale.check_tree(self._home, project, worktree, paths)
+        finally:
+            self._on_checked(project)
+
+    def sync(self, project: str, worktree: int, paths: frozenset[str] | None) -> bool:
+        """Bring agent files among the paths and memories together; return whether to try again."""
+        from yaadwatch.memory import visibility
+        from yaadwatch.sessions import context
+        from yaadwatch.sync import tree
+
+        visibility.find_merged_elsewhere(self._home, project, worktree)
+        done = tree.sync_tree(self._home, project, worktree, paths)
+        context.prepare(self._home, project, worktree, force=paths is None)
+        return done.waiting or done.watching
+
+    def formats(self) -> Formats:
+        """Return the formats of agent files; of a setting that is no pattern `status` reports."""
+        try:
+            return agent_files.known_formats(self._home)
+        except YaadError:
+            return agent_files.formats()
 
 
 class Trees:
@@ -117,7 +162,7 @@ class Trees:
         self._places: Mapping[str, Path] = {}
         self._polls = 0
         self._polled: dict[Tree, int] = {}
-        self._poller = Poller(engine.is_rule, engine.is_passed, engine.is_place)
+        self._poller = Poller(engine.formats)
         self._workers = workers
         self._afar: dict[Tree, asyncio.Task[None]] = {}  # looks at network disks under way
         self._hanging: frozenset[Tree] = frozenset()
@@ -132,11 +177,8 @@ class Trees:
         await self.refresh(None)
 
     def close(self) -> None:
-        """Stop watching."""
+        """Stop watching, and look at nothing more."""
         self.watcher.close()
-
-    def stop(self) -> None:
-        """Look at nothing more."""
         for task in self._afar.values():
             task.cancel()
 
@@ -169,10 +211,9 @@ class Trees:
         changed = [tree for tree in trees if tree != self._known.get(key_of(tree))]
         before = {key_of(tree): self._known.get(key_of(tree)) for tree in changed}
         self._known.update({key_of(tree): tree for tree in changed})
-        # One instant for all: none of them pushes another out of the budget.
-        now = self._monotonic_s()
-        await self._arm_and_look(changed, now)
+        await self._arm_and_look(changed)
         self._report()
+        now = self._monotonic_s()
         for tree in changed:
             known = before[key_of(tree)]
             if known is None:
@@ -204,7 +245,6 @@ class Trees:
 
     def take(self, key: Tree, meaning: Meaning, at: float) -> None:
         """Note what a hint means for a tree."""
-        self.arms.used(key, at)
         if meaning.lock:
             self._bursts.held(key, at)
             return
@@ -226,12 +266,13 @@ class Trees:
         await self._look_for_mounts()
         passed = self._take_turns()
         known = list(self._known.values())
-        trees = [tree for tree in known if not self.arms.is_silent(key_of(tree))]
-        for begin in range(0, len(trees), LOOKED_AT_ONCE):
-            some = trees[begin : begin + LOOKED_AT_ONCE]
-            for key, seen in (await self._look(self._look_at, some, passed)).items():
-                self._take_seen(key, seen)
-        await self._look_afar(known)
+
+        def look(tree: WatchedTree) -> Differences | None:
+            if self.arms.is_silent(key_of(tree)):
+                return None
+            return self._poller.look(tree, whole=key_of(tree) not in passed)
+
+        await self._look_at(known, look)
         self._hearing.nudge()
 
     async def arm_if_changed(self, key: Tree) -> frozenset[str]:
@@ -243,7 +284,7 @@ class Trees:
         if tree is None or key not in self._unarmed:
             return frozenset()
         self._unarmed.discard(key)
-        found = (await self._look(self._armed, [tree], self._monotonic_s())).get(key)
+        found = await self._look(self._arm, tree)
         if found is None:
             await self._look_afar([tree])
         self._report()
@@ -278,7 +319,7 @@ class Trees:
 
     async def _registered(self) -> Mapping[str, Path]:
         """Return the folder of each project; clears the problems of other projects."""
-        registered = await self._look(self._engine.projects)
+        registered = await self._look(self._engine.registered)
         self._health.keep_only(registered)
         return registered
 
@@ -298,7 +339,7 @@ class Trees:
         silent = frozenset(await self._look(self._silent, Path("/")))
         if silent != self._silent_places:
             self._silent_places = silent
-            await self._arm_and_look(list(self._known.values()), self._monotonic_s())
+            await self._arm_and_look(list(self._known.values()))
 
     async def _look_for_the_away(self) -> None:
         """Register and check missing trees whose folder is back."""
@@ -321,28 +362,28 @@ class Trees:
         self._polled.update(dict.fromkeys(their_turn, self._polls))
         return set(full).difference(their_turn)
 
-    async def _arm_and_look(self, trees: Sequence[WatchedTree], now: float) -> None:
+    async def _arm_and_look(self, trees: Sequence[WatchedTree]) -> None:
         """Watch the folders that `trees` need, and take in how their files differ."""
+        await self._look_at(trees, self._arm)
+
+    def _arm(self, tree: WatchedTree) -> Differences | None:
+        """Watch the folders that a tree needs, then poll its files; None: on a network disk."""
+        self.arms.arm(tree)
+        return None if self.arms.is_silent(key_of(tree)) else self._poller.look(tree)
+
+    async def _look_at(
+        self, trees: Sequence[WatchedTree], look: Callable[[WatchedTree], Differences | None]
+    ) -> None:
+        """Take in how the files of trees differ, those on network disks (None) last."""
+
+        def several(some: Sequence[WatchedTree]) -> list[tuple[Tree, Differences]]:
+            found = ((key_of(tree), look(tree)) for tree in some)
+            return [(key, seen) for key, seen in found if seen is not None]
+
         for begin in range(0, len(trees), LOOKED_AT_ONCE):
-            some = trees[begin : begin + LOOKED_AT_ONCE]
-            for key, seen in (await self._look(self._armed, some, now)).items():
+            for key, seen in await self._look(several, trees[begin : begin + LOOKED_AT_ONCE]):
                 self._take_seen(key, seen)
         await self._look_afar(trees)
-
-    def _armed(self, trees: Iterable[WatchedTree], now: float) -> dict[Tree, Differences]:
-        """Watch the folders that `trees` need, then poll their files, unless on a network disk."""
-        found = {}
-        for tree in trees:
-            self.arms.arm(tree, now)
-            if not self.arms.is_silent(key_of(tree)):
-                found[key_of(tree)] = self._poller.look(tree)
-        return found
-
-    def _look_at(self, trees: Iterable[WatchedTree], passed: Set[Tree]) -> dict[Tree, Differences]:
-        return {
-            key_of(tree): self._poller.look(tree, whole=key_of(tree) not in passed)
-            for tree in trees
-        }
 
     async def _look_afar(self, trees: Iterable[WatchedTree]) -> None:
         """Poll trees on network disks, except those still waiting for an earlier poll."""

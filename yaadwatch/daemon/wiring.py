@@ -8,48 +8,35 @@ from datetime import datetime
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from yaadwatch import places
 from yaadwatch.client import hook_log
-from yaadwatch.daemon import follower as daemon_follower
-from yaadwatch.daemon.dispatch import MEND, Disks, Dispatcher, Workers
-from yaadwatch.daemon.follower import Follower, Stream
+from yaadwatch.daemon import follower
+from yaadwatch.daemon.dispatch import MEND, Dispatcher, Workers
+from yaadwatch.daemon.follower import USER, Follower, Logs, Stream
 from yaadwatch.daemon.intake import Intake
 from yaadwatch.daemon.local_socket import LocalSocket
-from yaadwatch.daemon.scheduler import Renewal, Scheduler
+from yaadwatch.daemon.process import Manager
+from yaadwatch.daemon.scheduler import Renewal, Runs, Scheduler
 from yaadwatch.daemon.supervisor import Health, Service, attempt, error_in_words
 from yaadwatch.daemon.trees import Engine
-from yaadwatch.daemon.vector_filler import Filler, Looker, Verbs
-from yaadwatch.model import events
-from yaadwatch.model.errors import YaadError
-from yaadwatch.model.events import Event
+from yaadwatch.daemon.vector_filler import Filler, Looker
+from yaadwatch.model.events import Event, time_text
 from yaadwatch.model.settings import LONG_REST, STORE_IDLE, Settings
 from yaadwatch.projects import verifying
-from yaadwatch.recall import vectors
-from yaadwatch.repo.layout import place_names
-from yaadwatch.staleness import stale
 from yaadwatch.system import files, processes
 from yaadwatch.system.clock import Clock
-from yaadwatch.system.processes import Manager
 from yaadwatch.system.settings_files import Installation
 from yaadwatch.text import privacy, words
-from yaadwatch.workspace import agent_files, lookup
+from yaadwatch.workspace import lookup
 from yaadwatch.workspace.workspace import Call, Home
-
-if TYPE_CHECKING:
-    from yaadwatch.memory.flags import Checked
-
 
 SOCKET_LOOK_S: Final = 5.0
 """Time between two looks at whether the socket's file is still there."""
-_SOCKET: Final = "socket"
 LATER: Final = (
     "yaadwatch.memory.visibility",
     "yaadwatch.sync.lookback",
-    "yaadwatch.workspace.lookup",
-    "yaadwatch.staleness.stale",
     "yaadwatch.sync.tree",
     "yaadwatch.projects.upkeep",
     "yaadwatch.sessions.ending",
@@ -67,12 +54,12 @@ class WriteSignal:
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._open = True
-        self._hear: Callable[[str], None] = _ignore
+        self._hear: Callable[[str], None] | None = None
 
     def ring(self, store: str) -> None:
         """Report that a store was written; does nothing once the daemon ends."""
         with self._lock:
-            if self._open:
+            if self._open and self._hear is not None:
                 self._loop.call_soon_threadsafe(self._hear, store)
 
     def answer(self, hear: Callable[[str], None]) -> None:
@@ -85,62 +72,52 @@ class WriteSignal:
             self._open = False
 
 
-def _ignore(store: str) -> None:
-    """Ignore a signal while the parts are still being built."""
-
-
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonState:
-    """The state of the running daemon, for `status` and answers. Any thread."""
+    """The state of the running daemon, for `status` and answers. Any thread.
 
-    def __init__(
-        self,
-        *,
-        intake: Intake,
-        scheduler: Scheduler,
-        health: Health,
-        started_at: datetime,
-        socket: Path,
-        now: Callable[[], datetime],
-    ) -> None:
-        self._intake = intake
-        self._scheduler = scheduler
-        self._health = health
-        self._since = events.time_text(started_at)  # made once: `health` is asked often
-        self._socket = socket
-        self._now = now
+    See `workspace.DaemonState`. `started_at` is in the form of answers.
+    """
+
+    intake: Intake
+    scheduler: Scheduler
+    health: Health
+    started_at: str
+    path: Path
+    now: Callable[[], datetime]
 
     def watch(self, project: str) -> tuple[str, int | None]:
         """Return how the project is watched, and the time the last check took to come, in ms."""
-        return self._intake.mode(project), self._intake.lag_ms(project)
+        return self.intake.mode(project), self.intake.lag_ms(project)
 
     def hangs(self, project: str) -> bool:
         """Return whether a disk that the project is on does not answer."""
-        return self._intake.hangs(project)
+        return self.intake.trees.hangs(project)
 
     def problems(self) -> list[dict[str, str]]:
         """Return what is degraded, and how many hooks sent their agent nothing."""
         found = [
             {"what": one.what, "mend": one.mend, "project": one.project}
-            for one in self._health.problems()
+            for one in self.health.problems()
         ]
         found += [
             {"what": what, "mend": MEND, "project": project}
-            for what, project in self._intake.stuck()
+            for what, project in self.intake.stuck()
         ]
-        hooks = privacy.mask(hook_log.count(places.hook_log(), self._now()).in_words()).text
+        hooks = privacy.mask(hook_log.count(places.hook_log(), self.now()).in_words()).text
         return [*found, {"what": hooks, "mend": "yaadwatch doctor"}] if hooks else found
 
     def next_runs(self) -> dict[str, datetime]:
         """Return when each job runs next."""
-        return self._scheduler.next_runs()
+        return self.scheduler.next_runs()
 
     def since(self) -> str:
         """Return when the daemon was started, in the form of answers."""
-        return self._since
+        return self.started_at
 
     def socket(self) -> str:
         """Return the path that the daemon listens on."""
-        return str(self._socket)
+        return str(self.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +130,7 @@ class Parts:
     dispatcher: Dispatcher
     socket: LocalSocket
     intake: Intake
-    own_list: verifying.ProjectListKeeper
+    follower: Follower
     services: tuple[Service, ...]
 
 
@@ -173,41 +150,30 @@ def build(
         on_shutdown: called when a client asks the daemon to end.
 
     Raises:
-        YaadError: neither the user store nor anything in its place can be had.
+        YaadError: the user store cannot be had.
     """
     bell, health, clock = WriteSignal(), Health(), Clock()
-    own = verifying.open_own(on_commit=lambda: bell.ring(daemon_follower.USER))
-    if own.notice:
-        health.degraded("user store", own.notice, mend=own.mend)
-    home = lookup.open_home(settings, user=own.db, clock=clock, on_commit=bell.ring)
-    stream = Stream(daemon_follower.logs_of(home))
-    intake = _intake(home, bell, health)
-    filler = _filler(home, health)
+    user, notice = verifying.open_user_store(on_commit=lambda: bell.ring(USER))
+    if notice:
+        mend = "yaadwatch restart, when you have read this"
+        health.degraded("user store", notice, mend=mend)
+    home = lookup.open_home(settings, user=user, clock=clock, on_commit=bell.ring)
+    stream = Stream(Logs(home))
+    intake = Intake(
+        Engine(home, bell.ring),
+        settings=settings.watch,
+        health=health,
+        monotonic_s=clock.monotonic_s,
+        silent=files.networks,
+    )
+    filler = Filler(home, health)
     looker = Looker(partial(_look_back, home), intake.anchors_changed)
-    follower = _follower(home, intake, filler, health)
-    own_list = verifying.ProjectListKeeper()
-    scheduler = _scheduler(home, intake, own_list, health)
-
+    following = Follower(partial(follower.unread, home), partial(_react, intake, filler))
+    scheduler = _scheduler(home, intake, health)
     workers = Workers()
-    leaving: set[asyncio.Future[None]] = set()
-
-    def left(call: Call) -> None:
-        loop = asyncio.get_running_loop()
-
-        def end() -> None:
-            from yaadwatch.sessions import ending
-
-            home.left(call)
-            loop.call_soon_threadsafe(intake.quiet, call.folder.resolve())
-            ending.end_of_agent(home, call)
-
-        # No client waits for it: git takes its time, and a disk that hangs keeps it for ever.
-        ending_now = asyncio.ensure_future(workers.run((str(call.folder), "left"), end))
-        leaving.add(ending_now)
-        ending_now.add_done_callback(leaving.discard)
-
-    disks = Disks(files.networks, place_names)
-    dispatcher = Dispatcher(home, mask, on_left=left, workers=workers, disks=disks)
+    dispatcher = Dispatcher(
+        home, mask, on_left=partial(_leave, home, intake, workers, set()), workers=workers
+    )
     path = manager.path or places.default_socket()
     socket = LocalSocket(
         path,
@@ -222,30 +188,26 @@ def build(
     renewal = Renewal(
         replaced=Installation().was_replaced,
         holds_lock=holds_lock,
-        stale_store=verifying.UserStoreHealth(own, clock.now).restart_reason,
-        rss_bytes=processes.own_rss_bytes,
-        memory_mib=settings.daemon.memory_mib,
+        stale_store=partial(verifying.restart_reason, user),
         busy=lambda: dispatcher.busy,
         health=health,
-        mark=places.renewed(),
-        now=clock.now,
     )
     home.pulse = DaemonState(
         intake=intake,
         scheduler=scheduler,
         health=health,
-        started_at=clock.now(),
-        socket=path,
+        started_at=time_text(clock.now()),
+        path=path,
         now=clock.now,
     )
 
     def written(store: str) -> None:
         stream.wake(store)
-        if store == daemon_follower.USER:
+        if store == USER:
             intake.registry_changed()
-            filler.user_store_written()
+            filler.wake(store)
         else:
-            follower.wake(store)
+            following.wake(store)
             looker.wake(store)
             intake.store_written(store)
 
@@ -257,10 +219,9 @@ def build(
         dispatcher=dispatcher,
         socket=socket,
         intake=intake,
-        own_list=own_list,
+        follower=following,
         services=(
             Service(name="intake", run=intake.run),
-            Service(name="follower", run=follower.run),
             Service(name="filler", run=filler.run),
             Service(name="looker", run=looker.run),
             Service(name="scheduler", run=scheduler.run),
@@ -275,60 +236,36 @@ def mask(text: str) -> str:
     return privacy.mask(text).text
 
 
-def _intake(home: Home, bell: WriteSignal, health: Health) -> Intake:
-    def trees(project: str | None) -> list[stale.WatchedTree]:
-        if not daemon_follower.are_in_place(home, project):
-            from yaadwatch.workspace import lookup
+def _react(intake: Intake, filler: Filler, project: str, event: Event | None) -> None:
+    """Do what `REACTIONS` says of an event; everything when any may have been missed (None)."""
+    verb = "anchors" if event is None else follower.reaction_to(event)
+    if verb == "head" and event is not None:
+        worktree = event.body.get("worktree")
+        if isinstance(worktree, int):
+            intake.head_moved(project, worktree)
+        return
+    if verb == "anchors":
+        intake.anchors_changed(project)
+        filler.wake(project)
+    intake.rules_changed(project)
 
-            lookup.seek(home, project)
-        return stale.watched(home, project)
 
-    def check(project: str, worktree: int, paths: frozenset[str] | None) -> "Checked":
-        from yaadwatch.staleness import stale
+def _leave(
+    home: Home, intake: Intake, workers: Workers, leaving: "set[asyncio.Future[None]]", call: Call
+) -> None:
+    """End an agent's session. No client waits for it: git takes its time, and a disk may hang."""
+    loop = asyncio.get_running_loop()
 
-        try:
-            return stale.check_tree(home, project, worktree, paths)
-        finally:
-            # The check at start wakes the follower for what was left undone, written or not.
-            bell.ring(project)
+    def end() -> None:
+        from yaadwatch.sessions import ending
 
-    def sync(project: str, worktree: int, paths: frozenset[str] | None) -> bool:
-        from yaadwatch.memory import visibility
-        from yaadwatch.sessions import context
-        from yaadwatch.sync import tree
+        home.left(call)
+        loop.call_soon_threadsafe(intake.quiet, call.folder.resolve())
+        ending.end_of_agent(home, call)
 
-        visibility.find_merged_elsewhere(home, project, worktree)
-        done = tree.sync_tree(home, project, worktree, paths)
-        context.prepare(home, project, worktree, force=paths is None)
-        return done.waiting or done.watching
-
-    def is_rule(path: str) -> bool:
-        try:
-            return agent_files.known_formats(home).is_below(path)
-        except YaadError:  # a setting that is no pattern: `status` reports it, no file is read
-            return False
-
-    def is_place(path: str) -> bool:
-        try:
-            return path in agent_files.known_formats(home).places
-        except YaadError:
-            return False
-
-    return Intake(
-        Engine(
-            trees=trees,
-            projects=lambda: daemon_follower.where(home),
-            check=check,
-            sync=sync,
-            is_rule=is_rule,
-            is_passed=agent_files.is_skipped_folder,
-            is_place=is_place,
-        ),
-        settings=home.settings.watch,
-        health=health,
-        monotonic_s=home.clock.monotonic_s,
-        silent=files.networks,
-    )
+    ending_now = asyncio.ensure_future(workers.run((str(call.folder), "left"), end))
+    leaving.add(ending_now)
+    ending_now.add_done_callback(leaving.discard)
 
 
 def _look_back(home: Home, project: str) -> bool:
@@ -340,79 +277,32 @@ def _look_back(home: Home, project: str) -> bool:
         processes.give_back()
 
 
-def _filler(home: Home, health: Health) -> Filler:
-    verbs = Verbs(
-        user=vectors.USER,
-        wanted=partial(vectors.wanted, home),
-        stores=partial(vectors.stores, home),
-        batch=partial(vectors.batch, home),
-        skip=partial(vectors.skip, home),
-        these=partial(vectors.these, home),
-        take_over=partial(vectors.take_over, home),
-        tidy=partial(vectors.tidy, home),
-    )
-    return Filler(verbs, health)
+def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
+    async def run(module: str, verb: str, **options: Any) -> None:
+        """Run a job in a thread; its module is imported when it is first due."""
+        job = getattr(import_module(f"yaadwatch.{module}"), verb)
+        await asyncio.to_thread(job, home, **options)
 
-
-def _follower(home: Home, intake: Intake, filler: Filler, health: Health) -> Follower:
-    async def check(project: str, event: Event) -> None:
-        worktree = event.body.get("worktree")
-        if isinstance(worktree, int):
-            await intake.check_now(project, worktree)
-
-    async def watch(project: str, event: Event) -> None:
-        intake.anchors_changed(project)
-        intake.rules_changed(project)
-        filler.remembered(project, event.subject)
-
-    async def carry(project: str, event: Event) -> None:  # noqa: ARG001
-        intake.rules_changed(project)
-
-    handlers = {"check": check, "watch": watch, "carry": carry}
-    return Follower(daemon_follower.journal_of(home), handlers, health)
-
-
-def _scheduler(
-    home: Home,
-    intake: Intake,
-    own_list: verifying.ProjectListKeeper,
-    health: Health,
-) -> Scheduler:
-    async def keep() -> None:
-        from yaadwatch.projects import upkeep
-        from yaadwatch.sessions import ending
-
+    async def upkeep() -> None:
         try:
-            await asyncio.to_thread(upkeep.run_daily, home)
+            await run("projects.upkeep", "run_daily")
         finally:
-            await asyncio.to_thread(ending.expire, home, everywhere=True)
-
-    async def expire() -> None:
-        from yaadwatch.sessions import ending
-
-        await asyncio.to_thread(ending.expire, home)
+            await run("sessions.ending", "expire", everywhere=True)
 
     async def poll() -> None:
         await intake.poll()
         await asyncio.to_thread(release_idle, home)
-        await asyncio.to_thread(own_list.keep, home)
-
-    async def back_up() -> None:
-        await asyncio.to_thread(_keeping().back_up_all, home)
-
-    async def trim() -> None:
-        await asyncio.to_thread(_keeping().trim_all, home)
 
     return Scheduler(
         {
-            "upkeep": keep,
-            "backup": back_up,
-            "trim": trim,
+            "upkeep": upkeep,
+            "backup": partial(run, "projects.exporting", "back_up_all"),
+            "trim": partial(run, "projects.exporting", "trim_all"),
             "sweep": intake.sweep,
             "poll": poll,
-            "sessions": expire,
+            "sessions": partial(run, "sessions.ending", "expire"),
         },
-        daemon_follower.runs_of(home, mask),
+        Runs(home),
         clock=home.clock,
         settings=home.settings.watch,
         health=health,
@@ -427,11 +317,6 @@ def release_idle(home: Home) -> None:
         home.git.rest()
         words.clear_caches()
     processes.give_back()
-
-
-def _keeping() -> ModuleType:
-    """Import the module for backups and trimming, which most daemons never need."""
-    return import_module("yaadwatch.projects.exporting")
 
 
 def keeper(
@@ -450,12 +335,9 @@ def keeper(
             await sleep(SOCKET_LOOK_S)
             error = await attempt(renew())
             if error is None:
-                health.well(_SOCKET)
+                health.well("socket")
             else:
-                health.degraded(
-                    _SOCKET,
-                    f"The socket is gone and cannot be made again: {error_in_words(error)}",
-                    mend="yaadwatch restart",
-                )
+                what = f"The socket is gone and cannot be made again: {error_in_words(error)}"
+                health.degraded("socket", what, mend="yaadwatch restart")
 
     return keep

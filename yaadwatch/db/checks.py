@@ -20,37 +20,11 @@ from yaadwatch.model.memories import ACYCLIC, circle
 from yaadwatch.model.projects import Project
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
-    """The size of a store at the end of a day; `day` counts from 1970-01-01, UTC."""
-
-    day: int
-    bytes: int
-    memories: int
-
-
 def bytes_used(conn: apsw.Connection) -> int:
     """Return the bytes the database uses, without those of deleted rows."""
     return int(conn.pragma("page_size")) * (
         int(conn.pragma("page_count")) - int(conn.pragma("freelist_count"))
     )
-
-
-def note_size(conn: apsw.Connection, size: Size, *, keep_days: int) -> None:
-    """Store the size of a day, and delete sizes older than `keep_days`."""
-    conn.execute(
-        "INSERT OR REPLACE INTO sizes (day, bytes, memories) VALUES (?, ?, ?)",
-        (size.day, size.bytes, size.memories),
-    )
-    conn.execute("DELETE FROM sizes WHERE day <= ?", (size.day - keep_days,))
-
-
-def sizes_since(conn: apsw.Connection, day: int) -> list[Size]:
-    """Return the stored sizes of `day` and later, oldest first."""
-    rows = conn.execute(
-        "SELECT day, bytes, memories FROM sizes WHERE day >= ? ORDER BY day", (day,)
-    )
-    return [Size(day=at, bytes=size, memories=memories) for at, size, memories in rows]
 
 
 SHOWN_MAX: Final = 20
@@ -192,19 +166,6 @@ def words(conn: apsw.Connection) -> dict[str, int]:
     found = {f"{col}\0{term}": count for term, col, count in rows}
     conn.execute("DROP TABLE temp.words")
     return found
-
-
-def cursors(conn: apsw.Connection) -> list[tuple[str, int, int]]:
-    """Return the followers whose cursor is beyond the last event, and both numbers."""
-    rows = conn.execute(
-        """
-        SELECT name, cursors.seq, last
-          FROM cursors, (SELECT coalesce(max(seq), 0) AS last FROM events)
-         WHERE cursors.seq > last
-         ORDER BY name
-        """
-    )
-    return [(name, seq, last) for name, seq, last in rows]
 
 
 def copies(conn: apsw.Connection) -> list[tuple[str, str, str, int]]:

@@ -23,7 +23,6 @@ from yaadwatch.db.files import (
     translated_errors,
     unavailable,
 )
-from yaadwatch.model.errors import YaadError
 
 
 def get_meta(conn: apsw.Connection, key: str) -> str | None:
@@ -138,13 +137,11 @@ class Database:
         path: Path,
         pool: Pool,
         on_commit: Callable[[], None] | None,
-        refusal: YaadError | None = None,
     ) -> None:
         """Use `Database.open`."""
         self.path = path
         self._pool = pool
         self._on_commit = on_commit
-        self._refusal = refusal
         self._changes = 0  # goes up when one is begun and when it is over; odd in between
         self._kept: dict[tuple[Any, ...], tuple[int, Any]] = {}
         self._writing = RLock()  # one transaction at a time
@@ -161,7 +158,6 @@ class Database:
         create: bool = False,
         read_only: bool = False,
         on_commit: Callable[[], None] | None = None,
-        refusal: YaadError | None = None,
     ) -> "Database":
         """Open the store at `path`; an older one is upgraded to the newest version first.
 
@@ -172,7 +168,6 @@ class Database:
             create: make an empty store, and its folder (0700), when nothing is there.
             read_only: change nothing at `path`; another process may have it open.
             on_commit: called after each commit, by the thread that wrote, when no lock is held.
-            refusal: the error of every write, for a store that only replaces another one.
 
         Raises:
             YaadError: UNAVAILABLE when there is no store, or a damaged, foreign or newer one;
@@ -196,26 +191,12 @@ class Database:
             except BaseException:
                 pool.close()
                 raise
-        return cls(path, pool, on_commit, refusal)
+        return cls(path, pool, on_commit)
 
     @property
     def is_writable(self) -> bool:
-        """Whether it was opened for writing, and does not replace another store."""
-        return not self._pool.read_only and self._refusal is None
-
-    @property
-    def stands_in(self) -> bool:
-        """Whether it only replaces another store, read-only."""
-        return self._refusal is not None
-
-    def refuse_if_stands_in(self) -> None:
-        """Refuse an operation meant for the store that this one only replaces.
-
-        Raises:
-            YaadError: the error given to `open` as `refusal`.
-        """
-        if self._refusal is not None:
-            raise YaadError(self._refusal.code, self._refusal.message, self._refusal.hint)
+        """Whether it was opened for writing."""
+        return not self._pool.read_only
 
     def read(
         self, look: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
@@ -279,11 +260,9 @@ class Database:
 
         Raises:
             YaadError: UNAVAILABLE when the store is closed, damaged, full or locked, or its file is
-                not where it was opened; what it was given when it only stands in. Nothing was
-                changed.
+                not where it was opened. Nothing was changed.
             RuntimeError: called from inside a write of the same thread.
         """
-        self.refuse_if_stands_in()
         if self._pool.read_only:
             raise unavailable(f"{self.path} is only read without the daemon; nothing was changed.")
         if self._writer_thread == get_ident():

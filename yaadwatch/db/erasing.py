@@ -51,7 +51,6 @@ STRUCTURE: Final = {
     "branch_blocks": {"path", "branch", "head", "block"},
     "claims": {"node", "subject", "attribute", "place", "source"},
     "contradictions": {"name", "kind", "decision", "kept", "actor"},
-    "cursors": {"name"},
     "dismissals": {"text_hash", "node", "how"},
     "edges": {"from_node", "to_node", "kind"},
     "embedding_models": {"space", "name", "state"},

@@ -1,8 +1,7 @@
-"""Store the event log with its followers, provenance, file snapshots and versions of nodes."""
+"""Store the event log, provenance, file snapshots and versions of nodes."""
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -12,57 +11,6 @@ from yaadwatch.db.codec import Record, from_ms, json_list, to_json, to_ms
 from yaadwatch.model.events import Event
 from yaadwatch.model.memories import Edge, Node, Provenance, Version
 from yaadwatch.model.projects import Snapshot
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cursor:
-    """A follower's position: done up to `seq`; `failed_seq` was tried `tries` times.
-
-    `failed_seq` is 0 when the last event succeeded.
-    """
-
-    seq: int = 0
-    failed_seq: int = 0
-    tries: int = 0
-
-
-def cursor_of(conn: apsw.Connection, name: str) -> Cursor:
-    """Return the cursor of follower `name`; zeros when it has never read."""
-    found = conn.execute(
-        "SELECT seq, failed_seq, tries FROM cursors WHERE name = ?", (name,)
-    ).fetchone()
-    if found is None:
-        return Cursor()
-    seq, failed_seq, tries = found
-    return Cursor(seq=seq, failed_seq=failed_seq, tries=tries)
-
-
-def advance_cursor(conn: apsw.Connection, name: str, seq: int) -> None:
-    """Store that `name` is done up to `seq`, and clear its failures."""
-    conn.execute(
-        """
-        INSERT INTO cursors (name, seq)
-        VALUES (?, ?)
-        ON CONFLICT (name) DO UPDATE SET seq = excluded.seq, failed_seq = 0, tries = 0
-        """,
-        (name, seq),
-    )
-
-
-def note_failure(conn: apsw.Connection, name: str, seq: int) -> int:
-    """Count a failure of `name` on event `seq`; return the count so far."""
-    tries = conn.execute(
-        """
-        INSERT INTO cursors (name, seq, failed_seq, tries)
-        VALUES (?, 0, ?, 1)
-        ON CONFLICT (name) DO UPDATE
-           SET tries = iif(failed_seq = excluded.failed_seq, tries + 1, 1),
-               failed_seq = excluded.failed_seq
-        RETURNING tries
-        """,
-        (name, seq),
-    )
-    return int(tries.get)
 
 
 def append(conn: apsw.Connection, event: Event) -> int:
@@ -161,7 +109,7 @@ def files_written(conn: apsw.Connection, kind: str, worktree: int, since: dateti
 
 
 def trim(conn: apsw.Connection, before: datetime, limit: int) -> int:
-    """Delete at most `limit` events older than `before` that every follower has read.
+    """Delete at most `limit` events older than `before`.
 
     The last event stays, because the next number follows from it.
 
@@ -174,12 +122,11 @@ def trim(conn: apsw.Connection, before: datetime, limit: int) -> int:
          WHERE seq IN (
                SELECT seq
                  FROM events
-                WHERE at_ms < ?1 AND seq <= (SELECT coalesce(min(seq), ?2) FROM cursors)
-                  AND seq < (SELECT max(seq) FROM events)
+                WHERE at_ms < ? AND seq < (SELECT max(seq) FROM events)
                 ORDER BY seq
-                LIMIT ?3)
+                LIMIT ?)
         """,
-        (to_ms(before), 2**62, limit),
+        (to_ms(before), limit),
     )
     return conn.changes()
 

@@ -69,8 +69,6 @@ STAYS: Final = {
     "branch_blocks": "keyed with this machine's key",
     "file_snapshots": "copies of this machine's files; `export --format raw` gives imported ones",
     "events": "what happened in this store; an import is an event of the other one",
-    "cursors": "how far followers of this store have read",
-    "sizes": "how large this store was",
     "imports": "what came into this store",
     "imported_files": "files of this store; `export --format raw` gives them",
     "nodes_fts": "rebuilt from the nodes",

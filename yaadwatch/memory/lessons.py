@@ -24,9 +24,9 @@ from yaadwatch.model.events import Event
 from yaadwatch.model.memories import COLD, Edge, Node
 from yaadwatch.model.projects import DAY, IDLE, LEARNED, Facts, Session, Touched, of_origin
 from yaadwatch.model.settings import SHOWN_NOTED_MAX
-from yaadwatch.system.processes import Live
 from yaadwatch.text import privacy, words
 from yaadwatch.text.quoting import as_kind, as_name, author, quoted, words_hash
+from yaadwatch.workspace.live_sessions import Live
 from yaadwatch.workspace.workspace import AGENT, FRAGMENT_CHARS_MIN, Call, Home, Space, too_short
 
 LEARNED_TOLD: Final = 8

@@ -154,7 +154,6 @@ BACKUPS_KEPT_A_DAY: Final = 3
 """Of one day, where there are others."""
 TRIM_BATCH: Final = 5_000
 """Events forgotten in one transaction."""
-SIZE_DAYS_KEPT: Final = 400
 """Days for which it is known how large a store was."""
 ACCESS_BOOST: Final = 0.2
 CLAIMS_TOLD_MAX: Final = 500
@@ -173,7 +172,6 @@ GAPS_NOTED_MAX: Final = 1_000
 """Different questions without a good answer that are noted between two times of writing down."""
 SHOWN_NOTED_MAX: Final = 10_000
 """Memories that are noted as shown, or recalled, between two times of writing down."""
-EVENT_TRIES_MAX: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,7 +259,7 @@ class Store:
 
     Args:
         budget_mib: from this size on nothing is added to a store; 0: no budget.
-        events_days: events are forgotten after this, once every follower has read them.
+        events_days: events are forgotten after this.
     """
 
     budget_mib: int = 1024
@@ -379,24 +377,6 @@ class Mcp:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Daemon:
-    """How the process itself behaves.
-
-    Args:
-        memory_mib: above it, the daemon ends and has itself started again; 0: no limit. Less than
-            128 is refused: the daemon itself would be above it soon.
-    """
-
-    memory_mib: int = 512
-
-    def __post_init__(self) -> None:
-        if self.memory_mib != 0 and not 128 <= self.memory_mib <= 1024 * 1024:
-            raise ValueError(
-                f"memory_mib must be 0 or within 128 and 1048576, got {self.memory_mib}"
-            )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything a person may set."""
 
@@ -409,4 +389,3 @@ class Settings:
     agents: Agents = field(default_factory=Agents)
     vectors: Vectors = field(default_factory=Vectors)
     mcp: Mcp = field(default_factory=Mcp)
-    daemon: Daemon = field(default_factory=Daemon)

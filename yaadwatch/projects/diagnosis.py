@@ -375,13 +375,7 @@ def _hooks(facts: Facts) -> Found:
 
 def _logs(facts: Facts) -> Found:
     for log in facts.odd_logs:
-        advice = "Of its own log the daemon does so by itself, before it writes there again."
-        yield (
-            "problem",
-            f"{log} is no plain file, so no log.",
-            _put_aside(facts, log, "odd"),
-            advice,
-        )
+        yield "problem", f"{log} is no plain file, so no log.", _put_aside(facts, log, "odd"), ""
 
 
 def _agents(facts: Facts) -> Found:

@@ -7,6 +7,7 @@ better for everything else.
 
 import contextlib
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -26,7 +27,7 @@ from yaadwatch.model.limits import short_id
 from yaadwatch.model.memories import THINGS, Node
 from yaadwatch.projects import exporting
 from yaadwatch.sync import tree
-from yaadwatch.system import config
+from yaadwatch.system import files
 from yaadwatch.text import privacy
 from yaadwatch.text import words as text_words
 from yaadwatch.text.quoting import quoted, words_hash
@@ -97,13 +98,13 @@ class _Place:
         for folder in (self.snapshots, self.damaged):
             yield from _beside(folder)
         for folder in (self.backups, places.log_file().parent):
-            yield from config.files_below(folder)
+            yield from files.files_below(folder)
 
 
 def _beside(folder: Path) -> Iterator[Path]:
     """Yield the files in a folder beside the store; none if it is a link."""
     if not folder.is_symlink():
-        yield from config.files_below(folder)
+        yield from files.files_below(folder)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -180,7 +181,6 @@ def _find(both: Shelves, named: str) -> LocatedMemory:
 
 
 def _place(shelf: Shelf) -> _Place:
-    shelf.db.refuse_if_stands_in()
     if shelf.space is None:
         return _Place(store=places.user_store(), backups=places.backups(USER))
     return _Place(store=shelf.db.path, backups=places.backups(shelf.space.project.id))
@@ -334,7 +334,7 @@ def _copies(db: Database, place: _Place, words: _Words, done: _Outcome) -> None:
     for path in (
         *beside,
         *_beside(place.damaged),
-        *config.files_below(place.backups),
+        *files.files_below(place.backups),
     ):
         with _disk_errors(path):
             state = path.stat().st_mtime_ns, path.stat().st_size
@@ -342,9 +342,9 @@ def _copies(db: Database, place: _Place, words: _Words, done: _Outcome) -> None:
                 _copy(path, words, done)
             if path.exists():
                 done.seen[path] = path.stat().st_mtime_ns, path.stat().st_size
-    for path in config.files_below(places.log_file().parent):
+    for path in files.files_below(places.log_file().parent):
         with _disk_errors(path):
-            config.take_out(path, words.raw, INSTEAD.encode())
+            _take_out(path, words.raw)
 
 
 def _copy(path: Path, words: _Words, done: _Outcome) -> None:
@@ -370,7 +370,7 @@ def _copy(path: Path, words: _Words, done: _Outcome) -> None:
 
 def _is_damaged_copy(path: Path, words: _Words) -> bool:
     """Return whether a file was put aside as damaged, and seems to hold the words."""
-    return DAMAGED in path.parts[-3:-1] and config.file_holds(path, words.pieces)
+    return DAMAGED in path.parts[-3:-1] and _file_holds(path, words.pieces)
 
 
 def _snapshots(db: Database, folder: Path, words: _Words, done: _Outcome) -> None:
@@ -404,7 +404,7 @@ def _files_left(place: _Place, words: _Words) -> list[str]:
     found = []
     for path in place.files():
         with contextlib.suppress(FileNotFoundError):
-            if config.file_holds(path, words.raw) or _is_damaged_copy(path, words):
+            if _file_holds(path, words.raw) or _is_damaged_copy(path, words):
                 found.append(str(path))
     return found + [str(path) for path in exporting.files_under_way()]
 
@@ -421,6 +421,29 @@ def _forget_in_memory(home: Home, words: _Words) -> None:
     home.git.found.clear()
     home.vectors.forget_all()
     home.formers.forget(lambda held: _bytes_hold(held, words))
+
+
+def _file_holds(path: Path, words: Iterable[bytes]) -> bool:
+    """Return whether a file contains one of `words`; a link, or what is no file, does not."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    data = path.read_bytes()
+    return any(word in data for word in words)
+
+
+def _take_out(path: Path, words: Sequence[bytes]) -> None:
+    """Blank out `words` in a log; its inode stays the same, because its writer has it open."""
+    if not _file_holds(path, words):
+        return
+    data = path.read_bytes()
+    for word in words:
+        data = data.replace(word, INSTEAD.encode())
+    descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(data)
+        stream.truncate()
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 @contextlib.contextmanager

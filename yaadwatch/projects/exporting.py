@@ -38,15 +38,14 @@ from yaadwatch.projects import pages, row_import
 from yaadwatch.projects.row_import import (
     ImportCounts,
     NamedStore,
+    for_each_store,
     named_store,
-    of_user,
-    projects,
+    raise_failures,
     roots,
 )
-from yaadwatch.system import config, files
+from yaadwatch.system import files
 from yaadwatch.system.clock import Clock
 from yaadwatch.text import words
-from yaadwatch.workspace import lookup
 from yaadwatch.workspace.workspace import Call, Home
 
 FORMAT: Final = 1
@@ -350,7 +349,7 @@ def clear() -> None:
 
 def files_under_way() -> list[Path]:
     """Return the files of all spools, sorted."""
-    return list(config.files_below(_folder()))
+    return list(files.files_below(_folder()))
 
 
 def _folder() -> Path:
@@ -464,34 +463,23 @@ def back_up_all(home: Home) -> None:
     def copy(store: NamedStore) -> None:
         _back_up(store, home.clock.now())
 
-    _for_each_store(home, copy, "could not be backed up")
+    raise_failures(for_each_store(home, copy), "not backed up; the other stores were")
 
 
 def trim_all(home: Home) -> None:
-    """Do the daily job: note the size of every store, delete old events.
+    """Do the daily job: delete old events.
 
     Raises:
         YaadError: UNAVAILABLE; some could not be trimmed, the others were.
     """
-    _for_each_store(home, lambda store: _trim(home, store), "could not be trimmed")
+    before = home.clock.now() - timedelta(days=home.settings.store.events_days)
+
+    def trim(store: NamedStore) -> None:
+        while store.db.write(history.trim, before, TRIM_BATCH) == TRIM_BATCH:
+            continue
+
     sweep(home.clock)
-
-
-def _for_each_store(home: Home, work: Callable[[NamedStore], None], went_wrong: str) -> None:
-    """Run `work` for every store; an unavailable store does not stop the others."""
-    failed = []
-    try:
-        work(of_user(home))
-    except YaadError as error:
-        failed.append(f"{home.user.path} {went_wrong}: {error.message}")
-    for project in projects(home):
-        try:
-            with home.stores.use(project) as db:
-                work(NamedStore(id=project.id, role="project", project=project, db=db))
-        except YaadError as error:
-            failed.append(f"{project.root} {went_wrong}: {error.message}")
-    if failed:
-        raise YaadError(Code.UNAVAILABLE, " ".join(failed), hint="What is wrong: yaadwatch status")
+    raise_failures(for_each_store(home, trim), "not trimmed; the other stores were")
 
 
 def _back_up(store: NamedStore, now: datetime) -> tuple[Path, bool]:
@@ -537,14 +525,6 @@ def superfluous(kept: Sequence[Path]) -> list[Path]:
 def _copies_in(folder: Path) -> list[Path]:
     """Return the copies in a backup folder, the newest first."""
     return sorted(folder.glob("*.db"), reverse=True)
-
-
-def _trim(home: Home, store: NamedStore) -> None:
-    now = home.clock.now()
-    lookup.note(home, store.db)
-    before = now - timedelta(days=home.settings.store.events_days)
-    while store.db.write(history.trim, before, TRIM_BATCH) == TRIM_BATCH:
-        continue
 
 
 def _disk_bytes(path: Path) -> int:

@@ -44,7 +44,6 @@ def add(home: Home, call: Call, ask: Add) -> dict[str, object]:
             kept from before, and neither `adopt` nor `separate` was given; restore over memories),
             UNAVAILABLE (git, disk).
     """
-    home.user.refuse_if_stands_in()
     layout = require_files(require_repository(call.folder))
     try:
         home.repository(layout).verify()
@@ -115,7 +114,6 @@ def remove(home: Home, call: Call, ask: Remove) -> dict[str, object]:
         YaadError: NOT_FOUND when it is not watched; REFUSED and UNAVAILABLE when a block cannot be
             removed from an agent file (then nothing was removed).
     """
-    home.user.refuse_if_stands_in()
     project = _project_at(home, call.folder, removed=ask.erase)
     is_watched = project.removed_at is None
     missing = why_missing(project)
@@ -147,14 +145,8 @@ def remove(home: Home, call: Call, ask: Remove) -> dict[str, object]:
 
 
 def projects(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
-    """Return every watched project; the answer is Projects.
-
-    Raises:
-        YaadError: UNAVAILABLE when the list cannot be read, and there is no copy of it.
-    """
+    """Return every watched project; the answer is Projects."""
     watched = home.user.read(db_projects.everything)
-    if not watched:
-        home.user.refuse_if_stands_in()
     return {"projects": [views.project_row(home, project) for project in watched]}
 
 
@@ -218,8 +210,6 @@ def _count(home: Home, project: Project) -> int:
 
 UNUSED_SHOWN_MAX: Final = 5
 """Unused settings of one project that are reported; `config list` there shows all."""
-SOON_DAYS: Final = 30
-"""A budget that will be reached within so many days is reported."""
 _GONE: Final = "yaadwatch add . in its new place, if it moved; else yaadwatch remove {path}"
 _FROM_ELSEWHERE: Final = "promisor remote"
 """In git's error about a partial clone (`--filter`); we never fetch contents."""
@@ -303,7 +293,7 @@ def _project(home: Home, project: Project) -> dict[str, object]:
             shown["git_silent_since"] = _git_silent_since(home, folders)
         shown["pause"] = None if layout is None else modes.pause_of(layout, home.clock.now())
         with home.stores.use(project) as db:
-            shown["size"] = lookup.row(lookup.of_store(home, db))
+            shown["size"] = lookup.size_row(home, db)
     return shown
 
 
@@ -375,7 +365,7 @@ def _problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str, str]]
     problems += _lock_problems(rows)
     problems += _git_timeouts(home)
     problems += _disk_problems()
-    own = lookup.row(lookup.of_store(home, home.user))
+    own = lookup.size_row(home, home.user)
     problems += _budget_problems("Your own store", own, _COMPACT.format(which="--user"))
     for what in registry.problems():
         problems.append({"what": what, "mend": "pip uninstall, or upgrade, that package"})
@@ -526,18 +516,16 @@ def _times(number: int) -> str:
 
 
 def _budget_problems(store: str, found: object, mend: str) -> list[dict[str, str]]:
-    """Return a problem for a store that has reached its budget, or soon will."""
+    """Return a problem for a store that has used most of its budget."""
     size = cast("dict[str, Any]", found)
-    full, limit = size["reached_at"], size["budget_bytes"]
-    if full is None:
+    limit = size["budget_bytes"]
+    if not limit or size["bytes"] < limit * NEARLY_FULL:
         return []
-    left = limit - size["bytes"]
-    if left <= 0:
+    if size["bytes"] >= limit:
         what = "has reached its budget (store.budget_mib), and nothing is added to it"
-    elif left < limit * (1 - NEARLY_FULL) or left / size["bytes_a_day"] <= SOON_DAYS:
-        what = f"reaches its budget about {full:%Y-%m-%d}; from then on nothing is added to it"
     else:
-        return []
+        percent = 100 * size["bytes"] // limit
+        what = f"uses {percent} % of its budget (store.budget_mib); nothing is added beyond it"
     return [{"what": f"{store} {what}", "mend": mend}]
 
 

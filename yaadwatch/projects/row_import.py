@@ -5,11 +5,13 @@ many memories at once. `named_store` resolves which store a call means: a projec
 """
 
 import json
+import logging
 import math
 import os
 import re
+import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,6 +28,7 @@ from yaadwatch.db.rows import NOT_INDEXED, Table, Unreadable
 from yaadwatch.memory import changes, gaps, lessons
 from yaadwatch.memory.visibility import is_persons
 from yaadwatch.model import events
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.limits import short_id
 from yaadwatch.model.memories import ACYCLIC, SUPERSEDES, THINGS, canonical_kind, canonical_relation
 from yaadwatch.model.projects import IMPORT, Project, Worktree
@@ -36,6 +39,10 @@ from yaadwatch.workspace.workspace import AGENT, Call, Home, with_more_hint
 
 USER = "user"
 """The id of the user store in the backup folder."""
+_FAULTS: Final = (ArithmeticError, LookupError, TypeError, ValueError)
+"""Exceptions from values that we never wrote, as in an edited store."""
+
+_log: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +58,11 @@ class NamedStore:
     def where(self) -> Path:
         """Return the main work tree, or the path of the user store."""
         return self.project.root if self.project is not None else self.db.path
+
+    @property
+    def shown(self) -> str:
+        """Return the main work tree; 'user' for the user store."""
+        return USER if self.project is None else str(self.project.root)
 
 
 @contextmanager
@@ -76,18 +88,52 @@ def named_store(home: Home, call: Call, *, user: bool, or_own: bool = True) -> I
 
 
 def of_user(home: Home) -> NamedStore:
-    """Return the user store.
-
-    Raises:
-        YaadError: it cannot be used, and a copy is read in its place.
-    """
-    home.user.refuse_if_stands_in()
+    """Return the user store."""
     return NamedStore(id=USER, role="user", project=None, db=home.user)
 
 
-def projects(home: Home) -> list[Project]:
-    """Return the projects that are watched."""
-    return home.user.read(db_projects.everything)
+def for_each_store(
+    home: Home,
+    work: Callable[[NamedStore], None],
+    *,
+    only: Callable[[str], bool] = lambda _: True,
+) -> list[str]:
+    """Run `work` for every store whose id passes `only`, the user store last.
+
+    A failing store, also by an internal fault, does not stop the others; the reasons are returned.
+    """
+    failed = []
+    for project in (*home.user.read(db_projects.everything), None):
+        id, where = (USER, USER) if project is None else (project.id, str(project.root))  # noqa: A001
+        if not only(id):
+            continue
+        try:
+            if project is None:
+                work(of_user(home))
+                continue
+            with home.stores.use(project) as db:
+                work(NamedStore(id=id, role="project", project=project, db=db))
+        except YaadError as error:
+            failed.append(f"{where}: {error.message}")
+        except _FAULTS as error:
+            lines = "".join(traceback.format_exception(error))
+            _log.error("store.job_failed", extra={"store": where, "traceback": lines})
+            failed.append(f"{where}: a fault of ours ({type(error).__name__}); the log has it.")
+    return failed
+
+
+def raise_failures(failed: Sequence[str], outcome: str) -> None:
+    """Report the stores that failed.
+
+    Raises:
+        YaadError: UNAVAILABLE, if there are any.
+    """
+    if failed:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{'; '.join(failed)} ({outcome})",
+            hint="What is wrong: yaadwatch status. It is tried again by itself.",
+        )
 
 
 def roots(conn: Connection, store: NamedStore) -> dict[int, str]:

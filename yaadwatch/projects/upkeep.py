@@ -4,17 +4,13 @@ Everything follows from what is stored and the time, so two runs equal one, and 
 off goes on where it stopped.
 """
 
-import contextlib
-import logging
 import sys
-import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final
 
 from yaadwatch.api.messages.memories import Upkeep
-from yaadwatch.db import authority, edges, fulltext, history, nodes, projects
+from yaadwatch.db import authority, edges, fulltext, history, nodes
 from yaadwatch.db.database import Database
 from yaadwatch.db.files import Connection
 from yaadwatch.memory import changes, flags, gaps, impact, views
@@ -23,13 +19,8 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.memories import NOT_GIVEN, THINGS, Node
 from yaadwatch.model.settings import ACCESS_BOOST, UPKEEP_BATCH, Settings
+from yaadwatch.projects.row_import import NamedStore, for_each_store, raise_failures
 from yaadwatch.workspace.workspace import Call, Home
-
-OWN: Final = "user"
-"""The name of the user store, in place of a project folder."""
-_FAULTS: Final = (ArithmeticError, LookupError, TypeError, ValueError)
-"""Exceptions from values that we never wrote, as in an edited store."""
-_log: Final = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,15 +33,6 @@ class UpkeepResult:
     orphans: int = 0
     checked: int = 0
     skipped: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Store:
-    """A store with its id and the folder or name shown for it."""
-
-    id: str
-    where: str
-    db: Database
 
 
 def upkeep(home: Home, call: Call, ask: Upkeep) -> dict[str, object]:  # noqa: ARG001
@@ -75,10 +57,10 @@ def run(home: Home, *, dry_run: bool = False, accept: bool = False) -> UpkeepRes
     """
     done = UpkeepResult()
 
-    def keep(store: _Store) -> None:
+    def keep(store: NamedStore) -> None:
         _upkeep_store(home, store, done, dry_run=dry_run, accept=accept)
 
-    done.skipped += _for_each_store(home, keep)
+    done.skipped += for_each_store(home, keep)
     return done
 
 
@@ -102,7 +84,7 @@ def run_daily(home: Home) -> None:
             hint="To see them: yaadwatch upkeep --dry-run. If that is right: yaadwatch upkeep "
             "--accept",
         )
-    _raise_failures(done.skipped, "not looked after, the other stores were")
+    raise_failures(done.skipped, "not looked after, the other stores were")
 
 
 def flush(home: Home) -> None:
@@ -113,64 +95,18 @@ def flush(home: Home) -> None:
             for the next flush. The others were written.
     """
 
-    def write(store: _Store) -> None:
+    def write(store: NamedStore) -> None:
         _note_accessed(home, store)
         gaps.write_down(home, store.id, store.db)
 
     def has_news(id: str) -> bool:
         return home.recalled.has(id) or home.unanswered.has(id)
 
-    _raise_failures(
-        _for_each_store(home, write, only=has_news), "what was recalled there is not counted yet"
-    )
+    failed = for_each_store(home, write, only=has_news)
+    raise_failures(failed, "what was recalled there is not counted yet")
 
 
-def _for_each_store(
-    home: Home, work: Callable[[_Store], None], *, only: Callable[[str], bool] = lambda _: True
-) -> list[str]:
-    """Run `work` for every store whose id passes `only`, the user store last.
-
-    A failing store does not stop the others; the reasons are returned.
-    """
-    failed = list[str]()
-    for project in home.user.read(projects.everything):
-        if only(project.id):
-            with _collecting_failures(str(project.root), failed), home.stores.use(project) as db:
-                work(_Store(id=project.id, where=str(project.root), db=db))
-    if only(OWN):
-        with _collecting_failures(OWN, failed):
-            work(_Store(id=OWN, where=OWN, db=home.user))
-    return failed
-
-
-@contextlib.contextmanager
-def _collecting_failures(where: str, failed: list[str]) -> Iterator[None]:
-    """Add an error about a store to `failed`, an internal fault too, and go on."""
-    try:
-        yield
-    except YaadError as error:
-        failed.append(f"{where}: {error.message}")
-    except _FAULTS as error:
-        lines = "".join(traceback.format_exception(error))
-        _log.error("store.upkeep_failed", extra={"store": where, "traceback": lines})
-        failed.append(f"{where}: a fault of ours ({type(error).__name__}); the log has it.")
-
-
-def _raise_failures(failed: Sequence[str], outcome: str) -> None:
-    """Report the stores that failed.
-
-    Raises:
-        YaadError: UNAVAILABLE, if there are any.
-    """
-    if failed:
-        raise YaadError(
-            Code.UNAVAILABLE,
-            f"{'; '.join(failed)} ({outcome})",
-            hint="What is wrong: yaadwatch status. It is tried again by itself.",
-        )
-
-
-def _note_accessed(home: Home, store: _Store) -> None:
+def _note_accessed(home: Home, store: NamedStore) -> None:
     with home.recalled.taken(store.id) as ids:
         if ids:
             store.db.write(_boost, home.settings_of(store.db.path), ids, home.clock.now())
@@ -185,7 +121,7 @@ def _boost(conn: Connection, settings: Settings, ids: Iterable[str], now: dateti
 
 
 def _upkeep_store(
-    home: Home, store: _Store, done: UpkeepResult, *, dry_run: bool, accept: bool
+    home: Home, store: NamedStore, done: UpkeepResult, *, dry_run: bool, accept: bool
 ) -> None:
     now, db = home.clock.now(), store.db
     settings = home.settings_of(db.path)
@@ -207,7 +143,7 @@ def _upkeep_store(
         ids = [node.id for node, _ in fading]
         fading = [one for some in _chunks(ids) for one in db.write(_archive, some, settings, now)]
     rows = [
-        {"id": node.id, "text": node.text, "confidence": round(left, 3), "project": store.where}
+        {"id": node.id, "text": node.text, "confidence": round(left, 3), "project": store.shown}
         for node, left in fading
     ]
     done.archived += db.read(views.attributed, rows)
@@ -226,7 +162,7 @@ def _upkeep_store(
         {
             "id": node.id,
             "text": node.text,
-            "project": store.where,
+            "project": store.shown,
             **views.by_row(whose.get(node.id)),
         }
         for node in old
@@ -239,9 +175,9 @@ def _prune_before(home: Home, now: datetime) -> datetime:
     return now - timedelta(days=home.settings.memory.prune_after_days)
 
 
-def _held(store: _Store, what: str, found: Sequence[Node], total: int) -> dict[str, object]:
+def _held(store: NamedStore, what: str, found: Sequence[Node], total: int) -> dict[str, object]:
     return {
-        "where": store.where,
+        "where": store.shown,
         "what": what,
         "count": len(found),
         "of": total,

@@ -1,17 +1,13 @@
-"""Verify a store and name the commands that mend it; open the user store, or what replaces it.
+"""Verify a store and name the commands that mend it; open the user store, or restore it."""
 
-Without the list of projects nothing is watched. So at a start a user store that is gone is restored
-from its newest copy, and one that cannot be used is left as it is: a copy of it is read in its
-place, to which nothing is written.
-"""
-
+import itertools
 import logging
+import os
 import shlex
 import shutil
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -21,12 +17,12 @@ from yaadwatch.db import checks, migrations, nodes, projects, rows, vectors
 from yaadwatch.db.database import Database
 from yaadwatch.db.files import Connection, drop_logs, is_damage, replacing
 from yaadwatch.memory import changes
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import YaadError
 from yaadwatch.model.limits import short_id
 from yaadwatch.model.memories import Node, circle_in_words
-from yaadwatch.model.projects import Project
 from yaadwatch.projects.row_import import USER, NamedStore, named_store
 from yaadwatch.system import files
+from yaadwatch.workspace.identity import DAMAGED
 from yaadwatch.workspace.workspace import Call, Home
 
 BATCH: Final = 500
@@ -148,25 +144,6 @@ def _vectors(name: str, store: NamedStore) -> Iterator[Finding]:
         yield Finding(check=name, what=what, mend=mend, derived=True)
 
 
-def _copies(name: str, store: NamedStore) -> Iterator[Finding]:
-    for what, folder, file, size in store.db.read(checks.copies):
-        found = store.db.path.parent / folder / file
-        if found.is_symlink() or not found.is_file():
-            said = f"The copy of {what} is not at {found}"
-        elif found.stat().st_size != size:
-            said = f"The copy of {what} at {found} has {found.stat().st_size} bytes, not {size}"
-        else:
-            continue
-        mend = "It cannot be brought back; it goes by itself as newer copies are made."
-        yield Finding(check=name, what=said, mend=mend)
-
-
-def _cursors(name: str, store: NamedStore) -> Iterator[Finding]:
-    for cursor, seq, last in store.db.read(checks.cursors):
-        what = f"The follower {cursor} has read up to event {seq}, and the last one is {last}"
-        yield Finding(check=name, what=what, mend=_from_backup(store))
-
-
 def _permissions(name: str, store: NamedStore) -> Iterator[Finding]:
     for place, wanted in ((store.db.path, 0o600), (store.db.path.parent, 0o700)):
         mode = stat.S_IMODE(place.stat().st_mode)
@@ -186,8 +163,6 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("history", _history),
     ("index", _index),
     ("vectors", _vectors),
-    ("copies", _copies),
-    ("cursors", _cursors),
     ("permissions", _permissions),
 )
 """The checks, in this order."""
@@ -242,198 +217,97 @@ def _store_option(store: NamedStore) -> str:
 
 _log: Final = logging.getLogger(__name__)
 
-_OF_LIST: Final = "-projects.db"
-"""Suffix of a copy that was made because the list of projects changed."""
-LOOK_AGAIN: Final = timedelta(minutes=10)
-"""An unusable user store that did not change is checked again after this."""
-READ_AGAIN: Final = timedelta(minutes=1)
-"""A usable user store that did not change is read again after this."""
+LIST_COPY: Final = "-projects.db"
+"""Suffix of a copy of the user store that was made because the list of projects changed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
-    """The opened user store, or its replacement.
+def open_user_store(on_commit: Callable[[], None] | None = None) -> tuple[Database, str]:
+    """Return the user store, and what the person must know about it; '' for nothing.
 
-    Args:
-        db: the database.
-        notice: what the person must know about it; '' when it is unchanged.
-        mend: the command that mends it, or what is left to do.
-        stands_in: whether the user store cannot be used; then `db` is a replacement that refuses
-            every write.
-    """
-
-    db: Database
-    notice: str = ""
-    mend: str = ""
-    stands_in: bool = False
-
-
-def open_own(on_commit: Callable[[], None] | None = None) -> Opened:
-    """Open the user store, or a replacement. An existing file is never replaced.
+    A damaged file is moved to `damaged` in the data folder. One that is gone or damaged is replaced
+    by its newest undamaged copy: without the list of projects nothing is watched.
 
     Raises:
-        YaadError: UNAVAILABLE when neither can be opened; REFUSED when the data folder belongs to
-            another user.
+        YaadError: UNAVAILABLE when it cannot be used otherwise: it is of a later version, or cannot
+            be read or written; REFUSED when it is of another user, or no file.
     """
     path = places.user_store()
-    shutil.rmtree(_folder(), ignore_errors=True)
-    notice = mend = ""
-    if not path.exists() and not path.is_symlink():
-        copy = migrations.newest_sound_copy(places.backups(USER), role="user")
-        if copy is not None:
-            _copy_whole(copy, path)
-            notice = (
-                f"{path} was gone, and was restored from the copy of {_date_of(copy)}. What was "
-                "remembered for all projects since then, and projects added since, are not in it."
-            )
-            mend = "yaadwatch restart, when you have read this"
-            _log.warning("store.restored", extra={"path": str(path), "copy": str(copy)})
     try:
-        db = Database.open(path, role="user", create=True, on_commit=on_commit)
-        try:
-            db.read(_read_essentials)
-        except BaseException:
-            db.close()
-            raise
+        return _opened(path, on_commit, create=False), ""
     except YaadError as error:
-        return _open_replacement(error)
-    return Opened(db=db, notice=notice, mend=mend)
-
-
-class UserStoreHealth:
-    """Decides when the daemon should restart because of the user store.
-
-    Args:
-        opened: the user store, or its replacement.
-        now: returns the current time.
-    """
-
-    def __init__(self, opened: Opened, now: Callable[[], datetime]) -> None:
-        self._opened = opened
-        self._now = now
-        self._seen = _signature()
-        self._looked_at = now()
-
-    def restart_reason(self) -> str:
-        """Return why the daemon should restart; '' when that would not help."""
-        if self._opened.stands_in:
-            return "the user store can be used again" if self._is_back() else ""
-        if not self._opened.db.is_in_place():
-            return "the file of the user store was deleted or replaced"
-        if not self._is_due(READ_AGAIN):
-            return ""
-        try:
-            self._opened.db.read(_read_essentials)
-        except YaadError as error:
-            return "the user store is damaged" if is_damage(error) else ""
-        return ""
-
-    def _is_due(self, after: timedelta) -> bool:
-        """Return whether the file changed since the last look, or that is `after` ago."""
-        now, seen = self._now(), _signature()
-        if seen == self._seen and abs(now - self._looked_at) < after:
-            return False
-        self._seen, self._looked_at = seen, now
-        return True
-
-    def _is_back(self) -> bool:
-        if not self._is_due(LOOK_AGAIN):
-            return False
-        return checks.inspect_store(places.user_store(), "user").state in {"absent", "ok", "older"}
-
-
-class ProjectListKeeper:
-    """Keeps a copy of the user store that has the current list of projects.
-
-    The daily copy does not have a project that was added today.
-    """
-
-    def __init__(self) -> None:
-        self._kept: list[Project] | None = None
-
-    def keep(self, home: Home) -> None:
-        """Copy the user store unless the newest copy has the current projects.
-
-        Raises:
-            YaadError: UNAVAILABLE when it cannot be made.
-        """
-        watched = home.user.read(projects.everything)
-        if home.user.stands_in or not watched or watched == self._kept:
-            return
-        newest = max(places.backups(USER).glob("*.db"), default=None)
-        if self._kept is not None or newest is None or _projects_in(newest) != watched:
-            made = places.backups(USER) / f"{home.clock.now():%Y%m%dT%H%M%S%f}{_OF_LIST}"
-            home.user.backup(made)
-            migrations.check_copy(made, role="user")
-            for old in places.backups(USER).glob(f"*{_OF_LIST}"):
-                if old != made:
-                    old.unlink(missing_ok=True)
-        self._kept = watched
-
-
-def _projects_in(copy: Path) -> list[Project] | None:
-    """Return the projects in a copy of the user store; None when it cannot be read."""
-    try:
-        return checks.projects(copy)
-    except YaadError as error:
-        if error.code is not Code.UNAVAILABLE:
+        state = checks.inspect_store(path, "user").state
+        if state not in {"absent", "damaged"}:
             raise
-        return None
-
-
-def _open_replacement(error: YaadError) -> Opened:
-    """Open a read-only replacement for a user store that cannot be used.
-
-    Raises:
-        YaadError: the given one, when there is no replacement.
-    """
+        what = f"{path} was gone"
+        if state == "damaged":
+            what = f"{error.message} It is at {_move_aside(path)} now"
     copy = migrations.newest_sound_copy(places.backups(USER), role="user")
-    path = _folder() / "yaad.db"
-    refusal = YaadError(error.code, error.message, "What to do: yaadwatch doctor")
-    try:
-        files.private_folder(_folder())
-        if copy is not None:
-            _copy_whole(copy, path)
-        db = Database.open(path, role="user", create=True, refusal=refusal)
-    except (YaadError, OSError):
-        raise error from None
     if copy is not None:
-        what = f"what it held on {_date_of(copy)} is read from a copy"
+        drop_logs(path)
+        with replacing(path, "no copy was put there") as temporary:
+            shutil.copyfile(copy, temporary)
+        stamp = copy.stem
+        day = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]} {stamp[9:11]}:{stamp[11:13]} UTC"
+        what += (
+            f", and {path.name} was restored from the copy of {day}. What was remembered for all"
+            " projects since then, and projects added since, are not in it."
+        )
+        _log.warning("store.restored", extra={"path": str(path), "copy": str(copy)})
+    elif state == "absent":
+        what = ""  # the first start
     else:
-        what = "there is no copy of it, so that no project is known"
-    notice = (
-        f"{error.message} Until it is mended {what}, and nothing is remembered for all projects, "
-        "and no project added or removed."
-    )
-    return Opened(db=db, notice=notice, mend="yaadwatch doctor", stands_in=True)
+        what += ", and there is no copy of it, so that no project is known."
+    return _opened(path, on_commit, create=True), what
 
 
-def _copy_whole(copy: Path, path: Path) -> None:
-    """Copy `copy` to `path`, where no file is, atomically."""
-    drop_logs(path)
-    with replacing(path, "no copy was put there") as temporary:
-        shutil.copyfile(copy, temporary)
+def restart_reason(user: Database) -> str:
+    """Return why the daemon should restart because of its user store; '' when it need not."""
+    if not user.is_in_place():
+        return "the file of the user store was deleted or replaced"
+    try:
+        user.read(_read_essentials)
+    except YaadError as error:
+        return "the user store is damaged" if is_damage(error) else ""
+    return ""
+
+
+def copy_project_list(home: Home) -> None:
+    """Copy the user store, because the daily copy does not know a project that was added today."""
+    folder = places.backups(USER)
+    made = folder / f"{home.clock.now():%Y%m%dT%H%M%S%f}{LIST_COPY}"
+    try:
+        home.user.backup(made)
+    except YaadError as error:
+        _log.warning("store.not_copied", extra={"error": error.message})
+        return
+    for old in folder.glob(f"*{LIST_COPY}"):
+        if old != made:
+            old.unlink(missing_ok=True)
+
+
+def _opened(path: Path, on_commit: Callable[[], None] | None, *, create: bool) -> Database:
+    db = Database.open(path, role="user", create=create, on_commit=on_commit)
+    try:
+        db.read(_read_essentials)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _move_aside(path: Path) -> Path:
+    """Move a damaged store and its logs to `damaged` beside it, or `damaged/2` and so on."""
+    folder = path.parent / DAMAGED
+    names = (folder / str(number) if number > 1 else folder for number in itertools.count(1))
+    aside = next(one for one in names if not os.path.lexists(one / path.name))
+    files.private_folder(folder)
+    files.private_folder(aside)
+    for file in path.parent.glob(f"{path.name}*"):
+        file.rename(aside / file.name)
+    return aside / path.name
 
 
 def _read_essentials(conn: Connection) -> None:
     """Read the tables without which the daemon cannot work."""
     projects.read_through(conn)
     projects.all_jobs(conn)
-
-
-def _date_of(copy: Path) -> str:
-    """Return the day and time in the name of a copy."""
-    stamp = copy.stem
-    return f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]} {stamp[9:11]}:{stamp[11:13]} UTC"
-
-
-def _signature() -> tuple[int, ...] | None:
-    try:
-        found = places.user_store().lstat()
-    except OSError:
-        return None
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-
-
-def _folder() -> Path:
-    return places.data_folder() / "stand-in"

@@ -125,8 +125,7 @@ def wanted(home: Home) -> list[Model]:
 
 def stores(home: Home) -> list[str]:
     """Return the names of all stores, also of those that are unavailable now."""
-    own = [] if home.user.stands_in else [USER]
-    return own + [project.id for project in home.user.read(projects.everything)]
+    return [USER, *(project.id for project in home.user.read(projects.everything))]
 
 
 def batch(home: Home, store: str, model: Model, after: int = 0, size: int = FILL_BATCH) -> int:

@@ -51,11 +51,6 @@ RULES_MAX = 500
 TASKS_MAX = 100
 CLASHES_MAX = 20
 
-_COPY_IN_USE = (
-    "The store of what holds in every project cannot be used; a copy of it is read. The person "
-    "should run: yaadwatch doctor"
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
@@ -167,7 +162,7 @@ def compose(
             gaps=asked,
             tokens_max=budget.tokens,
             chars_max=budget.chars,
-            note=". ".join(_notes(home, elsewhere, checked=checked, comparing=comparing)),
+            note=". ".join(_notes(elsewhere, checked=checked, comparing=comparing)),
             is_note_urgent=comparing is not None,
         )
         for budget in budgets
@@ -179,7 +174,7 @@ def _agent_of(origin: str) -> Agent | None:
 
 
 def _notes(
-    home: Home, elsewhere: Iterable[Work], *, checked: bool, comparing: Mapping[str, object] | None
+    elsewhere: Iterable[Work], *, checked: bool, comparing: Mapping[str, object] | None
 ) -> Iterator[str]:
     """Yield the reasons why the brief is incomplete."""
     for path, branch, count in elsewhere:
@@ -194,8 +189,6 @@ def _notes(
             "Comparing the rules of agent files with the code they were written for: "
             f"{done} of {total} done; more may turn out stale"
         )
-    if home.user.stands_in:
-        yield _COPY_IN_USE
 
 
 def _check(home: Home, space: Space, time_s: float) -> bool:

@@ -40,8 +40,8 @@ from yaadwatch.model.projects import (
 from yaadwatch.model.settings import FILE_BYTES_MAX
 from yaadwatch.repo import recent_changes
 from yaadwatch.system import files
-from yaadwatch.system.processes import Live
 from yaadwatch.text import privacy, words
+from yaadwatch.workspace.live_sessions import Live
 from yaadwatch.workspace.workspace import Call, Home, Space
 
 FILES_KEPT = 200

@@ -17,8 +17,8 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.limits import short_id
 from yaadwatch.model.projects import LEARNED, SHOWN, USED, Session
 from yaadwatch.sessions import context, ending
-from yaadwatch.system.processes import Live
 from yaadwatch.text import privacy, words
+from yaadwatch.workspace.live_sessions import Live
 from yaadwatch.workspace.workspace import AGENT, Call, Home, Space
 
 

@@ -1,16 +1,11 @@
-"""Load settings from config.toml, overridden by a project's own file, then by `YAAD_*` variables.
-
-Also removes words from files that another process may be appending to, such as our logs.
-"""
+"""Load settings from config.toml; a project's own file and `YAAD_*` variables override them."""
 
 import difflib
 import errno
 import math
-import os
 import re
 import shlex
 import stat
-import threading
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -25,11 +20,8 @@ from yaadwatch.system.files import ABSENT, observe, signature_of
 DEFAULT: Final = "default"
 PREFIX: Final = "YAAD_"
 """What the names of variables begin with that set something."""
-_HOME: Final = f"{PREFIX}HOME"
-_NO_SETTINGS: Final = frozenset({_HOME, "YAAD_REQUIRE", "YAAD_SOAK"})
+_NO_SETTINGS: Final = frozenset({"YAAD_HOME", "YAAD_REQUIRE", "YAAD_SOAK"})
 """Where everything is; and two that the tests read."""
-_LIKE: Final = 0.7
-"""How like a variable a name must be to be taken for a slip of the hand."""
 OF_PROJECTS: Final = ("memory.half_life_days", "memory.half_lives", "store.budget_mib")
 """Settings allowed in a project's own file: it is untrusted, and affects only that project."""
 FILE: Final = "config.toml"
@@ -46,11 +38,6 @@ SHORTENED_MAX: Final = 10
 """A repository may shorten what the person set to a tenth, not below HALF_LIFE_MIN."""
 _BITS_MAX: Final = 1_000
 """Of a whole number; one with more is no float, and cannot be written in digits."""
-_SHOWN_MAX: Final = 80
-_SETTLED_NS: Final = 2**63
-"""A time at which no file was just written."""
-_TRUSTED_NS: Final = 1_000_000_000
-"""What was read of a file just written holds for so long; then it is read again."""
 _QUOTED: Final = re.compile(rb"\"(?:[^\"\\]|\\.)*\"|'[^']*'|#.*")
 _ARRAY: Final = re.compile(r"""\s*\[\s*(?:["']|\]\s*$)""")
 """A list as TOML writes it; a pattern may begin with a bracket, too."""
@@ -123,25 +110,8 @@ def _loaded(rows: Iterable[tuple[str, object]], path: Path, environ: Mapping[str
     return Loaded(settings=settings, sources=sources, warnings=tuple(warnings))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Read:
-    """A file as it was read: signature, base settings, time; `sure`: it was settled."""
-
-    signature: str
-    settings: Settings
-    at_ns: int
-    sure: bool
-    loaded: Loaded
-
-    def holds(self, signature: str, settings: Settings, now_ns: int) -> bool:
-        """Return whether the file need not be read again."""
-        if not signature or (signature, settings) != (self.signature, self.settings):
-            return False
-        return self.sure or abs(now_ns - self.at_ns) < _TRUSTED_NS
-
-
 class ProjectSettings:
-    """The settings files next to the stores of projects; each is read again after a change.
+    """The settings files of projects; each is read again after a change. Any thread.
 
     Args:
         home: the data folder, whose own settings file is not read a second time.
@@ -151,42 +121,31 @@ class ProjectSettings:
     def __init__(self, home: Path, now_ns: Callable[[], int]) -> None:
         self._home = home
         self._now_ns = now_ns
-        self._lock = threading.Lock()
-        self._reading: dict[Path, threading.Lock] = {}
-        self._read: dict[Path, _Read] = {}
+        self._read: dict[Path, tuple[str, Settings, Loaded]] = {}
 
     def forget(self, folder: Path) -> None:
         """Keep nothing of a folder that is not asked about any more."""
-        with self._lock:
-            self._reading.pop(folder, None)
-            self._read.pop(folder, None)
+        self._read.pop(folder, None)
 
     def load(self, folder: Path, settings: Settings, sources: Mapping[str, str]) -> Loaded:
         """Return `settings` with what the file in `folder` may change of them. Never raises.
 
         Args:
-            folder: of the store.
+            folder: that the file is in.
             settings: what the person set.
             sources: the source of each setting; values of variables are kept.
         """
-        with self._lock:
-            reading = self._reading.setdefault(folder, threading.Lock())
-        with reading:
-            now_ns = self._now_ns()
-            own = folder == self._home
-            signature = ABSENT if own else signature_of(folder, FILE, _SETTLED_NS)
-            known = self._read.get(folder)
-            if known is not None and known.holds(signature, settings, now_ns):
-                return known.loaded
-            sure = own or signature_of(folder, FILE, now_ns) == signature
-            every = dict.fromkeys(keys(settings), DEFAULT) | dict(sources)
-            loaded = Loaded(settings=settings, sources=every, warnings=())
-            if signature != ABSENT:
-                loaded = _overridden_by(loaded, folder / FILE)
-            self._read[folder] = _Read(
-                signature=signature, settings=settings, at_ns=now_ns, sure=sure, loaded=loaded
-            )
-            return loaded
+        now_ns = self._now_ns()
+        signature = ABSENT if folder == self._home else signature_of(folder, FILE, now_ns)
+        known = self._read.get(folder)
+        if known is not None and signature and known[:2] == (signature, settings):
+            return known[2]
+        every = dict.fromkeys(keys(settings), DEFAULT) | dict(sources)
+        loaded = Loaded(settings=settings, sources=every, warnings=())
+        if signature != ABSENT:
+            loaded = _overridden_by(loaded, folder / FILE)
+        self._read[folder] = signature, settings, loaded
+        return loaded
 
 
 def _overridden_by(loaded: Loaded, path: Path) -> Loaded:
@@ -402,7 +361,7 @@ def _quoted(value: object) -> str:
         shown = repr(value)
     except (ValueError, RecursionError):  # a number of many digits inside, or too deep
         shown = ""
-    return shown if 0 < len(shown) <= _SHOWN_MAX else f"a long {type(value).__name__}"
+    return shown if 0 < len(shown) <= 80 else f"a long {type(value).__name__}"
 
 
 def _bad(where: str, why: str, what: str = "it was not used") -> YaadError:
@@ -412,59 +371,11 @@ def _bad(where: str, why: str, what: str = "it was not used") -> YaadError:
 
 def _nearest_variable(name: str, known: Mapping[str, str]) -> str:
     """Return the variable that was probably meant, compared without the common prefix."""
-    ends = {one.removeprefix(PREFIX): one for one in (*known, _HOME)}
-    near = difflib.get_close_matches(name.removeprefix(PREFIX), ends, n=1, cutoff=_LIKE)
+    ends = {one.removeprefix(PREFIX): one for one in (*known, "YAAD_HOME")}
+    near = difflib.get_close_matches(name.removeprefix(PREFIX), ends, n=1, cutoff=0.7)
     return f" Did you mean {ends[near[0]]}?" if near else ""
 
 
 def _nearest(name: str, known: Mapping[str, str]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     return f" Did you mean {near[0]}?" if near else ""
-
-
-def file_holds(path: Path, words: Iterable[bytes]) -> bool:
-    """Return whether a file contains one of `words`; a link, or what is no file, does not.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    data = _read(path)
-    return any(word in data for word in words)
-
-
-def take_out(path: Path, words: Iterable[bytes], instead: bytes) -> bool:
-    """Replace `words` in a file by `instead`; return whether it contained them.
-
-    The inode stays the same, because the writer of a log has it open.
-
-    Raises:
-        OSError: it cannot be read or written.
-    """
-    old = new = _read(path)
-    for word in words:
-        new = new.replace(word, instead)
-    if new == old:
-        return False
-    descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(new)
-        stream.truncate()
-        stream.flush()
-        os.fsync(stream.fileno())
-    return True
-
-
-def files_below(folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder and its folders, sorted; links are not followed."""
-    for here, folders, names in os.walk(folder):
-        folders.sort()
-        for name in sorted(names):
-            path = Path(here, name)
-            if path.is_file() and not path.is_symlink():
-                yield path
-
-
-def _read(path: Path) -> bytes:
-    if path.is_symlink() or not path.is_file():
-        return b""
-    return path.read_bytes()

@@ -175,6 +175,16 @@ def private_folder(path: Path) -> None:
         path.chmod(0o700)
 
 
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yield the files in a folder and its folders, sorted; links are not followed."""
+    for here, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(here, name)
+            if path.is_file() and not path.is_symlink():
+                yield path
+
+
 def read_lines(path: Path) -> list[bytes]:
     """Return the lines of a file of settings, links followed; a pipe or device is not waited for.
 

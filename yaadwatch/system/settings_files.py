@@ -337,32 +337,34 @@ def settings_text(path: Path) -> str:
 Stamp = tuple[tuple[str, int, int, int], ...]
 """Path, inode, time and size of each METADATA of ours; empty when the program is not installed."""
 
-_BEGINS = "yaadwatch-"
-_ENDS = ".dist-info"
 
-
-def stamp(folders: Iterable[str] | None = None) -> Stamp:
-    """Return a stamp that changes when the program is installed again.
-
-    Args:
-        folders: folders of packages; by default those of this process.
-    """
-    return _seen(_metadata(dict.fromkeys(sys.path if folders is None else folders)))
+def stamp(folders: Iterable[str]) -> Stamp:
+    """Return a stamp of the program in folders of packages, another one once it is replaced."""
+    seen = []
+    for folder in map(Path, dict.fromkeys(folders)):
+        try:
+            names = os.listdir(folder)  # noqa: PTH208
+        except OSError:
+            continue  # a zip file, or a folder that is not there
+        for name in names:
+            if name.startswith("yaadwatch-") and name.endswith(".dist-info"):
+                path = folder / name / "METADATA"
+                with contextlib.suppress(OSError):  # just being written, or taken away
+                    found = path.stat()
+                    seen.append((str(path), found.st_ino, found.st_mtime_ns, found.st_size))
+    return tuple(sorted(seen))
 
 
 class Installation:
     """The installed program, as it was when this object was made.
 
     Args:
-        folders: as for `stamp`.
+        folders: folders of packages; by default those of this process.
     """
 
     def __init__(self, folders: Iterable[str] | None = None) -> None:
-        self._folders = None if folders is None else tuple(folders)
-        self._times: list[int | None] = []
-        self._at_rest = False
-        self._paths: list[str] = []
-        self._first = self._last = self._stamp()
+        self._folders = sys.path if folders is None else tuple(folders)
+        self._first = self._last = stamp(self._folders)
 
     def was_replaced(self) -> bool:
         """Say whether another one is installed, and its installer has finished.
@@ -370,53 +372,6 @@ class Installation:
         It has finished when nothing moved since this was asked last. A program that is gone is not
         replaced: it may come back, and until then there is nothing to start.
         """
-        now, last = self._stamp(), self._last
+        now, last = stamp(self._folders), self._last
         self._last = now
         return bool(self._first) and bool(now) and now == last != self._first
-
-    def _stamp(self) -> Stamp:
-        """Return the stamp; folders are listed only while their times move, and once more after
-        that: two changes may have the same time.
-        """
-        folders = dict.fromkeys(sys.path if self._folders is None else self._folders)
-        times = [_changed_ns(folder) for folder in folders]
-        moves = times != self._times
-        if moves or not self._at_rest:
-            self._paths = _metadata(folders)
-        self._times, self._at_rest = times, not moves
-        return _seen(self._paths)
-
-
-def _changed_ns(folder: str) -> int | None:
-    """Return when the entries of a folder changed; None when it is missing."""
-    try:
-        return os.stat(folder or ".").st_mtime_ns  # noqa: PTH116
-    except OSError:
-        return None
-
-
-def _metadata(folders: Iterable[str]) -> list[str]:
-    """Return the existing or expected paths of our METADATA files."""
-    found = []
-    for folder in folders:
-        try:
-            names = os.listdir(folder or ".")  # noqa: PTH208
-        except OSError:
-            continue  # a zip file, or a folder that is not there
-        found += [
-            os.path.join(folder, name, "METADATA")  # noqa: PTH118
-            for name in names
-            if name.startswith(_BEGINS) and name.endswith(_ENDS)
-        ]
-    return found
-
-
-def _seen(paths: Iterable[str]) -> Stamp:
-    seen = []
-    for path in paths:
-        try:
-            found = os.stat(path)  # noqa: PTH116
-        except OSError:
-            continue  # just being written, or taken away
-        seen.append((path, found.st_ino, found.st_mtime_ns, found.st_size))
-    return tuple(sorted(seen))

@@ -1,11 +1,14 @@
-"""Find the project a repository belongs to, by the id in its git configuration."""
+"""Find the project that a repository belongs to, also a moved one, by the id in its git config."""
 
 import contextlib
+import logging
 import os
 import shutil
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from yaadwatch import places
 from yaadwatch.db import checks, history, migrations, nodes, projects
@@ -22,10 +25,11 @@ from yaadwatch.workspace.workspace import Home
 
 SNAPSHOTS = "snapshots"
 """The folder beside a store with snapshots of agent files."""
-"""The folder beside a store with files as they came in an import."""
 DAMAGED = "damaged"
-"""The folder beside a store for damaged stores that `doctor` moved; later ones in subfolders.
-"""
+"""The folder beside a store for damaged stores that were moved; later ones in subfolders."""
+
+_log: Final = logging.getLogger(__name__)
+_following: Final = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,19 +95,106 @@ def identify(
     return Identity(project=_register(home, layout))
 
 
+def follow(home: Home, layout: Layout) -> Project | None:
+    """Return the project whose id a repository has, if plausible; otherwise None.
+
+    When the registered place is empty, the repository was moved here and is registered here.
+    Otherwise this is a copy: a further work tree of the project.
+
+    Raises:
+        YaadError: UNAVAILABLE when git cannot be asked.
+    """
+    named = repo_layout.project_id(layout.common_dir)
+    if not named:
+        return None
+    with _following:
+        project = home.user.read(projects.get, named)
+        if project is None or project.removed_at is not None:
+            return None
+        is_here = project.common_dir == layout.common_dir
+        is_gone = project.gone_at is not None
+        if (
+            is_here
+            and not is_gone
+            and project.root == (repo_layout.main_root(layout) or layout.common_dir)
+        ):
+            return project  # another request has just followed it
+        # Where a repository was deleted, another may have its id by now.
+        if (is_gone or not is_here) and not is_believed(home, project, layout):
+            return None
+        if not home.user.is_writable or (not is_here and may_be_there(project)):
+            home.copies.add((project.id, layout.common_dir))
+            return project
+        return _move(home, project, layout)
+
+
+def note_places(home: Home, project: str | None = None) -> None:
+    """Note which projects, one or all (None), are gone from their places, or back there.
+
+    A moved project is followed once something is asked in its new place.
+    """
+    with _following:
+        every = home.user.read(projects.everything)
+        near = set(files.near(row.common_dir for row in every if project in (None, row.id)))
+        for row in every:
+            if row.common_dir not in near:
+                continue
+            try:
+                _note_place(home, row)
+            except YaadError as error:
+                _log.warning("project.not_followed", extra={"project": row.id, "why": str(error)})
+
+
+def _note_place(home: Home, project: Project) -> None:
+    if not is_there(project):
+        if project.gone_at is None:
+            home.user.write(projects.set_gone, project.id, home.clock.now())
+            _log.info("project.gone", extra={"project": project.id, "path": str(project.root)})
+        return
+    layout = repo_layout.find(project.root)
+    if project.gone_at is not None:
+        if layout is None or not is_believed(home, project, layout):
+            return
+        home.user.write(projects.set_gone, project.id, None)
+    if project.root_commit or layout is None:
+        return
+    head = repo_layout.read_head(layout)
+    if head is None or head.commit:  # else there is no commit yet
+        commit = home.repository(layout).root_commit()
+        if commit:
+            home.user.write(projects.set_root_commit, project.id, commit)
+
+
+def _move(home: Home, project: Project, layout: Layout) -> Project | None:
+    """Register a project's new place; None when the project was removed meanwhile."""
+    moved = located(project, layout)
+    if not home.user.write(projects.move, moved):
+        return None
+    home.copies.discard((project.id, layout.common_dir))
+    known = Identity(project=moved, again=True, former_root=project.root)
+    register_trees(home, known, layout)
+    extra = {"project": project.id, "was": str(project.root), "path": str(moved.root)}
+    _log.info("project.followed", extra=extra)
+    return moved
+
+
 def former_project(home: Home, layout: Layout) -> Project | None:
     """Return the removed or gone project that this repository belonged to.
 
     Repositories match by `origin`; without one by the first commit; before the first commit by
     path.
     """
-    remote, root_commit = repo_layout.remote(layout.common_dir), _root_commit(home, layout)
+    remote, root_commit = (
+        repo_layout.remote(layout.common_dir),
+        home.repository(layout).root_commit(),
+    )
     named = repo_layout.project_id(layout.common_dir)
     if named and home.user.read(projects.get, named) is None and home.stores.path(named).exists():
         return _of(home, layout, named)  # the registry was lost
 
     def is_same(project: Project) -> bool:
-        if project.id == named and _is_believed(project, remote, root_commit):
+        is_like = remote == project.remote or root_commit == project.root_commit
+        if project.id == named and is_like:
             return True
         if remote or project.remote:
             return remote == project.remote
@@ -299,7 +390,7 @@ def _adopt(home: Home, former: Project, layout: Layout) -> Identity:
     back = replace(
         located(former, layout),
         remote=repo_layout.remote(layout.common_dir),
-        root_commit=_root_commit(home, layout),
+        root_commit=home.repository(layout).root_commit(),
         removed_at=None,
     )
     home.stores.close_one(former.id)
@@ -334,7 +425,7 @@ def _of(home: Home, layout: Layout, project: str) -> Project:
         root=repo_layout.main_root(layout) or layout.common_dir,
         common_dir=layout.common_dir,
         remote=repo_layout.remote(layout.common_dir),
-        root_commit=_root_commit(home, layout),
+        root_commit=home.repository(layout).root_commit(),
         added_at=home.clock.now(),
     )
 
@@ -414,10 +505,6 @@ def _lost(home: Home, layout: Layout) -> Project | None:
     return None
 
 
-def _is_believed(project: Project, remote: str, root_commit: str) -> bool:
-    return remote == project.remote or root_commit == project.root_commit
-
-
 def may_be_there(project: Project) -> bool:
     """Return whether a repository is at its place; network disks are not accessed."""
     return not files.near([project.common_dir]) or is_there(project)
@@ -426,10 +513,6 @@ def may_be_there(project: Project) -> bool:
 def _is_tree_of(project: Project, root: Path) -> bool:
     found = repo_layout.find(root)
     return found is not None and found.root == root and is_of(project, found)
-
-
-def _root_commit(home: Home, layout: Layout) -> str:
-    return home.repository(layout).root_commit()
 
 
 def _forget_lost(db: Database) -> None:

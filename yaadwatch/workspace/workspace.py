@@ -30,10 +30,10 @@ from yaadwatch.repo.repository import Repository
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.config import Loaded, ProjectSettings
 from yaadwatch.system.embedding_process import Workers
-from yaadwatch.system.processes import AtWork, LiveSessions
 from yaadwatch.system.safe_write import StaleHandles
 from yaadwatch.text import privacy
 from yaadwatch.text import words as text_words
+from yaadwatch.workspace.live_sessions import AtWork, LiveSessions
 from yaadwatch.workspace.stores import SETTINGS_FOLDER, Stores, is_of
 
 FRAGMENT_CHARS_MIN = 4
@@ -232,13 +232,10 @@ class Home:
 
         Raises:
             YaadError: NOT_FOUND when the folder is in no repository, or in one that is not watched;
-                UNAVAILABLE when the user store is damaged and no copy of it knows a project;
-                see `lookup.follow`.
+                see `identity.follow`.
         """
         layout = require_repository(folder)
         project = self.registered(layout) or self.follow(layout)
-        if project is None and not self.user.read(projects.everything):
-            self.user.refuse_if_stands_in()  # it is unknown whether the project is watched
         if project is None:
             where = layout.root or layout.common_dir
             raise YaadError(
@@ -251,7 +248,7 @@ class Home:
     def registered(self, layout: Layout) -> Project | None:
         """Return the watched project of a repository at its registered place.
 
-        A project marked gone is checked more closely first, see `lookup.follow`.
+        A project marked gone is checked more closely first, see `identity.follow`.
         """
         named = repo_layout.project_id(layout.common_dir)
         project = self.user.known(projects.get, named) if named else None

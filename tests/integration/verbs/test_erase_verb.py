@@ -19,7 +19,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.projects import erasing, exporting, upkeep, verifying
 from yaadwatch.recall import recall
 from yaadwatch.sessions import sessions
-from yaadwatch.system import config
+from yaadwatch.system import files
 
 SECRET = "Quuxbertha lives at Zanzibarstrasse 17 and calls herself Wolkenkuckuck"
 WORDS = ("quuxbertha", "zanzibarstrass", "wolkenkuckuck")
@@ -32,7 +32,7 @@ def erase(tree, id):
 
 def left(tree):
     """Return which of the words which files of ours still hold."""
-    paths = [*config.files_below(tree.store.parent), *config.files_below(places.data_folder())]
+    paths = [*files.files_below(tree.store.parent), *files.files_below(places.data_folder())]
     return [
         (path.name, word)
         for path in paths

@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 import pytest
 
-from yaadwatch.daemon.follower import USER, Stream, logs_of
+from yaadwatch.daemon.follower import USER, Logs, Stream
 from yaadwatch.model.errors import YaadError
 
 PATIENCE_S = 60.0
@@ -28,7 +28,7 @@ def broken(world):
 
 
 def test_a_store_that_cannot_be_read_tells_nothing(world, broken):
-    logs = logs_of(world.home)
+    logs = Logs(world.home)
 
     assert logs.stores() == {USER, broken}
     assert logs.last(broken) is None
@@ -36,7 +36,7 @@ def test_a_store_that_cannot_be_read_tells_nothing(world, broken):
 
 
 def test_a_user_store_that_cannot_be_read_tells_nothing(world):
-    logs = logs_of(world.home)
+    logs = Logs(world.home)
     world.home.user.close()
 
     assert logs.last(USER) is None
@@ -48,7 +48,7 @@ def test_beside_a_store_that_cannot_be_read_the_others_are_followed(world, broke
     project = sound.add()["id"]
 
     async def first():
-        stream = Stream(logs_of(world.home))
+        stream = Stream(Logs(world.home))
         async with asyncio.timeout(PATIENCE_S), aclosing(stream.events(None)) as events:
             await anext(events)
             sound.remember()

@@ -17,7 +17,6 @@ from yaadwatch.model import settings
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Settings
 from yaadwatch.projects import exporting, projects, verifying
-from yaadwatch.workspace import lookup
 
 DAY = timedelta(days=1)
 
@@ -81,9 +80,6 @@ DAMAGE = {
     "vectors": """INSERT INTO embeddings (space, node, hash, vector)
                   SELECT 'x', num, zeroblob(8), zeroblob(8) FROM nodes
                    WHERE archived_ms IS NULL AND kind = 'command' OR text LIKE 'Deploys%'""",
-    "cursors": "INSERT OR REPLACE INTO cursors (name, seq) VALUES ('follower', 1000000)",
-    "copies": """INSERT INTO file_snapshots (worktree, path, name, size, digest, at_ms)
-                 SELECT id, 'CLAUDE.md', 'gone.bytes', 3, 'x', 1 FROM worktrees""",
 }
 
 
@@ -266,7 +262,7 @@ def test_a_store_that_cannot_be_had_keeps_no_other_from_its_backup(full):
     full.world.reopen()
     full.store.write_bytes(b"no database any more " * 500)
 
-    with pytest.raises(YaadError, match="could not be backed up") as caught:
+    with pytest.raises(YaadError, match="not backed up") as caught:
         exporting.back_up_all(full.home)
 
     assert caught.value.code is Code.UNAVAILABLE
@@ -294,10 +290,9 @@ def _age(repo, days):
     repo.world.clock.advance(timedelta(days=days))
 
 
-def test_old_events_go_once_every_follower_has_read_them(full):
+def test_old_events_go(full):
     with full.db() as db:
         last = db.read(history.last)
-        db.write(history.advance_cursor, "sync", last - 1)
     _age(full, 91)
     new = full.remember("Said much later than the others")
 
@@ -305,7 +300,7 @@ def test_old_events_go_once_every_follower_has_read_them(full):
 
     with full.db() as db:
         left = db.read(history.after, 0, 100)
-        assert left[0].seq == last
+        assert left[0].seq > last
         assert left[-1].subject == new
         assert db.read(history.last) > last
 
@@ -338,22 +333,6 @@ def test_how_long_events_are_kept_is_a_setting(world):
 
 
 # the budget
-
-
-def test_status_says_how_large_a_store_is_and_when_it_is_full(full):
-    exporting.trim_all(full.home)
-    for number in range(5):
-        _age(full, 1)
-        full.remember(f"A long note, number {number}: " + "word " * 3000)
-        exporting.trim_all(full.home)
-    _age(full, 1)
-
-    size = projects.status(full.home, full.call)["projects"][0]["size"]
-
-    assert size["bytes"] > 100_000
-    assert size["budget_bytes"] == 1024 * lookup.MIB
-    assert 10_000 < size["bytes_a_day"] < size["bytes"]
-    assert size["reached_at"] is None or size["reached_at"] > full.home.clock.now()
 
 
 def test_at_its_budget_the_users_own_store_is_told_of_too(world):
@@ -405,7 +384,7 @@ def test_at_its_budget_a_store_takes_nothing_new_and_the_rest_goes_on(world):
     assert "yaadwatch compact" in problems[0]["mend"]
 
 
-def test_without_a_budget_there_is_no_limit_and_no_forecast(world):
+def test_status_names_the_size_of_a_store_without_a_budget(world):
     world.settings = Settings(store=settings.Store(budget_mib=0))
     world.reopen()
     repo = world.repo()
@@ -415,7 +394,7 @@ def test_without_a_budget_there_is_no_limit_and_no_forecast(world):
     size = projects.status(repo.home, repo.call)["projects"][0]["size"]
 
     assert size["budget_bytes"] is None
-    assert size["reached_at"] is None
+    assert size["bytes"] > 100_000
 
 
 def test_a_store_that_is_nearly_full_is_a_problem_before_it_is(world):
@@ -423,11 +402,10 @@ def test_a_store_that_is_nearly_full_is_a_problem_before_it_is(world):
     world.reopen()
     repo = world.repo()
     repo.add()
-    exporting.trim_all(repo.home)
-    _age(repo, 1)
-    for number in range(20):
+    for number in range(200):
         repo.remember(f"Note {number}: " + "word " * 3000)
+        problems = projects.status(repo.home, repo.call)["problems"]
+        if problems:
+            break
 
-    problems = projects.status(repo.home, repo.call)["problems"]
-
-    assert ["reaches its budget about" in one["what"] for one in problems] == [True]
+    assert ["% of its budget" in one["what"] for one in problems] == [True]

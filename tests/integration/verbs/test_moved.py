@@ -14,7 +14,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.projects import projects as projects_verbs
 from yaadwatch.repo import layout
 from yaadwatch.staleness import stale
-from yaadwatch.workspace import lookup
+from yaadwatch.workspace import identity
 from yaadwatch.workspace.workspace import Call
 
 
@@ -46,7 +46,7 @@ def test_a_linked_work_tree_of_a_moved_repository_keeps_its_verdicts(world):
     before = {row.path: (row.id, row.head) for row in tree.worktrees()}
 
     there = tree.moved_to("code/store")
-    lookup.seek(world.home)
+    there.memories()
     there.git("worktree", "repair")
     side.memories()
 
@@ -54,42 +54,20 @@ def test_a_linked_work_tree_of_a_moved_repository_keeps_its_verdicts(world):
     assert after == {there.path: before[tree.path], side.path: before[side.path]}
 
 
-@pytest.mark.parametrize("which", ["one", "all"])
-def test_a_renamed_repository_is_found_beside_its_former_place(world, which):
-    tree = world.repo("code/shop")
-    project = tree.add()["id"]
-    there = tree.moved_to("code/store")
-
-    lookup.seek(world.home, project if which == "one" else None)
-
-    assert registered(world) == [there.path]
-
-
-def test_a_moved_repository_is_found_beside_another_that_is_watched(world):
-    tree, other = world.repo("code/shop"), world.repo("work/other")
-    tree.add()
-    other.add()
-    there = tree.moved_to("work/shop")
-
-    lookup.seek(world.home)
-
-    assert set(registered(world)) == {there.path, other.path}
-
-
 def test_a_repository_that_is_found_nowhere_is_gone_until_it_is_back(world):
     tree = world.repo("code/shop")
     project = tree.add()["id"]
     (world.folder / "away").mkdir()
     there = tree.moved_to("away/shop")
-    lookup.seek(world.home)
+    identity.note_places(world.home)
     since = world.home.user.read(projects.get, project).gone_at
     world.clock.advance(timedelta(days=2))
-    lookup.seek(world.home)
+    identity.note_places(world.home)
 
     assert since is not None
     assert world.home.user.read(projects.get, project).gone_at == since
     there.moved_to("code/shop")
-    lookup.seek(world.home)
+    identity.note_places(world.home)
     assert world.home.user.read(projects.get, project).gone_at is None
 
 
@@ -113,7 +91,8 @@ def test_a_clone_in_the_place_of_a_moved_repository_is_not_watched(world):
     there = tree.moved_to("shop.old")
     clone = world.tree("shop")
     clone.git("clone", "-q", f"file://{there.path}", ".")
-    lookup.seek(world.home)
+    identity.note_places(world.home)
+    assert len(there.memories()) == 1
 
     with pytest.raises(YaadError) as refused:
         clone.memories()
@@ -197,7 +176,7 @@ def test_a_project_that_was_removed_meanwhile_stays_removed(world):
     tree.write(".git/config", config)  # the id is there still, as in a copy
     there = tree.moved_to("elsewhere")
 
-    lookup.seek(world.home)
+    identity.note_places(world.home)
 
     assert world.home.follow(layout.find(there.path)) is None
     assert registered(world) == []
@@ -213,7 +192,7 @@ def test_a_repository_without_a_commit_is_followed_and_its_first_commit_is_noted
 
     there.write("a.py", "a = 1\n")
     first = there.commit("first")
-    lookup.seek(world.home)
+    identity.note_places(world.home)
 
     assert world.home.user.read(projects.get, project).root_commit == first
 

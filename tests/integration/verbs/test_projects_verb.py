@@ -14,7 +14,7 @@ from yaadwatch.db import nodes
 from yaadwatch.db import projects as db_projects
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.projects import exporting, projects
-from yaadwatch.workspace import lookup
+from yaadwatch.workspace import identity
 from yaadwatch.workspace.workspace import Call
 
 RULES = """# Conventions
@@ -277,7 +277,7 @@ class TestIdentity:
         first = tree.add()
         tree.remember()
         shutil.rmtree(tree.path)
-        lookup.seek(world.home)
+        identity.note_places(world.home)
         hostile = world.tree("repo")
         hostile.git("init", "-q", "-b", "main")
         hostile.write("evil.py", "x = 1\n")
@@ -285,7 +285,7 @@ class TestIdentity:
         hostile.git("config", "yaad.project", first["id"])
         hostile.git("remote", "add", "origin", "https://evil.example/x.git")
 
-        lookup.seek(world.home)
+        identity.note_places(world.home)
 
         assert refusal(hostile.memories).code is Code.NOT_FOUND
         (row,) = projects.projects(world.home, hostile.call)["projects"]
@@ -299,7 +299,7 @@ class TestIdentity:
         memory = tree.remember()
         tree.copy("backup")
         shutil.rmtree(tree.path)
-        lookup.seek(world.home)
+        identity.note_places(world.home)
         shutil.move(world.folder / "backup", tree.path)
 
         assert tree.show(memory)["id"] == memory
@@ -808,7 +808,7 @@ class TestRemove:
         tree.add()
         tree.remember()
         shutil.rmtree(tree.path)
-        lookup.seek(world.home)
+        identity.note_places(world.home)
 
         (row,) = projects.projects(world.home, tree.call)["projects"]
 

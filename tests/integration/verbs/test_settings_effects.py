@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tiny_model import build
@@ -14,12 +15,12 @@ from verb_world import World
 from yaadwatch.daemon import arming
 from yaadwatch.daemon.intake import Intake
 from yaadwatch.daemon.supervisor import Health
-from yaadwatch.daemon.trees import Engine
 from yaadwatch.memory.flags import Checked
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Memory, Recall, Settings, Store, Vectors, Watch
 from yaadwatch.projects import projects
 from yaadwatch.recall import recall, vectors
+from yaadwatch.workspace import agent_files
 from yaadwatch.workspace.workspace import Call
 
 CAR = "The red car is in the queue"
@@ -92,11 +93,12 @@ def test_how_long_a_burst_must_be_quiet_is_a_setting(home, quiet_ms, checked):
         (tree / ".git").mkdir(parents=True)
         (tree / "a.py").write_text("a")
         intake = Intake(
-            Engine(
+            SimpleNamespace(
                 trees=lambda project: [_Tree(tree)],
-                projects=lambda: frozenset({"p"}),
+                registered=lambda: {"p": tree / ".git"},
                 check=check,
                 sync=lambda project, worktree, paths: False,
+                formats=agent_files.formats,
             ),
             settings=Watch(quiet_ms=quiet_ms),
             health=Health(),

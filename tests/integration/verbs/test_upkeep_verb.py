@@ -12,6 +12,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.memories import Edge
 from yaadwatch.model.settings import Memory, Settings
 from yaadwatch.projects import upkeep
+from yaadwatch.projects.row_import import NamedStore
 
 YEAR = timedelta(days=365)
 DAY = timedelta(days=1)
@@ -146,7 +147,7 @@ def test_one_late_run_finds_what_daily_runs_found(world, gap):
         world.clock.advance(DAY)
         with world.home.stores.use(project(daily)) as db:
             done = upkeep.UpkeepResult()
-            store = upkeep._Store(id=project(daily).id, where="daily", db=db)
+            store = NamedStore(id=project(daily).id, role="project", project=project(daily), db=db)
             upkeep._upkeep_store(world.home, store, done, dry_run=False, accept=False)
             found |= {row["text"] for row in done.archived}
 
@@ -348,7 +349,7 @@ def test_a_store_with_what_we_never_wrote_is_named_and_the_others_are_kept(world
     assert [row["project"] for row in done["archived"]] == [str(fine.path)]
     (told,) = done["skipped"]
     assert told.startswith(f"{broken.path}: a fault of ours")
-    assert "store.upkeep_failed" in caplog.text
+    assert "store.job_failed" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -444,7 +444,7 @@ def table(db: Database, name: str) -> list[tuple]:
 
 TABLES = (
     *("meta", "worktrees", "nodes", "node_versions", "provenance", "edges", "file_watch"),
-    *("sightings", "stale_flags", "events", "cursors", "nodes_fts", "sessions", "session_nodes"),
+    *("sightings", "stale_flags", "events", "nodes_fts", "sessions", "session_nodes"),
 )
 
 

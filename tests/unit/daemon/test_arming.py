@@ -58,7 +58,7 @@ def test_the_folders_on_the_way_to_each_anchored_file_are_watched_and_no_other(t
     (tmp_path / "r" / "node_modules" / "deep").mkdir(parents=True)
     watcher = PaperWatcher()
 
-    arms_of(watcher).arm(tree, 0.0)
+    arms_of(watcher).arm(tree)
 
     found = {str(folder.relative_to(tmp_path)) for folder in watcher.folders}
     git = {"r/.git", "r/.git/logs", "r/.git/refs/heads", "r/.git/refs/heads/feature"}
@@ -68,7 +68,7 @@ def test_the_folders_on_the_way_to_each_anchored_file_are_watched_and_no_other(t
 def test_a_file_means_itself_and_a_folder_means_what_is_below_it(tmp_path):
     tree = repository(tmp_path / "r", "src/auth/jwt.py", "src/main.py")
     arms = arms_of(PaperWatcher())
-    arms.arm(tree, 0.0)
+    arms.arm(tree)
     src = tree.root / "src"
 
     ((key, file),) = arms.meanings(src, "main.py")
@@ -84,7 +84,7 @@ def test_a_file_means_itself_and_a_folder_means_what_is_below_it(tmp_path):
 def test_every_name_in_a_folder_may_matter_and_known_ones_mean_themselves(tmp_path):
     tree = repository(tmp_path / "r", ".claude/rules/a.md", ".claude/rules/*")
     arms = arms_of(PaperWatcher())
-    arms.arm(tree, 0.0)
+    arms.arm(tree)
     rules = tree.root / ".claude" / "rules"
 
     ((_, known),) = arms.meanings(rules, "a.md")
@@ -123,7 +123,7 @@ def test_every_name_in_a_folder_may_matter_and_known_ones_mean_themselves(tmp_pa
 )
 def test_names_that_are_neither_anchored_nor_gits_are_ignored(tmp_path, folder, name, cared):
     arms = arms_of(PaperWatcher())
-    arms.arm(repository(tmp_path / "r", "src/a.py"), 0.0)
+    arms.arm(repository(tmp_path / "r", "src/a.py"))
 
     assert arms.cares(tmp_path / folder, name) is cared
     if not name.endswith("HEAD.lock"):
@@ -144,8 +144,8 @@ def test_a_linked_work_tree_is_told_by_its_own_git_folder(tmp_path):
         paths=main.paths,
     )
     arms = arms_of(PaperWatcher())
-    arms.arm(main, 0.0)
-    arms.arm(linked, 0.0)
+    arms.arm(main)
+    arms.arm(linked)
 
     assert [key for key, meaning in arms.meanings(own, "HEAD") if meaning.head] == [("p", 2)]
     assert [key for key, meaning in arms.meanings(own, "index.lock") if meaning.lock] == [("p", 2)]
@@ -163,11 +163,11 @@ def test_a_missing_folder_is_waited_for_by_its_nearest_parent(tmp_path):
     watcher = PaperWatcher()
     arms = arms_of(watcher)
 
-    arms.arm(tree, 0.0)
+    arms.arm(tree)
     before = watcher.folders
     ((_, meaning),) = arms.meanings(tmp_path / "r/src", "auth")
     (tmp_path / "r/src/auth").mkdir()
-    arms.arm(tree, 1.0)
+    arms.arm(tree)
 
     assert meaning.shape
     assert watcher.folders - before == {tmp_path / "r/src/auth"}
@@ -181,50 +181,30 @@ def test_a_link_on_the_way_is_not_followed(tmp_path):
     watcher = PaperWatcher()
     arms = arms_of(watcher)
 
-    arms.arm(Tree(**{**tree.__dict__, "paths": frozenset({"lib/deep/x.py"})}), 0.0)
+    arms.arm(Tree(**{**tree.__dict__, "paths": frozenset({"lib/deep/x.py"})}))
 
     assert not any("lib" in folder.parts or "outside" in folder.parts for folder in watcher.folders)
     assert arms.mode(key_of(tree)) == "full"
 
 
-def test_over_the_budget_the_tree_that_was_quiet_for_longest_is_polled(tmp_path):
+def test_a_tree_that_does_not_fit_is_polled_until_there_is_room(tmp_path):
     trees = [repository(tmp_path / name / "r", "a/b/c/d.py", project=name) for name in "xyz"]
-    one = len(plan(trees[0], [], files=True))
     watcher = PaperWatcher()
-    arms = arms_of(watcher, budget=3 * one - 2)
-
-    for at, tree in enumerate(trees[:2]):
-        arms.arm(tree, float(at))
-    arms.used(key_of(trees[0]), 5.0)
-    arms.arm(trees[2], 6.0)
-
-    assert [arms.mode(key_of(tree)) for tree in trees] == ["full", "poll", "full"]
-    assert arms.demoted == 1
-    assert arms.is_demoted(key_of(trees[1]))
-    assert trees[1].git_dir in watcher.folders
-    assert trees[1].root / "a" not in watcher.folders
-
-
-def test_trees_of_the_same_age_do_not_push_each_other_out(tmp_path):
-    """At start every tree is armed at the same instant."""
-    trees = [repository(tmp_path / name / "r", "a/b/c/d.py", project=name) for name in "xyz"]
-    arms = arms_of(PaperWatcher(), budget=3 * len(plan(trees[0], [], files=True)) - 2)
+    arms = arms_of(watcher, budget=3 * len(plan(trees[0], [], files=True)) - 2)
 
     for tree in trees:
-        arms.arm(tree, 7.0)
+        arms.arm(tree)
+    modes = [arms.mode(key_of(tree)) for tree in trees]
+    demoted = arms.demoted
+    folders = watcher.folders
+    arms.disarm(key_of(trees[0]))
+    arms.arm(trees[2])
 
-    assert [arms.mode(key_of(tree)) for tree in trees] == ["full", "full", "poll"]
-
-
-def test_a_tree_that_could_never_fit_pushes_nobody_out(tmp_path):
-    small = repository(tmp_path / "s", "a.py", project="small")
-    large = repository(tmp_path / "l", *(f"d{n}/x.py" for n in range(50)), project="large")
-    arms = arms_of(PaperWatcher(), budget=40)
-
-    arms.arm(small, 0.0)
-    arms.arm(large, 1.0)
-
-    assert [arms.mode(key_of(small)), arms.mode(key_of(large))] == ["full", "poll"]
+    assert modes == ["full", "full", "poll"]
+    assert demoted == 1
+    assert trees[2].git_dir in folders
+    assert trees[2].root / "a" not in folders
+    assert arms.mode(key_of(trees[2])) == "full"
 
 
 def test_without_a_budget_everything_is_polled(tmp_path):
@@ -232,7 +212,7 @@ def test_without_a_budget_everything_is_polled(tmp_path):
     watcher = PaperWatcher()
     arms = arms_of(watcher, budget=0)
 
-    arms.arm(tree, 0.0)
+    arms.arm(tree)
 
     assert watcher.folders == frozenset()
     assert arms.mode(key_of(tree)) == "poll"
@@ -243,10 +223,10 @@ def test_a_refused_folder_makes_the_tree_polled_until_it_is_watched(tmp_path):
     watcher = PaperWatcher(refusing=frozenset({tmp_path / "r/src"}))
     arms = arms_of(watcher)
 
-    arms.arm(tree, 0.0)
+    arms.arm(tree)
     refused = arms.mode(key_of(tree))
     watcher.refusing = frozenset()
-    arms.arm(tree, 1.0)
+    arms.arm(tree)
 
     assert (refused, arms.mode(key_of(tree))) == ("poll", "full")
 
@@ -284,7 +264,7 @@ def test_where_the_file_system_does_not_tell_nothing_is_watched(tmp_path):
     watcher = PaperWatcher()
     arms = arms_of(watcher, silent=lambda folder: {folder})
 
-    arms.arm(tree, 0.0)
+    arms.arm(tree)
 
     assert watcher.folders == frozenset()
     assert arms.mode(key_of(tree)) == "poll"
@@ -295,7 +275,7 @@ def test_a_tree_whose_folder_is_gone_is_off_and_its_return_is_noticed(tmp_path):
     (tmp_path / "r").rename(tmp_path / "away")
     arms = arms_of(PaperWatcher())
 
-    arms.arm(tree, 0.0)
+    arms.arm(tree)
 
     assert arms.mode(key_of(tree)) == "off"
     ((_, meaning),) = arms.meanings(tmp_path, "r")
@@ -308,9 +288,9 @@ def test_a_disarmed_tree_leaves_only_what_others_need(tmp_path):
     two = repository(tmp_path / "two", "src/a.py", project="two")
     watcher = PaperWatcher()
     arms = arms_of(watcher)
-    arms.arm(two, 0.0)
+    arms.arm(two)
     alone = watcher.folders
-    arms.arm(one, 0.0)
+    arms.arm(one)
 
     arms.disarm(key_of(one))
     arms.disarm(key_of(one))

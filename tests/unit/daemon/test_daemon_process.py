@@ -211,11 +211,11 @@ def test_what_is_set_after_the_start_is_told_as_what_a_restart_brings(start):
 
 
 def test_a_variable_that_is_not_used_is_to_be_corrected_where_it_is_set(start):
-    start(YAAD_DAEMON_MEMORY_MIB="20")
+    start(YAAD_WATCH_QUIET_MS="9999")
 
     (problem,) = Client(cwd="/").call("status")["problems"]
 
-    assert "YAAD_DAEMON_MEMORY_MIB must be" in problem["what"]
+    assert "YAAD_WATCH_QUIET_MS must be" in problem["what"]
     assert "environment" in problem["mend"]
     assert "config.toml" not in problem["mend"]
 

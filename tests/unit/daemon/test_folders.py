@@ -7,7 +7,7 @@ import pytest
 
 from yaadwatch.daemon import polling
 from yaadwatch.daemon.polling import Folders
-from yaadwatch.workspace.agent_files import formats, is_skipped_folder
+from yaadwatch.workspace.agent_files import formats
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def root(tmp_path):
 
 @pytest.fixture
 def look(root):
-    watched = Folders(str(root), formats().is_below, is_skipped_folder)
+    watched = Folders(str(root), formats)
     assert watched.look(()) == frozenset()
     return lambda known=(): watched.look(known)
 
@@ -102,7 +102,7 @@ def test_there_is_a_limit_and_what_is_near_the_top_comes_first(root, monkeypatch
     monkeypatch.setattr(polling, "FOLDERS_MAX", 5)
     for number in range(10):
         (root / "web" / str(number) / "deep").mkdir(parents=True)
-    watched = Folders(str(root), formats().is_below, is_skipped_folder)
+    watched = Folders(str(root), formats)
     watched.look(())
     write(root, "src/CLAUDE.md")
     write(root, "web/9/deep/CLAUDE.md")

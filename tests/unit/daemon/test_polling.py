@@ -151,7 +151,7 @@ def test_a_forgotten_tree_is_looked_at_anew(tree):
 def test_a_short_look_leaves_out_only_where_no_agent_file_was(tree):
     tree = replace(tree, paths=tree.paths | {"CLAUDE.md", "AGENTS.md"})
     (tree.root / "AGENTS.md").write_text("here")
-    poller = Poller(is_place=lambda path: path.endswith(".md"))
+    poller = Poller()
     poller.look(tree)
 
     for name in ("a.py", "gone.py", "AGENTS.md", "CLAUDE.md"):
@@ -167,7 +167,7 @@ def test_a_short_look_leaves_out_only_where_no_agent_file_was(tree):
 
 def test_the_first_look_is_a_whole_one(tree):
     tree = replace(tree, paths=tree.paths | {"CLAUDE.md"})
-    poller = Poller(is_place=lambda path: path.endswith(".md"))
+    poller = Poller()
 
     assert poller.look(tree, whole=False) == NOTHING
     (tree.root / "CLAUDE.md").write_text("new")

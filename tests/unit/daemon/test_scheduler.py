@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.daemon.scheduler import JOBS, LOG_AGAIN_AFTER_S, Job, Runs, Scheduler, first_run
+from yaadwatch.daemon.scheduler import JOBS, Job, Scheduler, first_run
 from yaadwatch.daemon.supervisor import Health
 from yaadwatch.model.settings import Watch
 from yaadwatch.system.clock import Clock
@@ -27,20 +27,21 @@ class PaperRuns:
     """Remembers the runs of jobs, as the user store does."""
 
     def __init__(self, since: datetime, **last: Ran) -> None:
-        self.since = since
-        self.last: dict[str, Ran] = dict(last)
+        self.begin = since
+        self.ran: dict[str, Ran] = dict(last)
+
+    def since(self) -> datetime:
+        return self.begin
+
+    def last(self) -> dict[str, Ran]:
+        return self.ran
 
     def start(self, job: str, at: datetime) -> None:
-        self.last[job] = Ran(started_at=at, ended_at=None)
+        self.ran[job] = Ran(started_at=at, ended_at=None)
 
     def end(self, job: str, at: datetime, error: str | None) -> None:
-        started = self.last[job].started_at
-        self.last[job] = Ran(started_at=started, ended_at=at, error=error)
-
-    def as_runs(self) -> Runs:
-        return Runs(
-            since=lambda: self.since, last=lambda: self.last, start=self.start, end=self.end
-        )
+        started = self.ran[job].started_at
+        self.ran[job] = Ran(started_at=started, ended_at=at, error=error)
 
 
 class World:
@@ -57,7 +58,7 @@ class World:
         self.runs, self.health = runs, Health()
         self.scheduler = Scheduler(
             {job.name: lambda name=job.name: self.work(name) for job in JOBS},
-            runs.as_runs(),
+            runs,
             clock=clock or Clock(),
             settings=Watch(poll_s=poll_s),
             health=self.health,
@@ -73,7 +74,7 @@ class World:
 
     def has_run(self, job: str) -> bool:
         """Return whether the job ran here, to its end."""
-        return job in self.ran and self.runs.last[job].ended_at is not None
+        return job in self.ran and self.runs.ran[job].ended_at is not None
 
     async def jumped(self) -> None:
         self.jumps += 1
@@ -116,7 +117,7 @@ def test_a_job_that_is_three_days_late_runs_exactly_once():
 
         assert world.ran == ["upkeep"]
         assert world.next_runs["upkeep"] > now() + 23 * HOUR
-        assert world.runs.last["upkeep"].ended_at is not None
+        assert world.runs.ran["upkeep"].ended_at is not None
         again = World(world.runs)
         await again.until(lambda: True)
         assert again.ran == []
@@ -169,12 +170,12 @@ def test_a_job_that_fails_is_written_down_and_told_until_it_goes_well():
 
         await world.until(lambda: bool(world.health.problems()))
 
-        assert runs.last["upkeep"].error == "OSError: no space left"
+        assert runs.ran["upkeep"].error == "OSError: no space left"
         assert world.health.problems()[0].mend == "yaadwatch upkeep"
         world.failing.clear()
-        runs.last["upkeep"] = well(now() - 3 * DAY)
+        runs.ran["upkeep"] = well(now() - 3 * DAY)
         await world.until(lambda: not world.health.problems())
-        assert runs.last["upkeep"].error is None
+        assert runs.ran["upkeep"].error is None
 
     asyncio.run(story())
 
@@ -185,7 +186,7 @@ def test_the_runs_of_the_poll_are_not_written_down():
 
         await world.until(lambda: world.ran.count("poll") >= 2)
 
-        assert "poll" not in world.runs.last
+        assert "poll" not in world.runs.ran
         assert "poll" not in world.next_runs
 
     asyncio.run(story())
@@ -200,19 +201,9 @@ class SetClock(Clock):
         return super().now() + self.ahead
 
 
-class LateClock(Clock):
-    """A clock by which more time has gone by, as somebody says."""
-
-    later_s = 0.0
-
-    def monotonic_s(self) -> float:
-        return super().monotonic_s() + self.later_s
-
-
-def test_what_goes_wrong_again_and_again_is_logged_once_an_hour_and_told_always(caplog):
-    clock = LateClock()
+def test_a_job_that_fails_again_in_the_same_words_is_logged_once_and_reported_always(caplog):
     often = Job(name="upkeep", every=timedelta(milliseconds=5), kept=True, mend="yaadwatch upkeep")
-    world = World(PaperRuns(now()), clock, jobs=[often])
+    world = World(PaperRuns(now()), jobs=[often])
     world.failing.add("upkeep")
 
     async def logged_after_more() -> int:
@@ -225,12 +216,10 @@ def test_what_goes_wrong_again_and_again_is_logged_once_an_hour_and_told_always(
         assert [one.mend for one in world.health.problems()] == ["yaadwatch upkeep"]
         world.words = "no such file"
         assert await logged_after_more() == 2
-        clock.later_s += LOG_AGAIN_AFTER_S
-        assert await logged_after_more() == 3
         world.failing.clear()
-        assert await logged_after_more() == 3
+        assert await logged_after_more() == 2
         world.failing.add("upkeep")
-        assert await logged_after_more() == 4
+        assert await logged_after_more() == 3
 
     asyncio.run(story())
 

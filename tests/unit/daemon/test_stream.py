@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.daemon.follower import PAGE, Logs, Stream, decode_cursor, encode_cursor
+from yaadwatch.daemon.follower import PAGE, Stream, decode_cursor, encode_cursor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import NODE_CREATED, Event
 
@@ -25,14 +25,13 @@ class PaperLogs:
         for _ in range(times):
             log.append(Event(kind=NODE_CREATED, at=AT, subject=f"n{len(log)}", seq=len(log) + 1))
 
-    def as_logs(self) -> Logs:
-        return Logs(
-            stores=lambda: frozenset(self.logs),
-            last=lambda store: None if store in self.unreadable else len(self.logs[store]),
-            after=self._after,
-        )
+    def stores(self) -> frozenset[str]:
+        return frozenset(self.logs)
 
-    def _after(self, store: str, seq: int, limit: int) -> list[Event]:
+    def last(self, store: str) -> int | None:
+        return None if store in self.unreadable else len(self.logs[store])
+
+    def after(self, store: str, seq: int, limit: int) -> list[Event]:
         return [] if store in self.unreadable else self.logs.get(store, [])[seq : seq + limit]
 
 
@@ -57,7 +56,7 @@ def test_without_a_cursor_only_what_comes_now_is_told():
     async def story() -> None:
         logs = PaperLogs("p", "")
         logs.append("p", 3)
-        stream = Stream(logs.as_logs())
+        stream = Stream(logs)
 
         def then() -> None:
             logs.append("p")
@@ -84,9 +83,9 @@ def test_from_the_cursor_of_any_event_the_rest_is_told_once_and_in_order():
         logs.append("p", 2 * PAGE + 3)
         logs.append("q", 5)
         total = 2 * PAGE + 8
-        everything = await taken(Stream(logs.as_logs()), start, total)
+        everything = await taken(Stream(logs), start, total)
         for cut in (0, 1, PAGE - 1, PAGE, total - 2):
-            rest = await taken(Stream(logs.as_logs()), everything[cut]["cursor"], total - cut - 1)
+            rest = await taken(Stream(logs), everything[cut]["cursor"], total - cut - 1)
 
             assert told(rest) == told(everything[cut + 1 :])
         assert len(set(told(everything))) == total
@@ -100,7 +99,7 @@ def test_a_project_younger_than_the_cursor_is_told_from_its_beginning():
         logs.append("p", 2)
         logs.append("new", 2)
 
-        events = await taken(Stream(logs.as_logs()), encode_cursor({"p": 2, "gone": 7}), 2)
+        events = await taken(Stream(logs), encode_cursor({"p": 2, "gone": 7}), 2)
 
         assert told(events) == [("new", "n0"), ("new", "n1")]
 
@@ -110,7 +109,7 @@ def test_a_project_younger_than_the_cursor_is_told_from_its_beginning():
 def test_a_project_that_is_added_while_somebody_listens_is_told():
     async def story() -> None:
         logs = PaperLogs("p")
-        stream = Stream(logs.as_logs())
+        stream = Stream(logs)
 
         def then() -> None:
             logs.append("new")
@@ -126,7 +125,7 @@ def test_a_store_that_could_not_be_read_is_told_from_when_it_can_be():
         logs = PaperLogs("p", "q")
         logs.append("p", 3)
         logs.unreadable = {"p"}
-        stream = Stream(logs.as_logs())
+        stream = Stream(logs)
         found = []
         async with asyncio.timeout(60), aclosing(stream.events(None)) as events:
             await anext(events)

@@ -10,7 +10,6 @@ from yaadwatch.daemon.supervisor import (
     Fatal,
     Health,
     Service,
-    Unrecoverable,
     attempt,
     error_in_words,
     log_crash,
@@ -127,27 +126,6 @@ def test_a_service_that_cannot_stay_up_is_given_up_loudly_and_the_others_live():
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
         assert steady.ended
-
-    asyncio.run(story())
-
-
-def test_a_hopeless_service_is_not_tried_again():
-    async def story() -> None:
-        time, health, runs = Time(), Health(), []
-
-        async def hopeless() -> None:
-            runs.append(1)
-            raise Unrecoverable("there is no inotify here")
-
-        await supervise(
-            [Service(name="watch", run=hopeless)],
-            health=health,
-            monotonic_s=time.monotonic_s,
-            sleep=time.sleep,
-        )
-
-        assert len(runs) == 1
-        assert "there is no inotify here" in health.problems()[0].what
 
     asyncio.run(story())
 

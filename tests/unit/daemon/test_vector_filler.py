@@ -3,8 +3,11 @@
 import asyncio
 from datetime import UTC, datetime
 
+import pytest
+
+from yaadwatch.daemon import vector_filler
 from yaadwatch.daemon.supervisor import Health
-from yaadwatch.daemon.vector_filler import IDS_MAX, TRIES_MAX, Filler, Verbs
+from yaadwatch.daemon.vector_filler import TRIES_MAX, Filler
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.queries import Model
 from yaadwatch.system.embedding_process import NotEmbedded, NotTried
@@ -14,7 +17,9 @@ PATIENCE_S = 30.0
 
 
 class Paper:
-    """Stores of numbered memories on paper, and a model that embeds them."""
+    """Stores of numbered memories on paper, and a model that embeds them: for `vectors`."""
+
+    USER = ""
 
     def __init__(self, **stores: int) -> None:
         self.missing = {store: set(range(1, count + 1)) for store, count in stores.items()}
@@ -22,30 +27,26 @@ class Paper:
         self.poison: set[int] = set()
         self.faults: list[YaadError] = []
         self.looked: list[tuple[str, int]] = []
-        self.asked: list[tuple[str, int]] = []
         self.damaged: set[str] = set()
 
-    def verbs(self) -> Verbs:
-        return Verbs(
-            user="",
-            wanted=lambda: tuple(self.models),
-            stores=lambda: tuple(self.missing),
-            batch=self.batch,
-            skip=lambda store, model, after: min(self._after(store, after), default=0),
-            these=self.these,
-            take_over=self.take_over,
-            tidy=self.tidy,
-        )
+    def wanted(self, home: None) -> list[Model]:
+        return list(self.models)
+
+    def stores(self, home: None) -> list[str]:
+        return list(self.missing)
+
+    def skip(self, home: None, store: str, model: Model, after: int) -> int:
+        return min(self._after(store, after), default=0)
 
     def _after(self, store: str, after: int) -> list[int]:
         return sorted(number for number in self.missing[store] if number > after)
 
-    def tidy(self, store: str) -> int:
+    def tidy(self, home: None, store: str) -> int:
         if store in self.damaged:
             raise YaadError(Code.UNAVAILABLE, "The store cannot be read.")
         return 0
 
-    def batch(self, store: str, model: Model, after: int, size: int) -> int:
+    def batch(self, home: None, store: str, model: Model, after: int, size: int) -> int:
         self.looked.append((store, after))
         if self.faults:
             raise self.faults.pop()
@@ -55,11 +56,7 @@ class Paper:
         self.missing[store] -= set(found)
         return found[-1] if found else 0
 
-    def these(self, store: str, model: Model, ids) -> None:
-        self.asked.append((store, len(set(ids))))
-        self.missing[store] -= {int(name) for name in ids}
-
-    def take_over(self, space: str) -> bool:
+    def take_over(self, home: None, space: str) -> bool:
         self.models = [Model(space=space, name=space, dimensions=8, state="active", enabled_at=AT)]
         return True
 
@@ -71,9 +68,16 @@ class Paper:
 def follow(paper: Paper, story, pause_s: float = 0.001) -> Health:
     """Run a filler while `story(filler, until)` happens."""
     health = Health()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vector_filler, "vectors", paper)
+        _follow(paper, story, pause_s, health)
+    return health
+
+
+def _follow(paper: Paper, story, pause_s: float, health: Health) -> None:
 
     async def whole() -> None:
-        filler = Filler(paper.verbs(), health, pause_s=pause_s)
+        filler = Filler(None, health, pause_s=pause_s)
         running = asyncio.create_task(filler.run())
 
         async def until(true) -> None:
@@ -85,7 +89,6 @@ def follow(paper: Paper, story, pause_s: float = 0.001) -> Health:
         running.cancel()
 
     asyncio.run(whole())
-    return health
 
 
 def test_at_the_start_every_store_is_filled_and_then_the_model_takes_over():
@@ -109,37 +112,14 @@ def test_a_store_that_cannot_be_had_keeps_no_other_from_being_filled():
     assert {store for store, _ in paper.looked} == {"", "q"}
 
 
-def test_a_new_memory_is_embedded_without_looking_through_the_store():
+def test_a_memory_that_is_new_later_is_embedded():
     paper = Paper(p=20)
 
     async def story(filler, until):
         await until(lambda: paper.models[0].state == "active")
-        filler.user_store_written()  # as the flip does
-        await until(lambda: len(paper.looked) >= 4)
-        await until(lambda: filler._full_of is not None and not filler._news.is_set())
-        looked = len(paper.looked)
         paper.missing["p"].add(21)
-        filler.remembered("p", "21")
+        filler.wake("p")
         await until(lambda: paper.left == 0)
-        assert paper.asked == [("p", 1)]
-        assert len(paper.looked) == looked
-
-    follow(paper, story)
-
-
-def test_very_many_new_memories_are_found_by_looking():
-    paper = Paper(**{"": 0, "p": 0})
-
-    async def story(filler, until):
-        await until(lambda: paper.models[0].state == "active")
-        filler.user_store_written()
-        await until(lambda: len(paper.looked) >= 4)
-        await until(lambda: filler._full_of is not None and not filler._news.is_set())
-        paper.missing["p"] = set(range(1, IDS_MAX + 100))
-        for number in paper.missing["p"].copy():
-            filler.remembered("p", str(number))
-        await until(lambda: paper.left == 0)
-        assert paper.asked == []
 
     follow(paper, story)
 
@@ -182,19 +162,6 @@ def test_no_memory_is_passed_over_while_the_worker_rests():
     follow(paper, story)
 
 
-def test_many_news_while_the_worker_rests_make_the_next_pause_no_longer():
-    paper = Paper(p=5)
-    paper.faults = [NotTried(Code.UNAVAILABLE, "It rests.") for _ in range(40)]
-
-    async def story(filler, _until):
-        while paper.models[0].state != "active":
-            filler.remembered("p", "1")
-            await asyncio.sleep(0)
-        assert filler._failures == 0
-
-    follow(paper, story, pause_s=3600.0)
-
-
 def test_when_another_model_is_wanted_in_the_middle_that_one_is_filled():
     paper = Paper(p=2_000)
     spaces = []
@@ -203,13 +170,13 @@ def test_when_another_model_is_wanted_in_the_middle_that_one_is_filled():
     async def story(filler, until):
         await until(lambda: len(paper.looked) > 2)
         paper.models = [Model(space="b", name="b", dimensions=8, state="filling", enabled_at=AT)]
-        filler.user_store_written()
+        filler.wake("")
         await until(lambda: spaces)
         assert spaces == ["b"]
 
-    def taken(space: str) -> bool:
+    def taken(home: None, space: str) -> bool:
         spaces.append(space)
-        return take_over(space)
+        return take_over(home, space)
 
     paper.take_over = taken
     follow(paper, story)
@@ -220,8 +187,8 @@ def test_without_a_model_nothing_is_looked_at():
     paper.models = []
 
     async def story(filler, until):
-        filler.remembered("p", "1")
+        filler.wake("p")
         await asyncio.sleep(0.05)
-        assert (paper.looked, paper.asked) == ([], [])
+        assert paper.looked == []
 
     follow(paper, story)

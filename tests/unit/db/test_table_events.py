@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from store_samples import NOW, empty_store, instants, texts
 
 from yaadwatch.db import database, history, projects
-from yaadwatch.db.history import Cursor
 from yaadwatch.db.projects import JobRun
 from yaadwatch.model.events import EVENTS, Event
 from yaadwatch.model.projects import Project
@@ -57,28 +56,6 @@ def test_no_number_is_given_out_twice_when_all_events_are_old(conn):
     assert [event.subject for event in history.after(conn, 0, 9)] == ["b"]
     assert history.last(conn) == numbers[-1]
     assert history.append(conn, Event(kind="job.ran", at=NOW, subject="c")) == numbers[-1] + 1
-
-
-def test_a_new_follower_has_read_nothing(conn):
-    assert history.cursor_of(conn, "reactions") == Cursor(seq=0, failed_seq=0, tries=0)
-
-
-def test_tries_are_counted_for_one_event_and_forgotten_when_it_goes_well(conn):
-    history.advance_cursor(conn, "reactions", 6)
-
-    assert [history.note_failure(conn, "reactions", 7) for _ in range(3)] == [1, 2, 3]
-    assert history.cursor_of(conn, "reactions") == Cursor(seq=6, failed_seq=7, tries=3)
-
-    history.advance_cursor(conn, "reactions", 7)
-
-    assert history.cursor_of(conn, "reactions") == Cursor(seq=7)
-    assert history.note_failure(conn, "reactions", 8) == 1
-
-
-def test_another_event_starts_its_own_count(conn):
-    history.note_failure(conn, "reactions", 7)
-
-    assert history.note_failure(conn, "reactions", 8) == 1
 
 
 def test_a_job_that_runs_has_not_ended(conn):

@@ -268,8 +268,6 @@ class _Daemon(TypedDict):
 class _Size(TypedDict):
     bytes: int
     budget_bytes: int | None
-    bytes_a_day: int
-    reached_at: Time | None
 
 
 class Watched(Project):
@@ -404,8 +402,7 @@ class StoreVerified(TypedDict):
     path: str
     sound: bool
     checks: list[str]
-    """integrity, references, circles, intervals, anchors, history, index, vectors, copies, cursors,
-    permissions"""
+    """integrity, references, circles, intervals, anchors, history, index, vectors, permissions"""
     findings: list[_Finding]
     repaired: list[str]
 

@@ -443,13 +443,6 @@ CREATE TRIGGER embeddings_gone AFTER DELETE ON embeddings BEGIN
     UPDATE embedding_stamps SET stamp = random(), vectors = vectors - 1 WHERE space = old.space;
 END;
 
--- The size of this store at the end of a day: the forecast of its growth is made from these.
-CREATE TABLE sizes (
-    day      INTEGER PRIMARY KEY,         -- days since 1970-01-01, UTC
-    bytes    INTEGER NOT NULL,            -- of the database without its log
-    memories INTEGER NOT NULL
-) STRICT;
-
 -- An import. What it was made of stays where it was, and is not copied.
 CREATE TABLE imports (
     id      TEXT PRIMARY KEY,
@@ -468,14 +461,6 @@ CREATE TABLE events (
     subject TEXT NOT NULL,                -- node id, path of a work tree or of the store, or job name
     body    TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(body))
 ) STRICT;
-
--- How far a follower has read the events. failed_seq and tries describe an event that its handler keeps failing on.
-CREATE TABLE cursors (
-    name       TEXT PRIMARY KEY,
-    seq        INTEGER NOT NULL,
-    failed_seq INTEGER NOT NULL DEFAULT 0,  -- 0 if the last event was handled
-    tries      INTEGER NOT NULL DEFAULT 0
-) STRICT, WITHOUT ROWID;
 
 -- What an agent or an import would have a memory of a person say. The memory stays as it is until a person decides.
 CREATE TABLE proposals (

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from yaadwatch.system import processes
-from yaadwatch.system.processes import Manager
+from yaadwatch.daemon import process
+from yaadwatch.daemon.process import Manager
 
 sys.path.append(str(Path(__file__).parents[2] / "integration"))
 from handing import BECOME
@@ -19,7 +19,7 @@ from handing import BECOME
 LOOK = """
 import json, os, sys
 from yaadwatch.model.errors import YaadError
-from yaadwatch.system import processes as supervision
+from yaadwatch.daemon import process as supervision
 os.environ["LISTEN_PID"] = sys.argv[1] or str(os.getpid())
 try:
     manager = supervision.take_over(os.environ)
@@ -91,7 +91,7 @@ def test_what_cannot_be_used_is_told_with_the_way_to_mend_it(tmp_path):
 def test_a_number_of_sockets_that_is_none_means_no_socket(count):
     environ = {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": count}
 
-    assert processes.take_over(environ) == Manager()
+    assert process.take_over(environ) == Manager()
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_number_of_sockets_that_is_none_means_no_socket(count):
     ],
 )
 def test_the_watchdog_is_ours_or_nobodys(environ, watchdog_s):
-    assert processes.take_over(dict(environ)).watchdog_s == watchdog_s
+    assert process.take_over(dict(environ)).watchdog_s == watchdog_s
 
 
 @pytest.mark.parametrize("abstract", [False, True])
@@ -115,7 +115,7 @@ def test_news_arrive(tmp_path, abstract):
         pytest.skip("only Linux has addresses without a file")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as hearing:
         hearing.bind("\0" + address[1:] if abstract else address)
-        manager = processes.take_over({"NOTIFY_SOCKET": address})
+        manager = process.take_over({"NOTIFY_SOCKET": address})
 
         assert manager.tell(READY=1, STATUS="Watches.")
 

@@ -12,15 +12,15 @@ import pytest
 
 from yaadwatch import places
 from yaadwatch.client import presence
+from yaadwatch.daemon.process import DaemonLock
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.system.processes import DaemonLock
 
 ROOT = Path(__file__).parents[3]
 SOCKET = Path("/run/user/1000/yaadwatch/daemon.sock")
 HOLDER = """
 import sys
 from pathlib import Path
-from yaadwatch.system.processes import DaemonLock
+from yaadwatch.daemon.process import DaemonLock
 lock = DaemonLock(Path(sys.argv[1]))
 lock.acquire(Path("/run/theirs.sock"))
 print("held", flush=True)
@@ -29,8 +29,10 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "home" / "daemon.lock"
+def path(tmp_path, monkeypatch):
+    path = tmp_path / "home" / "daemon.lock"
+    monkeypatch.setattr(places, "lock_file", lambda: path)
+    return path
 
 
 @pytest.fixture
@@ -99,12 +101,12 @@ def test_one_object_takes_the_lock_once(path):
 
 
 def test_the_lock_of_a_process_that_was_killed_is_free(path, holder):
-    assert DaemonLock(path).is_held()
+    assert presence.daemon_holds_lock()
 
     holder.kill()
     holder.wait()
 
-    assert not DaemonLock(path).is_held()
+    assert not presence.daemon_holds_lock()
     with closing(DaemonLock(path)) as lock:
         lock.acquire(SOCKET)
 
@@ -113,14 +115,14 @@ def test_a_closed_lock_is_free_and_may_be_taken_again(path):
     lock = DaemonLock(path)
     for _ in range(2):
         lock.acquire(SOCKET)
-        assert lock.is_held()
+        assert presence.daemon_holds_lock()
         lock.close()
-        assert not lock.is_held()
+        assert not presence.daemon_holds_lock()
     lock.close()
 
 
 def test_asking_makes_no_file(path):
-    assert not DaemonLock(path).is_held()
+    assert not presence.daemon_holds_lock()
     assert not path.parent.exists()
 
 
@@ -131,7 +133,7 @@ def test_asking_all_the_time_keeps_nobody_from_taking_the_lock(path):
 
     def ask():
         while not done.is_set():
-            DaemonLock(path).is_held()
+            presence.daemon_holds_lock()
 
     askers = [threading.Thread(target=ask) for _ in range(4)]
     for asker in askers:
@@ -167,7 +169,7 @@ def test_a_lock_that_is_a_link_is_not_followed(path, tmp_path):
 
     assert caught.value.code is Code.UNAVAILABLE
     assert theirs.read_text() == "theirs"
-    assert not DaemonLock(path).is_held()
+    assert not presence.daemon_holds_lock()
 
 
 def test_a_pipe_in_its_place_is_told_and_nobody_waits_for_it(path, monkeypatch):
@@ -178,7 +180,7 @@ def test_a_pipe_in_its_place_is_told_and_nobody_waits_for_it(path, monkeypatch):
     assert places.lock_file() == path
     assert places.announced_pid() is None
     assert not presence.daemon_holds_lock()
-    assert not DaemonLock(path).is_held()
+    assert not presence.daemon_holds_lock()
     with pytest.raises(YaadError) as caught:
         DaemonLock(path).acquire(SOCKET)
     assert caught.value.message == f"{path} is no plain file; the daemon did not start."
@@ -206,7 +208,7 @@ def test_programs_that_the_daemon_starts_do_not_hold_its_lock(path):
         )
         assert child.stdout.readline() == "runs\n"
     with child:
-        assert not DaemonLock(path).is_held()
+        assert not presence.daemon_holds_lock()
         child.stdin.close()
 
 
@@ -221,7 +223,7 @@ def test_a_lock_whose_file_was_deleted_is_taken_anew(path):
         assert lock.renew()
 
         assert path.read_bytes() == said
-        assert DaemonLock(path).is_held()
+        assert presence.daemon_holds_lock()
         assert lock.renew()
 
 
