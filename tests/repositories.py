@@ -86,20 +86,3 @@ class Repo:
     def open(self, runner: GitRunner) -> Repository:
         """Open it as the program does."""
         return Repository(self.layout, runner)
-
-
-def attributes_asked_for(monkeypatch):
-    """Return a set that is filled with the folders in which git's attributes are looked for."""
-    asked = set()
-
-    def noting(ask):
-        def noted(place, *more):
-            if str(place).endswith(".gitattributes"):
-                asked.add(Path(place).parent)
-            return ask(place, *more)
-
-        return noted
-
-    monkeypatch.setattr(os.path, "lexists", noting(os.path.lexists))
-    monkeypatch.setattr(os, "access", noting(os.access))
-    return asked

@@ -106,7 +106,7 @@ def features_of(repository, cases, folder):
 
 def _sights(found):
     """Return of each anchor of what was found: method, path, symbol and verdict."""
-    judged = [observed.result for observed in found.observations]
+    judged = found.observations
     return [
         [one.anchor.method.value, one.anchor.path, one.anchor.symbol, one.verdict.value]
         for one in judged

@@ -97,7 +97,7 @@ class Judge:
 
     def _at(self, commit: str) -> AtHead:
         head = Head(commit=commit, branch="")
-        return AtHead(history=self._history, head=head, names={}, hidden=self._hidden)
+        return AtHead(history=self._history, head=head, hidden=self._hidden)
 
 
 def stale(
@@ -143,7 +143,7 @@ def suggested(found: Assessed) -> str | None:
         return found.suggestion.path
     if found.suggestion is not None and len(found.suggestion.places) == 1:
         return found.suggestion.places[0]
-    likely = (sight.result.likely for sight in found.observations)
+    likely = (one.likely for one in found.observations)
     return found.worst.likely or next((path for path in likely if path), None)
 
 

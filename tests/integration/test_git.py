@@ -32,6 +32,11 @@ STORAGES = {
 }
 
 
+def renames(opened, old, new):
+    changes = opened.file_changes(old, new)
+    return {one.old: one.new for one in changes if one.old and one.new and one.old != one.new}
+
+
 @pytest.fixture(params=STORAGES)
 def stored(request, new_repo, tmp_path):
     """A repository with two commits, in each storage; `finish` brings it into that storage."""
@@ -436,7 +441,7 @@ def test_a_shallow_history_ends_where_it_was_cut(repo, new_repo, runner, tmp_pat
     assert not opened.has_commit(old)
     assert opened.commit(old) is None
     assert opened.blob_at(old, "a.py") is None
-    for ask in (opened.renames, opened.departures):
+    for ask in (opened.file_changes, opened.departures):
         with pytest.raises(YaadError) as caught:
             ask(old, new)
         assert caught.value.code is Code.UNAVAILABLE
@@ -536,7 +541,7 @@ def test_a_rename_between_two_commits(stored, runner):
     stored.move("a.py", "src/b.py")
     new = stored.commit()
 
-    assert stored.finish().open(runner).renames(old, new) == {"a.py": "src/b.py"}
+    assert renames(stored.finish().open(runner), old, new) == {"a.py": "src/b.py"}
 
 
 def test_two_commits_are_compared_without_the_index(repo, runner):
@@ -547,7 +552,7 @@ def test_two_commits_are_compared_without_the_index(repo, runner):
     (repo.path / ".git/index").write_bytes(b"no index")
     opened = repo.open(runner)
 
-    assert opened.renames(old, new) == {"a.py": "src/b.py"}
+    assert renames(opened, old, new) == {"a.py": "src/b.py"}
     assert [(one.old, one.new) for one in opened.file_changes(old, new)] == [("a.py", "src/b.py")]
     assert [row.to for row in opened.departures(old, new)] == ["src/b.py"]
 
@@ -559,7 +564,7 @@ def test_a_chain_of_renames_is_one_rename_between_its_ends(repo, runner):
         ids.append(repo.commit())
     opened = repo.open(runner)
 
-    assert opened.renames(ids[0], ids[-1]) == {"a.py": "d.py"}
+    assert renames(opened, ids[0], ids[-1]) == {"a.py": "d.py"}
     assert [(row.commit, row.path, row.to) for row in opened.departures(ids[0], ids[-1])] == [
         (ids[1], "a.py", "b.py"),
         (ids[2], "b.py", "c/b.py"),
@@ -575,7 +580,7 @@ def test_a_rename_with_heavy_edits_later_is_seen_step_by_step(repo, runner):
     last = repo.add("b.py", OTHER)
     opened = repo.open(runner)
 
-    assert opened.renames(first, last) == {}
+    assert renames(opened, first, last) == {}
     assert opened.departures(first, last) == [Departure(commit=renamed, path="a.py", to="b.py")]
 
 
@@ -619,7 +624,7 @@ def test_departures_of_any_name(repo, runner, name):
     last = repo.commit()
     opened = repo.open(runner)
 
-    assert opened.renames(first, renamed) == {name: "to " + name}
+    assert renames(opened, first, renamed) == {name: "to " + name}
     assert opened.departures(first, last) == [
         Departure(commit=renamed, path=name, to="to " + name),
         Departure(commit=last, path="to " + name, to=None),
@@ -720,7 +725,7 @@ def test_a_rename_to_a_name_that_is_not_utf8_is_a_departure_to_nowhere(repo, run
     last = repo.commit()
     opened = repo.open(runner)
 
-    assert opened.renames(first, last) == {}
+    assert renames(opened, first, last) == {}
     assert opened.departures(first, last) == [Departure(commit=last, path="a.py", to=None)]
 
 
@@ -766,7 +771,7 @@ def test_what_is_no_commit_is_not_passed_to_git(repo, runner, tmp_path):
 
     for bad in ("", "HEAD", "--output=" + str(tmp_path / "made"), "main..main"):
         for ask in (
-            lambda bad=bad: opened.renames(bad, commit),
+            lambda bad=bad: renames(opened, bad, commit),
             lambda bad=bad: opened.departures(commit, bad),
             lambda bad=bad: opened.changes(["a.py"], bad, commit),
         ):
@@ -882,7 +887,7 @@ def test_the_person_s_own_settings_change_no_answer(repo, runner, environment, s
 
     assert opened.files_with(["line"]) == {"line": ["b.py"]}
     assert opened.files_with(["line"], at=first) == {"line": ["größe.py"]}
-    assert opened.renames(first, last) == {"größe.py": "b.py"}
+    assert renames(opened, first, last) == {"größe.py": "b.py"}
     assert opened.changes(["b.py"], first, last) == [last]
     assert opened.commit(last).subject == "change"
     assert opened.tracked() == ["b.py"]

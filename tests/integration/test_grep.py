@@ -278,7 +278,7 @@ def test_the_uses_of_a_word_do_not_depend_on_what_was_searched_before(grown, run
 
     for word in words:
         assert known.uses(word) == fresh.uses(word)
-    assert fresh.uses("retry").lost == ("src/part0/file0.py", "src/part1/file1.py")
+    assert fresh.uses("retry").lost == ["src/part0/file0.py", "src/part1/file1.py"]
 
 
 def test_only_changed_files_that_named_a_word_are_read(grown, runner, monkeypatch):
@@ -290,7 +290,7 @@ def test_only_changed_files_that_named_a_word_are_read(grown, runner, monkeypatc
     read_blob = history.read_blob
     monkeypatch.setattr(history, "read_blob", lambda blob: read.append(blob) or read_blob(blob))
 
-    assert window.uses("name1").lost == ("src/part1/file1.py",)
+    assert window.uses("name1").lost == ["src/part1/file1.py"]
     assert len(read) == 1
 
 
@@ -337,7 +337,7 @@ def test_a_word_inside_a_longer_one_is_found_beside_a_letter_that_is_not_ascii(
     repo = new_repo("repo")
     commit = repo.add("a.txt", "naïve.retry\n")
     opened = repo.open(runner)
-    opened._git.has_perl = perl
+    opened.git.has_perl = perl
 
     assert opened.files_with(["ve", "naïve.retry"], at=commit) == {
         "ve": ["a.txt"],

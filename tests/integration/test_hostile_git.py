@@ -91,7 +91,6 @@ def ask_everything(repo, runner):
         "read_blob": lambda: opened.read_blob(blob),
         "commit": lambda: opened.commit(last),
         "tracked": opened.tracked,
-        "tracked_attributes": opened.tracked_attributes,
         "untracked": opened.untracked,
         "left_out": opened.left_out,
         "paths_at": lambda: opened.paths_at(last),
@@ -101,11 +100,9 @@ def ask_everything(repo, runner):
         "is_tracked": lambda: opened.is_tracked("moved.py"),
         "staged_blob": lambda: opened.staged_blob("moved.py"),
         "conversions": lambda: opened.conversions("moved.py"),
-        "is_as_staged": lambda: opened.is_as_staged("moved.py"),
         "is_left_out": lambda: opened.is_left_out("moved.py"),
-        "unmerged": lambda: branches.unmerged(Git(layout, runner), 10),
+        "unmerged": lambda: branches.unmerged(Git(layout, runner)),
         "is_own_work": lambda: opened.is_own_work(first, last),
-        "renames": lambda: opened.renames(first, last),
         "staged_renames": opened.staged_renames,
         "departures": lambda: opened.departures(first, last),
         "departure": lambda: opened.departure("a.py", first, last),
@@ -129,7 +126,7 @@ def ask_everything(repo, runner):
         "commits_of": lambda: opened.commits_of("moved.py", last),
         "others": lambda: opened.others(["moved.py", "built.py"], ignored=True),
         "is_ignored": lambda: opened.is_ignored("built.py"),
-        "is_checked_out": lambda: opened.is_checked_out("moved.py", blob),
+        "is_as_indexed": lambda: opened.is_as_indexed("moved.py", blob),
         "is_sparse": lambda: opened.is_sparse("moved.py"),
         "logged": lambda: opened.logged("main"),
         "are_in_order": lambda: opened.are_in_order(first, last),
@@ -165,9 +162,9 @@ def answers_like_the_honest_one(answers, repo):
     assert answers["is_tracked"]
     assert answers["staged_blob"] == blob_id(TEXT.encode())
     assert answers["is_left_out"] is False
-    assert answers["unmerged"].commits == frozenset()
+    assert answers["unmerged"] == frozenset()
     assert answers["is_own_work"]
-    assert answers["renames"] == {"a.py": "moved.py"}
+    assert [(one.old, one.new) for one in answers["file_changes"]] == [("a.py", "moved.py")]
     assert [row.to for row in answers["departures"]] == ["moved.py"]
     assert answers["departure"].to == "moved.py"
     assert answers["changes"] == [repo.last]

@@ -7,8 +7,6 @@ import pytest
 from repositories import Repo
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.repo.changes import Cache
-from yaadwatch.repo.command import Git
 from yaadwatch.repo.objects import ObjectFiles, Objects
 
 PATHS = [f"src/{name}/{number}.py" for name in "ab" for number in range(5)]
@@ -49,7 +47,7 @@ def counted(tmp_path, monkeypatch):
 
 
 def objects_of(repo, runner):
-    return Objects(repo.layout, Git(repo.layout, runner), Cache(1_000))
+    return Objects(repo.layout, runner)
 
 
 def borrowed(lender, name="borrower"):
@@ -112,13 +110,16 @@ def test_objects_read_in_this_process_are_those_that_git_reads(new_repo, runner,
     def ask(objects):
         commits = (last, "0" * 40, blobs[0])
         return (
-            [(objects.kind(one), objects.commit(one)) for one in commits],
+            [
+                (objects.has_commit(one), objects.has_blob(one), objects.commit(one))
+                for one in commits
+            ],
             [
                 (objects.blob_at(one, name), objects.has_folder(one, name))
                 for one in commits
                 for name in names
             ],
-            [objects.blob(blob, most) for blob in blobs for most in (0, 2, 3, 10_000)],
+            [objects.read_blob(blob, most) for blob in blobs for most in (0, 2, 3, 10_000)],
         )
 
     found = ask(read)
@@ -213,7 +214,7 @@ def test_an_odd_file_among_the_packs_is_never_opened(new_repo):
     assert ObjectFiles.open(repo.layout) is None
     pack.unlink()
     found = ObjectFiles.open(repo.layout)
-    assert found.look("1" * 40) == (None, 0)
+    assert found.look("1" * 40) is None
     os.mkfifo(pack)
 
     with pytest.raises(YaadError, match="no plain file"):
@@ -248,6 +249,6 @@ def test_objects_that_come_later_are_found(new_repo):
     found = ObjectFiles.open(repo.layout)
     for name in ("b.py", "c.py"):
         repo.add(name, f"name = {name!r}\n")
-        assert found.look(repo.git("rev-parse", "HEAD").strip())[0] == 1
+        assert found.look(repo.git("rev-parse", "HEAD").strip()) == 1
         repo.git("gc", "-q")
-        assert found.look(repo.git("rev-parse", "HEAD~1").strip())[0] == 1
+        assert found.look(repo.git("rev-parse", "HEAD~1").strip()) == 1

@@ -129,7 +129,7 @@ def opened(repo):
 
 def anchors_of(repository, base):
     """Return what each saying rests on at a commit."""
-    then = AtHead(history=History(repository), head=Head(commit=base, branch=""), names={})
+    then = AtHead(history=History(repository), head=Head(commit=base, branch=""))
     sources = [Source(text=said, folder="") for said, _ in SAYINGS.values()]
     return dict(zip(SAYINGS, anchoring.anchor(sources, then, base), strict=True))
 
@@ -147,9 +147,7 @@ def judged(repo, repository, rests_on, *, committed=False):
     found = {}
     for kind, own in rests_on.items():
         assessed = assessing.assess(SAYINGS[kind][0], own, head if committed else tree, head)
-        verdicts = {
-            (one.result.anchor.method, one.result.verdict.value) for one in assessed.observations
-        }
+        verdicts = {(one.anchor.method, one.verdict.value) for one in assessed.observations}
         found[kind] = (assessed.worst, verdicts, assessed.suggestion)
     return found
 
@@ -247,7 +245,7 @@ def test_an_empty_file_is_only_followed_to_one_of_its_name(tmp_path, place, verd
     base = repo.commit()
     source = Source(text="`src/web/__init__.py` stays empty", folder="")
     with opened(repo) as repository:
-        then = AtHead(history=History(repository), head=Head(commit=base, branch=""), names={})
+        then = AtHead(history=History(repository), head=Head(commit=base, branch=""))
         (rests_on,) = anchoring.anchor([source], then, base)
     repo.path.joinpath("src/web/__init__.py").unlink()
     repo.write(place, "")

@@ -62,9 +62,9 @@ def test_what_was_only_renamed_has_moved_and_what_was_not_is_fresh(
     for answer in answers:
         stem = answer.memory.id
         found = {
-            (one.result.verdict.value, one.result.place)
+            (one.verdict.value, one.place)
             for one in answer.assessed.observations
-            if one.result.anchor.path == old[stem]
+            if one.anchor.path == old[stem]
         }
         if new[stem] == old[stem]:
             assert found == {("fresh", old[stem])}

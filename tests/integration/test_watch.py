@@ -335,7 +335,7 @@ def test_when_the_system_has_no_watcher_left_every_folder_is_refused_and_nothing
         prefix=limited("max_inotify_instances", 0),
     )
 
-    assert out.splitlines() == ["NoWatcher False 1 0", "0"]
+    assert out.splitlines() == ["Watcher False 1 0", "0"]
 
 
 @pytest.mark.skipif(not can_limit(), reason="no user namespaces here")

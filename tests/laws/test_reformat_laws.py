@@ -17,7 +17,7 @@ from tests.bench import verdicts as bench
 from yaadwatch.anchors.definitions import State, define
 from yaadwatch.repo.command import GitRunner
 from yaadwatch.staleness import assessing
-from yaadwatch.staleness.worktree import expect, look_at
+from yaadwatch.staleness.worktree import look_at
 
 seeds = st.integers(min_value=0, max_value=2**32)
 
@@ -33,9 +33,9 @@ class Place:
 def told(found):
     """Return the level of a memory, and each verdict that is not "touched"."""
     return found.level, [
-        (one.result.anchor.symbol, one.result.verdict.value)
+        (one.anchor.symbol, one.verdict.value)
         for one in found.observations
-        if one.result.verdict.value != "touched"
+        if one.verdict.value != "touched"
     ]
 
 
@@ -57,7 +57,6 @@ def verdicts(folder, path, before, after, names):
     repo.write(path, after)
     runner = GitRunner(timedelta(seconds=60))
     tree, head = look_at(Place(repo, runner), (), 0)
-    expect(tree, (anchor for own in rests_on for anchor in own))
     uncommitted = [
         told(assessing.assess(memory.text, own, tree, head))
         for memory, own in zip(memories, rests_on, strict=True)

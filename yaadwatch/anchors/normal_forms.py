@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 Rule = Callable[["Node", bytes], "list[Node | bytes] | None"]
 
 COMMENTS = frozenset(("comment", "html_comment", "line_comment", "block_comment"))
-_LOGICAL = frozenset((b"&&", b"||", b"??"))
 _GROUPING = frozenset(
     ("parenthesized_expression", "parenthesized_type", "parenthesized_statements")
 )
@@ -70,7 +69,7 @@ def wrapped(kind: bytes, parts: "list[Node | bytes]") -> "list[Node | bytes]":
 def logical(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     """`a && (b && c)` is `(a && b) && c`."""
     operator = text(node.child_by_field_name("operator"), source)
-    if operator not in _LOGICAL:
+    if operator not in {b"&&", b"||", b"??"}:
         return None
     operands: list[Node | bytes] = []
     stack = [node]
@@ -141,15 +140,15 @@ def embedded(written: bytes, language: bytes) -> bytes:
     Texts in quotes count to the byte, except in HTML, where attributes hold code. A byte 0 stands
     for code of the outer language.
     """
-    if language in _HTML:
+    if language in {b"html", b"xml", b"vue", b"angular"}:
         written = _VOID.sub(rb"\1>", _ATTRIBUTE.sub(_double_quoted, written))
         return b" ".join(_HYPHENED.findall(_END_OF_ATTRIBUTE.sub(b"", written)))
-    if language in _MARKDOWN:
+    if language in {b"markdown", b"md"}:
         return words(_BULLET.sub(b"-", written))
-    if language in _GRAPHQL:
+    if language in {b"graphql", b"gql"}:
         written = written.replace(b'"""', b" \1 ").replace(b"\0", b" \0 ")
         return b" ".join(one for one in _CODE_WORDS.findall(written) if one != b",")
-    if language in _CSS:
+    if language in {b"css", b"scss", b"less"}:
         written = _VALUE_CSS.sub(_value_css, _END_CSS.sub(b"", written))
         found = _WORDS_CSS.findall(_DESCENDANT.sub(b" \1 ", written))
         return b" ".join(_double_quoted_text(one) for one in found)
@@ -176,10 +175,6 @@ def _value_css(found: "re.Match[bytes]") -> bytes:
     return (found[1] or b"0") + (b"." + found[2]).rstrip(b"0").rstrip(b".")
 
 
-_CSS = frozenset((b"css", b"scss", b"less"))
-_HTML = frozenset((b"html", b"xml", b"vue", b"angular"))
-_MARKDOWN = frozenset((b"markdown", b"md"))
-_GRAPHQL = frozenset((b"graphql", b"gql"))
 _INDENTED = frozenset((b"yaml", b"yml", b"python", b"py", b"text"))
 """Languages in which white space has a meaning."""
 _OPERATORS = rb"[<>=!]=|<>|[=-]>|--|\+\+|&&|\|\||::|\?\?"
@@ -205,7 +200,6 @@ _DESCENDANT = re.compile(rb"(?<=[\w)\]*\0-])\s++(?=[.#\[]|:[a-z:-][^;{}]{0,500}\
 _LANGUAGE = re.compile(
     rb"(?://|/\*)[ \t]*language[ \t]*=[ \t]*(\w+)(?:(?!\"\"\")[^;{}])*$", re.IGNORECASE
 )
-_COMMENT_BYTES = 500
 
 
 def text_block(node: "Node", source: bytes) -> "list[Node | bytes] | None":
@@ -218,7 +212,7 @@ def text_block(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     if written[:3] != b'"""' or b"\n" not in written:
         return [written]
     start = node.start_byte
-    said = _LANGUAGE.search(source, max(0, start - _COMMENT_BYTES), start)
+    said = _LANGUAGE.search(source, max(0, start - 500), start)
     if said is not None and (language := said[1].lower()) not in _INDENTED:
         return [embedded(written[3:-3].replace(b"\0", b" "), language)]
     first, *lines = written.split(b"\n")

@@ -205,7 +205,6 @@ TYPESCRIPT: "Mapping[str, Rule]" = {
 _WORDS = frozenset(("jsx_text", "html_character_reference"))
 _SPACES = re.compile(rb"\s+")
 _BLANK = re.compile(rb"\{\s*(?:\"\s+\"|'\s+')\s*\}")
-_CLASSES = frozenset((b"class", b"className"))
 
 
 def _element(node: "Node", source: bytes) -> "list[Node | bytes] | None":
@@ -261,7 +260,7 @@ def _attribute(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     elif value.type != "string":
         return None
     plain = written[1:-1].replace(b"&apos;", b"'").replace(b"&quot;", b'"')
-    if text(name, source) in _CLASSES:
+    if text(name, source) in {b"class", b"className"}:
         plain = b" ".join(plain.split())
     return wrapped(b"jsx_attribute", [name, b"=", b"a:" + plain])
 

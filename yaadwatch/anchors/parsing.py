@@ -21,16 +21,12 @@ if TYPE_CHECKING:
     from tree_sitter import Language, Node, Query
 
 
-_STEPS_MAX = 20_000
-_STEPS_SOME = 500
 _STEPS_A_KIB = 64
 """Steps of the parser: 1 KiB of source takes 3 to 14, of brackets in brackets 40. With more it
 goes the same way again and again; 8 KiB of comments that are opened, never closed, take 70,000."""
-_LOST_STEPS_MAX = 2_000
 _LOST_STEPS_SOME = 300
 """Steps after an error: so many, or so many that are half of all. A file full of macros has two
 hundred and fifty, a quarter of its steps."""
-_READ_AGAIN_MAX = 16
 _READ_SOME_BYTES = 1024 * 1024
 """The parser reads what people wrote twice at most; it may so often, and so many bytes besides.
 What opens a text again and again and never closes it is read to its end each time."""
@@ -46,10 +42,8 @@ _spare: list[bytearray] = []
 """Empty buffers that no parser is reading."""
 
 _KEPT_MAX = 4
-_KEPT_BYTES_MAX = 128 * 1024
 _ONE_BYTES_MAX = 512 * 1024
 """For larger files, up to this size, only the last tree is cached."""
-_UNCLOSED_MAX = 8
 _LEVELS_MAX = 150
 _COMMENT_ENDS = re.compile(rb"/\*|\*/")
 _LEVEL_MARKS = re.compile(rb"[-?:](?=[ \t]|$)")
@@ -78,7 +72,7 @@ def parse(source: bytes, language: "Language") -> "Node | None":
     """
     if len(source) > _ONE_BYTES_MAX:
         return _parsed(source, language)
-    return (_kept if len(source) <= _KEPT_BYTES_MAX else _last)(source, language)
+    return (_kept if len(source) <= 128 * 1024 else _last)(source, language)
 
 
 @cached(_KEPT_MAX)
@@ -95,16 +89,16 @@ def _parsed(source: bytes, language: "Language") -> "Node | None":
     from tree_sitter import Parser
 
     steps = lost = 0
-    steps_max = min(_STEPS_MAX, _STEPS_SOME + _STEPS_A_KIB * (len(source) >> 10))
+    steps_max = min(20_000, 500 + _STEPS_A_KIB * (len(source) >> 10))
 
-    left = _READ_SOME_BYTES + _READ_AGAIN_MAX * len(source)
+    left = _READ_SOME_BYTES + 16 * len(source)
 
     def is_too_much(_offset: int, after_error: bool) -> bool:
         nonlocal steps, lost
         steps += 1
         lost += after_error
         is_none_of_it = lost > _LOST_STEPS_SOME and 2 * lost > steps
-        return steps > steps_max or lost > _LOST_STEPS_MAX or is_none_of_it or left <= 0
+        return steps > steps_max or lost > 2_000 or is_none_of_it or left <= 0
 
     # The binding never lets go of what it is given to read (tree-sitter 0.26), so it gets the same
     # few buffers each time: with views of `source`, each file that was parsed stayed in memory.
@@ -159,7 +153,7 @@ def is_readable(source: bytes, *, nests: bool, indents: bool) -> bool:
         nests: comments nest.
         indents: indentation is the structure, and one line may open several levels.
     """
-    if nests and _unclosed(source) > _UNCLOSED_MAX:
+    if nests and _unclosed(source) > 8:
         return False
     return not indents or _levels(source) <= _LEVELS_MAX
 

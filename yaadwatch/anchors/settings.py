@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-_VALUE_WRAPPERS = frozenset(("block_node", "flow_node", "plain_scalar", "document"))
 _SHAPES = {
     "object": b"<map",
     "inline_table": b"<map",
@@ -30,7 +29,6 @@ _SHAPES = {
     "flow_pair": b"<pair",
 }
 _MARKS = frozenset((",", ":", "=", "-", "?", "[", "]", "{", "}"))
-_NAMED = frozenset(("anchor", "alias", "tag"))
 _BESIDE = frozenset(("comment", "anchor", "tag"))
 _QUOTED = frozenset(("string", "double_quote_scalar", "single_quote_scalar", "quoted_key"))
 _ESCAPED = re.compile(rb"\\([\\\"])")
@@ -40,7 +38,7 @@ _LARGE_BYTES = 64 * 1024
 
 def bare(value: "Node") -> "Node":
     """Return a value without its YAML anchor and tag."""
-    while value.type in _VALUE_WRAPPERS:
+    while value.type in {"block_node", "flow_node", "plain_scalar", "document"}:
         inside = [child for child in value.named_children if child.type not in _BESIDE]
         if len(inside) != 1:
             break
@@ -76,7 +74,7 @@ def value_tokens(value: "Node", source: bytes) -> Iterator[bytes | None]:
             yield _quoted(_text(item, source), is_yaml=kind.endswith("scalar"))
         elif kind == "block_scalar":
             yield _block(_text(item, source))
-        elif kind in _NAMED:
+        elif kind in {"anchor", "alias", "tag"}:
             yield _text(item, source)
         elif item.child_count == 0 or kind == "plain_scalar":
             yield b"p:" + _folded(_text(item, source))
@@ -137,9 +135,7 @@ def _block(written: bytes) -> bytes:
 
 
 _MAPPINGS = frozenset(("object", "inline_table", "block_mapping", "flow_mapping"))
-_PAIRS = frozenset(("pair", "block_mapping_pair", "flow_pair"))
 _WRAPPERS = frozenset(("document", "block_node", "flow_node"))
-_TABLES = frozenset(("table", "table_array_element"))
 _KEYS = frozenset(("bare_key", "quoted_key", "dotted_key"))
 _DEPTH_MAX = 100
 """Keys inside more than this many others are a part of the value around them."""
@@ -178,7 +174,7 @@ def keys(root: "Node", source: bytes) -> list[Key]:
             kind = child.type
             if kind == "ERROR" and source[child.start_byte : child.end_byte] != b",":
                 before.is_lost = scope.is_lost = True  # it may belong to either
-            if kind in _PAIRS:
+            if kind in {"pair", "block_mapping_pair", "flow_pair"}:
                 key = before = _key(scope, _path(child, source), child, is_lost=is_lost)
                 value = _value(child)
                 if value is None:
@@ -189,7 +185,7 @@ def keys(root: "Node", source: bytes) -> list[Key]:
                     below.append((key, holder, depth + 1, is_lost))
                 else:
                     key.values.append(value)
-            elif kind in _TABLES:
+            elif kind in {"table", "table_array_element"}:
                 key = _key(top, _path(child, source), child, is_lost=is_lost)
                 if kind == "table_array_element":
                     key.items.append(Key(()))

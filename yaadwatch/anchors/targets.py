@@ -28,7 +28,6 @@ _NAME = re.compile(r"^name\s*=\s*[\"']([^\"'\n]+)[\"']", re.MULTILINE)
 _NOX = re.compile(r"^def (\w+)|name=[\"']([\w.:-]+)[\"']", re.MULTILINE)
 _RAKE = re.compile(r"^\s*task\s+:?[\"']?(\w+)", re.MULTILINE)
 _PLAIN = re.compile(r"[A-Za-z_][\w.:-]{0,79}")
-_TARGET_NAMED = ("$@", "$(@", "$*", "$(*", "MAKECMDGOALS")
 STEPS_CHARS_MAX = 8_000
 """Most characters of a recipe that are compared."""
 _TASK_TABLES = re.compile(
@@ -80,7 +79,7 @@ def defines_target(path: str, text: str, target: str) -> bool:
 def _names_target(steps: str, text: str) -> bool:
     """Return whether a make recipe uses its target, directly or through a variable."""
     said = text if "$(" in steps or "${" in steps else steps
-    return "%" in steps or any(one in said for one in _TARGET_NAMED)
+    return "%" in steps or any(one in said for one in ("$@", "$(@", "$*", "$(*", "MAKECMDGOALS"))
 
 
 def _is_of(target: str, begins: str, ends: str) -> bool:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _LARGE_BYTES = 512 * 1024
 """A value larger than this is a table of data, and compared as text."""
-_BEFORE_MAX = 100
 _CLOSING = frozenset((")", "]", "}", ">", "|", "->", "enum_body_declarations"))
 _OPENING = frozenset((",", "(", "[", "{", "<"))
 _BODIES = frozenset(
@@ -107,7 +106,7 @@ class _Reader:
         found: list[Node] = []
         if self._language.before:
             previous = node.prev_named_sibling
-            while previous is not None and len(found) < _BEFORE_MAX:
+            while previous is not None and len(found) < 100:
                 if previous.type in self._language.before:
                     found.append(previous)
                 elif previous.type not in self._language.comments:

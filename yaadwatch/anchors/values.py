@@ -143,7 +143,6 @@ _NUMBER_OF_CODE = re.compile(
 )
 _QUOTED = re.compile(r"""(["'])([^"'\\{}$#\n]*)\1""")
 _TRUTHS = {"true": "true", "false": "false"}
-_NO_VALUE = frozenset(("None", "null", "nil", "undefined", "nullptr", "NULL"))
 NOTHING = "nothing"
 """The `literal` of an absent value in any language."""
 
@@ -387,7 +386,7 @@ def literal(text: str) -> str | None:
     number = _NUMBER_OF_CODE.fullmatch(text)
     if number is not None:
         return plain(number.group(1))
-    if text in _NO_VALUE:
+    if text in {"None", "null", "nil", "undefined", "nullptr", "NULL"}:
         return NOTHING
     said = _QUOTED.fullmatch(text)
     if said is not None:

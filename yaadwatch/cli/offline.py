@@ -32,7 +32,7 @@ from yaadwatch.staleness import anchoring, assessing, commit_evidence
 from yaadwatch.staleness.anchoring import Source
 from yaadwatch.staleness.commits import AtHead, FileInView
 from yaadwatch.staleness.git_queries import History
-from yaadwatch.staleness.worktree import View, WorkTree, expect, look_at
+from yaadwatch.staleness.worktree import View, WorkTree, look_at
 from yaadwatch.system import config
 from yaadwatch.system.clock import Clock
 from yaadwatch.text import privacy, words
@@ -158,8 +158,6 @@ def _check(
     rules, unread = _rules(view)
     since = dict.fromkeys(one for one in (start, repository.head().commit) if one)
     judged, newer, unknown = _anchored(rules, [_at(history, one) for one in since])
-    if isinstance(view, WorkTree):
-        expect(view, (anchor for _, own in judged for anchor in own))
     assessing.expect_anchors((anchor for _, own in judged for anchor in own), head)
     findings = [
         _unnamed(found, commit)
@@ -193,7 +191,7 @@ def _note(repository: Repository, base: str | None, start: str) -> str:
 
 
 def _at(history: History, commit: str) -> AtHead:
-    return AtHead(history=history, head=Head(commit=commit, branch=""), names={})
+    return AtHead(history=history, head=Head(commit=commit, branch=""))
 
 
 def _named(repository: Repository, name: str) -> str:

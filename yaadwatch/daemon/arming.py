@@ -20,7 +20,7 @@ from typing import Final, Literal
 
 from yaadwatch.daemon.supervisor import Health
 from yaadwatch.model.settings import BURST, DIRTY_PATHS_MAX, HOLD, Watch
-from yaadwatch.repo.watch import NoWatcher, Watcher, watch_limit
+from yaadwatch.repo.watch import Watcher, watch_limit
 from yaadwatch.staleness.stale import WatchedTree
 
 Tree = tuple[str, int]
@@ -212,7 +212,7 @@ def budget(settings: Watch) -> int:
 def report(health: Health, watcher: Watcher, arms: "Arms", settings: Watch) -> None:
     """Say in `health` what is polled because it cannot be watched."""
     instead = f"looked at every {settings.poll_s} s only"
-    if isinstance(watcher, NoWatcher) and watcher.refused:
+    if type(watcher) is Watcher and watcher.refused:
         health.degraded(
             "watch.refused",
             f"The system has no watcher left for us, so everything is {instead}. Other programs of "

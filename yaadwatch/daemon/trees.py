@@ -29,7 +29,7 @@ from yaadwatch.model.errors import YaadError
 from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import Watch
 from yaadwatch.projects import verifying
-from yaadwatch.repo.watch import NoWatcher, Watcher, open_watcher
+from yaadwatch.repo.watch import Watcher, open_watcher
 from yaadwatch.staleness import stale
 from yaadwatch.staleness.stale import WatchedTree
 from yaadwatch.system import files
@@ -166,7 +166,7 @@ class Trees:
         self._workers = workers
         self._afar: dict[Tree, asyncio.Task[None]] = {}  # looks at network disks under way
         self._hanging: frozenset[Tree] = frozenset()
-        self.watcher: Watcher = NoWatcher()
+        self.watcher: Watcher = Watcher()
         self.arms = self._arms_of(self.watcher)
 
     async def start(self) -> None:

@@ -53,55 +53,43 @@ def view_of(
         return None
     if not all_branches:
         with contextlib.suppress(YaadError):  # a read does not fail because of git
-            return _view(home, space, ask_again=ask_again, unsure=False)
+            return _view(home, space, ask_again=ask_again)
     return View(worktree=space.worktree.id)
 
 
 def require_view(home: Home, space: Space) -> View:
     """Return what `view_of` does, but fail when git does not answer.
 
-    Commits that may be on a branch with an unreadable history count as not merged.
-
     Raises:
         YaadError: git does not answer.
     """
-    return _view(home, space, ask_again=True, unsure=True)
+    return _view(home, space, ask_again=True)
 
 
-def _view(home: Home, space: Space, *, ask_again: bool, unsure: bool) -> View:
+def _view(home: Home, space: Space, *, ask_again: bool) -> View:
     head = space.repository.head()
     others = frozenset(space.db.known(visibility.learned_commits) - {head.commit})
     if others:
-        place, asked = (space.project.id, space.worktree.id), (head, others, unsure)
+        place, asked = (space.project.id, space.worktree.id), (head, others)
         known = home.unmerged_here.get(place)
         if ask_again or known is None or known[0] != asked:
-            known = asked, _unmerged(home, space, head, others, unsure=unsure)
+            known = asked, _unmerged(home, space, head, others)
             home.unmerged_here[place] = known
         others = known[1]
     checkout = checkout_of(space, head)
     return View(worktree=space.worktree.id, branch=checkout.branch, unmerged=others)
 
 
-def _unmerged(
-    home: Home, space: Space, head: Head, commits: Set[str], *, unsure: bool
-) -> frozenset[str]:
+def _unmerged(home: Home, space: Space, head: Head, commits: Set[str]) -> frozenset[str]:
     """Return those of `commits` only on other branches, whose work is not here in another form.
-
-    `unsure`: include those that may be on a branch with an unreadable history.
 
     Raises:
         YaadError: git does not answer.
     """
     now_s = home.clock.monotonic_s()
     layout, git = space.repository.layout, space.repository.git
-    beside = home.unmerged.commits(layout, git, head, commits, now_s)
-    found = beside.commits.intersection(commits)
-    if found:
-        found -= home.landed.known(layout, git, head, found, now_s)
-    if unsure and not beside.whole:
-        others = frozenset(commits) - beside.commits
-        found |= others - home.unmerged.held(layout, git, head, others, now_s)
-    return found
+    found = home.unmerged.commits(layout, git, head, commits, now_s).intersection(commits)
+    return found - home.landed.known(layout, git, head, found, now_s) if found else found
 
 
 def find_merged_elsewhere(home: Home, project: str, worktree: int) -> None:
@@ -116,7 +104,7 @@ def find_merged_elsewhere(home: Home, project: str, worktree: int) -> None:
             return
         layout, monotonic_s = space.repository.layout, home.clock.monotonic_s
         git = space.repository.git
-        others &= home.unmerged.commits(layout, git, head, others, monotonic_s()).commits
+        others &= home.unmerged.commits(layout, git, head, others, monotonic_s())
         if others:
             home.landed.look(layout, git, head, others, monotonic_s)
 

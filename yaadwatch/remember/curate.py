@@ -32,7 +32,7 @@ from yaadwatch.model.settings import (
 from yaadwatch.remember import preparing, proposing
 from yaadwatch.remember.write_batch import change_one
 from yaadwatch.staleness import assessing
-from yaadwatch.staleness.worktree import expect, look_at
+from yaadwatch.staleness.worktree import look_at
 from yaadwatch.text import privacy, words
 from yaadwatch.text.quoting import quoted
 from yaadwatch.workspace.lookup import LocatedMemory, shelves
@@ -62,12 +62,9 @@ def refuse_false(
     if space is None or not anchors:
         return
     tree, head = look_at(space, (), home.clock.now_ns())
-    expect(tree, anchors)
     assessing.expect_anchors(anchors, head)
     found = assessing.assess(node.text, anchors, tree, head)
-    reasons = [
-        one.result.reason for one in found.observations if assessing.is_false(one, node.text)
-    ]
+    reasons = [one.reason for one in found.observations if assessing.is_false(one, node.text)]
     if not reasons:
         return
     why = "; ".join(dict.fromkeys(reasons[:SHOWN_MAX]))

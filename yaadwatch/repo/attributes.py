@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from yaadwatch.repo.command import Git
 from yaadwatch.repo.layout import Layout
@@ -20,9 +20,8 @@ from yaadwatch.repo.words import may_be_text
 from yaadwatch.system import files
 
 _NAME: Final = ".gitattributes"
-_BYTES_MAX: Final = 1024 * 1024
-_TAKES: Final = frozenset(("binary", "-diff"))
-_TELLS: Final = re.compile(r"[-!]?(?:binary|diff)(?:=.*)?", re.DOTALL)
+ATTRIBUTES_BYTES_MAX: Final = 1024 * 1024
+_ON_TEXTS: Final = re.compile(r"[-!]?(?:binary|diff)(?:=.*)?", re.DOTALL)
 _BUILT_IN: Final = frozenset(
     f"diff={name}"
     for name in (
@@ -31,12 +30,7 @@ _BUILT_IN: Final = frozenset(
         *("php", "python", "ruby", "rust", "scheme", "tex"),
     )
 )
-_ENDING: Final = re.compile(r".*\.\w+")
 _NONE: Final = frozenset((b"unspecified", b"unset", b"set", b""))
-_IDENT: Final = re.compile(rb"\$Id:[^$\n]*\$")
-_NUMBERS: Final = re.compile(rb"(\w+): (\d+)(?::(\d+))?")
-_WORD: Final = 1 << 32
-"""The index holds sizes and numbers of files as 32 bits."""
 
 
 class TextAttributes(IntEnum):
@@ -49,88 +43,36 @@ class TextAttributes(IntEnum):
     """Some files may be texts, whatever their bytes and names."""
 
 
-class AttributeSource(Protocol):
-    """The queries to a repository; a `Repository` implements it."""
-
-    layout: Layout
-
-    def tracked_attributes(self) -> tuple[str, ...]: ...  # noqa: D102
-    def blob_at(self, commit: str, path: str) -> str | None: ...  # noqa: D102
-    def read_blob(self, blob: str, bytes_max: int = ...) -> bytes | None: ...  # noqa: D102
-
-
-def text_attributes(repository: AttributeSource, commit: str) -> TextAttributes:
-    """Return the effect of the attributes of a commit, and of those tracked now.
-
-    Untracked attribute files in other folders are ignored: finding them costs a look at each
-    folder; see `folder_attributes`.
-
-    Raises:
-        YaadError: from git.
-    """
-    tracked = repository.tracked_attributes()
-    here = worktree_attributes(repository.layout, tracked)
-    if here is TextAttributes.MORE:
-        return here
-    paths = dict.fromkeys((_NAME, *tracked))
-    blobs = {repository.blob_at(commit, path) for path in paths}
-    return max(
-        (here, *(_said(repository.read_blob(blob, _BYTES_MAX)) for blob in blobs if blob)),
-    )
-
-
-def worktree_attributes(layout: Layout, tracked: Iterable[str]) -> TextAttributes:
-    """Return the effect of the tracked attribute files in the work tree, and of those at its top.
+def text_attributes(
+    layout: Layout, tracked: Iterable[str], at_commit: Iterable[bytes | None]
+) -> TextAttributes:
+    """Return the effect of all attributes that may count for a search of a commit.
 
     Args:
         layout: the repository.
-        tracked: the attribute files that git tracks. Untracked ones in other folders are ignored:
-            finding them costs a look at each folder; see `folder_attributes`.
+        tracked: the attribute files that git tracks now. Untracked ones in folders are ignored:
+            finding them costs a look at each folder.
+        at_commit: the content of those of the commit; None for one that cannot be read.
     """
-    tracked = tuple(tracked)
-    return _said_of(layout, _above(tracked), tracked)
+    places = [(layout.common_dir, "info/attributes")]
+    paths = dict.fromkeys((_NAME, *tracked)) if layout.root is not None else ()
+    places += [(layout.root, path) for path in paths if layout.root is not None]
+    found = TextAttributes.NOTHING
+    for folder, path in places:
+        seen = files.observe(folder, path, bytes_max=ATTRIBUTES_BYTES_MAX, now_ns=0)
+        # Git follows a link in its own folder, and in the work tree it does not. Some commands of
+        # git take a tracked file that is not there from the index, and others do not.
+        is_unread = seen.kind == "too_large" or (seen.kind == "link" and folder != layout.root)
+        if is_unread or (seen.kind == "absent" and path in tracked):
+            return TextAttributes.MORE
+        found = max(found, parsed_attributes(seen.data or b""))
+    effects = (TextAttributes.MORE if one is None else parsed_attributes(one) for one in at_commit)
+    return max((found, *effects))
 
 
 def among(paths: Iterable[str]) -> tuple[str, ...]:
     """Return the attribute files among some files."""
-    end = f"/{_NAME}"
-    return tuple(path for path in paths if path == _NAME or path.endswith(end))
-
-
-def _said_of(layout: Layout, folders: Iterable[str], tracked: Iterable[str]) -> TextAttributes:
-    found = _said_in(layout, folders)
-    if layout.root is None:
-        return found
-    # Some commands of git take those that are not there from the index, and others do not.
-    top = str(layout.root)
-    here = all(os.path.lexists(f"{top}/{path}") for path in tracked)
-    return found if here else TextAttributes.MORE
-
-
-def folder_attributes(layout: Layout, paths: Iterable[str]) -> TextAttributes:
-    """Return the effect of the attributes in the folders of a few files of the work tree.
-
-    Files of an older commit may be in folders without any tracked file now.
-    """
-    return _said_in(layout, _above(paths))
-
-
-def _said_in(layout: Layout, folders: Iterable[str]) -> TextAttributes:
-    places: list[tuple[Path, str]] = []
-    if os.path.lexists(f"{layout.common_dir}/info/attributes"):
-        places.append((layout.common_dir, "info/attributes"))
-    if layout.root is not None:
-        top = str(layout.root)
-        here = (f"{folder}{_NAME}" for folder in folders)
-        # Git follows no link here either; to ask only whether it is there is half as much work.
-        places += [(layout.root, path) for path in here if os.access(f"{top}/{path}", os.F_OK)]
-    found = TextAttributes.NOTHING
-    for folder, path in places:
-        seen = files.observe(folder, path, bytes_max=_BYTES_MAX, now_ns=0)
-        # Git follows a link in its own folder, and in the work tree it does not.
-        unread = seen.kind == "too_large" or (seen.kind == "link" and folder == layout.common_dir)
-        found = max(found, TextAttributes.MORE if unread else parsed_attributes(seen.data or b""))
-    return found
+    return tuple(path for path in paths if path == _NAME or path.endswith(f"/{_NAME}"))
 
 
 def parsed_attributes(data: bytes) -> TextAttributes:
@@ -143,34 +85,12 @@ def parsed_attributes(data: bytes) -> TextAttributes:
         name, *given = line.split() or [""]
         if name.startswith("#"):
             continue
-        plain = _ENDING.fullmatch(name) is not None and may_be_text(name)
+        plain = re.fullmatch(r".*\.\w+", name) is not None and may_be_text(name)
         for one in given:
-            if one in _TAKES:
+            if one in ("binary", "-diff"):
                 found = max(found, TextAttributes.LESS)
-            elif _TELLS.fullmatch(one) and not (plain and one in _BUILT_IN):
+            elif _ON_TEXTS.fullmatch(one) and not (plain and one in _BUILT_IN):
                 return TextAttributes.MORE
-    return found
-
-
-def no_texts(output: bytes) -> set[str]:
-    """Return the paths that `git check-attr -z diff` marks as binary."""
-    fields = output.split(b"\0")
-    rows = zip(fields[::3], fields[2::3], strict=False)
-    return {os.fsdecode(path) for path, value in rows if value == b"unset"}
-
-
-def _said(data: bytes | None) -> TextAttributes:
-    return TextAttributes.MORE if data is None else parsed_attributes(data)
-
-
-def _above(paths: Iterable[str]) -> dict[str, None]:
-    """Return the folders above some files, each once and with its '/'; '' is the top."""
-    found = {"": None}
-    for path in paths:
-        folder = path[: path.rfind("/") + 1]
-        while folder not in found:
-            found[folder] = None
-            folder = folder[: folder.rfind("/", 0, -1) + 1]
     return found
 
 
@@ -190,7 +110,7 @@ class Conversions:
 
     def cleaned(self, data: bytes) -> bytes:
         """Return bytes of the work tree as the blob has them, as far as that needs no program."""
-        return _IDENT.sub(b"$Id$", data) if self.ident else data
+        return re.sub(rb"\$Id:[^$\n]*\$", b"$Id$", data) if self.ident else data
 
 
 def conversions_of(git: Git, path: str) -> Conversions:
@@ -219,17 +139,27 @@ def _with_program(git: Git, name: str) -> str:
     return ""
 
 
-def is_as_staged(git: Git, root: Path, path: str) -> bool:
-    """Return whether a file is what git last wrote or staged, by the times and size in the index.
+def is_as_indexed(git: Git, root: Path, path: str, blob: str = "") -> bool:
+    """Return whether a file is as git last wrote or staged it, by the times and size in the index.
+
+    The bytes may differ where a filter or a setting of line ends applies.
+
+    Args:
+        git: of the repository.
+        root: the work tree.
+        path: the file.
+        blob: what the index must have of it; '' for anything.
 
     Raises:
         YaadError: from git.
     """
-    told = git.ask(["ls-files", "--debug", "-z", "--", path])
-    name, _, about = told.partition(b"\0")
-    if name != os.fsencode(path):
+    output = git.ask(["ls-files", "-s", "--debug", "-z", "--", path])
+    staged, _, about = output.partition(b"\0")
+    entry, _, name = staged.partition(b"\t")
+    if name != os.fsencode(path) or (blob and entry.split()[1].decode() != blob):
         return False
-    known = {key: (int(first), int(rest or 0)) for key, first, rest in _NUMBERS.findall(about)}
+    numbers = re.findall(rb"(\w+): (\d+)(?::(\d+))?", about)
+    known = {key: (int(first), int(rest or 0)) for key, first, rest in numbers}
     try:
         found = (root / path).lstat()
     except OSError:
@@ -238,8 +168,9 @@ def is_as_staged(git: Git, root: Path, path: str) -> bool:
     return (
         second == found.st_mtime_ns // 1_000_000_000
         and nanosecond in (0, found.st_mtime_ns % 1_000_000_000)
-        and known.get(b"size", (0, 0))[0] == found.st_size % _WORD
-        and known.get(b"ino", (0, 0))[0] in (0, found.st_ino % _WORD)
+        # The index holds sizes and numbers of files as 32 bits.
+        and known.get(b"size", (0, 0))[0] == found.st_size % (1 << 32)
+        and known.get(b"ino", (0, 0))[0] in (0, found.st_ino % (1 << 32))
     )
 
 

@@ -23,7 +23,6 @@ _PAIRS_MAX = 4_096
 """Of more pairs of equal files than these git's own are taken."""
 _CLEAR = 0.25
 """By how much the best place of a file must be more like its path than the next best."""
-_SIMILAR = 0.6
 _COMMON_NAMES = frozenset(
     ("__init__", "index", "main", "mod", "lib", "readme", "license", "dockerfile", "makefile")
 )
@@ -226,7 +225,7 @@ def _likeness(old: str, new: str) -> float:
     shared = mine & theirs
     mine_left, theirs_left = ("/".join((one - shared).elements()) for one in (mine, theirs))
     ratio = SequenceMatcher(None, mine_left, theirs_left, autojunk=False).ratio()
-    return shared.total() + (ratio if ratio >= _SIMILAR else 0.0)
+    return shared.total() + (ratio if ratio >= 0.6 else 0.0)
 
 
 def _by_name(changes: list[Change]) -> list[Change]:

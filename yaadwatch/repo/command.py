@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -28,7 +28,6 @@ from typing import IO
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.repo.changes import Cache, IndexKey, SkippedPaths
 from yaadwatch.repo.layout import Layout
-from yaadwatch.repo.words import NO_TEXT, WordFilter
 from yaadwatch.system import processes
 from yaadwatch.system.clock import Clock
 
@@ -45,11 +44,8 @@ _SAFE = (
     *("-c", "maintenance.auto=false"),
     *("-c", "gc.auto=0"),
 )
-_NO_TEXT = ("-c", f"core.attributesFile={NO_TEXT}")
-_ONLY = {"grep": _NO_TEXT, "check-attr": _NO_TEXT}
-"""Options of some commands only. A search need not unpack files that cannot be text."""
-_PASSED_ON = ("HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "TMPDIR", "SystemRoot")
-AT_ONCE_MAX = 2
+NO_TEXT = Path(__file__).with_name("no_text.attributes")
+"""Names the formats in which no word is looked for: a search need not unpack such files."""
 WORDS_KEPT = 100_000
 """Words and paths kept of searches of commits: some MiB until the daemon rests."""
 COMPARED_BYTES_KEPT = 1024 * 1024
@@ -57,10 +53,8 @@ COMPARED_BYTES_KEPT = 1024 * 1024
 TREE_ENTRIES_KEPT = 8_000
 """2 MiB."""
 INDEXES_KEPT = 4
-REPOSITORIES_KEPT = 64
 WORK_MIN = 0.25
 """Least share of processor time of a working command; below that it is waiting."""
-TIMEOUTS_KEPT = 1000
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 MEMORY_BYTES_MAX = 4 * 1024 * 1024 * 1024
 """Memory limit of a git process, where the system has one; mapped packs do not count."""
@@ -68,9 +62,6 @@ NO_GIT = "git is not installed, or not on the PATH"
 INSTALL_GIT = "Install git; nothing that is stored was lost."
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL")
 """Before a command where the system has that: it does not outlive a daemon that is killed."""
-_SYSTEM_PATH = "/usr/bin:/bin"
-_MESSAGE_BYTES_MAX = 16 * 1024
-_CHUNK_BYTES = 1024 * 1024
 
 
 class NoGit(YaadError):
@@ -120,7 +111,7 @@ class GitRunner:
     first such command. Caches of all jobs:
     `found` (which files of a commit hold a word), `searched` (which commits were searched last),
     `compared` (what differs between commits), `trees`; `listed`, `attributes`, `left_out` (what an
-    index holds); `standing` (which words files of work trees may hold).
+    index holds).
 
     Args:
         timeout: a command is ended after this.
@@ -134,17 +125,16 @@ class GitRunner:
         self._clock = Clock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
-        self._places = threading.BoundedSemaphore(AT_ONCE_MAX)
+        self._places = threading.BoundedSemaphore(2)
         self._closed = False
-        self.timed_out: deque[TimedOut] = deque(maxlen=TIMEOUTS_KEPT)
+        self.timed_out: deque[TimedOut] = deque(maxlen=1000)
         self.answered: dict[Path, datetime] = {}
         self.silent_since: dict[Path, datetime] = {}
         self.has_perl = True
-        self.standing = WordFilter()
         self.found: Cache[tuple[str, str, str], tuple[str, ...]] = Cache(
             WORDS_KEPT, lambda _, paths: 1 + len(paths)
         )
-        self.searched: Cache[str, tuple[str, ...]] = Cache(REPOSITORIES_KEPT)
+        self.searched: Cache[str, tuple[str, ...]] = Cache(64)
         self.compared: Cache[tuple[str, ...], bytes] = Cache(
             COMPARED_BYTES_KEPT,
             lambda question, packed: len(packed) + sum(map(len, question)),
@@ -156,10 +146,6 @@ class GitRunner:
         self.listed: Cache[IndexKey, tuple[str, ...]] = Cache(INDEXES_KEPT)
         self.attributes: Cache[IndexKey, tuple[str, ...]] = Cache(INDEXES_KEPT)
         self.left_out: Cache[IndexKey, SkippedPaths] = Cache(INDEXES_KEPT)
-
-    def now_ns(self) -> int:
-        """Return the time as Unix nanoseconds, to compare with those of files."""
-        return self._clock.now_ns()
 
     def run(
         self,
@@ -198,21 +184,29 @@ class GitRunner:
         environment = _environment(cwd, isolated=isolated, work_tree=work_tree)
         if index is not None:
             environment["GIT_INDEX_FILE"] = str(index)
-        with self._places, _standard_input(given) as stdin:
+        # A file as its input, so that no thread has to feed a pipe.
+        nothing = contextlib.nullcontext(subprocess.DEVNULL)
+        feeding: contextlib.AbstractContextManager[int | IO[bytes]]
+        feeding = nothing if given is None else processes.holding(given)
+        with self._places, feeding as stdin:
             until = self._clock.monotonic_s() + self._timeout_s
             process = self._start(arguments, cwd, environment, stdin)
             try:
                 output, errors = self._listen(process, until, bytes_max)
                 process.wait(max(until - self._clock.monotonic_s(), 0.01))
             except (subprocess.TimeoutExpired, TimeoutError):
-                error = _timed_out_error(
-                    command, self._timeout_s, cwd, processes.cpu_s(process.pid)
+                is_idle = processes.cpu_s(process.pid) < self._timeout_s * WORK_MIN
+                error = (GitHangs if is_idle else YaadError)(
+                    Code.TIMEOUT,
+                    f"git {command} took longer than {self._timeout_s:g} s in {cwd} and was ended;"
+                    " what needed its answer was not done.",
+                    hint="If the repository is that slow by nature, raise git.timeout_ms.",
                 )
                 now = self._clock.now()
                 self.timed_out.append(TimedOut(command, cwd, now))
                 since = now - timedelta(seconds=self._timeout_s)
                 last = self.answered.get(cwd)
-                if isinstance(error, GitHangs) and (last is None or last < since):
+                if is_idle and (last is None or last < since):
                     self.silent_since.setdefault(cwd, since)
                 raise error from None
             except _TooMuch:
@@ -228,9 +222,11 @@ class GitRunner:
         if self._closed:
             raise _closed_error(command)
         self._note_answer(cwd)
-        told, complaints = _error_lines(errors)
-        if process.returncode not in allowed or (strict and complaints):
-            raise GitFailed(command, process.returncode, told, complaints)
+        lines = errors.decode("utf-8", "replace").strip().splitlines()
+        marked = [line for line in lines if line.startswith(("fatal:", "error:"))]
+        if process.returncode not in allowed or (strict and marked):
+            reason = (marked or lines or ["no message"])[0]
+            raise GitFailed(command, process.returncode, reason, marked)
         return output
 
     def _note_answer(self, cwd: Path) -> None:
@@ -239,7 +235,6 @@ class GitRunner:
 
     def rest(self) -> None:
         """Drop caches that are quickly rebuilt, and take megabytes in a large repository."""
-        self.standing.forget()
         self.trees.clear()
         self.found.clear()
         for kept in (self.listed, self.attributes, self.left_out):
@@ -262,9 +257,11 @@ class GitRunner:
         with self._lock:
             if self._closed:
                 raise _closed_error(arguments[0])
+            searches = arguments[0] in ("grep", "check-attr")
+            no_text = ("-c", f"core.attributesFile={NO_TEXT}") if searches else ()
             try:
                 process = subprocess.Popen(
-                    [*self._git(environment["PATH"]), *_ONLY.get(arguments[0], ()), *arguments],
+                    [*self._git(environment["PATH"]), *no_text, *arguments],
                     cwd=cwd,
                     env=environment,
                     stdin=stdin,
@@ -332,45 +329,25 @@ class GitRunner:
                 if left <= 0:
                     raise TimeoutError
                 for key, _ in ready.select(left):
-                    chunk = os.read(key.fd, _CHUNK_BYTES)
+                    chunk = os.read(key.fd, 1024 * 1024)
                     if not chunk:
                         ready.unregister(key.fd)
                     elif key.data is output:
                         output += chunk
-                    elif len(errors) < _MESSAGE_BYTES_MAX:
+                    elif len(errors) < 16 * 1024:
                         errors += chunk
                 if len(output) > bytes_max:
                     raise _TooMuch
         return bytes(output), bytes(errors)
 
 
-def _timed_out_error(command: str, timeout_s: float, cwd: Path, worked_s: float) -> YaadError:
-    """Return the error for a command that took too long, by its processor time."""
-    kind = GitHangs if worked_s < timeout_s * WORK_MIN else YaadError
-    return kind(
-        Code.TIMEOUT,
-        f"git {command} took longer than {timeout_s:g} s in {cwd} and was ended;"
-        " what needed its answer was not done.",
-        hint="If the repository is that slow by nature, raise git.timeout_ms.",
-    )
-
-
 class _TooMuch(Exception):
     """A command prints more than is kept."""
 
 
-@contextlib.contextmanager
-def _standard_input(given: bytes | None) -> Iterator[int | IO[bytes]]:
-    """Yield the input of a command as a file, so that no thread has to feed a pipe."""
-    if given is None:
-        yield subprocess.DEVNULL
-        return
-    with processes.holding(given) as stream:
-        yield stream
-
-
 def _environment(cwd: Path, *, isolated: bool, work_tree: Path | None) -> dict[str, str]:
-    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    passed_on = ("HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "TMPDIR", "SystemRoot")
+    environment = {name: os.environ[name] for name in passed_on if name in os.environ}
     environment |= {
         "PATH": _path(),
         "LC_ALL": "C",
@@ -410,7 +387,7 @@ def _dying_with_us() -> tuple[str, ...]:
     """
     if sys.platform != "linux":
         return ()
-    program = shutil.which(DIES_WITH_US[0], path=_SYSTEM_PATH)
+    program = shutil.which(DIES_WITH_US[0], path="/usr/bin:/bin")
     if program is None:
         return ()
     command = (program, *DIES_WITH_US[1:])
@@ -443,13 +420,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             stream.close()
 
 
-def _error_lines(messages: bytes) -> tuple[str, list[str]]:
-    """Return the line with git's reason, and all lines it marks as errors."""
-    lines = messages.decode("utf-8", "replace").strip().splitlines()
-    errors = [line for line in lines if line.startswith(("fatal:", "error:"))]
-    return (errors or lines or ["no message"])[0], errors
-
-
 def _closed_error(command: str) -> YaadError:
     return YaadError(
         Code.UNAVAILABLE,
@@ -458,7 +428,6 @@ def _closed_error(command: str) -> YaadError:
     )
 
 
-_NOT_OURS = re.compile(r"dubious ownership|unsafe repository")
 _BINARY_NOTICE = re.compile(
     r"""
     ^error:[ ]'[^'\n]*
@@ -470,8 +439,6 @@ _BINARY_NOTICE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Errors of git about missing blobs (a partial clone) that are binary by their names."""
-
-_NO_INDEX = "yaad.no-index"
 
 
 class Git:
@@ -529,7 +496,7 @@ class Git:
         except GitFailed as failure:
             if strict and failure.errors and all(map(_BINARY_NOTICE.search, failure.errors)):
                 return self.ask(arguments, given=given, allowed=allowed)
-            if _NOT_OURS.search(failure.message):
+            if re.search("dubious ownership|unsafe repository", failure.message):
                 raise YaadError(
                     Code.REFUSED,
                     f"{self._cwd} belongs to another user; git did not read it, and nothing in it "
@@ -559,5 +526,5 @@ class Git:
         Raises:
             YaadError: as every method of `Repository`.
         """
-        nowhere = self._layout.git_dir / _NO_INDEX
+        nowhere = self._layout.git_dir / "yaad.no-index"
         return self.ask(["diff-tree", *arguments], given=given, index=nowhere)

@@ -4,6 +4,9 @@ The files are untrusted. Only plain files are read, so that a pipe cannot block 
 lead outside; unusual layouts are left to the git command, which runs under a limit.
 """
 
+# ruff: noqa: PTH112, PTH113, PTH114, PTH116, PTH118, PTH120, PTH208
+# These are asked with each call, folder by folder, and texts are cheaper than paths.
+
 import os
 import re
 import stat
@@ -16,15 +19,7 @@ from yaadwatch.system import files
 
 _HEX = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILE_BYTES_MAX = 4096
-_CONFIG_BYTES_MAX = 256 * 1024
-_SHALLOW_BYTES_MAX = 8 * 1024 * 1024
-_LOG_BYTES_MAX = 4 * 1024 * 1024
-_CONFIGS_KEPT = 32
-_PATHS_KEPT = 256
-_PACKED_REFS_BYTES_MAX = 64 * 1024 * 1024
-_BRANCHES = b"refs/heads/"
 _SECTION = re.compile(r"\[\s*([\w.-]+)\s*(\"[^\"]*\")?\s*\](.*)")
-_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SETTING = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*\"?([^\"#;]*))?")
 
 
@@ -43,7 +38,7 @@ class Layout:
         """
         try:
             return all(
-                os.stat(place).st_uid == os.geteuid()  # noqa: PTH116  (asked with each job)
+                os.stat(place).st_uid == os.geteuid()
                 for place in {self.root or self.git_dir, self.git_dir, self.common_dir}
             )
         except OSError:
@@ -69,16 +64,16 @@ def find(folder: Path) -> Layout | None:
     except (OSError, ValueError):
         return None
     while True:
-        git = os.path.join(here, ".git")  # noqa: PTH118  (asked with each call, folder by folder)
-        if _is_folder(git) and _is_there(f"{git}/HEAD"):
+        git = os.path.join(here, ".git")
+        if os.path.isdir(git) and os.path.lexists(f"{git}/HEAD"):
             place = _path(git)
-            return _main(_path(here), _resolved(place) if _is_link(git) else place)
-        if _is_file(git):
+            return _main(_path(here), _resolved(place) if os.path.islink(git) else place)
+        if os.path.isfile(git):
             return _linked(Path(here))
         if _is_git_dir(here):
             place = Path(here)
-            return _main(place.parent, place) if place.name == ".git" else _bare(place)
-        above = os.path.dirname(here)  # noqa: PTH120
+            return _main(place.parent if place.name == ".git" else None, place)
+        above = os.path.dirname(here)
         if above == here:
             return None
         here = above
@@ -96,15 +91,15 @@ def project_id(common_dir: Path) -> str:
 
     What is not of the form of our ids is none: an id becomes the name of a folder.
     """
-    found = _setting_of(common_dir, "yaad", "project") or ""
-    return found if _ID.fullmatch(found) else ""
+    found = _setting(common_dir, "yaad", "project") or ""
+    return found if re.fullmatch(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", found) else ""
 
 
 def remote(common_dir: Path) -> str:
     """Return the address of `origin` in a form that can be compared: without the way to get there,
     user, password and ending; '' if there is none.
     """
-    url = (_setting_of(common_dir, "remote", "url", "origin") or "").strip()
+    url = (_setting(common_dir, "remote", "url", "origin") or "").strip()
     scheme, separator, rest = url.rpartition("://")
     if not separator and ":" in url.partition("/")[0]:  # user@host:path, as scp has it
         rest = url.replace(":", "/", 1)
@@ -124,7 +119,7 @@ def logged(folder: Path, log: str, since: int = 0) -> list[str]:
         log: the file in it; ignored if it is very large, or not a plain file.
         since: bytes to skip at the beginning; none where the file is shorter.
     """
-    seen = files.observe(folder, log, bytes_max=_LOG_BYTES_MAX, now_ns=0)
+    seen = files.observe(folder, log, bytes_max=4 * 1024 * 1024, now_ns=0)
     data = seen.data or b""
     lines = data[since if since <= len(data) else 0 :].splitlines()
     fields = [line.split(b" ", 2) for line in reversed(lines)]
@@ -134,7 +129,7 @@ def logged(folder: Path, log: str, since: int = 0) -> list[str]:
 
 def has_linked(layout: Layout) -> bool:
     """Return whether git may have linked other work trees to this repository."""
-    return _is_folder(f"{layout.common_dir}/worktrees")
+    return os.path.isdir(f"{layout.common_dir}/worktrees")
 
 
 def worktrees(layout: Layout) -> list[Layout]:
@@ -151,7 +146,7 @@ def worktrees(layout: Layout) -> list[Layout]:
     elif layout.root is not None and layout.git_dir == common:
         found.append(layout)
     for entry in _entries(common / "worktrees"):
-        text = _text(entry, "gitdir")
+        text = _text(entry / "gitdir")
         root = _resolved(entry / text).parent if text else None
         linked = _linked(root) if root is not None else None
         if linked is not None and linked.git_dir == entry:
@@ -161,7 +156,7 @@ def worktrees(layout: Layout) -> list[Layout]:
 
 def registered(layout: Layout) -> set[Path]:
     """Return the linked work trees that git knows, also those on an absent disk."""
-    named = {entry: _text(entry, "gitdir") for entry in _entries(layout.common_dir / "worktrees")}
+    named = {entry: _text(entry / "gitdir") for entry in _entries(layout.common_dir / "worktrees")}
     return {_resolved(entry / text).parent for entry, text in named.items() if text}
 
 
@@ -172,38 +167,45 @@ def place_names(folder: Path) -> Iterator[Path]:
     its disk answers. A folder without a repository yields itself.
     """
     yield folder
-    root = _top(_resolved(folder))
+    here = _resolved(folder)
+    above = (
+        one
+        for one in (here, *here.parents)
+        if os.path.lexists(f"{one}/.git") or _is_git_dir(str(one))
+    )
+    root = next(above, None)
     if root is None:
         return
-    git_dir = root / ".git" if _is_there(f"{root}/.git") else root
+    git_dir = root / ".git" if os.path.lexists(f"{root}/.git") else root
     yield root
     yield git_dir
-    pointer = _pointer(git_dir)
+    pointer = _text(git_dir)
     if pointer is not None and pointer.startswith("gitdir:"):
         git_dir = _named(root, pointer.removeprefix("gitdir:").strip())
         yield git_dir
-    common = _named(git_dir, _text(git_dir, "commondir") or ".")
+    common = _named(git_dir, _text(f"{git_dir}/commondir") or ".")
     yield common
     if common.name == ".git":
         yield common.parent
     for entry in _entries(common / "worktrees"):
-        text = _text(entry, "gitdir")
+        text = _text(entry / "gitdir")
         if text:
             yield _named(entry, text).parent
 
 
 def read_head(layout: Layout) -> Head | None:
     """Return where HEAD is; None when only git can find out (other ref storage, unusual refs)."""
-    if _is_there(f"{layout.common_dir}/reftable"):
+    if os.path.lexists(f"{layout.common_dir}/reftable"):
         return None
-    text = _bytes(layout.git_dir, "HEAD")
+    text = _plain(f"{layout.git_dir}/HEAD", _FILE_BYTES_MAX)
     if text is None:
         return None
+    text = text.strip()
     if _HEX.fullmatch(text):
         return Head(commit=text.decode(), branch="")
     reference = text.removeprefix(b"ref:").lstrip()
-    branch = reference.removeprefix(_BRANCHES).decode("utf-8", "replace")
-    if not text.startswith(b"ref:") or not reference.startswith(_BRANCHES) or not branch:
+    branch = reference.removeprefix(b"refs/heads/").decode("utf-8", "replace")
+    if not text.startswith(b"ref:") or not reference.startswith(b"refs/heads/") or not branch:
         return None
     loose = files.observe(
         layout.common_dir, os.fsdecode(reference), bytes_max=_FILE_BYTES_MAX, now_ns=0
@@ -227,7 +229,7 @@ _AT_WORK = frozenset(
 def at_work(layout: Layout) -> str | None:
     """Return the file that shows an operation of git in progress or interrupted; None without."""
     try:
-        return min(_AT_WORK.intersection(os.listdir(layout.git_dir)), default=None)  # noqa: PTH208
+        return min(_AT_WORK.intersection(os.listdir(layout.git_dir)), default=None)
     except OSError:
         return None
 
@@ -247,45 +249,39 @@ def object_format(layout: Layout, head: Head) -> str:
     """Return 'sha1' or 'sha256': how this repository names its objects."""
     if head.commit:
         return "sha256" if len(head.commit) == 64 else "sha1"
-    named = _setting(layout.common_dir, "extensions", "objectformat")
-    return "sha256" if named == "sha256" else "sha1"
+    named = _setting(layout.common_dir, "extensions", "objectformat") or ""
+    return "sha256" if named.lower() == "sha256" else "sha1"
 
 
 def cut_at(layout: Layout) -> frozenset[str]:
     """Return the commits whose parents a shallow repository does not have; none in a whole one."""
-    found = _plain(f"{layout.common_dir}/shallow", _SHALLOW_BYTES_MAX) or b""
+    found = _plain(f"{layout.common_dir}/shallow", 8 * 1024 * 1024) or b""
     return frozenset(line.decode("ascii", "replace") for line in found.split())
 
 
-def _main(root: Path, git_dir: Path) -> Layout | None:
+def _main(root: Path | None, git_dir: Path) -> Layout | None:
     """Return the repository whose main work tree is `root`, or has none there."""
     common = _common(git_dir)
     if common is None:
         return None
-    if common == git_dir and _setting(common, "core", "bare") == "true":
-        return Layout(root=None, git_dir=git_dir, common_dir=common)
-    return Layout(root=root, git_dir=git_dir, common_dir=common)
-
-
-def _bare(git_dir: Path) -> Layout | None:
-    common = _common(git_dir)
-    return Layout(root=None, git_dir=git_dir, common_dir=common) if common is not None else None
+    is_bare = common == git_dir and (_setting(common, "core", "bare") or "").lower() == "true"
+    return Layout(root=None if is_bare else root, git_dir=git_dir, common_dir=common)
 
 
 def _linked(root: Path) -> Layout | None:
     """Return the repository that the file `root`/.git points to, unless it is another tree's."""
-    text = _pointer(root / ".git")
+    text = _text(root / ".git")
     if text is None or not text.startswith("gitdir:"):
         return None
     git_dir = _resolved(root / text.removeprefix("gitdir:").strip())
-    if not _is_there(f"{git_dir}/HEAD"):
+    if not os.path.lexists(f"{git_dir}/HEAD"):
         return None
     if git_dir.name == ".git" and git_dir.parent != root:
         return None
-    back = _text(git_dir, "gitdir")
+    back = _text(f"{git_dir}/gitdir")
     if back and _resolved(git_dir / back) != root / ".git" and _points_to(git_dir / back, git_dir):
         return None
-    meant = _setting_of(git_dir, "core", "worktree")
+    meant = _setting(git_dir, "core", "worktree")
     place = git_dir / meant if meant else root
     if _resolved(place) != root and _points_to(place / ".git", git_dir):
         return None  # a submodule's, whose configuration names its work tree
@@ -293,7 +289,7 @@ def _linked(root: Path) -> Layout | None:
 
 
 def _points_to(file: Path, git_dir: Path) -> bool:
-    text = _pointer(file)
+    text = _text(file)
     return text is not None and (
         _resolved(file.parent / text.removeprefix("gitdir:").strip()) == git_dir
     )
@@ -301,7 +297,7 @@ def _points_to(file: Path, git_dir: Path) -> bool:
 
 def _common(git_dir: Path) -> Path | None:
     """Return the folder that holds refs and objects; None when it does not know of `git_dir`."""
-    text = _text(git_dir, "commondir")
+    text = _text(f"{git_dir}/commondir")
     if not text:
         return git_dir
     common = _resolved(git_dir / text)
@@ -310,7 +306,7 @@ def _common(git_dir: Path) -> Path | None:
 
 def _packed(common: Path, reference: bytes) -> bytes | None:
     """Return the commit that packed-refs has for a branch, b'' when none, None when unreadable."""
-    packed = files.observe(common, "packed-refs", bytes_max=_PACKED_REFS_BYTES_MAX, now_ns=0)
+    packed = files.observe(common, "packed-refs", bytes_max=64 * 1024 * 1024, now_ns=0)
     if packed.kind == "absent":
         return b""
     if packed.data is None:
@@ -321,15 +317,9 @@ def _packed(common: Path, reference: bytes) -> bytes | None:
     return found.group(1) if _HEX.fullmatch(found.group(1)) else None
 
 
-def _setting(common: Path, section: str, name: str) -> str | None:
-    """Return a setting of the repository's own configuration, in lower case; the last one wins."""
-    value = _setting_of(common, section, name)
-    return value.lower() if value is not None else None
-
-
-def _setting_of(common: Path, section: str, name: str, of: str = "") -> str | None:
+def _setting(common: Path, section: str, name: str, of: str = "") -> str | None:
     """Return a setting of the repository's own configuration as it is; the last one wins."""
-    config = _plain(f"{common}/config", _CONFIG_BYTES_MAX) or b""
+    config = _plain(f"{common}/config", 256 * 1024) or b""
     read = _kept_setting if len(config) <= _FILE_BYTES_MAX else _setting_in
     return read(config, section, name, of)
 
@@ -350,25 +340,14 @@ def _setting_in(config: bytes, section: str, name: str, of: str = "") -> str | N
     return value
 
 
-_path = lru_cache(maxsize=_PATHS_KEPT)(Path)
+_path = lru_cache(maxsize=256)(Path)
 """A path that was made before has its parts, its hash and its text."""
-_kept_setting = lru_cache(maxsize=_CONFIGS_KEPT)(_setting_in)
+_kept_setting = lru_cache(maxsize=32)(_setting_in)
 
 
-def _text(folder: Path, name: str) -> str | None:
-    data = _bytes(folder, name)
-    return os.fsdecode(data) if data is not None and b"\0" not in data else None
-
-
-def _bytes(folder: Path, name: str) -> bytes | None:
-    """Return the stripped bytes of a small plain file of git's, or None."""
-    data = _plain(f"{folder}/{name}", _FILE_BYTES_MAX)
-    return data.strip() if data is not None else None
-
-
-def _pointer(file: Path) -> str | None:
-    """Return the text of a `.git` file, or None when it is not a plain, small file."""
-    data = _plain(str(file), _FILE_BYTES_MAX)
+def _text(place: str | Path) -> str | None:
+    """Return the stripped text of a small plain file of git's, or None."""
+    data = _plain(str(place), _FILE_BYTES_MAX)
     return os.fsdecode(data.strip()) if data is not None and b"\0" not in data else None
 
 
@@ -412,45 +391,6 @@ def _named(folder: Path, path: str) -> Path:
     return Path(os.path.normpath(folder / path))
 
 
-def _top(folder: Path) -> Path | None:
-    """Return the nearest folder from `folder` upwards with a `.git` or that is a git directory."""
-    return next(
-        (
-            here
-            for here in (folder, *folder.parents)
-            if _is_there(f"{here}/.git") or _is_git_dir(str(here))
-        ),
-        None,
-    )
-
-
 def _is_git_dir(folder: str) -> bool:
-    return (
-        _is_file(f"{folder}/HEAD")
-        and _is_folder(f"{folder}/objects")
-        and _is_folder(f"{folder}/refs")
-    )
-
-
-def _is_file(place: str) -> bool:
-    return stat.S_ISREG(_mode(place))
-
-
-def _is_folder(place: str) -> bool:
-    return stat.S_ISDIR(_mode(place))
-
-
-def _is_link(place: str) -> bool:
-    return stat.S_ISLNK(_mode(place, follow_links=False))
-
-
-def _is_there(place: str) -> bool:
-    return _mode(place, follow_links=False) != 0
-
-
-def _mode(place: str, *, follow_links: bool = True) -> int:
-    """Return the mode of `place`; 0 when it is missing or unreadable."""
-    try:
-        return os.stat(place, follow_symlinks=follow_links).st_mode  # noqa: PTH116  (as in `find`)
-    except (OSError, ValueError):
-        return 0
+    has_folders = os.path.isdir(f"{folder}/objects") and os.path.isdir(f"{folder}/refs")
+    return has_folders and os.path.isfile(f"{folder}/HEAD")

@@ -19,20 +19,24 @@ from typing import TYPE_CHECKING, Final
 
 from yaadwatch.model.anchors import Commit
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.repo.changes import REGULAR, Cache, Change
-from yaadwatch.repo.command import Git
+from yaadwatch.model.settings import FILE_BYTES_MAX
+from yaadwatch.repo.changes import REGULAR, Change
+from yaadwatch.repo.command import Git, GitRunner
 from yaadwatch.repo.layout import Layout
 
 if TYPE_CHECKING:
     import pygit2
 
 
-FILE_BYTES_MAX: Final = 1024 * 1024
+LOOSE_BYTES_MAX: Final = 1024 * 1024
 """A larger file is left to libgit2, which unpacks it piece by piece."""
-_HEAD_BYTES: Final = 64
 _HEAD: Final = re.compile(rb"(commit|tree|blob|tag) (\d{1,18})\0")
-_KIND_BY_NUMBER: Final = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
-_ID: Final = re.compile(r"[0-9a-f]{40}")
+COMMIT, TREE, BLOB = 1, 2, 3
+"""Kinds of objects, as git numbers them."""
+_KINDS: Final = {b"commit": COMMIT, b"tree": TREE, b"blob": BLOB, b"tag": 4}
+ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+NO_FILE: Final = re.compile(r"\0|(?:\A|/)\.{0,2}(?:/|\Z)")
+"""What cannot be the path of a file in a tree."""
 _Looks = tuple[int, ...]
 
 
@@ -50,18 +54,12 @@ class Loose:
 
 
 class ObjectFiles:
-    """The objects of one repository that names them by SHA-1.
+    """The objects of one repository that names them by SHA-1; `folder`: where they are."""
 
-    Args:
-        folder: where they are.
-        packs: how the folder of the packs looked when all in it were seen to be plain files.
-        packed: whether there is anything in that folder.
-    """
-
-    def __init__(self, folder: str, packs: _Looks, *, packed: bool) -> None:
+    def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._packs = packs
-        self._packed = packed
+        self._packs: _Looks | None = None
+        self._packed = False
         self._store: pygit2.Odb | None = None
 
     @classmethod
@@ -72,40 +70,28 @@ class ObjectFiles:
         another repository (`objects/info/alternates`), and what is no plain file.
         """
         folder = str(layout.common_dir / "objects")
+        objects = cls(folder)
         try:
             if layout.git_dir.stat().st_uid != os.geteuid():
                 return None
             if os.stat(folder).st_uid not in (os.geteuid(), 0):  # noqa: PTH116  (each job)
                 return None
-            if _borrows(folder):
+            if os.path.lexists(f"{folder}/info/alternates"):
                 return None
-            packs = _looks(f"{folder}/pack")
-            packed = _packed(f"{folder}/pack")
-        except OSError:
-            return None
-        if packed is None:
-            return None
-        objects = cls(folder, packs, packed=packed)
-        try:
-            if packed:
+            objects._check_packs("")
+            if objects._packed:
                 objects._opened()
-        except YaadError:
+        except (OSError, YaadError):
             return None
         return objects
 
-    def look(self, id: str) -> tuple[int | None, int]:
-        """Return kind and size of an object; None and 0 when it is not there."""
-        if not _ID.fullmatch(id):
-            return None, 0
+    def look(self, id: str) -> int | None:
+        """Return the kind of an object; None when it is not there."""
         own = self._loose(id, 0)
-        if own is not None:
-            return own.kind, own.size
-        return self._header(self._packs_of(id), id)
+        return own.kind if own is not None else self._header(self._packs_of(id), id)[0]
 
     def read(self, id: str, kind: int, bytes_max: int) -> bytes | None:
         """Return an object; None when it is not there, of another kind, or larger than that."""
-        if not _ID.fullmatch(id):
-            return None
         own = self._loose(id, bytes_max)
         if own is not None:
             return own.data if own.kind == kind else None
@@ -151,7 +137,7 @@ class ObjectFiles:
     def _opened(self) -> "pygit2.Odb":
         """Return libgit2's view of all objects."""
         if self._store is None:
-            if _borrows(self._folder):
+            if os.path.lexists(f"{self._folder}/info/alternates"):
                 raise YaadError(
                     Code.UNAVAILABLE,
                     f"What {self._folder} borrows objects from changed meanwhile; none was read.",
@@ -170,17 +156,25 @@ class ObjectFiles:
         return self._store
 
     def _check_packs(self, id: str) -> None:
-        """Refresh after the folder of packs changed: libgit2 opens new packs in it."""
+        """Refresh after the folder of packs changed: libgit2 opens new packs in it.
+
+        Raises:
+            YaadError: something that libgit2 would open by itself is no plain file.
+        """
         try:
-            packs = _looks(f"{self._folder}/pack")
+            found = os.stat(f"{self._folder}/pack")  # noqa: PTH116  (asked before each object)
+            packs: _Looks = (found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
             if packs == self._packs:
                 return
-            packed = _packed(f"{self._folder}/pack")
+            with os.scandir(f"{self._folder}/pack") as entries:
+                plain = [entry.is_file(follow_symlinks=False) for entry in entries]
+        except FileNotFoundError:
+            packs, plain = (), []
         except OSError as error:
             raise self._unreadable(id, error) from error
-        if packed is None:
+        if not all(plain):
             raise self._unreadable(id, "something among the packs is no plain file")
-        self._packs, self._packed = packs, packed
+        self._packs, self._packed = packs, bool(plain)
 
     def _unreadable(self, id: str, why: object) -> YaadError:
         return YaadError(
@@ -211,87 +205,44 @@ def read_loose(folder: str, id: str, bytes_max: int) -> Loose | None:
         return None
     if not stat.S_ISREG(found.st_mode):
         raise NotPlain
-    if found.st_size > FILE_BYTES_MAX:
+    if found.st_size > LOOSE_BYTES_MAX:
         return None
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
+    stream = zlib.decompressobj()
     try:
-        return _unpacked(os.read(descriptor, found.st_size), bytes_max)
+        begin = stream.decompress(os.read(descriptor, found.st_size), 64)
+        head = _HEAD.match(begin)
+        if head is None:
+            return None
+        kind, size = _KINDS[head[1]], int(head[2])
+        if size > bytes_max:
+            return Loose(kind, size, None)
+        data = begin[head.end() :]
+        if len(data) > size:
+            return None
+        # One byte more than there should be, so that the end, with its checksum, is reached.
+        data += stream.decompress(stream.unconsumed_tail, size + 1 - len(data))
+        return Loose(kind, size, data) if stream.eof and len(data) == size else None
     except (OSError, zlib.error):
         return None
     finally:
         os.close(descriptor)
 
 
-def _unpacked(packed: bytes, bytes_max: int) -> Loose | None:
-    """Return what is compressed in `packed`; no more than `bytes_max` of it is ever unpacked."""
-    stream = zlib.decompressobj()
-    begin = stream.decompress(packed, _HEAD_BYTES)
-    head = _HEAD.match(begin)
-    if head is None:
-        return None
-    kind, size = _KIND_BY_NUMBER[head[1]], int(head[2])
-    if size > bytes_max:
-        return Loose(kind, size, None)
-    data = begin[head.end() :]
-    if len(data) > size:
-        return None
-    # One byte more than there should be, so that the end, with its checksum, is reached.
-    data += stream.decompress(stream.unconsumed_tail, size + 1 - len(data))
-    return Loose(kind, size, data) if stream.eof and len(data) == size else None
-
-
-def _borrows(folder: str) -> bool:
-    """Return whether objects may be in other folders, too."""
-    return os.path.lexists(f"{folder}/info/alternates")
-
-
-def _looks(folder: str) -> _Looks:
-    """Return a signature of the folder of packs that changes with its content; () without one."""
-    try:
-        found = os.stat(folder)  # noqa: PTH116  (asked before each object: a third of the time)
-    except FileNotFoundError:
-        return ()
-    return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
-
-
-def _packed(folder: str) -> bool | None:
-    """Return whether there is anything in the folder of the packs.
-
-    None: not all that libgit2 opens by itself when it opens a store are plain files.
-    """
-    try:
-        with os.scandir(folder) as entries:
-            plain = [entry.is_file(follow_symlinks=False) for entry in entries]
-    except FileNotFoundError:
-        return False
-    return bool(plain) if all(plain) else None
-
-
-ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-COMMIT, TREE, BLOB = 1, 2, 3
-"""Kinds of objects, as git numbers them."""
 ENTRIES_MAX: Final = 300_000
 """Of trees that hold one another over and over, a few kilobytes are any number of files."""
 OBJECT_BYTES_MAX: Final = 64 * 1024 * 1024
-SUBJECT_CHARS_MAX: Final = 200
-_HEAD_BYTES_MAX: Final = 128
-"""What `git cat-file --batch` prints around an object: id, kind and size, two ends of lines."""
-_KINDS: Final = {b"commit": COMMIT, b"tree": TREE, b"blob": BLOB, b"tag": 4}
 _FOLDER: Final = b"40000"
-_SUBMODULE: Final = b"160000"
 _SAME_MODE: Final = {b"100664": b"100644"}
 """What very old trees have, and what git takes it for."""
-_AUTHOR: Final = re.compile(rb"^author [^\n]*> (-?\d{1,18}) [+-]\d+$", re.MULTILINE)
-_ENCODING: Final = re.compile(rb"^encoding ([\w.:-]{1,40})$", re.MULTILINE)
 _ENTRY: Final = {
     40: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{20})", re.DOTALL),
     64: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{32})", re.DOTALL),
 }
 """What a tree holds, by the length of the ids."""
-_ROW: Final = re.compile(rb"[0-7]{5,6} [^\0]+\0.{20}", re.DOTALL)
 
 Entry = tuple[bytes, str]
 """Mode and id, as a tree has them; both empty for nothing."""
@@ -303,38 +254,37 @@ _NO_ROW: _Row = (b"", b"")
 
 
 class Objects:
-    """Reads the objects of one repository.
+    """The objects of one repository, and the git command that runs in it.
 
     Every method may raise YaadError: TIMEOUT, REFUSED when the repository belongs to another user,
     UNAVAILABLE when git, or an object, cannot be had.
-
-    Args:
-        layout: of the repository.
-        git: its git command.
-        cache: trees that other jobs read, by folder of objects and id.
     """
 
-    def __init__(self, layout: Layout, git: Git, cache: Cache[tuple[str, str], Entries]) -> None:
-        self._layout = layout
-        self._git = git
-        self._cache = cache
+    def __init__(self, layout: Layout, runner: GitRunner) -> None:
+        self.layout = layout
+        self.git = Git(layout, runner)
+        self._runner = runner
         self._folder = str(layout.common_dir / "objects")
         self._trees: dict[str, Entries] = {}
         self._files: ObjectFiles | None = None
         self._opened = False
 
-    def kind(self, id: str) -> int | None:
-        """Return COMMIT, TREE, BLOB or another number of git's; None when it is not there."""
-        return self._look(id)[0]
+    def has_commit(self, commit: str) -> bool:
+        """Return whether the commit is (still) there: false in a shallow or rewritten history."""
+        return self._look(commit) == COMMIT
 
-    def commit(self, id: str) -> Commit | None:
-        """Return a commit, or None when there is none of this id."""
-        data = self._read(id, COMMIT)
-        return commit_of(id, data) if data is not None else None
+    def has_blob(self, blob: str) -> bool:
+        """Return whether a blob is there: false where a partial clone left it out."""
+        return self._look(blob) == BLOB
 
-    def blob(self, id: str, bytes_max: int) -> bytes | None:
-        """Return a blob's bytes; None when it is not there or larger than `bytes_max`."""
-        return self._read(id, BLOB, bytes_max)
+    def commit(self, commit: str) -> Commit | None:
+        """Return a commit's author date and subject, or None when it is not there."""
+        data = self._read(commit, COMMIT)
+        return commit_of(commit, data) if data is not None else None
+
+    def read_blob(self, blob: str, bytes_max: int = FILE_BYTES_MAX) -> bytes | None:
+        """Return a blob's bytes; None when it is not in this repository, or larger than that."""
+        return self._read(blob, BLOB, bytes_max)
 
     def blob_at(self, commit: str, path: str) -> str | None:
         """Return the id of the regular file `path` in a commit; None when either is not there."""
@@ -342,14 +292,14 @@ class Objects:
         return blob if mode in REGULAR else None
 
     def has_folder(self, commit: str, path: str) -> bool:
-        """Return whether a commit has a folder at `path`; false when there is no such commit."""
+        """Return whether a commit has a folder at `path`; false when either is not there."""
         return self._entry(commit, path)[0] == _FOLDER
 
     def is_submodule(self, commit: str, path: str) -> bool:
-        """Return whether a commit has a submodule at `path`."""
-        return self._entry(commit, path)[0] == _SUBMODULE
+        """Return whether a commit has a submodule at `path`; false when either is not there."""
+        return self._entry(commit, path)[0] == b"160000"
 
-    def differing(self, old: str, new: str) -> Iterator[Change] | None:
+    def _differing(self, old: str, new: str) -> Iterator[Change] | None:
         """Return the files that differ between two commits, in any order; None: git has to look.
 
         A renamed file counts as a deleted and an added file. Folders that are the same are not
@@ -378,7 +328,12 @@ class Objects:
             then, now = _by_name(before - after), _by_name(after - before)
             names = then.keys() | now.keys()
             seen += len(names)
-            self._refuse_beyond(seen)
+            if seen > ENTRIES_MAX:
+                raise YaadError(
+                    Code.TOO_LARGE,
+                    f"More than {ENTRIES_MAX:,} files of a commit in {self._folder} would have to"
+                    " be looked at; what needed them was not done.",
+                )
             for name in names:
                 was, is_now = then.get(name, _NO_ROW), now.get(name, _NO_ROW)
                 if _FOLDER in (was[0], is_now[0]):
@@ -391,19 +346,12 @@ class Objects:
 
     def _rows(self, tree: str) -> set[bytes]:
         """Return what a tree holds, each as the tree has it; nothing for ''."""
-        return set(_ROW.findall(self._bytes(tree))) if tree else set()
-
-    def _refuse_beyond(self, seen: int) -> None:
-        if seen > ENTRIES_MAX:
-            raise YaadError(
-                Code.TOO_LARGE,
-                f"More than {ENTRIES_MAX:,} files of a commit in {self._folder} would have to be"
-                " looked at; what needed them was not done.",
-            )
+        rows = rb"(?s)[0-7]{5,6} [^\0]+\0.{20}"
+        return set(re.findall(rows, self._bytes(tree))) if tree else set()
 
     def _entry(self, commit: str, path: str) -> Entry:
-        """Return the entry at `path` of a commit; None when either is missing."""
-        tree = self._root(commit)
+        """Return the entry at `path` of a commit; nothing when either is missing."""
+        tree = self._root(commit) if not NO_FILE.search(path) else ""
         *folders, name = path.encode("utf-8", "surrogateescape").split(b"/")
         for folder in folders:
             mode, tree = self._tree(tree).get(folder, _NOTHING)
@@ -437,11 +385,11 @@ class Objects:
 
     def _kept(self, key: str) -> Entries | None:
         found = self._trees.get(key)
-        return found if found is not None else self._cache.get((self._folder, key))
+        return found if found is not None else self._runner.trees.get((self._folder, key))
 
     def _keep(self, key: str, entries: Entries) -> Entries:
         self._trees[key] = entries
-        self._cache.put((self._folder, key), entries)
+        self._runner.trees.put((self._folder, key), entries)
         return entries
 
     def _bytes(self, tree: str) -> bytes:
@@ -458,16 +406,15 @@ class Objects:
             )
         return data
 
-    def _look(self, id: str) -> tuple[int | None, int]:
-        """Return kind and size of an object; None and 0 when it is not there."""
+    def _look(self, id: str) -> int | None:
+        """Return the kind of an object; None when it is not there."""
         files = self._files_for(id)
         if files is not None:
             return files.look(id)
         if not ID.fullmatch(id):
-            return None, 0
-        return _kind_and_size(
-            self._git.ask(["cat-file", "--batch-check"], given=f"{id}\n".encode())
-        )
+            return None
+        output = self.git.ask(["cat-file", "--batch-check"], given=f"{id}\n".encode())
+        return _kind_and_size(output)[0]
 
     def _read(self, id: str, kind: int, bytes_max: int = OBJECT_BYTES_MAX) -> bytes | None:
         """Return an object; None when it is not there, of another kind, or larger than that."""
@@ -476,24 +423,25 @@ class Objects:
             return files.read(id, kind, bytes_max)
         if not ID.fullmatch(id):
             return None
-        given, most = f"{id}\n".encode(), bytes_max + _HEAD_BYTES_MAX
+        most = bytes_max + 128  # what stands around an object: id, kind and size, two ends of lines
+        given = f"{id}\n".encode()
         try:
-            told = self._git.ask(["cat-file", "--batch"], given=given, bytes_max=most)
+            output = self.git.ask(["cat-file", "--batch"], given=given, bytes_max=most)
         except YaadError as error:
             if error.code is not Code.TOO_LARGE:
                 raise
             return None
-        head, _, data = told.partition(b"\n")
+        head, _, data = output.partition(b"\n")
         found, size = _kind_and_size(head)
         return data[:size] if found == kind and size <= bytes_max else None
 
     def _files_for(self, id: str) -> ObjectFiles | None:
         """Return the in-process reader of objects, if it can read this id."""
-        if len(id) != 40:
+        if len(id) != 40 or not ID.fullmatch(id):
             return None
         if not self._opened:
             self._opened = True
-            self._files = ObjectFiles.open(self._layout)
+            self._files = ObjectFiles.open(self.layout)
         return self._files
 
 
@@ -510,26 +458,19 @@ def commit_of(id: str, data: bytes) -> Commit:
     cursor become spaces.
     """
     head, _, message = data.partition(b"\n\n")
-    written = _AUTHOR.search(head)
-    encoding = _ENCODING.search(head)
+    written = re.search(rb"(?m)^author [^\n]*> (-?\d{1,18}) [+-]\d+$", head)
+    encoding = re.search(rb"(?m)^encoding ([\w.:-]{1,40})$", head)
     line = message.strip().partition(b"\n")[0]
+    try:
+        at = datetime.fromtimestamp(int(written.group(1)) if written else 0, UTC)
+    except (OverflowError, ValueError, OSError):
+        at = datetime.fromtimestamp(0, UTC)
     try:
         subject = line.decode(encoding.group(1).decode() if encoding else "utf-8", "replace")
     except (LookupError, UnicodeError):
         subject = line.decode("utf-8", "replace")
     plain = "".join(char if char.isprintable() else " " for char in subject).strip()
-    return Commit(
-        id=id,
-        at=_instant(int(written.group(1)) if written else 0),
-        subject=plain[:SUBJECT_CHARS_MAX],
-    )
-
-
-def _instant(seconds: int) -> datetime:
-    try:
-        return datetime.fromtimestamp(seconds, UTC)
-    except (OverflowError, ValueError, OSError):
-        return datetime.fromtimestamp(0, UTC)
+    return Commit(id=id, at=at, subject=plain[:200])
 
 
 def _tree_of(commit: bytes) -> str:

@@ -8,8 +8,7 @@ of the repository. Also finds files of given names anywhere in a work tree.
 
 import os
 import re
-import threading
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -23,7 +22,7 @@ from yaadwatch.model.settings import (
     TREE_PATHS_MAX,
 )
 from yaadwatch.repo import layout
-from yaadwatch.repo.changes import path_texts
+from yaadwatch.repo.changes import Cache, IndexKey, index_key, path_texts
 from yaadwatch.repo.command import Git
 from yaadwatch.repo.repository import Repository, blob_id
 from yaadwatch.system import files
@@ -32,11 +31,6 @@ ADDED: Final = "added"
 CHANGED: Final = "changed"
 REMOVED: Final = "removed"
 
-_MADE = re.compile(r"(?:commit|cherry-pick|revert|am|rebase)\b")
-_STEP = re.compile(r"HEAD@\{(\d+)\}")
-_FORMAT = "--format=%H%x1f%at%x1f%gd%x1f%gs%x1f%s"
-_HOW = {"A": ADDED, "D": REMOVED}
-_MINUTE_S = 60
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND_NS = 1_000_000_000
 _LAG_NS = 50_000_000  # file systems keep coarser time than clocks
@@ -60,17 +54,19 @@ def commits(git: Git, since: datetime, start: str) -> list[RecentCommit]:
     Raises:
         YaadError: as every method of `Repository`.
     """
-    log = ["log", "-z", "-g", "--date=unix", _FORMAT, f"--max-count={REFLOG_STEPS_MAX}"]
+    log = ["log", "-z", "-g", "--date=unix", "--format=%H%x1f%at%x1f%gd%x1f%gs%x1f%s"]
+    log += [f"--max-count={REFLOG_STEPS_MAX}"]
+    made_here = r"(?:commit|cherry-pick|revert|am|rebase)\b"
     since_s = int(since.timestamp())
     made: dict[str, RecentCommit] = {}
     for row in git.ask([*log, "HEAD", "--"]).decode("utf-8", "replace").split("\0"):
         commit, authored, step, what, subject = [*row.split("\x1f", 4), "", "", "", "", ""][:5]
-        at = _STEP.fullmatch(step)
+        at = re.fullmatch(r"HEAD@\{(\d+)\}", step)
         if at is None or not authored.isdigit():
             continue
-        if int(at[1]) < since_s - _MINUTE_S:
+        if int(at[1]) < since_s - 60:
             break
-        if int(at[1]) >= since_s and int(authored) >= since_s and _MADE.match(what):
+        if int(at[1]) >= since_s and int(authored) >= since_s and re.match(made_here, what):
             when = datetime.fromtimestamp(int(at[1]), UTC)
             made[commit] = RecentCommit(id=commit, subject=subject, at=when)
     gone = _beyond(git, made, ["HEAD", "--branches"])
@@ -94,7 +90,8 @@ def files_of(git: Git, commits: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for status, path in zip(fields, fields, strict=False):
         if path:
-            fold(found, path, _HOW.get(status.strip()[:1], CHANGED))
+            how = {"A": ADDED, "D": REMOVED}.get(status.strip()[:1], CHANGED)
+            fold(found, path, how)
     return found
 
 
@@ -203,7 +200,6 @@ def _holds(root: Path, path: str, blob: str | None, object_format: str) -> bool:
     }
 
 
-TREES_MAX: Final = 256
 FOLDERS_MAX: Final = 256
 """Folders that are looked into before git is asked: so many cost as much as its two commands."""
 
@@ -214,7 +210,7 @@ Says = Callable[[str], bool]
 class _Listed:
     """The files at an index; `tracked` None: git was not run, because no such file exists."""
 
-    index: tuple[int, int, int]
+    index: IndexKey | None
     tracked: tuple[str, ...] | None
     untracked: tuple[str, ...]
 
@@ -228,8 +224,7 @@ class Below:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._listed: OrderedDict[Path, _Listed] = OrderedDict()
+        self._listed: Cache[Path, _Listed] = Cache(256)
 
     def names(
         self, repository: Repository, wants: Says, *, passed: Says, thorough: bool
@@ -246,10 +241,9 @@ class Below:
             YaadError: from git.
         """
         root, git_dir = repository.layout.root, repository.layout.git_dir
-        index = _signature(git_dir / "index")
-        with self._lock:
-            known = self._listed.get(git_dir)
-        same = known is not None and known.index == index
+        index = index_key(root or git_dir, f"{git_dir}/index")
+        known = self._listed.get(git_dir)
+        same = known is not None and index is not None and known.index == index
         tracked = known.tracked if known is not None and same else None
         untracked = known.untracked if known is not None else ()
         if thorough or not same:
@@ -260,11 +254,7 @@ class Below:
                     tracked = tuple(filter(wants, repository.tracked()))
                 if thorough:
                     untracked = tuple(filter(wants, repository.untracked()))
-        with self._lock:
-            self._listed[git_dir] = _Listed(index=index, tracked=tracked, untracked=untracked)
-            self._listed.move_to_end(git_dir)
-            while len(self._listed) > TREES_MAX:
-                self._listed.popitem(last=False)
+        self._listed.put(git_dir, _Listed(index=index, tracked=tracked, untracked=untracked))
         return tuple(dict.fromkeys((*(tracked or ()), *untracked)))
 
 
@@ -292,11 +282,3 @@ def _none_there(root: Path, wants: Says, passed: Says) -> bool:
         except OSError:
             return False
     return True
-
-
-def _signature(path: Path) -> tuple[int, int, int]:
-    try:
-        found = path.stat()
-    except OSError:
-        return 0, 0, 0
-    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -6,7 +6,6 @@ Nothing here lets git read a work-tree file through a filter of the repository: 
 
 import hashlib
 import os
-import re
 import shutil
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
@@ -21,10 +20,10 @@ from yaadwatch.repo import words as repo_words
 from yaadwatch.repo.attributes import Conversions, TextAttributes
 from yaadwatch.repo.changes import Cache, IndexKey, SkippedPaths, index_key, path_texts
 from yaadwatch.repo.command import GitRunner
-from yaadwatch.repo.history import NO_FILE, RENAMES, CommitHistory, valid
+from yaadwatch.repo.history import RENAMES, CommitHistory, valid
 from yaadwatch.repo.hunks import LineOrigin
 from yaadwatch.repo.layout import Head, Layout
-from yaadwatch.repo.objects import ID
+from yaadwatch.repo.objects import ID, NO_FILE
 from yaadwatch.system import processes
 
 T = TypeVar("T", bound=Sized)
@@ -33,11 +32,6 @@ PATHS_KEPT: Final = 50_000
 NEAR_MAX: Final = 4
 """Searched commits that are remembered as such, the last ones."""
 INDEX_BYTES_MAX: Final = 256 * 1024 * 1024
-_INDEX_ENTRY = re.compile(
-    r"\d+ (?P<blob>[0-9a-f]+) 0\t[^\n]*\n"
-    r"(?:  [^\n]*\n)*?  mtime: (?P<s>\d+):(?P<ns>\d+)\n(?:  [^\n]*\n)*?  size: (?P<size>\d+)"
-)
-"""What `git ls-files -s --debug` prints of one file."""
 
 
 def blob_id(data: bytes, object_format: str = "sha1") -> str:
@@ -57,8 +51,7 @@ class Repository(CommitHistory):
     def __init__(self, layout: Layout, runner: GitRunner) -> None:
         super().__init__(layout, runner)
         self._cwd = layout.root or layout.git_dir
-        self._says: dict[str, TextAttributes] = {}
-        self._is_text: dict[str, bool] = {}
+        self._effects: dict[str, TextAttributes] = {}
         self._refusal: tuple[YaadError, ...] | None = None
 
     def head(self) -> Head:
@@ -66,8 +59,8 @@ class Repository(CommitHistory):
         head = layout.read_head(self.layout)
         if head is not None:
             return head
-        commit = self._git.ask(["rev-parse", "--verify", "--quiet", "HEAD"], allowed=(0, 1))
-        named = self._git.ask(["symbolic-ref", "--quiet", "HEAD"], allowed=(0, 1))
+        commit = self.git.ask(["rev-parse", "--verify", "--quiet", "HEAD"], allowed=(0, 1))
+        named = self.git.ask(["symbolic-ref", "--quiet", "HEAD"], allowed=(0, 1))
         reference = os.fsdecode(named.strip())
         if not commit and (self.layout.common_dir / (reference or "HEAD")).is_file():
             raise YaadError(
@@ -85,9 +78,9 @@ class Repository(CommitHistory):
             YaadError: REFUSED when it belongs to another user, UNAVAILABLE when git cannot
                 read it.
         """
-        answer = self._git.ask(["rev-parse", "--absolute-git-dir"])
+        answer = self.git.ask(["rev-parse", "--absolute-git-dir"])
         found = Path(os.fsdecode(answer.removesuffix(b"\n")))
-        if not _is_same(found, self.layout.git_dir):
+        if not self.layout.git_dir.exists() or not found.samefile(self.layout.git_dir):
             raise YaadError(
                 Code.UNAVAILABLE,
                 f"git takes {self._cwd} for a part of {found}, not of {self.layout.git_dir}; "
@@ -101,17 +94,15 @@ class Repository(CommitHistory):
             YaadError: REFUSED when it belongs to another user.
         """
         if self._refusal is None:
-            self._refusal = () if self.layout.is_own() else self._refused()
-        for error in self._refusal:
-            raise error
-
-    def _refused(self) -> tuple[YaadError, ...]:
-        try:
-            self.verify()
-        except YaadError as error:
-            if error.code is Code.REFUSED:
-                return (error,)
-        return ()
+            self._refusal = ()
+            try:
+                if not self.layout.is_own():
+                    self.verify()
+            except YaadError as error:
+                if error.code is Code.REFUSED:
+                    self._refusal = (error,)
+        for refusal in self._refusal:
+            raise refusal
 
     def tracked(self, folder: str = "") -> list[str]:
         """Return the paths in the index, relative to the work tree; those in `folder` only."""
@@ -121,31 +112,11 @@ class Repository(CommitHistory):
             key = self._index()
             known = self._runner.listed.get(key) if key is not None else None
             return self._listed("--", folder) if known is None else inside(known, folder)
-        return list(self._tracked())
+        return list(self._of_index(self._runner.listed, lambda: tuple(self._listed())))
 
-    def _tracked(self, index: IndexKey | None = None) -> tuple[str, ...]:
-        return self._cached_for_index(self._runner.listed, lambda: tuple(self._listed()), index)
-
-    def tracked_attributes(self) -> tuple[str, ...]:
-        """Return the paths in the index that are files of attributes."""
-        return self._tracked_attributes()
-
-    def _tracked_attributes(self, index: IndexKey | None = None) -> tuple[str, ...]:
-        return self._cached_for_index(
-            self._runner.attributes, lambda: attributes.among(self._tracked()), index
-        )
-
-    def _cached_for_index(
-        self, kept: Cache[IndexKey, T], ask: Callable[[], T], index: IndexKey | None = None
-    ) -> T:
-        """Return an answer of git about the index, cached for each state of the index.
-
-        Args:
-            kept: the cache.
-            ask: runs git.
-            index: the signature of the index, if it was read just now.
-        """
-        before = index or self._index()
+    def _of_index(self, kept: Cache[IndexKey, T], ask: Callable[[], T]) -> T:
+        """Return an answer of git about the index, cached for each state of the index."""
+        before = self._index()
         known = kept.get(before) if before is not None else None
         if known is not None:
             return known
@@ -156,18 +127,17 @@ class Repository(CommitHistory):
         return found
 
     def _index(self) -> IndexKey | None:
-        """Return the signature of the index."""
         return index_key(self.layout.root or self._cwd, f"{self.layout.git_dir}/index")
 
     def _listed(self, *within: str) -> list[str]:
-        found = changes.paths_in(self._git.ask(["ls-files", "-z", *within]))
+        found = changes.paths_in(self.git.ask(["ls-files", "-z", *within]))
         return list(dict.fromkeys(found))
 
     def commit_named(self, name: str) -> str | None:
         """Return the id of the commit that a name (`HEAD~1`, a branch) refers to, or None."""
         named = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
         try:
-            found = self._git.ask(named, allowed=(0, 1)).decode("ascii", "replace").strip()
+            found = self.git.ask(named, allowed=(0, 1)).decode("ascii", "replace").strip()
         except YaadError as error:
             if error.code is not Code.UNAVAILABLE:
                 raise
@@ -178,14 +148,14 @@ class Repository(CommitHistory):
         """Return the first commit in the history of HEAD; '' before there is one, or if unknown."""
         asked = ["rev-list", "--first-parent", "--max-parents=0", "HEAD", "--"]
         try:
-            found = self._git.ask(asked, allowed=(0, 128)).decode("ascii", "replace").split()
+            found = self.git.ask(asked, allowed=(0, 128)).decode("ascii", "replace").split()
         except YaadError:
             return ""
         return found[-1] if found else ""
 
     def wrote(self, commit: str, path: str) -> list[LineOrigin]:
         """Return for each line of a file in a commit which commit wrote it."""
-        return hunks.lines_written(self._git, valid(commit)[0], path)
+        return hunks.lines_written(self.git, valid(commit)[0], path)
 
     def snapshot(self, index: Path | None = None) -> str:
         """Return a new commit on HEAD that holds what is staged; no branch leads to it.
@@ -215,7 +185,7 @@ class Repository(CommitHistory):
             )
         with processes.folder(fill) as place:
             index = place / "index"
-            unmerged = self._git.ask(["ls-files", "-z", "-u"], index=index, inside=True)
+            unmerged = self.git.ask(["ls-files", "-z", "-u"], index=index, inside=True)
             if unmerged:
                 path = os.fsdecode(unmerged.split(b"\0")[0].partition(b"\t")[2])
                 raise YaadError(
@@ -224,19 +194,17 @@ class Repository(CommitHistory):
                     "yet; it was not looked at.",
                     hint="Settle it, then stage the file: git add FILE",
                 )
-            tree = self._git.ask(["write-tree"], index=index, inside=True).decode().strip()
+            tree = self.git.ask(["write-tree"], index=index, inside=True).decode().strip()
             who = ["-c", "user.name=yaadwatch", "-c", "user.email=yaadwatch@localhost"]
             parents = ["-p", parent] if parent else []
-            made = self._git.ask([*who, "commit-tree", tree, *parents, "-m", "what is staged"])
+            made = self.git.ask([*who, "commit-tree", tree, *parents, "-m", "what is staged"])
             return made.decode().strip()
 
     def untracked(self) -> list[str]:
         """Return the files that git neither tracks nor ignores; none of repositories inside."""
         if self.layout.root is None:
             return []
-        found = changes.paths_in(
-            self._git.ask(["ls-files", "-z", "--others", "--exclude-standard"])
-        )
+        found = changes.paths_in(self.git.ask(["ls-files", "-z", "--others", "--exclude-standard"]))
         return [path for path in found if not path.endswith("/")]
 
     def is_ignored(self, path: str) -> bool:
@@ -246,13 +214,13 @@ class Repository(CommitHistory):
         # Its input has no way to be literal; behind `./` no path begins with magic.
         command = ["--no-literal-pathspecs", "check-ignore", "-z", "--stdin"]
         given = b"./" + os.fsencode(path) + b"\0"
-        return bool(self._git.ask(command, given=given, allowed=(0, 1)))
+        return bool(self.git.ask(command, given=given, allowed=(0, 1)))
 
     def staged_blob(self, path: str) -> str | None:
         """Return the blob that the index holds for a file; None when it holds none."""
         if NO_FILE.search(path):
             return None
-        rows = self._git.ask(["ls-files", "-s", "-z", "--", path])
+        rows = self.git.ask(["ls-files", "-s", "-z", "--", path])
         for row in rows.split(b"\0"):
             about, _, name = row.partition(b"\t")
             if name == os.fsencode(path):
@@ -262,7 +230,7 @@ class Repository(CommitHistory):
     def merge_base(self, one: str, other: str) -> str:
         """Return the newest commit that both have; '' when there is none."""
         asked = ["merge-base", valid(one)[0], valid(other)[0]]
-        return self._git.ask(asked, allowed=(0, 1)).decode("ascii", "replace").strip()
+        return self.git.ask(asked, allowed=(0, 1)).decode("ascii", "replace").strip()
 
     def are_in_order(self, *commits: str) -> bool:
         """Return whether each of some commits has the one before it in its history."""
@@ -277,44 +245,23 @@ class Repository(CommitHistory):
             return frozenset()
         others = ["--not", "--branches", "--remotes", "--tags", "HEAD", *but]
         asked = ["rev-list", "--ignore-missing", *sorted(commits), *others]
-        found = self._git.ask(asked).decode("ascii", "replace").split()
+        found = self.git.ask(asked).decode("ascii", "replace").split()
         return frozenset(found).intersection(commits)
 
     def stashes(self, limit: int = 32) -> list[str]:
         """Return the commits of the stash, newest first; the third parent holds untracked files."""
         self.require_ours()
-        if not self._has_stash():
+        if not (self.layout.common_dir / "logs" / "refs" / "stash").is_file():
             return []
         asked = ["rev-list", "--walk-reflogs", f"--max-count={limit}", "refs/stash", "--"]
-        return self._git.ask(asked, allowed=(0, 128)).decode("ascii", "replace").split()
+        return self.git.ask(asked, allowed=(0, 128)).decode("ascii", "replace").split()
 
     def tips_above(self, commit: str, limit: int = 8) -> list[str]:
         """Return the ends of the local branches that have `commit`, the newest first."""
         self.require_ours()
         asked = ["for-each-ref", "--format=%(objectname)", "--sort=-committerdate"]
         asked += [f"--count={limit}", f"--contains={commit}", "refs/heads"]
-        return self._git.ask(asked, allowed=(0, 128, 129)).decode("ascii", "replace").split()
-
-    def _has_stash(self) -> bool:
-        return (self.layout.common_dir / "logs" / "refs" / "stash").is_file()
-
-    def is_checked_out(self, path: str, blob: str) -> bool:
-        """Return whether a file is as git last wrote it from `blob`, by the index alone.
-
-        The bytes may differ where a filter or a setting of line ends applies.
-        """
-        if self.layout.root is None or NO_FILE.search(path):
-            return False
-        rows = self._git.ask(["ls-files", "-s", "--debug", "--", path]).decode("utf-8", "replace")
-        entry = _INDEX_ENTRY.match(rows)
-        if entry is None or entry["blob"] != blob:
-            return False
-        try:
-            now = os.lstat(self.layout.root / path)
-        except OSError:
-            return False
-        mtime_ns = int(entry["s"]) * 1_000_000_000 + int(entry["ns"])
-        return now.st_size == int(entry["size"]) and now.st_mtime_ns == mtime_ns
+        return self.git.ask(asked, allowed=(0, 128, 129)).decode("ascii", "replace").split()
 
     def logged(self, branch: str, limit: int = 256) -> list[str]:
         """Return the commits that a branch was at lately, newest first, from its log."""
@@ -343,7 +290,7 @@ class Repository(CommitHistory):
             return []
         span = f"{valid(since)[0]}..{valid(until)[0]}"
         asked = ["rev-list", "--full-history", "--ancestry-path", f"--max-count={limit}"]
-        return self._git.ask([*asked, span, "--", path]).decode("ascii", "replace").split()
+        return self.git.ask([*asked, span, "--", path]).decode("ascii", "replace").split()
 
     def is_own_work(self, since: str, until: str) -> bool:
         """Return whether only this repository's own user wrote the commits after `since`."""
@@ -351,12 +298,12 @@ class Repository(CommitHistory):
             return False
         if not self.has_commit(since):
             return False
-        own = self._git.ask(["config", "--get", "user.email"], allowed=(0, 1)).strip()
+        own = self.git.ask(["config", "--get", "user.email"], allowed=(0, 1)).strip()
         if not own:
             return False
-        if self._git.ask(["rev-list", "--max-count=1", since, f"^{until}"]).strip():
+        if self.git.ask(["rev-list", "--max-count=1", since, f"^{until}"]).strip():
             return False
-        wrote = self._git.ask(
+        wrote = self.git.ask(
             ["log", "-z", "--format=%ae", f"--max-count={HISTORY_COMMITS_MAX}", until, f"^{since}"]
         )
         return {one.strip() for one in wrote.split(b"\0") if one.strip()} == {own}
@@ -365,11 +312,11 @@ class Repository(CommitHistory):
         """Return entries that may be missing in the work tree without being deleted."""
         if self.layout.root is None:
             return SkippedPaths(sparse={}, modules=frozenset())
-        return self._cached_for_index(self._runner.left_out, self._left_out)
+        return self._of_index(self._runner.left_out, self._left_out)
 
     def _left_out(self) -> SkippedPaths:
         sparse, modules, assumed = {}, set(), set[str]()
-        for row in self._git.ask(["ls-files", "-z", "-v", "-s"]).split(b"\0"):
+        for row in self.git.ask(["ls-files", "-z", "-v", "-s"]).split(b"\0"):
             about, _, name = row.partition(b"\t")
             (path,) = path_texts([name])
             if not path:
@@ -384,12 +331,14 @@ class Repository(CommitHistory):
 
     def conversions(self, path: str) -> Conversions:
         """Return how git converts a file between a commit and the work tree."""
-        return attributes.conversions_of(self._git, path)
+        return attributes.conversions_of(self.git, path)
 
-    def is_as_staged(self, path: str) -> bool:
-        """Return whether a file is as git last wrote or staged it, without reading it."""
+    def is_as_indexed(self, path: str, blob: str = "") -> bool:
+        """Return whether a file is as git last wrote or staged it (`blob`: from that), unread."""
         root = self.layout.root
-        return root is not None and attributes.is_as_staged(self._git, root, path)
+        if root is None or NO_FILE.search(path):
+            return False
+        return attributes.is_as_indexed(self.git, root, path, blob)
 
     def is_left_out(self, path: str) -> bool:
         """Return whether git itself has a file that is missing in the work tree not checked out.
@@ -406,7 +355,7 @@ class Repository(CommitHistory):
         """Return whether the index holds `path`, or a file below it."""
         if self.layout.root is None:
             return False
-        return bool(self._git.ask(["ls-files", "-z", "--", path]))
+        return bool(self.git.ask(["ls-files", "-z", "--", path]))
 
     def others(self, paths: Iterable[str], *, ignored: bool = False) -> frozenset[str]:
         """Return the untracked files among some files; `ignored`: also if git ignores them."""
@@ -414,12 +363,12 @@ class Repository(CommitHistory):
         if self.layout.root is None or not names:
             return frozenset()
         only = ["--ignored", "--exclude-standard"] if ignored else []
-        found = self._git.ask(["ls-files", "-z", "--others", *only, "--", *names])
+        found = self.git.ask(["ls-files", "-z", "--others", *only, "--", *names])
         return frozenset(os.fsdecode(found).split("\0")) - {""}
 
     def staged_renames(self) -> dict[str, str]:
         """Return the files that were renamed in the index and not yet committed."""
-        return changes.renamed_pairs(self._git.ask(["diff-index", "--cached", *RENAMES, "HEAD"]))
+        return changes.renamed_pairs(self.git.ask(["diff-index", "--cached", *RENAMES, "HEAD"]))
 
     def files_with(
         self,
@@ -427,7 +376,6 @@ class Repository(CommitHistory):
         *,
         at: str | None = None,
         untracked: bool = False,
-        new: Sequence[str] | None = None,
         whole: bool = True,
     ) -> dict[str, list[str]]:
         """Return for each word the text files that hold it as a whole word, sorted.
@@ -436,79 +384,24 @@ class Repository(CommitHistory):
             words: taken literally; one scan answers for all of them.
             at: a commit; the tracked files of the work tree when None.
             untracked: also files that git neither tracks nor ignores; only of the work tree.
-            new: those, where the caller knows them.
             whole: a text that git does not have is an error; else it is as if it held nothing.
         """
-        somewhere = self.layout.root is not None if at is None else ID.fullmatch(at)
-        if not somewhere:
-            return {word: [] for word in words}
         if at is None:
-            return self._in_worktree(words, untracked=untracked, new=new)
-        known = self.remembered(words, at=at) if self._may_remember else {}
+            if self.layout.root is None:
+                return {word: [] for word in words}
+            return repo_words.files_with(self.git, words, at=None, untracked=untracked, whole=False)
+        if not ID.fullmatch(at):
+            return {word: [] for word in words}
+        known = self.remembered(words, at=at)
         wanted = [word for word in words if word not in known]
-        return known | self._search(wanted, at, whole=whole)
+        found = repo_words.files_with(self.git, wanted, at=at, untracked=False, whole=whole)
+        if whole:
+            self.remember(found, at=at)
+        return known | found
 
     def names_like(self, name: str) -> list[str]:
         """Return words in tracked files of the work tree that are spelt nearly like a name."""
-        return hunks.names_like(self._git, name) if self.layout.root is not None else []
-
-    def _in_worktree(
-        self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
-    ) -> dict[str, list[str]]:
-        """Return `files_with` for the work tree, without git where possible."""
-        plain = [word for word in words if repo_words.is_answerable(word)]
-        odd = [word for word in words if not repo_words.is_answerable(word)]
-        found: dict[str, list[str]] = {}
-        while plain:
-            known = self._from_signatures(plain, untracked=untracked, new=new)
-            if known is not None:
-                found |= known
-                break
-            piece, plain = plain[: hunks.WORDS_PER_SCAN], plain[hunks.WORDS_PER_SCAN :]
-            found |= self._searched_here(piece, untracked=untracked)
-        return found | self._searched_here(odd, untracked=untracked) if odd else found
-
-    def _searched_here(self, words: Sequence[str], *, untracked: bool) -> dict[str, list[str]]:
-        return hunks.files_with(self._git, words, at=None, untracked=untracked, whole=False)
-
-    def _from_signatures(
-        self, words: Sequence[str], *, untracked: bool, new: Sequence[str] | None
-    ) -> dict[str, list[str]] | None:
-        """Return `files_with` for the work tree, where git is not needed."""
-        root, index = self.layout.root, self._index()
-        if root is None or index is None:
-            return None
-        paths = self._tracked(index)
-        kept = self._runner.standing
-        scans = -(-len(words) // hunks.WORDS_PER_SCAN)
-        if len(paths) > repo_words.PATHS_MAX or not kept.is_worth_it(root, scans):
-            return None
-        left_out = self._cached_for_index(self._runner.left_out, self._left_out, index)
-        if left_out.assumed or any(os.path.lexists(root / path) for path in left_out.sparse):
-            return None  # git takes their texts from elsewhere, or none
-        others = self.untracked() if untracked and new is None else new
-        said = attributes.worktree_attributes(self.layout, self._tracked_attributes(index))
-        if said is TextAttributes.MORE:
-            return None
-        found = kept.files_with(root, paths, words, self._runner.now_ns(), others)
-        if found is None:
-            return None
-        said = max(said, attributes.folder_attributes(self.layout, _paths_in(found)))
-        if said is TextAttributes.MORE:
-            return None
-        return self._texts_of(found) if said is TextAttributes.LESS else found
-
-    def _search(self, words: Sequence[str], at: str, *, whole: bool) -> dict[str, list[str]]:
-        if not self._may_remember:
-            return hunks.files_with(self._git, words, at=at, untracked=False, whole=whole)
-        try:
-            found = hunks.files_with(self._git, words, at=at, untracked=False, whole=True)
-        except YaadError as error:
-            if whole or error.code is not Code.UNAVAILABLE:
-                raise
-            return hunks.files_with(self._git, words, at=at, untracked=False, whole=False)
-        self.remember(found, at=at)
-        return found
+        return repo_words.names_like(self.git, name) if self.layout.root is not None else []
 
     def texts_only(
         self, found: Mapping[str, Sequence[str]], *, at: str
@@ -517,29 +410,27 @@ class Repository(CommitHistory):
 
         None where attributes make other files texts, too.
         """
-        said = self._attributes_of(at)
-        if said is TextAttributes.MORE:
-            return None
-        return self._texts_of(found) if said is TextAttributes.LESS else found
-
-    def _attributes_of(self, commit: str) -> TextAttributes:
-        """Return the effect of attributes on which files of a commit are texts."""
-        if commit not in self._says:
-            self._says[commit] = attributes.text_attributes(self, commit)
-        return self._says[commit]
-
-    def _texts_of(self, found: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-        """Return the result without the files that attributes mark as binary."""
-        asked = [path for path in _paths_in(found) if path not in self._is_text]
-        if asked:
-            given = b"".join(os.fsencode(path) + b"\0" for path in asked)
-            told = self._git.ask(["check-attr", "-z", "--stdin", "diff"], given=given)
-            none = attributes.no_texts(told)
-            self._is_text |= {path: path not in none for path in asked}
-        return {word: [path for path in own if self._is_text[path]] for word, own in found.items()}
+        if at not in self._effects:
+            tracked = self._of_index(
+                self._runner.attributes, lambda: attributes.among(self.tracked())
+            )
+            blobs = {self.blob_at(at, path) for path in (".gitattributes", *tracked)}
+            most = attributes.ATTRIBUTES_BYTES_MAX
+            at_commit = [self.read_blob(blob, most) for blob in blobs if blob]
+            self._effects[at] = attributes.text_attributes(self.layout, tracked, at_commit)
+        if self._effects[at] is not TextAttributes.LESS:
+            return found if self._effects[at] is TextAttributes.NOTHING else None
+        paths = dict.fromkeys(path for own in found.values() for path in own)
+        given = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        output = self.git.ask(["check-attr", "-z", "--stdin", "diff"], given=given).split(b"\0")
+        rows = zip(output[::3], output[2::3], strict=False)
+        binary = {os.fsdecode(path) for path, value in rows if value == b"unset"}
+        return {word: [path for path in own if path not in binary] for word, own in found.items()}
 
     def remembered(self, words: Sequence[str], *, at: str) -> dict[str, list[str]]:
         """Return cached results of `files_with` for a commit, from any job; for some words only."""
+        if not self._may_remember:
+            return {}
         known = {
             word: self._runner.found.get((str(self.layout.common_dir), at, word)) for word in words
         }
@@ -565,24 +456,8 @@ class Repository(CommitHistory):
         ]
 
 
-def _paths_in(found: Mapping[str, Iterable[str]]) -> dict[str, None]:
-    """Return all files that hold words, each once."""
-    return dict.fromkeys(path for own in found.values() for path in own)
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    """Return whether two paths lead to the same folder; False when either is missing."""
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False
-
-
 def inside(paths: Sequence[str], folder: str) -> list[str]:
     """Return those of the sorted paths of an index that are `folder`, or in it."""
-    found = list(paths[slice(*_range(paths, folder, folder + "\0"))])
-    return found + list(paths[slice(*_range(paths, folder + "/", folder + "0"))])
-
-
-def _range(paths: Sequence[str], start: str, end: str) -> tuple[int, int]:
-    return bisect_left(paths, start), bisect_left(paths, end)
+    spans = ((folder, f"{folder}\0"), (f"{folder}/", f"{folder}0"))
+    ends = [(bisect_left(paths, start), bisect_left(paths, end)) for start, end in spans]
+    return [path for start, end in ends for path in paths[start:end]]

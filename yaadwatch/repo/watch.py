@@ -14,15 +14,13 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import ObservedWatch
     from watchdog.observers.inotify_c import InotifyEvent, InotifyFD, Mask, WatchDescriptor
 
-
-if TYPE_CHECKING:
     _Row = tuple[WatchDescriptor, Mask, int, bytes]
 
 OnHint = Callable[[Path, str], None]
@@ -43,51 +41,56 @@ _CHANGES = _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _MOVE_SE
 _MASK = _CHANGES | _ONLYDIR | _DONT_FOLLOW | _EXCL_UNLINK
 _LIMITED = frozenset({errno.ENOSPC, errno.ENOMEM})
 _UNREADABLE = frozenset({errno.EACCES, errno.EPERM})
-_LIMIT_FILES = (
-    Path("/proc/sys/fs/inotify/max_user_watches"),
-    Path("/proc/sys/user/max_inotify_watches"),
-)
-_Q_OVERFLOW = 0x4000
 _BUFFER_BYTES = 64 * 1024
 _STOP_S = 2.0
 _HEADER = struct.Struct("iIII")
-_BREATH_S = 0.002
 _STORM_BREATH_S = 0.016
 """The system keeps 16,384 events for us: that is a million a second."""
 _STORM_EVENTS = 16
 
 
-class Watcher(Protocol):
-    """Watches chosen folders. Any thread may call it; hints come from a thread of its own."""
+class Watcher:
+    """Watches chosen folders. Any thread may call it; hints come from a thread of its own.
+
+    This one refuses every folder: the system has no watcher to give, and polling has to do.
+    """
+
+    def __init__(self) -> None:
+        self.events = 0
+        """How many events were read."""
+        self.overflows = 0
+        """How often hints were lost."""
+        self._lock = threading.Lock()
+        self._refused: set[Path] = set()
+        self._unreadable: set[Path] = set()
 
     @property
     def folders(self) -> frozenset[Path]:
         """Return the folders that are watched now."""
+        return frozenset()
 
     @property
     def refused(self) -> int:
         """Return how many folders the system refuses to watch now, because of its limits."""
+        return len(self._refused)
 
     @property
     def unreadable(self) -> frozenset[Path]:
         """Return the folders that may not be watched, because this user may not read them."""
-
-    @property
-    def overflows(self) -> int:
-        """Return how often hints were lost."""
-
-    @property
-    def events(self) -> int:
-        """Return how many events were read."""
+        with self._lock:
+            return frozenset(self._unreadable)
 
     def watch(self, folder: Path) -> bool:
         """Watch the folder now at this path, even if watched before; return whether that succeeded.
 
         False: there is no folder at that path (a link does not count), or the system refuses.
         """
+        self._refused.add(folder)
+        return False
 
     def unwatch(self, folder: Path) -> None:
         """Stop watching `folder`; nothing happens when it is not watched."""
+        self._refused.discard(folder)
 
     def close(self) -> None:
         """Stop watching everything; no hint comes after this."""
@@ -101,59 +104,26 @@ def open_watcher(
     It may report irrelevant hints.
     """
     if sys.platform == "darwin":
-        return FSEventsWatcher(on_hint, on_overflow)
+        return FSEventsWatcher(on_hint)
     if sys.platform != "linux":
-        return NoWatcher()
+        return Watcher()
     try:
         return InotifyWatcher(on_hint, on_overflow, cares)
     except OSError as error:
         if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSYS):
-            return NoWatcher()
+            return Watcher()
         raise
 
 
 def watch_limit() -> int | None:
     """Return how many folders this user may watch in all programs together; None: no such limit."""
     limits = []
-    for file in _LIMIT_FILES:
+    for file in ("fs/inotify/max_user_watches", "user/max_inotify_watches"):
         try:
-            limits.append(int(file.read_text(encoding="ascii")))
+            limits.append(int(Path("/proc/sys", file).read_text(encoding="ascii")))
         except (OSError, ValueError):
             continue
     return min(limits, default=None)
-
-
-class NoWatcher:
-    """Refuses every folder: the system has no more watchers to give, and polling has to do."""
-
-    overflows = 0
-    events = 0
-    unreadable: frozenset[Path] = frozenset()
-
-    def __init__(self) -> None:
-        self._refused: set[Path] = set()
-
-    @property
-    def folders(self) -> frozenset[Path]:
-        """Return no folder."""
-        return frozenset()
-
-    @property
-    def refused(self) -> int:
-        """Return how many folders were asked for."""
-        return len(self._refused)
-
-    def watch(self, folder: Path) -> bool:
-        """Refuse."""
-        self._refused.add(folder)
-        return False
-
-    def unwatch(self, folder: Path) -> None:
-        """Forget that the folder was asked for."""
-        self._refused.discard(folder)
-
-    def close(self) -> None:
-        """Do nothing: nothing is open."""
 
 
 class _Watched:
@@ -181,7 +151,7 @@ class _Watched:
         """Do nothing: the reader reports an overflow once, not once for each folder."""
 
 
-class InotifyWatcher:
+class InotifyWatcher(Watcher):
     """Linux: one inotify descriptor and one thread for all folders.
 
     Raises:
@@ -191,17 +161,13 @@ class InotifyWatcher:
     def __init__(
         self, on_hint: OnHint, on_overflow: OnOverflow, cares: Cares = lambda *_: True
     ) -> None:
+        super().__init__()
         self.on_hint = on_hint
-        self.events = 0
-        self.overflows = 0
         self._on_overflow = on_overflow
-        self._lock = threading.Lock()
         self._watched: dict[Path, _Watched] = {}
-        self._refused: set[Path] = set()
-        self._unreadable: set[Path] = set()
         self._next_id = 0
         self._closed = False
-        self._reader = _reader(self._overflowed, self._counted, cares)
+        self._reader = _reader(self, cares)
         self._reader.start()
 
     @property
@@ -209,17 +175,6 @@ class InotifyWatcher:
         """Return the folders that are watched now."""
         with self._lock:
             return frozenset(self._watched)
-
-    @property
-    def refused(self) -> int:
-        """Return how many folders are refused now."""
-        return len(self._refused)
-
-    @property
-    def unreadable(self) -> frozenset[Path]:
-        """Return the folders that this user may not read."""
-        with self._lock:
-            return frozenset(self._unreadable)
 
     def watch(self, folder: Path) -> bool:
         """Watch `folder` as it is now; see `Watcher.watch`."""
@@ -282,10 +237,8 @@ class InotifyWatcher:
             else:
                 among.discard(folder)
 
-    def _counted(self, events: int) -> None:
-        self.events += events
-
-    def _overflowed(self) -> None:
+    def overflowed(self) -> None:
+        """Take note that hints were lost. Called by the reader."""
         self.overflows += 1
         self._on_overflow()
 
@@ -347,11 +300,11 @@ def _breath_s(events: int, buffered: int) -> float:
     Longest in a storm, yet not when the system may have more for us than we took.
     """
     if events < _STORM_EVENTS:
-        return _BREATH_S if events else 0.0
+        return 0.002 if events else 0.0
     return _STORM_BREATH_S if buffered < _BUFFER_BYTES // 2 else 0.0
 
 
-def _reader(overflowed: OnOverflow, counted: Callable[[int], None], cares: Cares) -> "InotifyFD":
+def _reader(owner: InotifyWatcher, cares: Cares) -> "InotifyFD":
     """Return watchdog's reader, extended to report the overflow that watchdog only logs."""
     from watchdog.observers.inotify_c import InotifyEvent, InotifyFD
 
@@ -374,13 +327,13 @@ def _reader(overflowed: OnOverflow, counted: Callable[[int], None], cares: Cares
             rows, count = _each_name_once(buffer)
             self.breath_s = _breath_s(count, len(buffer))
             self.among = _NOBODY
-            counted(count)
+            owner.events += count
             return [InotifyEvent(*row) for row in rows if self._matters(*row)]
 
         def _matters(self, wd: "WatchDescriptor", mask: "Mask", _: int, name: bytes) -> bool:
             """Return whether an event has a listener; others are dropped before they are built."""
             if not name:  # the overflow has no descriptor
-                return wd != -1 or bool(mask & _Q_OVERFLOW)
+                return wd != -1 or bool(mask & 0x4000)
             if wd != self.among[0]:
                 watch = self._watch_for_wd.get(wd)
                 every = tuple(watch.callbacks.values()) if watch else ()
@@ -396,25 +349,21 @@ def _reader(overflowed: OnOverflow, counted: Callable[[int], None], cares: Cares
 
         def handle_event(self, event: "InotifyEvent") -> None:
             if event.is_queue_overflow:
-                overflowed()
+                owner.overflowed()
             else:
                 super().handle_event(event)
 
     return Reader()
 
 
-class FSEventsWatcher:
+class FSEventsWatcher(Watcher):
     """macOS: FSEvents through watchdog's observer. Written from its sources, never run by a test.
 
     A stream covers a whole tree and costs a thread, so a folder below a watched one gets no stream
     of its own: names are filtered here. watchdog does not report lost hints; the sweep finds them.
     """
 
-    overflows = 0
-    refused = 0
-    unreadable: frozenset[Path] = frozenset()
-
-    def __init__(self, on_hint: OnHint, on_overflow: OnOverflow) -> None:  # noqa: ARG002
+    def __init__(self, on_hint: OnHint) -> None:
         from watchdog.events import FileSystemEventHandler
         from watchdog.observers import Observer
 
@@ -422,10 +371,9 @@ class FSEventsWatcher:
             def dispatch(_, event: "FileSystemEvent") -> None:  # noqa: N805
                 self._on_event(event)
 
+        super().__init__()
         self._handler = Handler()
         self._on_hint = on_hint
-        self.events = 0
-        self._lock = threading.Lock()
         self._folders: set[Path] = set()
         self._streams: dict[Path, ObservedWatch] = {}
         self._observer = Observer()
@@ -445,7 +393,8 @@ class FSEventsWatcher:
         with self._lock:
             self._folders.add(folder)
             if not any(folder.is_relative_to(top) for top in self._streams):
-                self._streams[folder] = self._schedule(folder)
+                stream = self._observer.schedule(self._handler, str(folder), recursive=True)
+                self._streams[folder] = stream
         return True
 
     def unwatch(self, folder: Path) -> None:
@@ -455,9 +404,6 @@ class FSEventsWatcher:
             for top in list(self._streams):
                 if not any(other.is_relative_to(top) for other in self._folders):
                     self._observer.unschedule(self._streams.pop(top))
-
-    def _schedule(self, folder: Path) -> "ObservedWatch":
-        return self._observer.schedule(self._handler, str(folder), recursive=True)
 
     def _on_event(self, event: "FileSystemEvent") -> None:
         """Turn an event of watchdog into hints. Runs in the observer's thread."""

@@ -17,6 +17,7 @@ from yaadwatch.anchors.tree import Tree
 from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX
+from yaadwatch.repo.words import has_word
 from yaadwatch.staleness import file_state, inner_literals, proposals, successors, uses
 from yaadwatch.staleness.commits import AtHead
 from yaadwatch.staleness.successors import Successor
@@ -56,7 +57,10 @@ def see_pattern(anchor: Anchor, view: View, head: AtHead) -> Seen:
     if best is not None and 2 * count > len(meant) and not _means_others(best, went, anchor, head):
         return Seen(place=best, span=Span.MISSING)
     if 2 * len(went) > len(meant):
-        return Seen(span=Span.MISSING, elsewhere=_folders(went)[:ELSEWHERE_MAX])
+        # Their folders, the most frequent first; a file at the top stands for itself.
+        places = Counter(new.rpartition("/")[0] or new for new in went.values())
+        ordered = sorted(places, key=lambda place: (-places[place], place))
+        return Seen(span=Span.MISSING, elsewhere=tuple(ordered[:ELSEWHERE_MAX]))
     likely = best if 2 * count > len(went) and 4 * count >= len(meant) else None
     return Seen(span=Span.MISSING, likely=likely)
 
@@ -109,12 +113,6 @@ def _now(meant: Mapping[str, str | None], view: View, head: AtHead) -> dict[str,
     return found
 
 
-def _folders(went: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the folders of files, the most frequent first; a file at the top stands for itself."""
-    places = Counter(new.rpartition("/")[0] or new for new in went.values())
-    return tuple(sorted(places, key=lambda place: (-places[place], place)))
-
-
 WIDE = 25
 """Uses from which the current count decides: single uses of so common a name come and go."""
 PARTS_MAX = 64
@@ -150,12 +148,38 @@ def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
 def with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
     """Return `seen` with the change in use of what is anchored; unknown if git fails.
 
-    Reads up to all changed files. A missing file or definition has no uses.
+    Reads up to all changed files. A missing file or definition has no uses. A definition with one
+    use that moved to another file is not used less. Neither is a common name that as many files use
+    now.
     """
+    word = word_of(anchor)
+    if seen.unknown or not word:
+        return seen
     try:
-        return _with_uses(anchor, seen, head)
+        if not head.knows(anchor):
+            return seen
+        uses, spread = _uses(anchor, head)
+        if not uses.lost and not uses.replaced:
+            return seen
+        window = head.window(anchor.commit)
+        lost = 0 if len(uses.lost) == 1 and window.comes_up(word) else len(uses.lost)
+        if lost and spread > WIDE and _as_common(word, anchor.commit, head):
+            lost = 0
+        put, times = _instead(uses)
+        heir = seen.heir
+        if not heir and times >= HEIR_LINES_MIN:  # a name for a name, else a path
+            path = next(iter(_paths([put], head)), "")
+            heir = put if anchor.symbol else path if path != anchor.path else ""
     except YaadError as error:
         return Seen(unknown=error.message.rstrip("."))
+    return replace(
+        seen,
+        lost=lost / max(spread, len(uses.lost) + len(uses.kept), 1),
+        lost_files=lost,
+        replaced=times,
+        instead=seen.instead or put,
+        heir=heir,
+    )
 
 
 def word_of(anchor: Anchor) -> str:
@@ -165,34 +189,6 @@ def word_of(anchor: Anchor) -> str:
     if anchor.spread > WORD_FILES_MAX:
         return ""
     return last_part(anchor.symbol) if anchor.symbol else anchor.path.rpartition("/")[2]
-
-
-def _with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
-    """Add the change in use to `seen`.
-
-    A definition with one use that moved to another file is not used less. Neither is a common name
-    that as many files use now.
-    """
-    word = word_of(anchor)
-    if seen.unknown or not word or not head.knows(anchor):
-        return seen
-    window = head.window(anchor.commit)
-    uses, spread = _uses(anchor, head)
-    if not uses.lost and not uses.replaced:
-        return seen
-    lost = 0 if len(uses.lost) == 1 and window.comes_up(word) else len(uses.lost)
-    if lost and spread > WIDE and _as_common(word, anchor.commit, head):
-        lost = 0
-    total = max(spread, len(uses.lost) + len(uses.kept))
-    put, times = _instead(uses)
-    return replace(
-        seen,
-        lost=lost / max(total, 1),
-        lost_files=lost,
-        replaced=times,
-        instead=seen.instead or put,
-        heir=seen.heir or (_heir(anchor, put, head) if times >= HEIR_LINES_MIN else ""),
-    )
 
 
 def _uses(anchor: Anchor, head: AtHead) -> tuple[Uses, int]:
@@ -215,14 +211,6 @@ def _as_common(word: str, since: str, head: AtHead) -> bool:
         for at in (since, head.head.commit)
     )
     return now >= then
-
-
-def _heir(anchor: Anchor, put: str, head: AtHead) -> str:
-    """Return the text's replacement for what is anchored: a name for a name, else a path."""
-    if anchor.symbol:
-        return put
-    path = next(iter(_paths([put], head)), "")
-    return path if path != anchor.path else ""
 
 
 def _with_age(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
@@ -298,13 +286,15 @@ def _is_rewritten(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> bool:
 def _followed(anchor: Anchor, view: View, head: AtHead) -> Seen:
     """Return where a missing file went, or what replaced it."""
     found = _successor(anchor, head)
-    if (found is None or not _is_there(found, view)) and anchor.method is Method.FOLDER:
-        found = _moved_by_hand(found.path if found is not None else anchor.path, view)
+    is_folder = anchor.method is Method.FOLDER
+    if (found is None or not _is_there(found, view)) and is_folder and isinstance(view, WorkTree):
+        folder = found.path if found is not None else anchor.path
+        moved, lost = view.moved_inside(folder)
+        found = successors.of_folder(folder, moved, (), lost)
     if found is None or not _is_there(found, view):
         return Seen()
     if found.sure:
-        folder = anchor.method is Method.FOLDER
-        return Seen(place=found.path, rewritten=folder and _is_mixed(anchor, found.path, head))
+        return Seen(place=found.path, rewritten=is_folder and _is_mixed(anchor, found.path, head))
     parts = tuple(part for part in found.parts if view.has_folder(part))
     return Seen(likely=found.path, elsewhere=parts[:ELSEWHERE_MAX] if len(parts) > 1 else ())
 
@@ -332,14 +322,6 @@ def _is_mixed(anchor: Anchor, place: str, head: AtHead) -> bool:
         both = then is not None and now is not None
         kept += same or (both and proposals.is_same_but_for_paths(then or b"", now or b"", one.new))
     return 2 * kept < len(old[:PARTS_MAX])
-
-
-def _moved_by_hand(folder: str, view: View) -> Successor | None:
-    """Return where a folder went without a commit: staged, or moved by hand."""
-    if not isinstance(view, WorkTree):
-        return None
-    moved, lost = view.moved_inside(folder)
-    return successors.of_folder(folder, moved, (), lost)
 
 
 def _is_there(found: Successor, view: View) -> bool:
@@ -400,16 +382,13 @@ def _see_folder(anchor: Anchor, view: View, head: AtHead) -> Seen:
     # Always observed: its sighting from when it was gone must not stay once it is back.
     found = view.find(anchor.path)
     if view.has_folder(anchor.path):
-        return Seen(place=anchor.path, same_bytes=not _touched_inside(anchor, head))
+        is_touched = head.knows(anchor) and head.window(anchor.commit).touched_inside(anchor.path)
+        return Seen(place=anchor.path, same_bytes=not is_touched)
     if found is not None:
         return Seen(unknown=f"{as_name(anchor.path)} is a file now")
     if not head.has_folder(anchor.path) and head.is_of_another_history(anchor):
         return file_state.untold(anchor, f"{as_name(anchor.path)}/ is not there")
     return _followed(anchor, view, head)
-
-
-def _touched_inside(anchor: Anchor, head: AtHead) -> bool:
-    return head.knows(anchor) and head.window(anchor.commit).touched_inside(anchor.path)
 
 
 def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:
@@ -425,19 +404,14 @@ def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:
         stored = file_state.of_pointer(anchor, place.place, data, head)
         if stored is not None:
             return stored
-        if _stands(anchor.symbol, data):
+        if has_word(data, anchor.symbol.encode()):
             return Seen(place=place.place, span=Span.SAME)
-    holding = [path for path in view.using(anchor.symbol, anchor.path) if file_state.is_code(path)]
+    holding = [path for path in view.using(anchor.symbol) if file_state.is_code(path)]
     if not file_state.is_page(anchor.path) and all(map(file_state.is_page, holding)):
         holding = []  # a page shows what a program said once, or names what no program has
     if not holding and view.listing().is_name(last_part(anchor.symbol)):
         return Seen(place=place.place, span=Span.SAME)
     return Seen(place=place.place, span=Span.MISSING, elsewhere=tuple(holding[:ELSEWHERE_MAX]))
-
-
-def _stands(word: str, data: bytes) -> bool:
-    plain = re.escape(word.encode())
-    return re.search(plain + rb"(?<!\w" + plain + rb")(?!\w)", data) is not None
 
 
 def _see_target(anchor: Anchor, view: View, head: AtHead) -> Seen:
@@ -485,7 +459,11 @@ def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
     if text is None:
         return seen
     if anchor.is_held:
-        return _see_held(anchor, seen, text, head)
+        then = head.history.read_blob(anchor.blob) if anchor.blob else None
+        number = number_now(anchor, then, seen.place or anchor.path, text.encode())
+        if number == anchor.value:
+            return replace(seen, span=Span.SAME)
+        return replace(seen, span=Span.DIFFERENT, instead=number)
     now = value_in(anchor, seen.place or anchor.path, text.encode())
     if anchor.symbol.endswith((ASSIGNED, RETURNED)):
         # What is given elsewhere, worked out or returned under a condition may be the same.
@@ -494,15 +472,6 @@ def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
         return replace(seen, span=Span.MISSING)
     span = Span.SAME if value_holds(anchor, now) else Span.DIFFERENT
     return replace(seen, span=span, instead=now)
-
-
-def _see_held(anchor: Anchor, seen: Seen, text: str, head: AtHead) -> Seen:
-    """Return whether a definition now has another number where the text states one."""
-    then = head.history.read_blob(anchor.blob) if anchor.blob else None
-    now = number_now(anchor, then, seen.place or anchor.path, text.encode())
-    if now == anchor.value:
-        return replace(seen, span=Span.SAME)
-    return replace(seen, span=Span.DIFFERENT, instead=now)
 
 
 def number_now(anchor: Anchor, then: bytes | None, path: str, data: bytes) -> str:

@@ -11,11 +11,10 @@ from yaadwatch.model.anchors import Anchor, Method, Suggestion, Verdict
 from yaadwatch.staleness import anchor_state, proposals, verdict
 from yaadwatch.staleness.commits import AtHead
 from yaadwatch.staleness.verdict import (
+    DEFINED,
     HEIR_LINES_MIN,
     STALE_VERDICTS,
     AnchorVerdict,
-    Observed,
-    Seen,
     features,
     is_lost,
     is_named_still,
@@ -38,13 +37,13 @@ class Assessed:
     score: float
     level: str
     suggestion: Suggestion | None
-    observations: tuple[Observed, ...]
+    observations: tuple[AnchorVerdict, ...]
     features: dict[str, float]
 
 
-def observe(text: str, anchor: Anchor, view: View, head: AtHead) -> Observed:
-    """Observe one anchor of a memory that says `text`."""
-    return _observe(text, anchor, anchor_state.see(anchor, view, head))
+def observe(text: str, anchor: Anchor, view: View, head: AtHead) -> AnchorVerdict:
+    """Observe and judge one anchor of a memory that says `text`."""
+    return _judged(text, verdict.judge_anchor(anchor, anchor_state.see(anchor, view, head)))
 
 
 def expect_anchors(anchors: Iterable[Anchor], head: AtHead) -> None:
@@ -72,22 +71,19 @@ def assess(
     Raises:
         ValueError: it rests on nothing.
     """
-    observations = [
-        _observe(text, anchor, anchor_state.see(anchor, view, head)) for anchor in anchors
-    ]
-    settled = [observed.result for observed in observations]
-    along: list[AnchorVerdict] = []
-    if pages and any(one.verdict is Verdict.MOVED for one in settled):
+    observations = [observe(text, anchor, view, head) for anchor in anchors]
+    along: set[int] = set()
+    if pages and any(one.verdict is Verdict.MOVED for one in observations):
         named = _named_from(text, pages)
-        settled = [_moved_along(text, one, named) for one in settled]
-        along = [now for one, now in zip(observations, settled, strict=True) if one.result != now]
-    observations = [_settled(one, now) for one, now in zip(observations, settled, strict=True)]
+        along = {at for at, one in enumerate(observations) if _moved_along(text, one, named)}
+        for at in along:
+            observations[at] = replace(
+                observations[at], verdict=Verdict.TOUCHED, reason="", misplaced=False
+            )
     if not is_lost(observations):
         observations = [
-            observed
-            if observed.result in along
-            else _observe(text, anchor, anchor_state.with_uses(anchor, observed.seen, head))
-            for anchor, observed in zip(anchors, observations, strict=True)
+            one if at in along else _with_uses(text, one, head)
+            for at, one in enumerate(observations)
         ]
     found = features(observations)
     score = verdict.score(found)
@@ -100,7 +96,7 @@ def assess(
     elif worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
         replaced = _replaced(observations) if level else None
         worst, level = (replaced, level) if replaced else (worst, "")
-    if any(_was_given(observed.result) for observed in observations):
+    if any(map(_was_given, observations)):
         score, level = max(score, verdict.WARN), "warn"
     return Assessed(
         worst=worst,
@@ -110,11 +106,6 @@ def assess(
         observations=tuple(observations),
         features=found,
     )
-
-
-def _settled(observed: Observed, result: AnchorVerdict) -> Observed:
-    misplaced = observed.misplaced and result.verdict is not Verdict.TOUCHED
-    return replace(observed, result=result, misplaced=misplaced)
 
 
 def _named_from(text: str, pages: Collection[str]) -> set[tuple[str, str]]:
@@ -130,10 +121,8 @@ def _named_from(text: str, pages: Collection[str]) -> set[tuple[str, str]]:
     }
 
 
-def _moved_along(
-    text: str, judged: AnchorVerdict, named: Collection[tuple[str, str]]
-) -> AnchorVerdict:
-    """Downgrade a move to touched where the text, from its page, still names the new place.
+def _moved_along(text: str, judged: AnchorVerdict, named: Collection[tuple[str, str]]) -> bool:
+    """Return whether the text, from its page, still names the new place of what moved.
 
     "Use `utils.py` (not `helpers.py`)" names the new place by another name than the old one. Unless
     the sentence with the old name says that it moves, it is false then.
@@ -141,9 +130,7 @@ def _moved_along(
     is_place = judged.verdict is Verdict.MOVED and judged.anchor.method in _PLACED
     tails = [tail for place, tail in named if place == judged.place]
     by_same_name = any(f"/{judged.anchor.path}".endswith(f"/{tail}") for tail in tails)
-    if not is_place or not tails or not (by_same_name or _says_it_moves(text, judged.anchor.path)):
-        return judged
-    return replace(judged, verdict=Verdict.TOUCHED, reason="")
+    return is_place and bool(tails) and (by_same_name or _says_it_moves(text, judged.anchor.path))
 
 
 def _says_it_moves(text: str, path: str) -> bool:
@@ -161,27 +148,34 @@ _MOVES = re.compile(r"(?i)\b(?:mov|renam|migrat|relocat|becom|replac|supersed)|-
 _PLACED = frozenset((Method.FILE, Method.FOLDER))
 
 
-def _worst(observations: Sequence[Observed]) -> AnchorVerdict:
+def _worst(observations: Sequence[AnchorVerdict]) -> AnchorVerdict:
     """Return the verdict that represents the memory: one against its text, if there is any.
 
     Where a definition moved and the text names it by its name alone, the text lost nothing: another
     anchor represents the memory then.
     """
-    worst = verdict.combine([observed.result for observed in observations])
-    lost = [observed.result for observed in lost_of(observations)]
-    definition = worst.anchor.method in (Method.TREE, Method.HUNKS)
+    worst = verdict.combine(observations)
+    lost = lost_of(observations)
+    definition = worst.anchor.method in DEFINED
     if definition and worst.verdict is Verdict.MOVED and lost and worst not in lost:
         return verdict.combine(lost)
     return worst
 
 
-def _observe(text: str, anchor: Anchor, seen: Seen) -> Observed:
-    judged = verdict.judge_anchor(anchor, seen)
+def _judged(text: str, judged: AnchorVerdict) -> AnchorVerdict:
+    """Return a verdict with whether the text names the old place, or still finds the new one."""
     proposed = proposals.suggest(text, judged)
     misplaced = proposed is not None and proposed.text is not None
-    misplaced = misplaced and anchor.method not in (Method.VALUE, Method.TARGET)
+    misplaced = misplaced and judged.anchor.method not in (Method.VALUE, Method.TARGET)
     named_still = not misplaced and _is_named_still(text, judged)
-    return Observed(result=judged, seen=seen, misplaced=misplaced, named_still=named_still)
+    return replace(judged, misplaced=misplaced, named_still=named_still)
+
+
+def _with_uses(text: str, judged: AnchorVerdict, head: AtHead) -> AnchorVerdict:
+    seen = anchor_state.with_uses(judged.anchor, judged.seen, head)
+    return (
+        _judged(text, verdict.judge_anchor(judged.anchor, seen)) if seen != judged.seen else judged
+    )
 
 
 def _is_named_still(text: str, judged: AnchorVerdict) -> bool:
@@ -198,14 +192,13 @@ def _is_named_still(text: str, judged: AnchorVerdict) -> bool:
 
 
 def _suggestion(
-    text: str, worst: AnchorVerdict, observations: Sequence[Observed]
+    text: str, worst: AnchorVerdict, every: Sequence[AnchorVerdict]
 ) -> Suggestion | None:
     """Return what would correct the memory: what `worst` proposes, then the other anchors.
 
     A replacement in use, or a deprecation, does not make the text true under another name: such
     verdicts propose nothing.
     """
-    every = [observed.result for observed in observations]
     valued = any(map(proposals.has_other_value, every))
     if worst.verdict is Verdict.CHANGED and not valued:
         return None
@@ -234,41 +227,34 @@ def committed(worst: AnchorVerdict, head: AtHead) -> AnchorVerdict:
     return verdict.judge_anchor(worst.anchor, anchor_state.see(worst.anchor, head, head))
 
 
-def _replaced(observations: Sequence[Observed]) -> AnchorVerdict | None:
+def _replaced(observations: Sequence[AnchorVerdict]) -> AnchorVerdict | None:
     """Return the verdict that another thing is used in place of what is still there."""
     best = max(
         observations,
-        key=lambda observed: (
-            is_replaced(observed.seen),
-            observed.seen.replaced,
-            observed.seen.lost_files,
-            observed.result.anchor.path,
-            observed.result.anchor.symbol,
+        key=lambda one: (
+            is_replaced(one.seen),
+            *(one.seen.replaced, one.seen.lost_files, one.anchor.path, one.anchor.symbol),
         ),
     )
-    if not best.seen.replaced and not best.seen.lost_files:
+    seen = best.seen
+    if not seen.replaced and not seen.lost_files:
         return None
-    anchor = best.result.anchor
-    name = anchor.symbol or as_name(anchor.path)
-    is_sure = best.seen.replaced >= HEIR_LINES_MIN
-    now = f"; {as_name(best.seen.instead)} is in its place" if is_sure else ""
-    reason = f"{name} is there, but {best.seen.lost_files} files no longer name it{now}"
-    return replace(
-        best.result, verdict=Verdict.CHANGED, reason=reason, by_use=True, heir=best.seen.heir
-    )
+    name = best.anchor.symbol or as_name(best.anchor.path)
+    now = f"; {as_name(seen.instead)} is in its place" if seen.replaced >= HEIR_LINES_MIN else ""
+    reason = f"{name} is there, but {seen.lost_files} files no longer name it{now}"
+    return replace(best, verdict=Verdict.CHANGED, reason=reason, by_use=True, heir=seen.heir)
 
 
-def is_false(observed: Observed, text: str) -> bool:
+def is_false(judged: AnchorVerdict, text: str) -> bool:
     """Return whether what is anchored is false for certain, so that no confirmation makes it true.
 
     The text names something that is missing, or gives it another value. A changed body is no proof.
     """
-    judged = observed.result
     anchor = judged.anchor
     if anchor.method is Method.VALUE:
         return judged.verdict in (Verdict.CHANGED, Verdict.GONE) or judged.also_changed
     if judged.verdict is Verdict.MOVED:
-        return observed.misplaced
+        return judged.misplaced
     return judged.verdict is Verdict.GONE and _is_named(text, anchor)
 
 

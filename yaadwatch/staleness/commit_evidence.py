@@ -335,8 +335,13 @@ class _Shape:
         if data is None:
             return None
         if anchor.method is Method.TREE:
-            given = (path, anchor.symbol)
-            found = history.worked_out((blob, *given), definitions.define, data, *given)
+            found = history.once(
+                "definition",
+                lambda _, *of: definitions.define(data, *of),
+                blob,
+                path,
+                anchor.symbol,
+            )
             if found.state in (State.BROKEN, State.AMBIGUOUS):
                 return None
             there = found.state is State.FOUND
@@ -370,5 +375,5 @@ class _Shape:
         old, new = history.read_blob(before.blob), history.read_blob(self.blob)
         if old is None or new is None:
             return False
-        found = history.hunks((before.blob, old), (self.blob, new), path)
+        found = history.hunks(old, new, path)
         return definitions.touches(anchor.symbol, found, new.decode("utf-8", "replace"))

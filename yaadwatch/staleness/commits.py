@@ -4,7 +4,7 @@
 file at most once per job.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -149,7 +149,9 @@ class Window:
         same = self.since == self.until or not every
         few = () if same else self.history.differing_little(self.since, self.until, FILES_MAX)
         if few is None:
-            return every - (rare - self._named(rare))
+            asked = sorted(rare)
+            both = [self.history.files_by_word(asked, at=at) for at in (self.since, self.until)]
+            return every - {word for word in rare if not any(found[word] for found in both)}
         counted = uses.ChangedCounts(every)
         found: set[str] = set()
         for change in self._readable(few):
@@ -157,35 +159,24 @@ class Window:
             found |= counted.by(old[:_BYTES_MAX], new[:_BYTES_MAX])
         return found
 
-    def _named(self, words: Iterable[str]) -> set[str]:
-        asked = sorted(words)
-        both = [self.history.files_by_word(asked, at=at) for at in (self.since, self.until)]
-        return {word for found in both for word in found if found[word]}
-
     def lost(self) -> list[str]:
         """Return the expected words that went out of use somewhere."""
         return [word for word in list(self._expected) if self.uses(word).lost]
 
     def _read(self, words: list[str]) -> dict[str, Uses]:
         tally = uses.Tally(words)
-        for change in self._naming(words):
+        for change in self._changed(words, self._places(words)):
             old = self._text(change.old_blob)
-            if len(old) > _BYTES_MAX or not tally.may_count(old):
+            if not old or len(old) > _BYTES_MAX or not tally.may_count(old):
                 continue
             new = self._text(change.new_blob)
             if len(new) <= _BYTES_MAX and not object_id(new):
                 tally.add(change.old, change.new, old, new)
-        return {word: replace(uses, gained=()) for word, uses in tally.found().items()}
+        return {word: replace(uses, gained=[]) for word, uses in tally.found().items()}
 
     def _text(self, blob: str | None) -> bytes:
         """Return the text of a file that others wrote; empty when it is missing."""
         return without_ours(self.history.read_blob(blob)) if blob else b""
-
-    def _naming(self, words: Sequence[str]) -> Iterator[Change]:
-        """Yield the changed files that may have held one of the words before."""
-        for change in self._changed(words, self._places(words)):
-            if change.old_blob:
-                yield change
 
     def _places(self, words: Sequence[str]) -> set[str] | None:
         """Return the files that held one of the words before; None when unknown.
@@ -301,13 +292,11 @@ class AtHead:
     Args:
         history: the repository's.
         head: the commit.
-        names: the definitions that the job is about, by file.
         hidden: files that exist and whose content must not be read.
     """
 
     history: History
     head: Head
-    names: dict[str, list[str]]
     hidden: frozenset[str] = frozenset()
     _found: dict[str, FileInView | None] = field(default_factory=dict)
     _windows: dict[str, Window] = field(default_factory=dict)
@@ -405,30 +394,17 @@ class AtHead:
             for word, paths in found.items()
         }
 
-    def using(self, word: str, like: str) -> Sequence[str]:  # noqa: ARG002
+    def using(self, word: str) -> Sequence[str]:
         """Return the files of the commit that hold `word`, as far as git has their content."""
-        lost = (one for window in self._windows.values() for one in window.lost())
-        return self.files_by_word([word, *lost])[word]
+        return self.files_by_word([word])[word]
 
-    def holding(self, word: str, like: str) -> Sequence[str]:
-        """Return the files of the commit that hold `word`, sorted; `like` as for a work tree."""
+    def holding(self, word: str) -> Sequence[str]:
+        """Return the files of the commit that hold `word`, sorted.
+
+        Raises:
+            YaadError: from git, or no text holds it and git lacks some.
+        """
         if not self.head.commit:
             return []
-        found = self.history.holding(word, missed(self.names, self.find, like), at=self.head.commit)
+        found = self.history.holding(word, at=self.head.commit)
         return [path for path in found if path not in self.hidden]
-
-
-def missed(
-    names: Mapping[str, Sequence[str]], find: Callable[[str], object], like: str
-) -> Iterator[str]:
-    """Yield the names that a view probably lacks: those of `like`, and of missing files.
-
-    Args:
-        names: the definitions that a job is about, by file.
-        find: returns None for a file that the view does not have.
-        like: a file.
-    """
-    yield from names.get(like, ())
-    for path, own in names.items():
-        if find(path) is None:
-            yield from own

@@ -7,7 +7,6 @@ from dataclasses import replace
 from yaadwatch.anchors import definitions
 from yaadwatch.anchors.definitions import State, language_of
 from yaadwatch.model.anchors import Anchor, Method
-from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import DEFINITIONS_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
 from yaadwatch.repo.attributes import object_id
 from yaadwatch.repo.layout import Head
@@ -36,20 +35,16 @@ _DEFINES = (
 
 
 def see(anchor: Anchor, view: View, head: AtHead) -> Seen:
-    """Observe an anchored file or definition in `view`; what cannot be read is unknown.
+    """Observe an anchored file or definition in `view`.
 
     Args:
         anchor: what to look for.
         view: the work tree, or HEAD.
         head: HEAD, which knows how files were renamed since the anchor's commit.
+
+    Raises:
+        YaadError: from git, or from a disk; then the state is unknown.
     """
-    try:
-        return _see(anchor, view, head)
-    except YaadError as error:
-        return Seen(unknown=error.message.rstrip("."))
-
-
-def _see(anchor: Anchor, view: View, head: AtHead) -> Seen:
     place = _place(anchor, view, head)
     if isinstance(place, Seen):
         return place
@@ -237,7 +232,7 @@ def _is_new(anchor: Anchor, path: str, head: AtHead) -> bool:
         return False
     until = head.head.commit
     before = history.came_from(path, since, until) if until and since != until else path
-    then = AtHead(history=history, head=Head(commit=since, branch=""), names={})
+    then = AtHead(history=history, head=Head(commit=since, branch=""))
     return then.find(before) is None or define_in(then, before, anchor.symbol) is None
 
 
@@ -275,10 +270,8 @@ def _compare_by_hunks(anchor: Anchor, place: str, data: bytes, line: int, histor
     old = _anchored_bytes(anchor, history)
     if old is None:
         return Seen(unknown=_why_not_comparable(anchor, history))
-    text = data.decode("utf-8", "replace")
-    new = blob_id(data)
-    found = history.hunks((anchor.blob, old), (new, data), place)
-    touched = definitions.touches(anchor.symbol, found, text)
+    found = history.hunks(old, data, place)
+    touched = definitions.touches(anchor.symbol, found, data.decode("utf-8", "replace"))
     return Seen(place=place, span=Span.DIFFERENT if touched else Span.SAME, line=line)
 
 
@@ -315,7 +308,7 @@ def _defining(view: View, symbol: str, like: str) -> dict[str, tuple[Method, str
     Only files of the same kind as `like` are searched.
     """
     suffix = like.rpartition(".")[2]
-    holding = view.holding(definitions.last_part(symbol), like)
+    holding = view.holding(definitions.last_part(symbol))
     named = [path for path in holding if path.endswith("." + suffix)]
     if len(named) > SYMBOL_FILES_MAX:
         plain = re.escape(definitions.last_part(symbol).encode())

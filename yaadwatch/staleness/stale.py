@@ -7,9 +7,11 @@ Also lists the work trees and files that the daemon watches; the daemon asks for
 anything that judges is loaded.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,14 +25,14 @@ from yaadwatch.memory.flags import Checked, Gathered, said_places
 from yaadwatch.memory.visibility import checkout_of, uncommitted_rows, view_of
 from yaadwatch.model.anchors import Anchor, Evidence, Flag, Method, Sighting, Verdict
 from yaadwatch.model.errors import YaadError
-from yaadwatch.model.memories import Node, Provenance
+from yaadwatch.model.memories import Node
 from yaadwatch.model.projects import Authority, Settled, Worktree
-from yaadwatch.repo import layout
+from yaadwatch.repo import layout as repo_layout
 from yaadwatch.repo.layout import Layout
 from yaadwatch.staleness import anchor_state, assessing, commit_evidence
 from yaadwatch.staleness.commits import AtHead
 from yaadwatch.staleness.uncommitted import Settler, with_bases
-from yaadwatch.staleness.worktree import WorkTree, expect, look_at
+from yaadwatch.staleness.worktree import WorkTree, look_at
 from yaadwatch.system import files
 from yaadwatch.system.clock import Patience
 from yaadwatch.text import privacy
@@ -208,9 +210,10 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     }
     anchored = db.read(anchors.of_nodes, affected)
     texts = db.read(nodes.texts, affected)
-    pages = _pages(db.read(history.places_saying, affected))
+    pages = defaultdict[str, set[str]](set)  # the files that state each memory now
+    for stating in db.read(history.places_saying, affected):
+        pages[stating.node].add(stating.path)
     every = [anchor for own in anchored.values() for anchor in own]
-    expect(tree, every)
     assessing.expect_anchors(every, head)
     judged: dict[str, tuple[tuple[Anchor, ...], Flag | None]] = {}
     settled: dict[str, Settled] = {}
@@ -227,7 +230,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
             before=flagged.get(node_id),
             head_was=head_was,
             now=now,
-            pages=pages.get(node_id, ()),
+            pages=pages[node_id],
         )
 
     for node_id in sorted(affected):
@@ -290,14 +293,6 @@ def _stray(
             if found and (rewritten.isdisjoint(commits) or (found.is_here and found.checkouts)):
                 strays[node] = found
     return strays
-
-
-def _pages(places: Iterable[Provenance]) -> dict[str, set[str]]:
-    """Return the files that state each memory now."""
-    found: dict[str, set[str]] = {}
-    for said in places:
-        found.setdefault(said.node, set()).add(said.path)
-    return found
 
 
 def _folders(
@@ -386,15 +381,6 @@ def _settled(flag: Flag, head: AtHead, head_was: str) -> bool:
     )
 
 
-def _stays_flagged(before: Flag | None, head: AtHead) -> bool:
-    """Return whether a flag stays when the state is unknown now: unknown clears nothing."""
-    return (
-        before is not None
-        and before.verdict is not Verdict.UNKNOWN
-        and before.branch == head.head.branch
-    )
-
-
 def _places(flag: Flag) -> set[str]:
     """Return the files that a flag is about."""
     places = {evidence.path for evidence in flag.evidence}
@@ -424,8 +410,9 @@ def _judge(
     tree, head = views
     assessed = assessing.assess(text, own, tree, head, pages=pages)
     worst = assessed.worst
-    if worst.verdict is Verdict.UNKNOWN and _stays_flagged(before, head):
-        return before
+    known = before if before is not None and before.verdict is not Verdict.UNKNOWN else None
+    if known is not None and worst.verdict is Verdict.UNKNOWN and known.branch == head.head.branch:
+        return known  # an unknown state clears nothing
     if worst.verdict in (Verdict.FRESH, Verdict.TOUCHED):
         return None
     reason = privacy.mask(worst.reason).text
@@ -470,26 +457,17 @@ def _held(own: tuple[Anchor, ...], tree: WorkTree, known: dict[str, Sighting]) -
 def _changed(
     space: Space, paths: Collection[str] | None, known: dict[str, Sighting], now_ns: int
 ) -> set[str]:
-    """Return the anchored paths that may have changed; `paths` None: compare all of them."""
+    """Return the anchored paths that may have changed; `paths` None: compare all of them.
+
+    One has changed whose signature is not the recorded one, or is too fresh to trust.
+    """
+    changed = set(paths or ())
     if paths is None:
-        wanted = set(space.db.read(anchors.paths)) | known.keys()
-        changed = _differing(space.root, wanted, known, now_ns)
-    else:
-        changed = set(paths)
+        for path in set(space.db.read(anchors.paths)) | known.keys():
+            believed = known[path].signature if path in known else ""
+            if not believed or files.signature_of(space.root, path, now_ns) != believed:
+                changed.add(path)
     return changed | set(space.db.read(anchors.above, changed))
-
-
-def _differing(
-    root: Path, paths: Iterable[str], known: dict[str, Sighting], now_ns: int
-) -> set[str]:
-    """Return the paths whose signature is not the recorded one, or is too fresh to trust."""
-    changed = set()
-    for path in paths:
-        sighting = known.get(path)
-        believed = sighting.signature if sighting is not None else ""
-        if not believed or files.signature_of(root, path, now_ns) != believed:
-            changed.add(path)
-    return changed
 
 
 _patience: Final[Patience[Layout]] = Patience()
@@ -528,7 +506,10 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
         try:
             trees = home.stores.look(row, _mattering)
             for tree, paths in trees:
-                layout = _layout(tree.path)
+                # A disk that does not answer soon has no repository.
+                find = partial(repo_layout.find, tree.path)
+                near = files.near([tree.path])
+                layout = find() if near else _patience.ask(tree.path, find)
                 if layout is None or not is_of(row, layout):
                     continue
                 found.append(
@@ -545,13 +526,6 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
         except YaadError:  # reported by `status`, which asks each project by itself
             continue
     return found
-
-
-def _layout(place: Path) -> Layout | None:
-    """Return the repository layout at a place; None also when its disk does not answer soon."""
-    if files.near([place]):
-        return layout.find(place)
-    return _patience.ask(place, lambda: layout.find(place))
 
 
 def _mattering(conn: Connection) -> list[tuple[Worktree, set[str]]]:

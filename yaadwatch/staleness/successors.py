@@ -279,7 +279,6 @@ def _folders(paths: Iterable[str]) -> list[str]:
 
 
 _RETURNS = frozenset(("return_statement", "return_expression", "return"))
-_LISTS = frozenset(("expression_list", "argument_list"))
 _BLOCKS = frozenset(
     (
         *("block", "statement_block", "compound_statement", "body_statement", "statements"),
@@ -369,7 +368,7 @@ def _only(returns: "Node") -> "Node | None":
     if returns.type == "command":  # of a shell: `return 1`
         return returns.child_by_field_name("argument") if len(_said(returns)) == 2 else None
     said = _said(returns)
-    while len(said) == 1 and said[0].type in _LISTS:
+    while len(said) == 1 and said[0].type in {"expression_list", "argument_list"}:
         if any(child.type == "," for child in said[0].children):
             return None  # `return 3,` of Python returns a tuple
         said = _said(said[0])

@@ -31,7 +31,7 @@ def _based(anchor: Anchor, head: AtHead) -> Anchor:
     try:
         if not head.is_of_another_history(anchor):
             return anchor
-        return head.history.worked_out(("base", anchor), _in_history, anchor, head)
+        return head.history.once("base", lambda one: _in_history(one, head), anchor)
     except YaadError:  # then nothing is known of its history, as before
         return anchor
 
@@ -324,7 +324,7 @@ def _is_edited(anchor: Anchor, tree: WorkTree, head: AtHead) -> bool:
         return here is not committed
     if here.blob == committed.blob or _has_other_line_ends(anchor.path, tree, committed):
         return False
-    return not head.history.is_checked_out(anchor.path, committed.blob)
+    return not head.history.is_as_indexed(anchor.path, committed.blob)
 
 
 def _has_other_line_ends(path: str, tree: WorkTree, committed: FileInView) -> bool:
@@ -362,7 +362,7 @@ def anchors_as_written(
 
 def at_commit(history: History, commit: str) -> AtHead:
     """Return the files of a commit, whatever is checked out."""
-    return AtHead(history=history, head=Head(commit=commit, branch=""), names={})
+    return AtHead(history=history, head=Head(commit=commit, branch=""))
 
 
 def and_since(

@@ -28,7 +28,7 @@ _FEW = 16
 """So many words are sooner looked for one by one than among all the words of a text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Uses:
     """The change in use of a word: files by their older path (`gained`: by their newer one).
 
@@ -37,15 +37,6 @@ class Uses:
     alike.
     """
 
-    lost: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-    gained: tuple[str, ...] = ()
-    removed: int = 0
-    replaced: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Counted:
     lost: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     gained: list[str] = field(default_factory=list)
@@ -58,7 +49,7 @@ class Tally:
 
     def __init__(self, words: Iterable[str]) -> None:
         self._words = [(word, word.encode(), _whole(word)) for word in dict.fromkeys(words)]
-        self._counted = {word: _Counted() for word, _, _ in self._words}
+        self._counted = {word: Uses() for word, _, _ in self._words}
         self._likely = _Likely([plain for _, plain, _ in self._words])
 
     def may_count(self, old: bytes) -> bool:
@@ -81,7 +72,7 @@ class Tally:
                 counted.gained.append(new_path or "")
                 continue
             (counted.kept if after else counted.lost).append(old_path or "")
-            if after and _count(whole, new) >= _count(whole, old):
+            if after and len(whole.findall(new)) >= len(whole.findall(old)):
                 continue  # nothing took its place: its lines were only written differently
             if lines is None:
                 lines = _Lines(old, new)
@@ -89,19 +80,13 @@ class Tally:
 
     def found(self) -> dict[str, Uses]:
         """Return the uses of each word."""
-        return {
-            word: Uses(
-                lost=tuple(sorted(counted.lost)),
-                kept=tuple(sorted(counted.kept)),
-                gained=tuple(sorted(counted.gained)),
-                removed=counted.removed,
-                replaced=tuple(counted.replaced),
-            )
-            for word, counted in self._counted.items()
-        }
+        for counted in self._counted.values():
+            for places in (counted.lost, counted.kept, counted.gained):
+                places.sort()
+        return self._counted
 
     def _compare(
-        self, counted: _Counted, whole: re.Pattern[bytes], old: bytes, lines: "_Lines"
+        self, counted: Uses, whole: re.Pattern[bytes], old: bytes, lines: "_Lines"
     ) -> None:
         for found in whole.finditer(old):
             start = old.rfind(b"\n", 0, found.start()) + 1
@@ -131,10 +116,6 @@ class ChangedCounts:
         likely = {*self._likely.among(old), *self._likely.among(new)}
         words = (self._words[at] for at in likely)
         return {word for word, plain in words if old.count(plain) != new.count(plain)}
-
-
-def _count(whole: re.Pattern[bytes], text: bytes) -> int:
-    return sum(1 for _ in whole.finditer(text))
 
 
 def _whole(word: str) -> re.Pattern[bytes]:

@@ -8,7 +8,7 @@ what is still there.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from enum import StrEnum
 
 from yaadwatch.anchors import values
@@ -63,7 +63,7 @@ class Seen:
     rewritten: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class AnchorVerdict:
     """The verdict of one anchor, with its reason; `place` is the one place it is at now.
 
@@ -71,19 +71,24 @@ class AnchorVerdict:
     pattern that was split; `by_use`: it is there, unchanged, and other code uses something else
     instead; `heir` is what the text should name instead, where that is certain; `left`: a
     definition went to another file, and its old file is still there; `also_changed`: it moved, and
-    its content changed, too.
+    its content changed, too; `misplaced`: the text names the old place; `named_still`: it moved,
+    but the text's name for it still finds it.
     """
 
     anchor: Anchor
     verdict: Verdict
-    reason: str
+    reason: str = ""
     place: str | None = None
+    seen: Seen = Seen()
+    _: KW_ONLY
     likely: str | None = None
     places: tuple[str, ...] = ()
     by_use: bool = False
     heir: str = ""
     left: bool = False
     also_changed: bool = False
+    misplaced: bool = False
+    named_still: bool = False
 
 
 STALE_VERDICTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
@@ -107,8 +112,12 @@ _ORDER = (
 
 def judge_anchor(anchor: Anchor, seen: Seen) -> AnchorVerdict:
     """Return the verdict of `anchor`, given its observed state."""
+    return replace(_judge(anchor, seen), seen=seen)
+
+
+def _judge(anchor: Anchor, seen: Seen) -> AnchorVerdict:
     if seen.unknown:
-        return AnchorVerdict(anchor=anchor, verdict=Verdict.UNKNOWN, reason=seen.unknown)
+        return AnchorVerdict(anchor, Verdict.UNKNOWN, seen.unknown)
     if anchor.method in (Method.FILE, Method.FOLDER):
         return _judge_file(anchor, seen)
     if anchor.method is Method.GLOB and seen.span is Span.MISSING:
@@ -122,21 +131,13 @@ def judge_anchor(anchor: Anchor, seen: Seen) -> AnchorVerdict:
         also = seen.span is Span.DIFFERENT
         changed = " and changed" if also else ""
         reason = f"{name} moved{changed}: {as_name(anchor.path)} is now {as_name(seen.place)}"
-        return AnchorVerdict(
-            anchor=anchor,
-            verdict=Verdict.MOVED,
-            reason=reason,
-            place=seen.place,
-            also_changed=also,
-        )
+        return AnchorVerdict(anchor, Verdict.MOVED, reason, seen.place, also_changed=also)
     if seen.span is Span.DIFFERENT and not seen.retired:
         reason = f"{name} in {as_name(anchor.path)} changed"
-        return AnchorVerdict(
-            anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=seen.place
-        )
+        return AnchorVerdict(anchor, Verdict.CHANGED, reason, seen.place)
     if seen.span is None and not seen.same_bytes:
         reason = f"{name} was not looked for in {as_name(anchor.path)}"
-        return AnchorVerdict(anchor=anchor, verdict=Verdict.UNKNOWN, reason=reason)
+        return AnchorVerdict(anchor, Verdict.UNKNOWN, reason)
     return _still_there(anchor, seen)
 
 
@@ -187,29 +188,16 @@ def _judge_file(anchor: Anchor, seen: Seen) -> AnchorVerdict:
         named = " and ".join(filter(None, (", ".join(others), last)))
         reason = f"{as_name(anchor.path)} was split; what was in it is now in {named}"
         return AnchorVerdict(
-            anchor=anchor,
-            verdict=Verdict.MOVED,
-            reason=reason,
-            likely=seen.likely,
-            places=seen.elsewhere,
+            anchor, Verdict.MOVED, reason, likely=seen.likely, places=seen.elsewhere
         )
     if seen.place is None:
         after = f"; {as_name(seen.likely)} may be in its place" if seen.likely else ""
         return AnchorVerdict(
-            anchor=anchor,
-            verdict=Verdict.GONE,
-            reason=f"{as_name(anchor.path)} is gone{after}",
-            likely=seen.likely,
+            anchor, Verdict.GONE, f"{as_name(anchor.path)} is gone{after}", likely=seen.likely
         )
     if seen.place != anchor.path:
         reason = f"{as_name(anchor.path)} is now {as_name(seen.place)}"
-        return AnchorVerdict(
-            anchor=anchor,
-            verdict=Verdict.MOVED,
-            reason=reason,
-            place=seen.place,
-            also_changed=seen.rewritten,
-        )
+        return AnchorVerdict(anchor, Verdict.MOVED, reason, seen.place, also_changed=seen.rewritten)
     return _still_there(anchor, seen)
 
 
@@ -218,16 +206,14 @@ def _judge_pattern(anchor: Anchor, seen: Seen) -> AnchorVerdict:
     pattern = as_name(anchor.symbol)
     if seen.place is not None:
         reason = f"what matched {pattern} is now {as_name(seen.place)}"
-        return AnchorVerdict(anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=seen.place)
+        return AnchorVerdict(anchor, Verdict.MOVED, reason, seen.place)
     if seen.elsewhere:
         places = as_names(seen.elsewhere, 3)
         reason = f"no file matches {pattern} any more; its files are now in {places}"
-        return AnchorVerdict(
-            anchor=anchor, verdict=Verdict.MOVED, reason=reason, places=seen.elsewhere
-        )
+        return AnchorVerdict(anchor, Verdict.MOVED, reason, places=seen.elsewhere)
     after = f"; {as_name(seen.likely)} may be in its place" if seen.likely else ""
     reason = f"no file matches {pattern} any more{after}"
-    return AnchorVerdict(anchor=anchor, verdict=Verdict.GONE, reason=reason, likely=seen.likely)
+    return AnchorVerdict(anchor, Verdict.GONE, reason, likely=seen.likely)
 
 
 def _judge_by_name(anchor: Anchor, seen: Seen) -> AnchorVerdict:
@@ -240,23 +226,17 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> AnchorVerdict:
         was, now = ("returned", "returns") if anchor.symbol.endswith(RETURNED) else ("was", "is")
         then, since = _shown(anchor.value), _shown(seen.instead)
         reason = f"{about}: {was} {then}, {now} now {since}"
-        return AnchorVerdict(
-            anchor=anchor,
-            verdict=Verdict.CHANGED,
-            reason=reason,
-            place=seen.place,
-            heir=seen.instead,
-        )
+        return AnchorVerdict(anchor, Verdict.CHANGED, reason, seen.place, heir=seen.instead)
     if seen.span is None and not seen.same_bytes:
         reason = f"{name} was not looked for in {as_name(anchor.path)}"
-        return AnchorVerdict(anchor=anchor, verdict=Verdict.UNKNOWN, reason=reason)
+        return AnchorVerdict(anchor, Verdict.UNKNOWN, reason)
     if seen.span is not Span.MISSING:
         return _still_there(anchor, seen)
     if seen.elsewhere:
-        return AnchorVerdict(anchor=anchor, verdict=Verdict.TOUCHED, reason="", place=None)
+        return AnchorVerdict(anchor, Verdict.TOUCHED)
     if anchor.method is Method.VALUE and seen.place is None:
         reason = f"{path} is gone, and {name} with it"
-        return AnchorVerdict(anchor=anchor, verdict=Verdict.GONE, reason=reason, likely=seen.likely)
+        return AnchorVerdict(anchor, Verdict.GONE, reason, likely=seen.likely)
     reason = {
         Method.TARGET: f"{path} does not define {name} any more",
         Method.VALUE: f"{path} does not say {name} any more",
@@ -265,9 +245,7 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> AnchorVerdict:
         reason = f"{reason}; {seen.heir} does the same"
     elif anchor.method is Method.TARGET and seen.likely:
         reason = f"{reason}; {as_name(seen.likely)} does"
-    return AnchorVerdict(
-        anchor=anchor, verdict=Verdict.GONE, reason=reason, likely=seen.likely, heir=seen.heir
-    )
+    return AnchorVerdict(anchor, Verdict.GONE, reason, likely=seen.likely, heir=seen.heir)
 
 
 def _judge_number(anchor: Anchor, seen: Seen) -> AnchorVerdict:
@@ -275,11 +253,9 @@ def _judge_number(anchor: Anchor, seen: Seen) -> AnchorVerdict:
     changed = f"{anchor.value} is now {_shown(seen.instead)}"
     reason, place = f"{name} in {path}: {changed}", seen.place
     if place is None or place == anchor.path:
-        return AnchorVerdict(anchor=anchor, verdict=Verdict.CHANGED, reason=reason, place=place)
+        return AnchorVerdict(anchor, Verdict.CHANGED, reason, place)
     reason = f"{name} moved and changed: {path} is now {as_name(place)}; {changed}"
-    return AnchorVerdict(
-        anchor=anchor, verdict=Verdict.MOVED, reason=reason, place=place, also_changed=True
-    )
+    return AnchorVerdict(anchor, Verdict.MOVED, reason, place, also_changed=True)
 
 
 def _judge_missing(anchor: Anchor, seen: Seen) -> AnchorVerdict:
@@ -291,10 +267,10 @@ def _judge_missing(anchor: Anchor, seen: Seen) -> AnchorVerdict:
         if seen.rewritten:
             reason = f"{reason}, and changed"
         return AnchorVerdict(
-            anchor=anchor,
-            verdict=Verdict.MOVED,
-            reason=reason,
-            place=only,
+            anchor,
+            Verdict.MOVED,
+            reason,
+            only,
             left=seen.place is not None,
             also_changed=seen.rewritten,
         )
@@ -302,7 +278,7 @@ def _judge_missing(anchor: Anchor, seen: Seen) -> AnchorVerdict:
         reason = f"{as_name(anchor.path)} is gone, and {name} with it"
     else:
         reason = f"{name} is gone from {as_name(seen.place)}"
-    return AnchorVerdict(anchor=anchor, verdict=Verdict.GONE, reason=reason)
+    return AnchorVerdict(anchor, Verdict.GONE, reason)
 
 
 def _still_there(anchor: Anchor, seen: Seen) -> AnchorVerdict:
@@ -311,15 +287,9 @@ def _still_there(anchor: Anchor, seen: Seen) -> AnchorVerdict:
         path = as_name(anchor.path)
         about = f"{anchor.name} in {path}" if anchor.symbol else path
         reason = f"{about} {seen.retired}{after}"
-        return AnchorVerdict(
-            anchor=anchor,
-            verdict=Verdict.CHANGED,
-            reason=reason,
-            place=seen.place,
-            heir=seen.heir,
-        )
+        return AnchorVerdict(anchor, Verdict.CHANGED, reason, seen.place, heir=seen.heir)
     verdict = Verdict.FRESH if seen.same_bytes else Verdict.TOUCHED
-    return AnchorVerdict(anchor=anchor, verdict=verdict, reason="", place=seen.place)
+    return AnchorVerdict(anchor, verdict, place=seen.place)
 
 
 _LOST = frozenset((Verdict.GONE, Verdict.MOVED))
@@ -343,33 +313,16 @@ _MOST = 0.8
 """The share of its uses that a thing must have lost to count as unused."""
 HEIR_LINES_MIN = 3
 """Lines on which one name must replace another to count as its replacement."""
-_RENAMED_LINES_MIN = 10
 _RENAMED_SHARE_MIN = 0.1
 """So many lines and a tenth of the uses suffice, even while other code names the old one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
-    """An anchor's verdict, and the state it was judged by.
-
-    `misplaced`: the text names the old place. `named_still`: it moved, but the text's name for it
-    still finds it.
-    """
-
-    result: AnchorVerdict
-    seen: Seen
-    misplaced: bool = False
-    named_still: bool = False
-
-
-def features(observations: Sequence[Observed]) -> dict[str, float]:
+def features(observations: Sequence[AnchorVerdict]) -> dict[str, float]:
     """Return the features of a memory, by name; each is 0 without evidence against it.
 
     Other changes play no part: only what touches an anchor, or the uses of it, changes a score.
     """
-    known = [
-        observed for observed in observations if observed.result.verdict is not Verdict.UNKNOWN
-    ]
+    known = [observed for observed in observations if observed.verdict is not Verdict.UNKNOWN]
     if not known:
         return {}
     gravest = _gravest(known)
@@ -381,17 +334,17 @@ def features(observations: Sequence[Observed]) -> dict[str, float]:
     }
 
 
-def _is_silent(observed: Observed) -> bool:
+def _is_silent(observed: AnchorVerdict) -> bool:
     """Return whether a number in a definition still holds; the definition is counted instead."""
-    return observed.result.anchor.is_held and observed.result.verdict not in STALE_VERDICTS
+    return observed.anchor.is_held and observed.verdict not in STALE_VERDICTS
 
 
-def is_lost(observations: Sequence[Observed]) -> bool:
+def is_lost(observations: Sequence[AnchorVerdict]) -> bool:
     """Return whether something is lost, so that uses need not be counted."""
     return bool(lost_of(observations))
 
 
-def is_named_still(observations: Sequence[Observed]) -> bool:
+def is_named_still(observations: Sequence[AnchorVerdict]) -> bool:
     """Return whether only files moved, and the text's names still find them.
 
     Such a sentence is true of its file, so it is suspect at most.
@@ -400,15 +353,15 @@ def is_named_still(observations: Sequence[Observed]) -> bool:
     return bool(lost) and all(observed.named_still for observed in lost)
 
 
-def lost_of(observations: Sequence[Observed]) -> list[Observed]:
+def lost_of(observations: Sequence[AnchorVerdict]) -> list[AnchorVerdict]:
     """Return the anchors that lost something of the gravest kind."""
-    known = [one for one in observations if one.result.verdict is not Verdict.UNKNOWN]
+    known = [one for one in observations if one.verdict is not Verdict.UNKNOWN]
     gravest = _gravest(known)
     kinds = {name: (methods, verdicts) for name, methods, verdicts in _GRAVEST}
     return [one for one in known if gravest and _counts(one, gravest, *kinds[gravest])]
 
 
-def _gravest(known: Sequence[Observed]) -> str:
+def _gravest(known: Sequence[AnchorVerdict]) -> str:
     """Return the gravest kind of loss; '' for none."""
     for name, methods, verdicts in _GRAVEST:
         if any(_counts(observed, name, methods, verdicts) for observed in known):
@@ -417,10 +370,9 @@ def _gravest(known: Sequence[Observed]) -> str:
 
 
 def _counts(
-    observed: Observed, name: str, methods: frozenset[Method], verdicts: frozenset[Verdict]
+    observed: AnchorVerdict, name: str, methods: frozenset[Method], verdicts: frozenset[Verdict]
 ) -> bool:
-    judged = observed.result
-    if judged.anchor.method in methods and judged.verdict in verdicts:
+    if observed.anchor.method in methods and observed.verdict in verdicts:
         return True
     seen = observed.seen
     return name == "place_lost" and bool(observed.misplaced or seen.retired or is_replaced(seen))
@@ -428,7 +380,7 @@ def _counts(
 
 def is_replaced(seen: Seen) -> bool:
     """Return whether another name replaced this one in most uses, or on very many lines."""
-    if seen.replaced >= _RENAMED_LINES_MIN and seen.lost >= _RENAMED_SHARE_MIN:
+    if seen.replaced >= 10 and seen.lost >= _RENAMED_SHARE_MIN:
         return True
     return seen.replaced >= HEIR_LINES_MIN and _is_unused(seen)
 

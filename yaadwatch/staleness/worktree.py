@@ -11,22 +11,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from yaadwatch.anchors import definitions
 from yaadwatch.anchors.tree import Tree
 from yaadwatch.model.anchors import Anchor, Method, Sighting
 from yaadwatch.model.settings import FILE_BYTES_MAX, MOVE_CANDIDATES_MAX
 from yaadwatch.repo import layout
 from yaadwatch.repo.repository import Repository, blob_id
-from yaadwatch.repo.words import may_be_text, words_in
-from yaadwatch.staleness.commits import AtHead, FileInView, missed
+from yaadwatch.staleness.commits import AtHead, FileInView
 from yaadwatch.staleness.git_queries import History
 from yaadwatch.system import files
 from yaadwatch.text import privacy
 from yaadwatch.text.quoting import as_name
 from yaadwatch.text.words import cached
 
-NEW_FILES_MAX = 256
-"""Untracked files that are searched for a word that no tracked file holds."""
 MOVED_INSIDE_MAX = 32
 """Files of a missing folder that are searched elsewhere, one by one."""
 _ODD = {
@@ -58,7 +54,6 @@ class WorkTree:
         known: sightings of earlier checks, by path; a file with the same signature is not
             read again.
         now_ns: now, in nanoseconds, to recognise signatures that are too fresh to trust.
-        names: the definitions that the job is about, by file.
     """
 
     space: Place
@@ -66,14 +61,11 @@ class WorkTree:
     now_ns: int
     object_format: str
     head: AtHead
-    names: dict[str, list[str]]
     seen: dict[str, Sighting] = field(default_factory=dict)
     _found: dict[str, FileInView | None] = field(default_factory=dict)
-    _moved: dict[tuple[str, frozenset[str]], str | None] = field(default_factory=dict)
     _untracked: dict[str, list[str]] = field(default_factory=dict)
     _listing: Tree | None = None
     _new_files: Tree | None = None
-    _stand: dict[tuple[Method, str], bool] = field(default_factory=dict)
 
     def find(self, path: str) -> FileInView | None:
         """Return the file at `path`, or None; its bytes only when they were needed.
@@ -107,10 +99,7 @@ class WorkTree:
         A move by hand is recognised by an untracked file with the last bytes of the file: one of
         `blobs`.
         """
-        key = (start, frozenset(blobs))
-        if key not in self._moved:
-            self._moved[key] = self._where_to(start, blobs)
-        return self._moved[key]
+        return self.head.history.once("moved_to", self._where_to, start, frozenset(blobs))
 
     def moved_inside(self, folder: str) -> tuple[dict[str, str], list[str]]:
         """Return where files of a folder went without a commit, and the missing ones.
@@ -119,7 +108,7 @@ class WorkTree:
         """
         inside = folder + "/"
         staged = {old: new for old, new in self._staged().items() if old.startswith(inside)}
-        tracked = (one for one in self.head.history.tracked_in(folder) if one.startswith(inside))
+        tracked = (one for one in self.head.history.tracked(folder) if one.startswith(inside))
         moved, lost = {}, []
         for path in (*staged, *islice(tracked, MOVED_INSIDE_MAX)):
             found = self.head.find(path)
@@ -153,26 +142,20 @@ class WorkTree:
 
     def has_folder(self, path: str) -> bool:
         """Return whether a file that git does not ignore, or a submodule, is at `path`."""
-        key = (Method.FOLDER, path)
-        if key not in self._stand:
-            self._stand[key] = self._has_folder(path)
-        return self._stand[key]
+        return self.head.history.once("has_folder_here", self._has_folder, path)
 
     def _has_folder(self, path: str) -> bool:
         inside = path + "/"
         if path in self.head.history.left_out().modules and self.space.root.joinpath(path).is_dir():
             return True
-        tracked = (one for one in self.head.history.tracked_in(path) if one.startswith(inside))
+        tracked = (one for one in self.head.history.tracked(path) if one.startswith(inside))
         if any(self._is_there(one) for one in tracked):
             return True
         return any(one.startswith(inside) for one in self.head.history.untracked())
 
     def matching(self, pattern: str) -> bool:
         """Return whether a file that git does not ignore matches the pattern."""
-        key = (Method.GLOB, pattern)
-        if key not in self._stand:
-            self._stand[key] = self._matching(pattern)
-        return self._stand[key]
+        return self.head.history.once("matching_here", self._matching, pattern)
 
     def stands(self, anchor: Anchor) -> bool:
         """Return whether any file is in the anchored folder, or matches the anchored pattern."""
@@ -188,13 +171,9 @@ class WorkTree:
     def files_by_word(self, words: Sequence[str]) -> dict[str, Sequence[str]]:
         """Return the text files that hold each word: tracked ones, or else new ones."""
         found = self.head.history.files_by_word(words, at=None)
-        lost = [word for word, paths in found.items() if not paths]
-        new: dict[str, list[str]] = {word: [] for word in lost}
-        for path in islice(self.head.history.untracked(), NEW_FILES_MAX) if lost else ():
-            data = self.read(path) if may_be_text(path) else None
-            for word in words_in(lost, data or b""):
-                new[word].append(path)
-        return {word: paths or sorted(new[word]) for word, paths in found.items()}
+        known = self.listing().paths
+        tracked = {word: [path for path in found[word] if path in known] for word in words}
+        return {word: tracked[word] or found[word] for word in words}
 
     def new_files(self) -> Tree:
         """Return the files that git neither tracks nor ignores."""
@@ -208,16 +187,11 @@ class WorkTree:
             return True
         return path in self.head.history.left_out().sparse
 
-    def holding(self, word: str, like: str) -> Sequence[str]:
-        """Return the files that hold `word`, tracked or not (without ignored ones), sorted.
+    def holding(self, word: str) -> Sequence[str]:
+        """Return the files that hold `word`, tracked or not (without ignored ones), sorted."""
+        return self.head.history.holding(word, at=None)
 
-        `like`: the file it was in; the other names of that file will be queried too.
-        """
-        return self.head.history.holding(word, missed(self.names, self.find, like), at=None)
-
-    def using(self, word: str, like: str) -> Sequence[str]:
-        """Return the files that hold `word`; as `holding`."""
-        return self.holding(word, like)
+    using = holding
 
     def _alike(self, start: str) -> list[str]:
         """Return untracked files that `start` may be now.
@@ -278,13 +252,11 @@ _ANY = "*"
 def _looks_of(path: str) -> tuple[str, str, str]:
     """Return what a path shares with what it may be renamed to, most distinctive first."""
     name = path.rpartition("/")[2]
-    return f"/{name}", f"{name.rpartition('.')[0] or name}.", f".{name.rpartition('.')[2]}"
+    return (f"/{name}", f"{name.rpartition('.')[0] or name}.", f".{name.rpartition('.')[2]}")
 
 
 View = WorkTree | AtHead
 
-BRANCHES_KEPT = 16
-TREES_KEPT = 2
 TREE_PATHS_KEPT = 20_000
 """The index of a larger tree is not cached."""
 
@@ -294,12 +266,12 @@ def _tree_of(paths: Sequence[str]) -> Tree:
     return Tree.of(paths) if len(paths) > TREE_PATHS_KEPT else _kept_tree(tuple(paths))
 
 
-@lru_cache(maxsize=TREES_KEPT)
+@lru_cache(maxsize=2)
 def _kept_tree(paths: tuple[str, ...]) -> Tree:
     return Tree.of(paths)
 
 
-@cached(BRANCHES_KEPT)
+@cached(16)
 def _masked(branch: str) -> str:
     return privacy.mask(branch).text
 
@@ -319,21 +291,12 @@ def look_at(space: Place, known: Iterable[Sighting], now_ns: int) -> tuple[WorkT
         now_ns: now, in nanoseconds.
     """
     found = head_of(space)
-    names: dict[str, list[str]] = {}
-    head = AtHead(history=History(space.repository), head=found, names=names)
+    head = AtHead(history=History(space.repository), head=found)
     tree = WorkTree(
         space=space,
         known={sighting.path: sighting for sighting in known},
         now_ns=now_ns,
         object_format=layout.object_format(space.repository.layout, found),
         head=head,
-        names=names,
     )
     return tree, head
-
-
-def expect(tree: WorkTree, anchors: Iterable[Anchor]) -> None:
-    """Announce the anchors of the job to a work tree."""
-    for anchor in anchors:
-        if anchor.symbol:
-            tree.names.setdefault(anchor.path, []).append(definitions.last_part(anchor.symbol))

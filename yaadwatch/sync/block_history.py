@@ -381,7 +381,7 @@ class HeadRules:
                 self._space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0
             ).data
             now = self._read(path, data) if data is not None else None
-            if now is None or self._space.repository.is_as_staged(path):
+            if now is None or self._space.repository.is_as_indexed(path):
                 continue
             row = self._rows[path]
             is_as_before = row.head != commit and row.block == now.digest

@@ -505,7 +505,7 @@ def _blobs(space: Space, path: str, data: bytes, head: Head) -> set[str]:
         return plain
     conversions = space.repository.conversions(path)
     if conversions.filter:
-        staged = space.repository.is_as_staged(path) and space.repository.staged_blob(path)
+        staged = space.repository.is_as_indexed(path) and space.repository.staged_blob(path)
         return {staged} if staged else set()
     if conversions.ident:
         cleaned = conversions.cleaned(data)

@@ -290,27 +290,6 @@ class TestFiles:
         assert "Always use jose for tokens" in tree.read("CLAUDE.md")
         assert RULE not in tree.read("CLAUDE.md")
 
-    def test_one_branch_that_cannot_be_read_holds_up_its_own_memories_only(self, tree):
-        tree.add(mode="inline")
-        on_feature(tree)
-        tree.git("switch", "-q", "main")
-        tree.git("switch", "-q", "-c", "torn")
-        tree.commit("the one that will be lost")
-        lost = tree.git("rev-parse", "HEAD").strip()
-        tree.commit("torn")
-        tree.remember("Always open the torn ledger first", kind="convention")
-        tree.git("switch", "-q", "-c", "third", "main")
-        tree.commit("third")
-        tree.remember("Always use jose for tokens", kind="convention")
-        (tree.path / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
-
-        tree.sync()
-
-        written = tree.read("CLAUDE.md")
-        assert "Always use jose for tokens" in written
-        assert "torn ledger" not in written
-        assert RULE not in written
-
     def test_a_pinned_one_is_written_everywhere(self, tree):
         tree.add(mode="inline")
         other = linked_on_main(tree)

@@ -1,6 +1,5 @@
 """How many files name a file is counted in the commit, once some no longer do; never before."""
 
-import os
 from dataclasses import replace
 
 import pytest
@@ -9,7 +8,6 @@ from verb_world import prepared
 from yaadwatch.db import anchors
 from yaadwatch.model.anchors import Method
 from yaadwatch.model.settings import WORD_FILES_MAX
-from yaadwatch.repo.words import SEARCHES_MIN
 from yaadwatch.staleness import anchoring, assessing
 from yaadwatch.staleness.anchoring import Source
 from yaadwatch.staleness.commits import FILES_MAX
@@ -42,36 +40,28 @@ def resting(site, memory):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [TEXT, "Tools live in `bin/`", "`launch()` in bin/start.py starts them"],
-    ids=["file", "folder", "definition in a file"],
+    ("text", "searches"),
+    [
+        (TEXT, 0),
+        ("Tools live in `bin/`", 0),
+        ("`launch()` in bin/start.py starts them", 0),
+        ("APP_TOKEN_FILE comes last", 1),
+    ],
+    ids=["file", "folder", "definition in a file", "word"],
 )
-def test_a_statement_that_names_a_path_looks_at_no_other_file(site, monkeypatch, text):
+def test_only_a_statement_that_names_a_word_alone_is_searched_for(
+    site, monkeypatch, text, searches
+):
     steps(site, 6, "node bin/tool.js")
-    for _ in range(SEARCHES_MIN + 1):
-        site.remembered("Set APP_TOKEN_FILE first")  # now it is known which words the files hold
-    looked = []
-    lstat = os.lstat
-    monkeypatch.setattr(os, "lstat", lambda path, **how: looked.append(path) or lstat(path, **how))
+    commands, run = [], site.home.git.run
+    monkeypatch.setattr(
+        site.home.git, "run", lambda asked, **how: commands.append(asked[0]) or run(asked, **how)
+    )
 
-    memory = site.remember(text)
+    memory = site.remembered(text)["id"]
 
-    assert {anchor.spread for anchor in resting(site, memory)} == {0}
-    assert not [path for path in looked if str(path).endswith((".txt", "odd.js"))]
-
-
-def test_a_statement_that_names_a_word_looks_at_each_file(site, monkeypatch):
-    """What the test above does not see would be seen."""
-    steps(site, 6, "node bin/tool.js")
-    for _ in range(SEARCHES_MIN + 1):
-        site.remembered("Set APP_TOKEN_FILE first")
-    looked = []
-    lstat = os.lstat
-    monkeypatch.setattr(os, "lstat", lambda path, **how: looked.append(path) or lstat(path, **how))
-
-    site.remembered("APP_TOKEN_FILE comes last")
-
-    assert len({path for path in looked if str(path).endswith((".txt", "odd.js"))}) == 7
+    assert commands.count("grep") == searches
+    assert searches or {anchor.spread for anchor in resting(site, memory)} == {0}
 
 
 def test_a_file_that_others_no_longer_name_is_in_doubt(site):

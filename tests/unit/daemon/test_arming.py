@@ -8,7 +8,7 @@ from trees import Tree, repository
 from yaadwatch.daemon.arming import ANY, ITSELF, Arms, key_of, plan, report
 from yaadwatch.daemon.supervisor import Health
 from yaadwatch.model.settings import Watch
-from yaadwatch.repo.watch import NoWatcher
+from yaadwatch.repo.watch import Watcher
 
 
 class PaperWatcher:
@@ -243,7 +243,7 @@ def told(watcher, arms=None) -> list[tuple[str, str]]:
 def test_each_reason_for_polling_is_told_with_what_mends_it(tmp_path):
     limited = PaperWatcher(refusing=frozenset({tmp_path / "a", tmp_path / "b"}))
     unreadable = PaperWatcher(unreadable=frozenset({tmp_path / "y", tmp_path / "x"}))
-    nobody = NoWatcher()
+    nobody = Watcher()
     nobody.watch(tmp_path)
 
     ((watches, more_watches),) = told(limited)

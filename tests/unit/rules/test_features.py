@@ -12,7 +12,7 @@ from yaadwatch.model.anchors import Anchor, Method
 from yaadwatch.staleness import successors, verdict
 from yaadwatch.staleness.successors import Successor
 from yaadwatch.staleness.uses import Tally
-from yaadwatch.staleness.verdict import Observed, Seen, Span, features
+from yaadwatch.staleness.verdict import Seen, Span, features
 
 
 def uses(word, *files):
@@ -33,7 +33,7 @@ def test_a_word_is_lost_kept_or_gained_file_by_file():
         ("f", "f", b"retrying\n", b"x\n"),
     )
 
-    assert (found.lost, found.kept, found.gained) == (("a", "e"), ("b",), ("c", "d"))
+    assert (found.lost, found.kept, found.gained) == (["a", "e"], ["b"], ["c", "d"])
     assert found.removed == 2
 
 
@@ -49,7 +49,7 @@ def test_a_line_that_moved_in_its_file_is_not_removed():
 
 
 def test_binary_files_use_nothing():
-    assert uses("retry", ("a", "a", b"\0retry", b"\0")).lost == ()
+    assert uses("retry", ("a", "a", b"\0retry", b"\0")).lost == []
 
 
 pieces = st.sampled_from(["a", "b", "ab", "_", "9", "-", "/", ".", "é", "-é"])
@@ -213,7 +213,7 @@ def anchor(method, path="src/net.py", symbol="", spread=0):
 
 
 def sight(method, seen, **fields):
-    return Observed(result=verdict.judge_anchor(anchor(method, **fields), seen), seen=seen)
+    return verdict.judge_anchor(anchor(method, **fields), seen)
 
 
 FRESH = sight(Method.FILE, Seen(place="src/net.py", same_bytes=True))
