@@ -377,7 +377,7 @@ class TestGit:
 
         assert block_of(tree, "AGENTS.md") == ["Never use print for logging"]
 
-    @pytest.mark.parametrize("sign", ["index.lock", "MERGE_HEAD", "CHERRY_PICK_HEAD", "HEAD.lock"])
+    @pytest.mark.parametrize("sign", ["index.lock", "MERGE_HEAD"])
     def test_nothing_is_written_while_git_works(self, tree, sign):
         tree.remember("Always use jose for tokens", kind="convention")
         (tree.path / ".git" / sign).write_text("x")
@@ -500,8 +500,15 @@ class TestPrivate:
 class TestRemove:
     """Nothing of ours is left."""
 
-    @pytest.mark.parametrize("mode", ["inline", "private"])
-    @pytest.mark.parametrize("text", [CLAUDE, CLAUDE.rstrip(), "", CLAUDE.replace("\n", "\r\n")])
+    @pytest.mark.parametrize(
+        ("mode", "text"),
+        [
+            ("private", CLAUDE),
+            ("inline", CLAUDE.rstrip()),
+            ("inline", ""),
+            ("inline", CLAUDE.replace("\n", "\r\n")),
+        ],
+    )
     def test_remove_leaves_the_tree_as_it_was(self, world, mode, text):
         tree = world.repo()
         tree.write("CLAUDE.md", text)
@@ -523,8 +530,7 @@ class TestRemove:
         assert (tree.path / ".git/info/exclude").read_bytes() == exclude
         assert tree.git("status", "--porcelain", "--ignored") == ""
 
-    @pytest.mark.parametrize("mode", ["inline", "private"])
-    @pytest.mark.parametrize("store", ["there", "gone"])
+    @pytest.mark.parametrize(("mode", "store"), [("inline", "there"), ("private", "gone")])
     def test_remove_leaves_nothing_where_git_is_gone(self, world, mode, store):
         tree = world.repo()
         tree.write("CLAUDE.md", CLAUDE)

@@ -52,8 +52,9 @@ CONVERSIONS = {
 }
 
 
-@pytest.mark.parametrize("mode", ["inline", "private"])
-@pytest.mark.parametrize("how", CONVERSIONS)
+@pytest.mark.parametrize(
+    ("how", "mode"), [("filter", "inline"), ("ident", "private"), ("eol", "inline")]
+)
 def test_a_checkout_of_a_converted_file_deletes_no_rule(tree, how, mode):
     prepare, text = CONVERSIONS[how]
     prepare(tree)

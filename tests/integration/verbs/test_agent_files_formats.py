@@ -222,8 +222,6 @@ class TestRuleFolders:
         ("path", "header"),
         [
             (".claude/rules/api.md", 'paths: "!src/api/**"'),
-            (".cursor/rules/api.mdc", "description: The API\nalwaysApply: false"),
-            (".github/instructions/api.instructions.md", 'applyTo: "!src/api/**"'),
             (".kiro/steering/api.md", "inclusion: manual"),
         ],
     )
@@ -311,9 +309,9 @@ class TestFurtherDown:
 
         assert "web/AGENTS.md" in inline.rows()
 
-    @pytest.mark.parametrize("folder", ["node_modules/x", "vendor/x", "third_party/x"])
-    def test_other_peoples_work_is_left_alone(self, inline, folder):
-        inline.write(f"{folder}/AGENTS.md", f"- {JOSE}\n")
+    def test_other_peoples_work_is_left_alone(self, inline):
+        for folder in ("node_modules/x", "vendor/x", "third_party/x"):
+            inline.write(f"{folder}/AGENTS.md", f"- {JOSE}\n")
         inline.commit("theirs")
 
         inline.sync()
@@ -393,15 +391,15 @@ class TestTakenIn:
         assert "Never log tokens" not in told(taking)
         assert taking.read("docs/rules.md").startswith("- Never log tokens")
 
-    @pytest.mark.parametrize("path", ["../outside.md", "/etc/passwd", ".git/config", "missing.md"])
-    def test_what_is_not_of_the_repository_is_not_read(self, taking, tmp_path, path):
+    def test_what_is_not_of_the_repository_is_not_read(self, taking, tmp_path):
         (tmp_path / "outside.md").write_text(f"- {JOSE}\n")
-        taking.write("CLAUDE.md", f"@{path}\n\n- Be brief\n")
+        paths = ("../outside.md", "/etc/passwd", ".git/config", "missing.md")
+        taking.write("CLAUDE.md", "".join(f"@{path}\n\n" for path in paths) + "- Be brief\n")
 
         taking.sync()
 
         assert JOSE not in told(taking)
-        assert taking.rows().keys().isdisjoint({path, "docs/rules.md"})
+        assert taking.rows().keys().isdisjoint({*paths, "docs/rules.md"})
 
 
 class TestNamed:

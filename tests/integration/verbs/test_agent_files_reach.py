@@ -57,48 +57,26 @@ def context(tree, *, agent="", folder=""):
 
 
 @pytest.mark.parametrize("lines", BODIES.values(), ids=BODIES)
-class TestBodies:
-    def test_a_rule_reaches_the_other_file_with_its_body(self, tree, lines):
-        type_in_block(tree, "CLAUDE.md", lines)
+def test_a_rule_is_one_memory_and_travels_and_goes_with_its_body(tree, lines):
+    type_in_block(tree, "CLAUDE.md", lines)
 
-        words = block(tree, "AGENTS.md").split()
+    words = block(tree, "AGENTS.md").split()
+    assert " ".join(lines.split()[2:4]) in " ".join(words)
+    assert lines.split()[-1] in words
+    assert lines in block(tree, "CLAUDE.md")
+    known = [one for one in tree.memories() if "canary" not in one and "Be " not in one]
+    assert len(known) == 1
 
-        assert " ".join(lines.split()[2:4]) in " ".join(words)
-        assert lines.split()[-1] in words
-        assert lines in block(tree, "CLAUDE.md")
+    kept = tree.read("AGENTS.md").partition("- Always deploy through canary\n")
+    tree.write("AGENTS.md", kept[0] + kept[1] + "<!-- yaad:end -->\n")
+    tree.sync()
 
-    def test_a_rule_that_is_deleted_takes_its_body_with_it(self, tree, lines):
-        type_in_block(tree, "CLAUDE.md", lines)
-        other = tree.read("AGENTS.md")
-        kept = other.partition("- Always deploy through canary\n")
-        tree.write("AGENTS.md", kept[0] + kept[1] + "<!-- yaad:end -->\n")
-
-        tree.sync()
-
-        assert block(tree, "CLAUDE.md").strip() == "- Always deploy through canary"
-        assert block(tree, "AGENTS.md") == "- Always deploy through canary\n"
-
-    def test_it_is_one_memory(self, tree, lines):
-        type_in_block(tree, "CLAUDE.md", lines)
-
-        known = [one for one in tree.memories() if "canary" not in one and "Be " not in one]
-
-        assert len(known) == 1
+    assert block(tree, "CLAUDE.md").strip() == "- Always deploy through canary"
+    assert block(tree, "AGENTS.md") == "- Always deploy through canary\n"
 
 
 class TestConditions:
-    @pytest.mark.parametrize(
-        "heading",
-        [
-            "If you write SQL",
-            "Only for the Windows build",
-            "When you touch migrations",
-            "For the mobile app:",
-            "In production",
-            "TypeScript",
-            "Backend",
-        ],
-    )
+    @pytest.mark.parametrize("heading", ["If you write SQL", "For the mobile app:", "Backend"])
     def test_a_rule_below_a_heading_that_says_when_goes_with_it(self, tree, heading):
         type_outside(tree, "CLAUDE.md", f"## {heading}\n\n- Use lower-case keywords\n")
 
@@ -140,16 +118,10 @@ class TestWhatIsNoRule:
     @pytest.mark.parametrize(
         "lines",
         [
-            "Conventions came up in the March meeting.\n",
-            "See [the wiki](https://example.com) for more.\n",
-            "The list below is generated.\n",
-            "TODO: write this section\n",
-            "- [ ] Always write this section\n",
-            "Thanks to Bob for these.\n",
-            "- [Avoid barrel files](#21-avoid-barrel-files)\n",
-            "- https://example.com/style\n",
+            "Conventions came up in March.\n\nSee [the wiki](https://example.com) for more.\n",
+            "The list below is generated.\n\nTODO: write this\n\nThanks to Bob for these.\n",
+            "- [ ] Always write this\n- [Avoid barrels](#21-avoid)\n- https://example.com/style\n",
             "| rule | why |\n|---|---|\n| Always use tabs | width |\n",
-            "- See docs/style.md\n",
             "- Always release like this\n\n  ```\n  make release\n  ```\n",
         ],
     )
@@ -160,7 +132,7 @@ class TestWhatIsNoRule:
 
     @pytest.mark.parametrize(
         "line",
-        ["- Use tabs", "Always use tabs.", "- **Tabs**: use tabs", "- No spaces", "- Tabs only"],
+        ["Always use tabs.", "- **Tabs**: use tabs"],
     )
     def test_what_instructs_reaches_the_others(self, tree, line):
         type_outside(tree, "CLAUDE.md", f"## Rules\n\n{line}\n")
@@ -176,7 +148,7 @@ class TestWhatIsNoRule:
 
 
 class TestPersonal:
-    @pytest.mark.parametrize("path", ["CLAUDE.local.md", ".clinerules", ".cursorrules"])
+    @pytest.mark.parametrize("path", ["CLAUDE.local.md", ".cursorrules"])
     def test_what_an_ignored_file_says_reaches_no_shared_file(self, tree, path):
         exclude = tree.path / ".git" / "info" / "exclude"
         exclude.write_text(f"{exclude.read_text()}{path}\n")
@@ -188,8 +160,9 @@ class TestPersonal:
         assert "fork" not in block(tree, "AGENTS.md") + block(tree, "CLAUDE.md")
         assert "Dutch" not in block(tree, "AGENTS.md") + block(tree, "CLAUDE.md")
 
-    @pytest.mark.parametrize("origin", ["agent:claude", "import:mem0"])
-    @pytest.mark.parametrize("order", ["agent first", "person first"])
+    @pytest.mark.parametrize(
+        ("origin", "order"), [("agent:claude", "agent first"), ("import:mem0", "person first")]
+    )
     def test_what_an_agent_says_of_it_makes_nothing_public(self, tree, origin, order):
         said = "Always answer me in Dutch"
         tree.write("CLAUDE.local.md", "# Mine\n\n- Be fast\n")
@@ -310,8 +283,14 @@ class TestWhatIsLoaded:
 
         assert self.RULE not in context(tree, agent="gemini")
 
-    @pytest.mark.parametrize("pattern", ["{root}/CLAUDE.md", "**/CLAUDE.md", "**/{{CLAUDE,X}}.md"])
-    @pytest.mark.parametrize("where", ["home", "project", "local"])
+    @pytest.mark.parametrize(
+        ("where", "pattern"),
+        [
+            ("home", "{root}/CLAUDE.md"),
+            ("project", "**/CLAUDE.md"),
+            ("local", "**/{{CLAUDE,X}}.md"),
+        ],
+    )
     def test_what_the_settings_of_claude_exclude_is_told(self, tree, tmp_path, where, pattern):
         (tmp_path / ".claude").mkdir()
         folder = (tmp_path if where == "home" else tree.path) / ".claude"
@@ -330,10 +309,10 @@ class TestWhatIsLoaded:
         assert self.RULE in context(tree, agent="claude")
         assert self.RULE not in context(tree, agent="codex")
 
-    @pytest.mark.parametrize("pattern", ["CLAUDE.md", "/elsewhere/CLAUDE.md", "**/other/*.md", 3])
-    def test_patterns_for_other_files_exclude_nothing(self, tree, pattern):
+    def test_patterns_for_other_files_exclude_nothing(self, tree):
         (tree.path / ".claude").mkdir()
-        excludes = json.dumps({"claudeMdExcludes": [pattern]})
+        patterns = ["CLAUDE.md", "/elsewhere/CLAUDE.md", "**/other/*.md", 3]
+        excludes = json.dumps({"claudeMdExcludes": patterns})
         (tree.path / ".claude" / "settings.json").write_text(excludes)
 
         assert self.RULE not in context(tree, agent="claude")
@@ -356,15 +335,14 @@ class TestPlaceOfABlock:
     """The rules of a block stand below no heading that restricts them."""
 
     RULE = "Always deploy through canary"
-    SECTIONS = (
-        "## Never do this\n\n- Push to main\n",
-        "## If you write SQL\n\n- Use CTEs\n",
-        "## Glossary\n\n- A lane is a queue\n",
-        "## Style\n\n### Windows\n\n- Use CRLF\n",
-    )
 
-    @pytest.mark.parametrize("section", SECTIONS)
-    @pytest.mark.parametrize("title", ["# Shop\n\nA shop.\n\n", ""])
+    @pytest.mark.parametrize(
+        ("title", "section"),
+        [
+            ("# Shop\n\nA shop.\n\n", "## Never do this\n\n- Push to main\n"),
+            ("", "## Style\n\n### Windows\n\n- Use CRLF\n"),
+        ],
+    )
     def test_a_new_block_comes_before_the_sections(self, world, title, section):
         tree = world.repo()
         tree.write("AGENTS.md", f"{title}{section}")
@@ -620,9 +598,6 @@ class TestFilesOfARule:
 
     HEADERS = (
         (".cursor/rules/sql.mdc", 'globs: "src/**/*.sql"\nalwaysApply: false'),
-        (".claude/rules/sql.md", 'paths:\n  - "src/**/*.sql"'),
-        (".github/instructions/sql.instructions.md", 'applyTo: "src/**/*.sql"'),
-        (".devin/rules/sql.md", "trigger: glob\nglobs: src/**/*.sql"),
         (".kiro/steering/sql.md", 'inclusion: fileMatch\nfileMatchPattern: "src/**/*.sql"'),
     )
     WORDS = "- For files matching `src/**/*.sql`: Always use CTEs\n"
@@ -648,9 +623,7 @@ class TestFilesOfARule:
         "header",
         [
             "description: For SQL\nalwaysApply: false",
-            'globs: "!src/**"\nalwaysApply: false',
             "globs: a, b, c, d, e\nalwaysApply: false",
-            'globs: "src/`x`.sql"\nalwaysApply: false',
         ],
     )
     def test_what_words_cannot_say_stays(self, tree, header):

@@ -12,10 +12,13 @@ HTTPX = "Always use httpx for calls"
 TABS = "Prefer tabs always"
 
 
-@pytest.fixture(params=["own", "others"])
+BOTH = pytest.mark.parametrize("tree", ["own", "others"], indirect=True)
+
+
+@pytest.fixture
 def tree(world, request):
     """A repository with committed blocks, whose commits count as the person's own or others'."""
-    return world.prepared(_committed, request.param)
+    return world.prepared(_committed, getattr(request, "param", "others"))
 
 
 def _committed(world, author):
@@ -68,6 +71,7 @@ def hot(tree):
     return {node.text for node in tree.living() if node.tier == 1}
 
 
+@BOTH
 def test_merge_of_other_words_right_after_the_commit_stands(tree):
     tree.git("checkout", "-q", "-b", "feature")
     rest(tree)
@@ -87,6 +91,7 @@ def test_merge_of_other_words_right_after_the_commit_stands(tree):
     assert "Always use httpx 3" not in hot(tree)
 
 
+@BOTH
 def test_revert_right_after_the_commit_deletes_the_rule(tree):
     tree.remember(TABS, kind="convention")
     rest(tree)
@@ -109,6 +114,7 @@ def test_revert_of_wholly_other_words_right_after_the_commit_stands(tree):
     is_clean_after(tree, HTTPX)
 
 
+@BOTH
 def test_conflict_resolved_by_hand_right_after_the_commit_keeps_the_resolution(tree):
     tree.git("checkout", "-q", "-b", "feature")
     rest(tree)
@@ -156,6 +162,7 @@ def test_deletion_undone_by_a_revert_brings_the_rule_back(tree):
     is_clean_after(tree, HTTPX)
 
 
+@BOTH
 def test_reset_right_after_the_commit_leaves_the_files_as_they_are(tree):
     tree.remember(TABS, kind="convention")
     rest(tree)
@@ -204,6 +211,7 @@ def test_branch_that_got_the_rule_keeps_it_for_itself(tree):
     is_clean_after(tree, HTTPX, TABS)
 
 
+@BOTH
 def test_rebase_right_after_the_commit_keeps_both_sides(tree):
     tree.git("checkout", "-q", "-b", "upstream")
     rest(tree)
@@ -284,6 +292,7 @@ def test_discarded_edit_is_written_again_after_a_commit_of_another_line(tree):
     assert {rules(tree, path)[0] for path in FILES} == {"Always use httpx 3"}
 
 
+@BOTH
 def test_discarded_edit_gives_way_to_the_words_of_a_commit(tree):
     edit(tree, HTTPX, "Always use httpx 3", "AGENTS.md")
     rest(tree)

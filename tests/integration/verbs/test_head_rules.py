@@ -297,8 +297,9 @@ def discarded(tree):
     return tree
 
 
-@pytest.mark.parametrize("author", ["Bob <bob@example.org>", "T <ada@example.org>"])
-@pytest.mark.parametrize("changed", [(C,), (A, C)])
+@pytest.mark.parametrize(
+    ("author", "changed"), [("Bob <bob@example.org>", (C,)), ("T <ada@example.org>", (A, C))]
+)
 def test_rule_discarded_from_one_file_stays_when_a_pull_changes_that_file(
     discarded, author, changed
 ):
