@@ -118,12 +118,15 @@ Written = bytes | Malformed | Refused
 
 def unreadable(data: bytes) -> Refused | None:
     """Return why bytes are not text that we read or write; None if they are."""
+    position, what = data.find(b"\0"), "is NUL"
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        return _bad_byte(data, error.start, "is not UTF-8")
-    position = data.find(b"\0")
-    return None if position < 0 else _bad_byte(data, position, "is NUL")
+        position, what = error.start, "is not UTF-8"
+    if position < 0:
+        return None
+    line = data.count(b"\n", 0, position) + 1
+    return Refused(line=line, reason=f"byte 0x{data[position]:02x} in line {line} {what}")
 
 
 def find(data: bytes) -> Found:
@@ -161,7 +164,9 @@ def insert(data: bytes, lines: Sequence[str]) -> Written:
     if isinstance(found, Block):
         return Refused(line=found.line, reason=f"there is a block already, in line {found.line}")
     file = _split(data)
-    newline = _majority_line_end(data)
+    pairs = data.count(b"\r\n")
+    counts = (data.count(b"\n") - pairs, pairs, data.count(b"\r") - pairs)
+    newline = _LINE_ENDS[counts.index(max(counts))]
     written: Written = data
     for place in places(file.texts):
         before = data[: file.begins[place] if place < len(file.begins) else file.size]
@@ -297,21 +302,18 @@ def _damage(text: str, name: str, zone: Zone) -> str:
 def _pair(begins: Sequence[int], ends: Sequence[int]) -> Malformed | None:
     """Return why whole markers are not one block; None if they are."""
     if not ends:
-        return _malformed(begins[0], "the block that begins in line {line} has no end marker")
-    if not begins:
-        return _malformed(ends[0], "the end marker in line {line} has no begin marker")
-    if ends[0] < begins[0]:
-        return _malformed(ends[0], "the end marker in line {line} stands before the begin marker")
-    if len(begins) > 1 and begins[1] < ends[0]:
-        return _malformed(begins[1], "a second block begins in line {line}, inside the first")
-    if len(begins) > 1:
-        return _malformed(begins[1], "a second block begins in line {line}")
-    if len(ends) > 1:
-        return _malformed(ends[1], "there is a second end marker in line {line}")
-    return None
-
-
-def _malformed(index: int, reason: str) -> Malformed:
+        index, reason = begins[0], "the block that begins in line {line} has no end marker"
+    elif not begins:
+        index, reason = ends[0], "the end marker in line {line} has no begin marker"
+    elif ends[0] < begins[0]:
+        index, reason = ends[0], "the end marker in line {line} stands before the begin marker"
+    elif len(begins) > 1:
+        inside = ", inside the first" if begins[1] < ends[0] else ""
+        index, reason = begins[1], f"a second block begins in line {{line}}{inside}"
+    elif len(ends) > 1:
+        index, reason = ends[1], "there is a second end marker in line {line}"
+    else:
+        return None
     return Malformed(line=index + 1, reason=reason.format(line=index + 1))
 
 
@@ -325,12 +327,6 @@ def _block(file: _Lines, first: int, last: int) -> Block:
         lines=file.texts[first + 1 : last],
         line=first + 1,
     )
-
-
-def _majority_line_end(data: bytes) -> bytes:
-    pairs = data.count(b"\r\n")
-    counts = (data.count(b"\n") - pairs, pairs, data.count(b"\r") - pairs)
-    return _LINE_ENDS[counts.index(max(counts))]
 
 
 def _line_ends_needed(before: bytes) -> int:
@@ -353,8 +349,3 @@ def _checked(data: bytes, lines: tuple[str, ...]) -> Written:
     if isinstance(found, Block) and found.lines == lines:
         return data
     return Refused(line=None, reason="the new lines would damage the block")
-
-
-def _bad_byte(data: bytes, position: int, what: str) -> Refused:
-    line = data.count(b"\n", 0, position) + 1
-    return Refused(line=line, reason=f"byte 0x{data[position]:02x} in line {line} {what}")

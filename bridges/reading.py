@@ -6,8 +6,9 @@ may be read: `@types/node` in a sentence looks the same.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from bridges import frontmatter
@@ -15,7 +16,7 @@ from bridges.block import Absent, Block, Malformed, Refused, find, outside
 from bridges.frontmatter import Fields
 from bridges.items import restricted
 from bridges.markdown import lines_of, scan, sources, without_code
-from bridges.rules import STATEMENT_CHARS_MAX, Document, Problem, Statement
+from bridges.rules import STATEMENT_CHARS_MAX, Document, Problem
 
 STATEMENTS_MAX: Final = 2_000
 """Statements taken from one file."""
@@ -28,29 +29,25 @@ _ALL_FILES: Final = frozenset({"*", "**", "**/*"})
 """Patterns that every file matches."""
 
 
-def parse(content: bytes) -> Document:
+def parse(content: bytes, *, is_part: bool = False) -> Document:
     """Return the statements of a markdown file outside our block.
 
     Text that a person added to the block below a restricting heading is read like the rest.
 
     Bytes that are not UTF-8 are not read, nor is a file whose block is damaged: a person's words
     could not be distinguished from ours.
+
+    Args:
+        content: the file.
+        is_part: whether it is one of several files about a project: its title counts as a heading.
     """
-    return _parsed(content, is_part=False)
-
-
-def parse_part(content: bytes) -> Document:
-    """Read one of several files about a project: its title counts as a heading."""
-    return _parsed(content, is_part=True)
-
-
-def _parsed(content: bytes, *, is_part: bool) -> Document:
     found = find(content)
-    match found:
-        case Refused():
-            return _unread(found, "Save the file as UTF-8 text to have it read.")
-        case Malformed():
-            return _unread(found, "Mend or delete both marker lines to have it read.")
+    if isinstance(found, Refused | Malformed):
+        hint = "Mend or delete both marker lines to have it read."
+        if isinstance(found, Refused):
+            hint = "Save the file as UTF-8 text to have it read."
+        message = f"{found.reason[0].upper()}{found.reason[1:]}; nothing was read. {hint}"
+        return Document(statements=(), problems=(Problem(line=found.line, message=message),))
     keep = restricted(found.lines) if isinstance(found, Block) else ()
     statements = scan(outside(content, found, keep=keep).decode(), is_part=is_part)
     if len(statements) <= STATEMENTS_MAX:
@@ -61,6 +58,10 @@ def _parsed(content: bytes, *, is_part: bool) -> Document:
     )
     cut = Problem(line=statements[STATEMENTS_MAX].line, message=message)
     return Document(statements=statements[:STATEMENTS_MAX], problems=(cut,))
+
+
+parse_part: Final = partial(parse, is_part=True)
+"""Reads one of several files about a project: its title counts as a heading."""
 
 
 def headed(
@@ -84,10 +85,15 @@ def headed(
         if for_all_files(named) or (said is not None and holds(said)):
             return parse_part(content)
         condition = in_words(named)
-        document = parse(content) if condition else parse_part(content)
+        document = parse(content, is_part=not condition)
+        statements = document.statements
         if condition:
-            document = replace(document, statements=tuple(_under(condition, document.statements)))
-        return replace(document, everywhere=False, condition=condition)
+            under = (
+                replace(one, text=f"{condition} {one.text}", lead=f"{condition} {one.lead}".strip())
+                for one in statements
+            )
+            statements = tuple(one for one in under if len(one.text) <= STATEMENT_CHARS_MAX)
+        return replace(document, statements=statements, everywhere=False, condition=condition)
 
     return read
 
@@ -105,18 +111,6 @@ def in_words(patterns: Sequence[str]) -> str:
     if any(pattern.count("{") != pattern.count("}") for pattern in patterns):
         return ""
     return f"For files matching {' or '.join(f'`{pattern}`' for pattern in patterns)}:"
-
-
-def _under(condition: str, statements: Iterable[Statement]) -> Iterator[Statement]:
-    for one in statements:
-        text = f"{condition} {one.text}"
-        if len(text) <= STATEMENT_CHARS_MAX:
-            yield replace(one, text=text, lead=f"{condition} {one.lead}".strip())
-
-
-def _unread(found: Refused | Malformed, hint: str) -> Document:
-    message = f"{found.reason[0].upper()}{found.reason[1:]}; nothing was read. {hint}"
-    return Document(statements=(), problems=(Problem(line=found.line, message=message),))
 
 
 IMPORTS_MAX: Final = 100
@@ -142,17 +136,9 @@ def imports(content: str | bytes) -> tuple[str, ...]:
     for source in sources(outside(data, found).decode()):
         for match in _IMPORT.finditer(without_code(source)):
             path = match["path"].replace("\\ ", " ").split("#", 1)[0].removeprefix("./")
-            if _is_relative(path):
+            is_plain = len(path) <= PATH_CHARS_MAX and path.isprintable()
+            if is_plain and _START.match(path) and not _DRIVE.match(path):
                 paths[path] = None
             if len(paths) == IMPORTS_MAX:
                 return tuple(paths)
     return tuple(paths)
-
-
-def _is_relative(path: str) -> bool:
-    return (
-        len(path) <= PATH_CHARS_MAX
-        and path.isprintable()
-        and _START.match(path) is not None
-        and _DRIVE.match(path) is None
-    )

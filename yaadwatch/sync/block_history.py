@@ -328,14 +328,16 @@ class HeadRules:
         """Return the keys of the rules that the blocks of a commit have."""
         return {key for contents in self._of_commit(commit).values() for key in contents.rules}
 
-    def line(self, commit: str, key: str) -> str | None:
-        """Return a rule's line from the first block that has it; None when it holds a secret."""
-        for version in (self._of_commit(commit), self._edited.get(commit, {})):
-            for contents in version.values():
-                found = contents.rules.get(key)
-                if found is not None:
-                    return None if found.holds_secret else found.item.raw
-        return None
+    def lines(self, commit: str, keys: Set[str]) -> dict[str, str]:
+        """Return the lines of rules, by key, from the first block that has each.
+
+        Without those that hold a secret.
+        """
+        found: dict[str, FileRule] = {}
+        for version in (self._edited.get(commit, {}), self._of_commit(commit)):
+            for contents in reversed(version.values()):
+                found |= {key: contents.rules[key] for key in keys & contents.rules.keys()}
+        return {key: one.item.raw for key, one in found.items() if not one.holds_secret}
 
     def has_changed(self, old: str, new: str) -> bool:
         """Return whether commits since an older one changed a file, even where they cancel out."""

@@ -31,13 +31,6 @@ from yaadwatch.text.words import text_hash
 from yaadwatch.workspace.agent_files import FILTERED, NO_BLOCK, ODD, FoundFile, parsed
 from yaadwatch.workspace.workspace import Home, Space
 
-BROUGHT: Final = (
-    "it has a block of ours that came with git; none of your rules is written there; to take part:"
-    " {command}"
-)
-UNCOMMITTED: Final = (
-    "its block is not committed: until it is, git rebase, git pull --rebase and npm version refuse"
-)
 STEPS_MAX: Final = 64
 """Commits read at most that changed a file, or were checked out, since the last agreement."""
 
@@ -69,10 +62,6 @@ class BranchFile:
             return f"{FILTERED} (filter={self.filter})"
         return "" if self.adopted or self.block is not None else NO_BLOCK
 
-    def differs(self, text: str | None) -> bool:
-        """Return whether a tracked file has another block than its commit; None: no block."""
-        return bool(self.blob) and not (self.filter or self.overlooked) and text != self.block
-
 
 def at_head(space: Space, row: AgentFileRow, head: Head) -> BranchFile:
     """Return an agent file as the checked-out commit has it; empty when it is only read.
@@ -93,24 +82,23 @@ def at_head(space: Space, row: AgentFileRow, head: Head) -> BranchFile:
     return BranchFile(blob=blob, filter=name, adopted=row.adopted == blob)
 
 
-def version_of(space: Space, path: str) -> str:
-    """Return the blob id of a file in the checked-out commit; '' when it has none.
-
-    Raises:
-        YaadError: from git.
-    """
-    return space.repository.blob_at(head_of(space).commit, path) or ""
-
-
 def reason_of(branch: BranchFile, row: AgentFileRow, data: bytes) -> str:
     """Return what a person has to know about a file's block; '' for nothing."""
-    found, path = find(data), row.path
+    found = find(data)
+    adopt = f"yaadwatch files adopt {shlex.quote(row.path)}"
     if row.mode == PRIVATE and isinstance(found, Block):
-        return BROUGHT.format(command=adopt_command(path))
+        return (
+            "it has a block of ours that came with git; none of your rules is written there; to"
+            f" take part: {adopt}"
+        )
     if branch.refusal:
-        return branch.refusal + (f"; to begin: {adopt_command(path)}" if not branch.filter else "")
-    if branch.differs(found.text if isinstance(found, Block) else None):
-        return UNCOMMITTED
+        return branch.refusal + (f"; to begin: {adopt}" if not branch.filter else "")
+    text = found.text if isinstance(found, Block) else None
+    if branch.blob and not branch.overlooked and text != branch.block:
+        return (
+            "its block is not committed: until it is, git rebase, git pull --rebase and npm version"
+            " refuse"
+        )
     return ""
 
 
@@ -127,11 +115,6 @@ def misplaced(path: str, data: bytes) -> str:
         f'its block is below "{privacy.mask(words).text}", which changes what its rules mean;'
         f" move it up, or: yaadwatch files release {name} && yaadwatch files adopt {name}"
     )
-
-
-def adopt_command(path: str) -> str:
-    """Return the command that writes the first block into a file."""
-    return f"yaadwatch files adopt {shlex.quote(path)}"
 
 
 def digest_of(data: bytes | None) -> str:
@@ -385,7 +368,6 @@ def _resolved(seen: Gathered, rules: HeadRules) -> Gathered:
     """
     commit, path = seen.head.commit, seen.path
     all_files, own = rules.resolved(commit), rules.rules_in(commit, path).keys()
-    lines = {key: rules.line(commit, key) for key in set(all_files.became.values())}
     kept = all_files.alive - own
     commits = seen.commits
     if commits is not None:
@@ -402,7 +384,7 @@ def _resolved(seen: Gathered, rules: HeadRules) -> Gathered:
         stood=frozenset(own - all_files.dropped),
         dropped=frozenset(all_files.dropped & own),
         became=all_files.became,
-        new_lines={key: line for key, line in lines.items() if line is not None},
+        new_lines=rules.lines(commit, set(all_files.became.values())),
     )
 
 

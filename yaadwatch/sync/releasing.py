@@ -15,7 +15,8 @@ from yaadwatch.db.files import Connection
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import INLINE, PAUSED, PENDING, READ, AgentFileRow, Project
 from yaadwatch.repo import layout as repo_layout
-from yaadwatch.sync import gathering, modes, rules_file
+from yaadwatch.staleness.worktree import head_of
+from yaadwatch.sync import modes, rules_file
 from yaadwatch.sync.gathering import MovingError, settled
 from yaadwatch.system import files, safe_write
 from yaadwatch.workspace import agent_files, identity
@@ -67,7 +68,7 @@ def switch_mode(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
         YaadError: see `release`.
     """
     if mode == INLINE:
-        row = replace(row, adopted=gathering.version_of(space, row.path))
+        row = replace(row, adopted=space.repository.blob_at(head_of(space).commit, row.path) or "")
         space.db.write(projects.put_agent_file, row)
     if row.mode == mode:
         return

@@ -101,8 +101,8 @@ def test_line_of_a_rule_is_the_one_that_a_block_has(tree):
     commit(tree, C, ANN)
 
     with rules(tree) as (repository, found):
-        assert found.line(repository.head().commit, text_hash(ANN)) == f"- {ANN}"
-        assert found.line(repository.head().commit, text_hash(BOB)) is None
+        keys = {text_hash(ANN), text_hash(BOB)}
+        assert found.lines(repository.head().commit, keys) == {text_hash(ANN): f"- {ANN}"}
 
 
 def test_rule_stays_where_commits_took_its_new_words_back(tree):
