@@ -396,9 +396,8 @@ def gone(machine, checkout):
 def test_a_rule_that_was_false_before_we_came_is_told_by_and_by(machine, checkout):
     old_rule(checkout)
 
-    added = machine.run("add", checkout.root)
+    assert "1 statement" in machine.run("add", checkout.root).out
 
-    assert "it was written; see: yaadwatch stale" in added.out
     wait_until(lambda: gone(machine, checkout) == [("gone", "no calls")])
     wait_until(lambda: not machine.ask("stale", "--no-check", cwd=checkout.root)["looking"])
 

@@ -12,23 +12,23 @@ from typing import Any, Final, cast
 from bridges import registry
 from yaadwatch import places
 from yaadwatch.api.messages.store import Add, Remove
-from yaadwatch.db import anchors, authority, database, nodes
+from yaadwatch.db import anchors, authority, database, history, nodes
 from yaadwatch.db import projects as db_projects
 from yaadwatch.db.files import Connection
 from yaadwatch.memory import flags, views
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.projects import ABSENT, READ, AgentFileRow, Project
+from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import Settings
 from yaadwatch.recall import vectors
 from yaadwatch.repo import layout as repo_layout
 from yaadwatch.repo.command import INSTALL_GIT, NO_GIT, NoGit, TimedOut
 from yaadwatch.staleness import stale
+from yaadwatch.sync import files as agent_files
 from yaadwatch.sync import lookback, modes, releasing, tree
 from yaadwatch.system import files, processes
 from yaadwatch.system.config import FILE, value_of
 from yaadwatch.text import privacy
 from yaadwatch.workspace import identity, lookup
-from yaadwatch.workspace.agent_files import AgentFile
 from yaadwatch.workspace.stores import SETTINGS_FOLDER, why_missing
 from yaadwatch.workspace.workspace import Call, Home, require_files, require_repository
 
@@ -37,7 +37,8 @@ def add(home: Home, call: Call, ask: Add) -> dict[str, object]:
     """Watch the repository that the call comes from, and read its agent files; the answer is Added.
 
     Adding again reads the agent files again and makes nothing twice. When the first time fails,
-    nothing of ours is left in the repository.
+    nothing of ours is left in the repository. A file that cannot be read now waits for the next
+    sync.
 
     Raises:
         YaadError: NOT_FOUND (no repository, no backup, nothing to adopt), CONFLICT (memories are
@@ -61,15 +62,18 @@ def add(home: Home, call: Call, ask: Add) -> dict[str, object]:
         with home.space(Call(folder=layout.root or call.folder, origin=call.origin)) as space:
             if found.adopted:
                 releasing.forget_agreements(space)
-            said = lookback.read(home, space)
+            before = space.db.read(nodes.count)
+            lookback.retry(space)
             chosen = ask.mode or (
                 space.db.read(database.get_meta, modes.MODE_KEY) if found.adopted else None
             )
             if chosen:
                 releasing.choose_mode(home, space, chosen)
+            done = tree.sync_space(home, space, thorough=True)
             stale.check_space(home, space, None)
-            done = tree.sync_space(home, space)
-            known = {row.path: row for row in done.files}
+            shown = agent_files.read_files(home, space, done.files)
+            imported = space.db.read(_imported, space.worktree.id, shown, before)
+            looking = space.db.read(anchors.lookback_of, space.worktree.id).left
             found_flags = space.db.read(flags.spread_flags, space.worktree.id)
             shallow = views.shallow_row(space)
             guards = space.db.read(anchors.census)
@@ -82,21 +86,10 @@ def add(home: Home, call: Call, ask: Add) -> dict[str, object]:
         "adopted": found.adopted,
         "copy_of": str(found.copy_of) if found.copy_of is not None else None,
         "by_path": project.by_path,
-        "imported": {
-            "statements": said.statements,
-            "nodes": said.nodes,
-            "anchored": said.anchored,
-        },
-        "files": [
-            {
-                "path": file.path,
-                "statements": len(file.statements),
-                **_mode_and_state(file, known.get(file.path)),
-            }
-            for file in said.files
-        ],
+        "imported": imported,
+        "files": shown,
         **views.counted(found_flags),
-        "looking": said.looking,
+        "looking": looking,
         "shallow": shallow,
         "guards": guards,
         "mode": ask.mode,
@@ -150,11 +143,22 @@ def projects(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
     return {"projects": [views.project_row(home, project) for project in watched]}
 
 
-def _mode_and_state(file: AgentFile, row: AgentFileRow | None) -> dict[str, object]:
-    """Return mode, state and reason of a file after the sync."""
-    if row is None or row.state == ABSENT:
-        return {"mode": READ, "state": file.state, "reason": file.reason or None}
-    return {"mode": row.mode, "state": row.state, "reason": row.reason or file.reason or None}
+def _imported(
+    conn: Connection, worktree: int, files: Sequence[dict[str, object]], before: int
+) -> dict[str, object]:
+    """Count the statements of agent files, and the memories that are new and that are anchored."""
+    said = [
+        one.node
+        for file in files
+        for one in history.provenance_on_path(conn, worktree, str(file["path"]))
+        if one.line is not None
+    ]
+    resting = anchors.of_nodes(conn, said)
+    return {
+        "statements": len(said),
+        "nodes": nodes.count(conn) - before,
+        "anchored": sum(bool(resting.get(node)) for node in said),
+    }
 
 
 def _undo(home: Home, project: Project) -> None:

@@ -147,8 +147,14 @@ class _Commit:
                     since=place.since or self._now,
                 )
             )
-        is_same = rows == history.provenance_on_path(conn, worktree, path)
-        return put_places(conn, worktree, {} if is_same else {path: rows})
+        if rows == history.provenance_on_path(conn, worktree, path):
+            return False
+        was_hidden = history.hidden_by_git(conn, worktree)
+        history.put_provenance(conn, worktree, path, rows)
+        hidden = history.hidden_by_git(conn, worktree)
+        for resting in anchors.of_nodes(conn, was_hidden - hidden).values():
+            changes.recheck_files(conn, resting)
+        return hidden != was_hidden
 
     def _move_below_heading(
         self, conn: Connection, place: Place, ready: Mapping[int, Ready]
@@ -301,20 +307,6 @@ def _words(item: Ready) -> dict[str, Any]:
         "text_hash": words.text_hash(text),
         "summary": words.summarise(text),
     }
-
-
-def put_places(conn: Connection, worktree: int, rows: Mapping[str, Sequence[Provenance]]) -> bool:
-    """Store what files of a work tree state, by path; return whether others are hidden now.
-
-    What memories that are shown again rest on is compared anew.
-    """
-    was_hidden = history.hidden_by_git(conn, worktree)
-    for path, places in rows.items():
-        history.put_provenance(conn, worktree, path, places)
-    hidden = history.hidden_by_git(conn, worktree)
-    for resting in anchors.of_nodes(conn, was_hidden - hidden).values():
-        changes.recheck_files(conn, resting)
-    return hidden != was_hidden
 
 
 class Recorder:

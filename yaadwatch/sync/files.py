@@ -3,7 +3,7 @@
 import difflib
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
@@ -15,7 +15,7 @@ from yaadwatch.db import history, projects
 from yaadwatch.db.visibility import View
 from yaadwatch.memory.visibility import require_view
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.projects import ABSENT, INLINE, PAUSED, PRIVATE, READ, AgentFileRow
+from yaadwatch.model.projects import ABSENT, INLINE, PAUSED, PRIVATE, READ, SYNCED, AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.sync import gathering, inventory, modes, releasing, rules_file, tree
 from yaadwatch.sync.block_history import HeadRules
@@ -175,6 +175,38 @@ def files_restore(home: Home, call: Call, ask: FilesRestore) -> dict[str, object
             )
         _write_copy(home, space, path, found.data)
         return {"path": path, "snapshot": copy.id, "at": copy.at, "bytes": copy.size, "mode": READ}
+
+
+def read_files(home: Home, space: Space, rows: Iterable[AgentFileRow]) -> list[dict[str, object]]:
+    """Return the agent files of a work tree after a sync, with how many statements each has."""
+    known = {row.path: row for row in rows}
+    fleet = agent_files.fleet(home, space)
+    shown: list[dict[str, object]] = []
+    for path, found in fleet.files.items():
+        row = known.get(path)
+        if row is not None and _is_listed(row):
+            places = space.db.read(history.provenance_on_path, space.worktree.id, path)
+            shown.append(
+                {
+                    "path": found.name if found.reason else path,
+                    "statements": sum(one.line is not None for one in places),
+                    "mode": row.mode,
+                    "state": row.state,
+                    "reason": row.reason or None,
+                }
+            )
+    for name, _, path in fleet.also:
+        first = fleet.files.get(path)
+        shown.append(
+            {
+                "path": first.name if name == path and first is not None else name,
+                "statements": 0,
+                "mode": READ,
+                "state": SYNCED,
+                "reason": f"is the same file as {path}",
+            }
+        )
+    return shown
 
 
 def _contents(space: Space) -> dict[str, bytes | None]:

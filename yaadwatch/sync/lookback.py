@@ -1,25 +1,23 @@
-"""Read the agent files of a new project, and compare each statement with the code of its day.
+"""Compare each statement of an agent file with the code of the day on which it was written.
 
 A rule may be older than the day on which it was read, and false since then. So it rests on the code
-of the commit that gave it its words, not on today's. `add` and the sync note the memories; the
-daemon compares them afterwards, up to 256 at a time. The rest stays in the store, so a killed
-daemon loses nothing. What git cannot compare waits for the next `add`.
+of the commit that gave it its words, not on today's. The sync notes the memories; the daemon
+compares them afterwards, up to 256 at a time. The rest stays in the store, so a killed daemon loses
+nothing. What git cannot compare waits for the next `add`.
 """
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from bridges.rules import Statement
-from yaadwatch.db import anchors, history, nodes, projects
+from yaadwatch.db import anchors, history, projects
 from yaadwatch.db.files import Connection
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.memories import Node, Provenance
+from yaadwatch.model.memories import Node
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
-from yaadwatch.remember import preparing, remember
-from yaadwatch.remember.drafts import NEW, Draft
 from yaadwatch.remember.write_batch import rest_on
 from yaadwatch.repo import layout
 from yaadwatch.repo.hunks import LineOrigin
@@ -27,11 +25,10 @@ from yaadwatch.repo.repository import Repository
 from yaadwatch.staleness import stale, uncommitted
 from yaadwatch.staleness.anchoring import Source
 from yaadwatch.staleness.worktree import look_at
-from yaadwatch.sync.committing import put_places
 from yaadwatch.text import privacy
 from yaadwatch.text.words import text_hash
 from yaadwatch.workspace import agent_files
-from yaadwatch.workspace.agent_files import AgentFile, Formats, parsed
+from yaadwatch.workspace.agent_files import Formats, parsed
 from yaadwatch.workspace.workspace import Home, Space
 
 COMMITS_MAX: Final = 8
@@ -321,108 +318,17 @@ def _store_anchors(conn: Connection, home: Home, found: Mapping[str, _Compared])
             rest_on(conn, home, node, after, home.clock.now())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Baseline:
-    """The agent files that were read, with counts of statements, new and anchored memories.
-
-    Statements with the same words are one memory. `looking` is the number of memories that are
-    still to be compared with the code of their day.
-    """
-
-    files: tuple[AgentFile, ...]
-    statements: int
-    nodes: int
-    anchored: int
-    looking: int
-
-
-def read(home: Home, space: Space) -> Baseline:
-    """Read the agent files of a work tree and store their statements; idempotent.
-
-    New memories rest on the files as they are now until `compare_next` has compared them; failed
-    comparisons are queued again. Statements that a file no longer has are kept but hidden here:
-    another branch may have them again.
-    """
-    before = space.db.read(nodes.count)
-    head = space.repository.head().commit  # before the files are read: no later commit
-    found = agent_files.read_all(home, space)
-    drafts = [
-        Draft(
-            text=statement.text,
-            origin=f"file:{file.path}",
-            kind=preparing.kind_of(statement),
-            headings=statement.headings,
-            folder=file.path.rpartition("/")[0],
-            baseline=True,
-            from_git=True,
-        )
-        for file in found
-        for statement in file.statements
-    ]
-    admitted = remember.admit(home, space, drafts) if drafts else []
-    now, worktree = home.clock.now(), space.worktree.id
-    said = iter(admitted)
-    rows = {
-        file.path: [
-            Provenance(
-                node=next(said).node.id,
-                worktree=worktree,
-                path=file.path,
-                position=position,
-                line=statement.line,
-                since=now,
-            )
-            for position, statement in enumerate(file.statements)
-        ]
-        for file in found
-        if file.own
-    }
-    names = set(agent_files.known_formats(home).names)
-    fresh = tuple(one.node.id for one in admitted if one.decision == NEW)
+def retry(space: Space) -> None:
+    """Queue again what git could not compare, and once its history is whole, what that cut off."""
+    head = space.repository.head().commit
     is_cut = bool(layout.cut_at(space.repository.layout))
 
-    def commit(conn: Connection) -> int:
-        known = names | projects.agent_files_of_worktree(conn, worktree).keys()
-        unread = {file.path for file in found if file.state == "paused"}  # keep former places
-        put_places(
-            conn,
-            worktree,
-            {
-                path: rows.get(path, []) + _hidden_places(conn, worktree, path, rows.get(path, []))
-                for path in sorted(known - unread | rows.keys())
-            },
-        )
-        lookback = anchors.lookback_of(conn, worktree)
+    def commit(conn: Connection) -> None:
+        lookback = anchors.lookback_of(conn, space.worktree.id)
         again = [*lookback.failed, *(() if is_cut else lookback.cut)]
         lookback.failed, lookback.why = [], ""
         lookback.cut = lookback.cut if is_cut else []
-        lookback.add([*again, *fresh], head)
-        anchors.put_lookback(conn, worktree, lookback)
-        return lookback.left
+        lookback.add(again, head)
+        anchors.put_lookback(conn, space.worktree.id, lookback)
 
-    looking = space.db.write(commit)
-    return Baseline(
-        files=tuple(found),
-        statements=len(drafts),
-        nodes=space.db.read(nodes.count) - before,
-        anchored=sum(1 for one in admitted if one.anchors),
-        looking=looking,
-    )
-
-
-def _hidden_places(
-    conn: Connection, worktree: int, path: str, places: Sequence[Provenance]
-) -> list[Provenance]:
-    """Return the former places in `path`, without a line.
-
-    Memories that do not come from a file need none.
-    """
-    still = {place.node for place in places}
-    rows = history.provenance_on_path(conn, worktree, path)
-    before = {row.node: row for row in rows if row.node not in still}
-    said = nodes.many(conn, before)
-    gone = [row for row in before.values() if said[row.node].origin.startswith("file:")]
-    return [
-        replace(place, line=None, position=len(places) + number)
-        for number, place in enumerate(gone)
-    ]
+    space.db.write(commit)

@@ -16,7 +16,7 @@ from typing import Final
 from bridges import rules
 from bridges.reading import imports, parse_part
 from bridges.registry import bridges, for_path, listed
-from bridges.rules import Bridge, Document, Statement
+from bridges.rules import Bridge, Document
 from yaadwatch.db import projects
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import INLINE, AgentFileRow
@@ -457,21 +457,6 @@ NO_BLOCK: Final = "no block of ours is committed on this branch, so none is writ
 FILTERED: Final = "git filters it, so no block is written"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentFile:
-    """The current state of an agent file: synced, or paused with a `reason`.
-
-    `own` is False when it was read under another name of the same file.
-    """
-
-    path: str
-    bridge: str
-    state: str
-    reason: str = ""
-    statements: tuple[Statement, ...] = ()
-    own: bool = False
-
-
 ODD = {
     "too_large": "is larger than 256 KiB; it was not read",
     "unreadable": "cannot be read by this user",
@@ -504,55 +489,10 @@ def known_formats(home: Home) -> Formats:
     return formats(home.settings.agent_files.also)
 
 
-def read_all(home: Home, space: Space) -> list[AgentFile]:
-    """Return the agent files of a work tree, each real file once.
-
-    A link to another agent file of the repository is that file. A link out of the repository is
-    never followed.
-
-    Raises:
-        YaadError: from git or the store.
-    """
-    there = fleet(home, space, thorough=True)
-    found = [_read(home, space, one) for one in there.files.values()]
-    for name, bridge, path in there.also:
-        first = there.files.get(path)
-        if name == path and first is not None:  # found through a link, its other name
-            name, bridge = first.name, first.bridge  # noqa: PLW2901
-        same = f"is the same file as {path}"
-        found.append(AgentFile(path=name, bridge=bridge.name, state="synced", reason=same))
-    return [one for one in found if one is not None]
-
-
 @cached(FILES_MAX)
 def parsed(bridge: Bridge, data: bytes) -> Document:
     """Return the statements in an agent file's bytes outside the block."""
     return bridge.parse(data)
-
-
-def _read(home: Home, space: Space, found: FoundFile) -> AgentFile | None:
-    if found.reason:
-        return AgentFile(
-            path=found.name, bridge=found.bridge.name, state="paused", reason=found.reason
-        )
-    now_ns = home.clock.now_ns()
-    seen = files.observe(space.root, found.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=now_ns)
-    if seen.kind == "absent":
-        return None
-    if seen.data is None:
-        reason = ODD.get(seen.kind, "cannot be read")
-        return AgentFile(path=found.name, bridge=found.bridge.name, state="paused", reason=reason)
-    document = parsed(found.bridge, seen.data)
-    problems = "; ".join(problem.message for problem in document.problems)
-    paused = bool(problems) and not document.statements
-    return AgentFile(
-        path=found.path,
-        bridge=found.bridge.name,
-        state="paused" if paused else "synced",
-        reason=problems,
-        statements=document.statements,
-        own=not paused,
-    )
 
 
 def is_refused(row: AgentFileRow) -> bool:

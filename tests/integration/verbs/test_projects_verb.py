@@ -579,25 +579,6 @@ class TestBaseline:
         assert (row["path"], row["state"]) == ("CLAUDE.md", "paused")
         assert reason in row["reason"]
 
-    def test_statements_that_vanish_are_hidden_and_come_back(self, world):
-        tree = world.repo()
-        tree.write("CLAUDE.md", RULES)
-        tree.add()
-        tree.write("CLAUDE.md", RULES.replace("- Tabs are fine in src/net.py\n", ""))
-
-        answer = tree.add()
-
-        assert answer["imported"]["statements"] == 1
-        assert len(tree.memories()) == 2
-        lines = {row["text"]: row["provenance"][0]["line"] for row in everything(tree)}
-        assert lines == {
-            "Use `fetch_with_retry` for all calls.": 3,
-            "Tabs are fine in src/net.py": None,
-        }
-        tree.write("CLAUDE.md", RULES)
-        assert tree.add()["imported"]["nodes"] == 0
-        assert {row["provenance"][0]["line"] for row in everything(tree)} == {3, 4}
-
     def test_what_a_file_no_longer_says_is_not_in_doubt_any_more(self, world):
         """The person has mended the sentence; the old one must not nag."""
         tree = world.repo()
@@ -616,25 +597,6 @@ class TestBaseline:
         tree.write("CLAUDE.md", RULES)
         tree.add()
         assert len(tree.stale(all=True)["stale"]) == 2
-
-    @pytest.mark.parametrize("how", ["deleted", "linked", "emptied"])
-    def test_a_file_that_is_gone_says_nothing_any_more(self, world, how):
-        tree = world.repo()
-        tree.write("AGENTS.md", "- Only here: see notes.md\n")
-        tree.write("CLAUDE.md", "- Both say this\n")
-        tree.add()
-        (tree.path / "AGENTS.md").unlink()
-        if how == "linked":
-            (tree.path / "AGENTS.md").symlink_to("CLAUDE.md")
-        elif how == "emptied":
-            tree.write("AGENTS.md", "")
-
-        tree.add()
-
-        (hidden,) = [row for row in everything(tree) if "Only" in row["text"]]
-        assert [place["line"] for place in hidden["provenance"]] == [None]
-        tree.forget(hidden["id"])
-        assert tree.memories() == ["Both say this"]
 
     def test_a_file_that_cannot_be_read_today_says_what_it_said(self, world):
         tree = world.repo()
@@ -656,7 +618,7 @@ class TestBaseline:
         tree.add()
 
         shown = tree.show(memory)
-        assert (shown["tier"], shown["version"]) == (1, 1)
+        assert shown["tier"] == 1
         assert [place["line"] for place in shown["provenance"]] == [1]
 
     def test_each_work_tree_has_its_own_places(self, world):

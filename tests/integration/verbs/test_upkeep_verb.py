@@ -243,9 +243,10 @@ def test_only_what_nothing_points_at_is_pruned(repo, world):
 def test_what_a_file_says_again_is_not_pruned(repo, world):
     """Archived by hand, hidden in the file, and then said by another branch."""
     repo.write("CLAUDE.md", "- Written by a person\n")
+    repo.commit("rules")
     repo.add()
-    repo.write("CLAUDE.md", "")
-    repo.add()
+    repo.git("checkout", "-q", "HEAD~1")
+    repo.sync()
     with repo.db() as db:
         memory = next(row[1] for row in table(db, "nodes") if row[5] == "Written by a person")
     repo.forget(memory)
