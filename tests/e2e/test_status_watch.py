@@ -77,7 +77,7 @@ def test_a_doubt_is_shown_as_it_is_raised_and_the_cursor_comes_back(
     tty.until(b"Ctrl-C ends")
 
     watched.write("src/net.py", NET.replace("tries=3", "tries=5"))
-    tty.until(b"In doubt")
+    tty.until(b"Flagged")
     ended, last = tty.ended(number)
 
     assert ended == status

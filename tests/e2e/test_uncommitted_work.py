@@ -68,7 +68,7 @@ def test_work_of_one_work_tree_raises_nothing_in_another(machine, checkout):
     memory = machine.ask("remember", PAY_TEXT, "--symbol", "pay", cwd=side)["id"]
 
     told = machine.run("stale", cwd=checkout.root).out
-    assert "Nothing in doubt" in " ".join(told.split())
+    assert "Nothing flagged" in " ".join(told.split())
     assert "1 more about uncommitted work in" in " ".join(told.split())
 
     checkout.git("-C", str(side), "add", "-A")

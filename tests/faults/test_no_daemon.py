@@ -1,5 +1,7 @@
 """No daemon can be had, and git perhaps neither: what is stored is read all the same."""
 
+import io
+import json
 import os
 import shutil
 import signal
@@ -8,7 +10,8 @@ import pytest
 from living_daemon import required
 
 from yaadwatch import places
-from yaadwatch.cli.memories import Reader
+from yaadwatch.cli.main import run
+from yaadwatch.cli.terminal import Terminal
 from yaadwatch.client.connection import Client, DaemonUnresponsive
 
 QUESTION = "which rate is applied"
@@ -52,21 +55,26 @@ def test_reads_are_answered_from_the_stores_and_change_nothing_there(machine, al
 def test_beside_a_daemon_that_hangs_reads_are_answered_from_the_stores(machine, shop, monkeypatch):
     monkeypatch.setattr("yaadwatch.client.connection._TICK_S", 0.01)
     monkeypatch.setattr("yaadwatch.client.connection.GREETING_TIME_S", 0.05)
-    told, unasked = [], lambda *_: pytest.fail("a second daemon was started")
-    reader = Reader(cwd=str(shop.root), start=unasked, on_wait=lambda _: None, on_alone=told.append)
+    terminal = Terminal(io.StringIO(), io.StringIO())
+    monkeypatch.chdir(shop.root)
+    monkeypatch.setattr(
+        "yaadwatch.client.autostart.start",
+        lambda **_: pytest.fail("a second daemon was started"),
+    )
     pid = machine.pid()
     os.kill(pid, signal.SIGSTOP)
     try:
-        answers = [reader.call("recall", query=QUESTION), reader.call("projects")]
+        for line in (["recall", QUESTION, "--json"], ["list", "--json"]):
+            assert run(line, terminal) == 0
         with pytest.raises(DaemonUnresponsive):
             Client(cwd=str(shop.root)).call("remember", text="no")
-        with pytest.raises(DaemonUnresponsive):
-            reader.call("remember", text="no")
+        assert run(["remember", "no"], terminal) == 3
     finally:
         os.kill(pid, signal.SIGCONT)
 
+    answers = [json.loads(line) for line in terminal.out.getvalue().splitlines()]
     assert [one["offline"] for one in answers] == [True, True]
-    assert len(told) == 1
+    assert terminal.err.getvalue().count("This is what the stores hold, without the daemon.") == 2
 
 
 def test_what_commands_say_of_a_daemon_that_is_suspended_ends_with_what_mends_it(machine, shop):

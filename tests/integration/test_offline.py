@@ -58,6 +58,8 @@ def check(repo, *arguments, terminal=None):
 def _nobody(args, terminal):
     class Nobody:
         wrote = ()
+        unreachable = None
+        now = None
 
         def close(self):
             pass

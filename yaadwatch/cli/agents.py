@@ -4,16 +4,15 @@ import json
 import os
 from argparse import Namespace, _SubParsersAction
 
-from yaadwatch.cli.commands import command, option
-from yaadwatch.cli.main import Parser, full_parser
-from yaadwatch.cli.terminal import Terminal, folder, styled
+from yaadwatch.cli.commands import actions, command, option, prints, words
+from yaadwatch.cli.main import full_parser
+from yaadwatch.cli.terminal import Terminal, folder, print_file_changes, styled
 from yaadwatch.client.connection import DaemonNotRunning
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from yaadwatch.cli.commands import Answer
     from yaadwatch.client.connection import Client
     from yaadwatch.connect.plans import World
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 # ruff: noqa: PTH100, PTH109
 
 
-REFUSED = 4
-"""Exit status when an agent's files were left alone; the others are connected."""
 _STATES = {
     "connected": ("connected", "green"),
     "disconnected": ("disconnected", "green"),
@@ -36,9 +33,6 @@ _SKILL_STATES = _STATES | {
     "unchanged": ("installed already", "dim"),
     "unconnected": ("not installed", "dim"),
 }
-_CHANGES = {"created": "created", "changed": "edited", "removed": "removed", "same": "as it was"}
-
-
 _OPTIONS = (
     option(
         "agents",
@@ -55,49 +49,54 @@ _OPTIONS = (
 )
 
 
-@command(
-    "connect",
-    "connect your coding agents: MCP server and hooks",
-    examples=[
-        ("yaadwatch connect", "every agent that you use"),
-        ("yaadwatch connect claude --dry-run", "show what would be written, as a diff"),
-        ("yaadwatch connect --project-level", "for this repository only"),
-        ("yaadwatch disconnect", "undo it"),
-    ],
-    more="Adds the MCP server and the hooks to the settings of each agent. Everything\n"
-    "else in those files stays as it is, comments and indentation too; a copy is\n"
-    "kept. Running it again changes nothing.\n"
-    "To see what agents get: yaadwatch context",
-    options=_OPTIONS,
-    starts_daemon=False,
-)
-def connect(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
-    """Connect agents, and say what was written and what is left to do."""
+def refused_status(answer: "Answer") -> int:
+    """Return 4 when an agent's files were left alone, also if the others are connected."""
+    return 4 if any(one["state"] == "refused" for one in answer.get("agents", ())) else 0
+
+
+def _connect(args: Namespace, client: "Client", _: Terminal) -> "Answer":  # noqa: ARG001
     from yaadwatch.connect import connect as connect_verbs
 
-    answer = connect_verbs.connect(_world(args), args.agents, dry_run=args.dry_run)
+    return connect_verbs.connect(_world(args), args.agents, dry_run=args.dry_run)
+
+
+@prints("connect", ask=_connect, status=refused_status, options=_OPTIONS, starts_daemon=False)
+def connect(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
+    """Connect your coding agents: MCP server and hooks.
+
+    Adds the MCP server and the hooks to the settings of each agent. Everything
+    else in those files stays as it is, comments and indentation too; a copy is
+    kept. Running it again changes nothing.
+    To see what agents get: yaadwatch context
+
+    examples:
+      yaadwatch connect                   every agent that you use
+      yaadwatch connect claude --dry-run  show what would be written, as a diff
+      yaadwatch connect --project-level   for this repository only
+      yaadwatch disconnect                undo it
+    """
     undo = ["yaadwatch disconnect", *args.agents, *["--project-level"] * args.project_level]
-    return print_written(answer, terminal, as_json=args.json, undo=" ".join(undo))
+    print_written(answer, terminal, undo=" ".join(undo))
 
 
-@command(
-    "disconnect",
-    "remove yaadwatch from your agents' settings",
-    examples=[
-        ("yaadwatch disconnect", "every agent"),
-        ("yaadwatch disconnect codex --dry-run", "show what would be removed, as a diff"),
-    ],
-    more="Removes what `connect` wrote and nothing else. A file that was not edited in\n"
-    "the meantime is then byte for byte what it was before.",
-    options=_OPTIONS,
-    starts_daemon=False,
-)
-def disconnect(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
-    """Disconnect agents, and say what was taken out."""
+def _disconnect(args: Namespace, client: "Client", _: Terminal) -> "Answer":  # noqa: ARG001
     from yaadwatch.connect import connect as connect_verbs
 
-    answer = connect_verbs.disconnect(_world(args), args.agents, dry_run=args.dry_run)
-    return print_written(answer, terminal, as_json=args.json)
+    return connect_verbs.disconnect(_world(args), args.agents, dry_run=args.dry_run)
+
+
+@prints("disconnect", ask=_disconnect, status=refused_status, options=_OPTIONS, starts_daemon=False)
+def disconnect(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
+    """Remove yaadwatch from your agents' settings.
+
+    Removes what `connect` wrote and nothing else. A file that was not edited in
+    the meantime is then byte for byte what it was before.
+
+    examples:
+      yaadwatch disconnect                  every agent
+      yaadwatch disconnect codex --dry-run  show what would be removed, as a diff
+    """
+    print_written(answer, terminal)
 
 
 def _world(args: Namespace) -> "World":
@@ -108,69 +107,31 @@ def _world(args: Namespace) -> "World":
     )
 
 
-def print_written(
-    answer: "dict[str, Any]", terminal: Terminal, *, as_json: bool, undo: str = ""
-) -> int:
-    """Print what was written, and return the exit status.
-
-    Args:
-        answer: Connected.
-        terminal: where to.
-        as_json: as it is.
-        undo: the command that takes it back.
-    """
-    refused = any(one["state"] == "refused" for one in answer["agents"])
-    if as_json:
-        terminal.json(answer)
-        return REFUSED if refused else 0
+def print_written(answer: "Answer", terminal: Terminal, *, undo: str = "") -> None:
+    """Print which files of agents were written (Connected), and the command that undoes it."""
     for one in answer["agents"]:
-        _print_agent(one, terminal, dry_run=answer["dry_run"])
-    written = any(one["state"] in ("connected", "disconnected") for one in answer["agents"])
+        states = _SKILL_STATES if one["agent"] == "skill" else _STATES
+        state, colour = states[one["state"]]
+        if answer["dry_run"] and one["state"] in ("connected", "disconnected"):
+            state = f"would be {state}"
+        terminal.line(styled(str(one["title"]), "bold"), ": ", styled(state, colour))
+        print_file_changes(one["files"], terminal, dry_run=answer["dry_run"])
+        for key in ("reason", "hint"):
+            if one.get(key):
+                terminal.line(str(one[key]), indent=2)
+        if one.get("todo"):
+            terminal.line(styled("to do: ", "yellow"), str(one["todo"]), indent=2, hang=7)
     if answer["dry_run"]:
         terminal.line(styled("Nothing was written.", "bold"))
-    elif written and undo:
+    elif undo and any(one["state"] == "connected" for one in answer["agents"]):
         terminal.line(f"Undo: {undo}")
     if not answer["agents"]:
         terminal.line("No agent was found: none has left files in your home folder.")
         terminal.line("To name one: yaadwatch connect claude")
-    return REFUSED if refused else 0
-
-
-def _print_agent(one: "dict[str, Any]", terminal: Terminal, *, dry_run: bool) -> None:
-    states = _SKILL_STATES if one["agent"] == "skill" else _STATES
-    words, colour = states[one["state"]]
-    if dry_run and one["state"] in ("connected", "disconnected"):
-        words = f"would be {words}"
-    terminal.line(styled(str(one["title"]), "bold"), ": ", styled(words, colour))
-    for file in one["files"]:
-        if file["change"] == "same":
-            continue
-        change = _CHANGES[file["change"]]
-        behind = f" (a link to {file['target']})" if file.get("target") else ""
-        terminal.line("" if dry_run else f"{change} ", f"{file['path']}{behind}", indent=2)
-        if file.get("backup"):
-            terminal.line(styled(f"before: {file['backup']}", "dim"), indent=4)
-        terminal.diff(str(file.get("diff", "")), indent=4)
-    if one.get("reason"):
-        terminal.line(str(one["reason"]), indent=2)
-    if one.get("hint"):
-        terminal.line(str(one["hint"]), indent=2)
-    if one.get("todo"):
-        terminal.line(styled("to do: ", "yellow"), str(one["todo"]), indent=2, hang=7)
 
 
 @command(
     "hook",
-    "answer the hook of an agent",
-    examples=[
-        ("yaadwatch hook session-start --agent claude", "what Claude Code runs"),
-        ("echo {} | yaadwatch hook session-start --agent codex", "try it in this folder"),
-    ],
-    more="Agents run this by themselves; `yaadwatch connect` writes it into their\n"
-    "settings. It reads the agent's JSON from standard input, takes at most 150 ms\n"
-    "(2 s when a session starts), always exits with 0, and prints nothing when there\n"
-    "is nothing to say. When it stays silent and should not: ~/.yaad/log/hook.log has\n"
-    "the reason.",
     options=[
         option(
             "event",
@@ -187,7 +148,18 @@ def _print_agent(one: "dict[str, Any]", terminal: Terminal, *, dry_run: bool) ->
     starts_daemon=False,
 )
 def hook(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
-    """Answer a hook; the process is its alone from here on."""
+    """Answer the hook of an agent.
+
+    Agents run this by themselves; `yaadwatch connect` writes it into their
+    settings. It reads the agent's JSON from standard input, takes at most 150 ms
+    (2 s when a session starts), always exits with 0, and prints nothing when there
+    is nothing to say. When it stays silent and should not: ~/.yaad/log/hook.log has
+    the reason.
+
+    examples:
+      yaadwatch hook session-start --agent claude           what Claude Code runs
+      echo {} | yaadwatch hook session-start --agent codex  try it in this folder
+    """
     from yaadwatch.client import hook as client_hook
 
     client_hook.main([args.event, "--agent", args.agent])
@@ -195,14 +167,6 @@ def hook(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa:
 
 @command(
     "mcp",
-    "be an MCP server (Model Context Protocol) on standard input",
-    examples=[
-        ("yaadwatch mcp", "what an agent starts"),
-        ("yaadwatch mcp --project ~/src/api", "for an agent in another folder"),
-    ],
-    more="Agents start this by themselves; `yaadwatch connect` writes it into their\n"
-    "settings. It passes everything on to the daemon, and starts the daemon when\n"
-    "none runs.",
     options=[
         option(
             "--agent",
@@ -214,135 +178,120 @@ def hook(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa:
     starts_daemon=False,
 )
 def mcp(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
-    """Be the shim, until the agent is gone."""
+    """Be an MCP server (Model Context Protocol) on standard input.
+
+    Agents start this by themselves; `yaadwatch connect` writes it into their
+    settings. It passes everything on to the daemon, and starts the daemon when
+    none runs.
+
+    examples:
+      yaadwatch mcp                      what an agent starts
+      yaadwatch mcp --project ~/src/api  for an agent in another folder
+    """
     from yaadwatch.client import shim
 
-    named = ["--agent", args.agent] if args.agent else []
-    return shim.main([*named, *(["--project", args.project] if args.project else [])])
+    return shim.main(["--agent", args.agent, "--project", args.project or ""])
 
 
-WARNINGS_MAX = 10
-ACTIONS = ("list", "get", "set", "unset")
-_NEEDS = {"list": (0, ""), "get": (1, "KEY"), "set": (2, "KEY VALUE"), "unset": (1, "KEY")}
+def _config(args: Namespace, client: "Client", _: Terminal) -> "Answer":
+    from pathlib import Path
+
+    from yaadwatch.install import units
+
+    key, *value = words(
+        args, *{"get": ["KEY"], "set": ["KEY VALUE"], "unset": ["KEY"]}.get(args.action, [""])
+    ) or [""]
+    if args.action in {"set", "unset"}:
+        return _change(args, client, key, value)
+    try:
+        answer = client.call("config")
+    except DaemonNotRunning:
+        answer = units.list_settings(os.environ, Path(args.project or Path.cwd()))
+    if args.action == "list":
+        return answer
+    units.known(key)
+    return next(row for row in answer["settings"] if row["key"] == key)
 
 
-@command(
+def _change(args: Namespace, client: "Client", key: str, value: list[str]) -> "Answer":
+    """Set a setting, or remove it; `said` in the answer is what a person reads of that."""
+    from yaadwatch.install import units
+
+    where = folder(units.path())
+    if value:
+        args.said = f"{key} = {_shown(units.put(key, value[0]))} in {where}"
+    else:
+        args.said = (
+            f"{key} is no longer in {where}" if units.take(key) else f"{key} is not in {where}"
+        )
+    rows = {row["key"]: row for row in units.list_settings(os.environ)["settings"]}
+    row = rows.get(key, {"key": key, "value": None, "from": "default", "default": None})
+    args.shell = row["from"] not in ("default", str(units.path()))
+    try:
+        held = {one["key"]: one["value"] for one in client.call("config")["settings"]}.get(key)
+    except DaemonNotRunning:
+        held = None
+    return {**row, "restart": held not in (None, row["value"])}
+
+
+@prints(
     "config",
-    "show the settings, or change one",
-    examples=[
-        ("yaadwatch config list", "every value, and its source"),
-        ("yaadwatch config get watch.poll_s", "one value, for scripts"),
-        ("yaadwatch config set watch.poll_s 30", "into ~/.yaad/config.toml"),
-        ("yaadwatch config set memory.half_lives task=7", "a list"),
-        ("yaadwatch config unset watch.poll_s", "back to the default"),
-    ],
-    more="The first of these that has a value wins: an option of the command, a variable\n"
-    "of the daemon such as YAAD_WATCH_POLL_S, the project's .yaad/config.toml\n"
-    "(half-lives and the budget only), ~/.yaad/config.toml, the default. The daemon\n"
-    "reads its settings when it starts. After a change: yaadwatch restart",
+    ask=_config,
     options=[
-        option(
-            "action", choices=ACTIONS, nargs="?", default="list", help="what to do (default: list)"
-        ),
+        actions("list", "get", "set", "unset"),
         option(
             "words", metavar="KEY [VALUE]", nargs="*", help="a setting, and its new value for set"
         ),
     ],
     starts_daemon=False,
 )
-def config(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Show or set what was asked for."""
-    count, usage = _NEEDS[args.action]
-    if len(args.words) != count:
-        raise YaadError(
-            Code.BAD_REQUEST,
-            f"`config {args.action}` takes {usage or 'nothing more'}; nothing was done.",
-            hint="How it is used: yaadwatch config --help",
-        )
+def config(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
+    """Show the settings, or change one.
+
+    The first of these that has a value wins: an option of the command, a variable
+    of the daemon such as YAAD_WATCH_POLL_S, the project's .yaad/config.toml
+    (half-lives and the budget only), ~/.yaad/config.toml, the default. The daemon
+    reads its settings when it starts. After a change: yaadwatch restart
+
+    examples:
+      yaadwatch config list                          every value, and its source
+      yaadwatch config get watch.poll_s              one value, for scripts
+      yaadwatch config set watch.poll_s 30           into ~/.yaad/config.toml
+      yaadwatch config set memory.half_lives task=7  a list
+      yaadwatch config unset watch.poll_s            back to the default
+    """
     if args.action == "list":
-        return _list(_ask(args, client), args, terminal)
-    if args.action == "get":
-        return _get(args.words[0], _ask(args, client), args, terminal)
-    return _change(args, client, terminal)
+        _print_settings(answer, terminal)
+    elif args.action == "get":
+        terminal.line(_shown(answer["value"]))
+    else:
+        terminal.line(args.said)
+        if args.shell:
+            value = _shown(answer["value"])
+            terminal.line(f"{answer['from']} is set in this shell, and says {value}.")
+        if answer["restart"]:
+            restart = "To apply it: yaadwatch restart"
+            terminal.line(f"The running daemon still has the old value. {restart}")
 
 
-def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
-    """Return the settings of the running daemon, else of the next one."""
-    from pathlib import Path
-
-    from yaadwatch.install import units
-
-    try:
-        return client.call("config")
-    except DaemonNotRunning:
-        return units.list_settings(os.environ, Path(args.project or Path.cwd()))
-
-
-def _list(answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int:
-    if args.json:
-        terminal.json(answer)
-        return 0
+def _print_settings(answer: "Answer", terminal: Terminal) -> None:
     rows = []
     for row in answer["settings"]:
-        ours = row["from"] != "default"
-        name = styled(str(row["key"]), "bold" if ours else "")
-        rows.append((name, _shown(row["value"]), _source(row)))
+        source = str(row["from"])
+        if source == "default":
+            name, source = str(row["key"]), styled("default", "dim")
+        else:
+            shown = folder(source) if source.startswith("/") else f"${source}"
+            name = styled(str(row["key"]), "bold")
+            source = f"{shown} (default: {_shown(row['default'])})"
+        rows.append((name, _shown(row["value"]), source))
     terminal.table(rows, indent=0)
-    warnings, left = answer["warnings"][:WARNINGS_MAX], answer["warnings"][WARNINGS_MAX:]
-    for warning in warnings:
+    for warning in answer["warnings"][:10]:
         terminal.line(styled(str(warning), "yellow"))
-    if left:
-        terminal.line(styled(f"… and {len(left)} more: yaadwatch config list --json", "yellow"))
+    if (left := len(answer["warnings"]) - 10) > 0:
+        terminal.line(styled(f"… and {left} more: yaadwatch config list --json", "yellow"))
     if not answer["running"]:
         terminal.line(styled("The daemon is not running; the next one would have these.", "dim"))
-    return 0
-
-
-def _get(key: str, answer: "dict[str, Any]", args: Namespace, terminal: Terminal) -> int:
-    from yaadwatch.install import units
-
-    units.known(key)
-    row = next(row for row in answer["settings"] if row["key"] == key)
-    if args.json:
-        terminal.json(row)
-    else:
-        terminal.line(_shown(row["value"]))
-    return 0
-
-
-def _change(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    from yaadwatch.install import units
-
-    key = args.words[0]
-    if args.action == "set":
-        value = units.put(key, args.words[1])
-        said = f"{key} = {_shown(value)} in {folder(units.path())}"
-    else:
-        there = units.take(key)
-        where = folder(units.path())
-        said = f"{key} is no longer in {where}" if there else f"{key} is not in {where}"
-    rows = {row["key"]: row for row in units.list_settings(os.environ)["settings"]}
-    none = {"key": key, "value": None, "from": "default", "default": None}
-    row = rows.get(key, none)
-    runs = _holds(client, key) not in (None, row["value"])
-    if args.json:
-        terminal.json({**row, "restart": runs})
-        return 0
-    terminal.line(said)
-    if row["from"] not in ("default", str(units.path())):
-        terminal.line(f"{row['from']} is set in this shell, and says {_shown(row['value'])}.")
-    if runs:
-        terminal.line("The running daemon still has the old value. To apply it: yaadwatch restart")
-    return 0
-
-
-def _holds(client: "Client", key: str) -> object:
-    """Return the running daemon's value for `key`; None without a daemon."""
-    try:
-        rows = client.call("config")["settings"]
-    except DaemonNotRunning:
-        return None
-    return next((row["value"] for row in rows if row["key"] == key), None)
 
 
 def _shown(value: object) -> str:
@@ -351,60 +300,28 @@ def _shown(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _source(row: "dict[str, Any]") -> str:
-    if row["from"] == "default":
-        return styled("default", "dim")
-    name = str(row["from"])
-    shown = folder(name) if name.startswith("/") else f"${name}"
-    return f"{shown} (default: {_shown(row['default'])})"
-
-
-SHELLS = ("bash", "zsh", "fish", "tcsh")
-
-
-def _offering(parser: Parser) -> Parser:
-    """Return the parser with completions for words that the commands check themselves."""
-    from yaadwatch.connect.table import CONNECTIONS
-    from yaadwatch.install.units import keys
-
-    agents = [row.agent for row in CONNECTIONS]
-    offered = {
-        ("connect", "agents"): agents,
-        ("disconnect", "agents"): agents,
-        ("config", "words"): keys(),
-    }
-    (commands,) = [one for one in parser._actions if isinstance(one, _SubParsersAction)]
-    for name, parser_ in commands.choices.items():
-        for argument in parser_._actions:
-            argument.choices = offered.get((name, argument.dest), argument.choices)
-    return parser
-
-
 @command(
     "completion",
-    "print the completion script for a shell",
-    examples=[
-        ('eval "$(yaadwatch completion bash)"', "in ~/.bashrc"),
-        ("yaadwatch completion zsh > ~/.zfunc/_yaadwatch", "for zsh"),
-        ("yaadwatch completion fish | source", "in ~/.config/fish/config.fish"),
-    ],
-    more="The package shtab makes it, which comes with 'yaadwatch[completion]':\n"
-    "uv tool install 'yaadwatch[completion]', or pipx install --force with that.",
     options=[
         option(
             "shell",
             metavar="SHELL",
-            choices=SHELLS,
-            help=f"{', '.join(SHELLS[:-1])} or {SHELLS[-1]}",
+            choices=("bash", "zsh", "fish", "tcsh"),
+            help="bash, zsh, fish or tcsh",
         )
     ],
     starts_daemon=False,
 )
 def completion(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
-    """Print the script for a shell.
+    """Print the completion script for a shell.
 
-    Raises:
-        YaadError: unavailable, when the package that makes it is not installed.
+    The package shtab makes it, which comes with 'yaadwatch[completion]':
+    uv tool install 'yaadwatch[completion]', or pipx install --force with that.
+
+    examples:
+      eval "$(yaadwatch completion bash)"             in ~/.bashrc
+      yaadwatch completion zsh > ~/.zfunc/_yaadwatch  for zsh
+      yaadwatch completion fish | source              in ~/.config/fish/config.fish
     """
     try:
         import shtab
@@ -414,7 +331,23 @@ def completion(args: Namespace, client: "Client", terminal: Terminal) -> int:  #
             "Completion is made by the package shtab, which is not installed.",
             hint="Install it with yaadwatch: uv tool install 'yaadwatch[completion]'",
         ) from None
-    script = shtab.complete(_offering(full_parser()), shell=args.shell)
+    from yaadwatch.connect.table import CONNECTIONS
+    from yaadwatch.install.units import keys
+
+    parser = full_parser()
+    (commands,) = (one for one in parser._actions if isinstance(one, _SubParsersAction))
+    # Words that the commands check themselves are offered, too.
+    agents = [row.agent for row in CONNECTIONS]
+    offered = (
+        ("connect", "agents", agents),
+        ("disconnect", "agents", agents),
+        ("config", "words", keys()),
+    )
+    for name, dest, choices in offered:
+        for argument in commands.choices[name]._actions:
+            if argument.dest == dest:
+                argument.choices = choices
+    script = shtab.complete(parser, shell=args.shell)
     if args.json:
         terminal.json({"shell": args.shell, "script": script})
     else:

@@ -5,6 +5,7 @@ store that opens, and nothing is written.
 """
 
 import contextlib
+import glob
 import os
 import shutil
 import stat
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from yaadwatch import places
-from yaadwatch.cli.commands import command
+from yaadwatch.cli.commands import prints
 from yaadwatch.cli.terminal import Terminal, count, styled
 from yaadwatch.client import hook_log
 from yaadwatch.client.connection import DaemonNotRunning
@@ -46,79 +47,69 @@ if TYPE_CHECKING:
     from yaadwatch.client.connection import Client
 
 
-FOUND = 1
-BROKEN = 5
-"""Exit statuses: something is wrong; it could not be found out."""
-_STATES = {
-    "connected": "connected",
-    "outdated": "connected, but out of date",
-    "unconnected": "not connected",
-    "refused": "left alone",
-}
-
-
-@command(
-    "doctor",
-    "find out what is wrong, with the command that fixes it",
-    examples=[
-        ("yaadwatch doctor", "when something does not work"),
-        ("yaadwatch doctor --json", "for scripts"),
-    ],
-    more="Looks at the data folder, disk space, settings, git, stores, daemon, service,\n"
-    "hooks, logs and agents. Works without a daemon and with a damaged store; starts\n"
-    "nothing, writes nothing.\n"
-    "\n"
-    "Exit status: 0 nothing is wrong (there may be something left for you to do), 1\n"
-    "something is wrong, 5 could not be found out.",
-    starts_daemon=False,
-    exit_on_error=BROKEN,
-)
-def doctor(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Print what is wrong on this machine, each with what mends it."""
-
+def _doctor(_: Namespace, client: "Client", __: Terminal) -> dict[str, Any]:
     try:
-        briefly = client.beside(PROJECT_TIME_S)
-        answer = examine(client.call, briefly.call)
+        return examine(client.call, client.beside(PROJECT_TIME_S).call)
     except RuntimeError as error:
         hint = "Set HOME, or YAAD_HOME to a folder of your own"
         raise YaadError(Code.UNAVAILABLE, str(error), hint=hint) from None
-    if args.json:
-        terminal.json(answer)
-    else:
-        _print_report(answer, terminal)
-    return 0 if answer["sound"] else FOUND
 
 
-def _print_report(answer: "dict[str, Any]", terminal: Terminal) -> None:
+@prints(
+    "doctor",
+    ask=_doctor,
+    status=lambda answer: 0 if answer["sound"] else 1,
+    starts_daemon=False,
+    exit_on_error=5,
+)
+def doctor(answer: dict[str, Any], terminal: Terminal, _: Namespace) -> None:
+    """Find out what is wrong, with the command that fixes it.
+
+    Looks at the data folder, disk space, settings, git, stores, daemon, service,
+    hooks, logs and agents. Works without a daemon and with a damaged store; starts
+    nothing, writes nothing.
+
+    Exit status: 0 nothing is wrong (there may be something left for you to do), 1
+    something is wrong, 5 could not be found out.
+
+    examples:
+      yaadwatch doctor         when something does not work
+      yaadwatch doctor --json  for scripts
+    """
     problems = [one for one in answer["findings"] if one["level"] == "problem"]
     left = [one for one in answer["findings"] if one["level"] == "todo"]
     if problems:
         terminal.line(styled(f"{count(len(problems), 'problem')} found", "bold"))
-        for one in problems:
-            terminal.line(styled(str(one["what"]), "red"), indent=2)
-            _remedy(one, terminal)
+        _print_findings(problems, terminal, "red", "fix: ")
     else:
         looked = ", ".join(name for name in answer["checks"] if name != "doctor")
         terminal.line(styled("No problems found.", "bold"), f" Checked: {looked}.")
     if left:
         terminal.gap()
         terminal.line(styled("For you to do", "bold"))
-        for one in left:
-            terminal.line(styled(str(one["what"]), "yellow"), indent=2)
-            _remedy(one, terminal)
+        _print_findings(left, terminal, "yellow", "")
     if answer["agents"]:
+        states = {
+            "connected": "connected",
+            "outdated": "connected, but out of date",
+            "unconnected": "not connected",
+            "refused": "left alone",
+        }
         terminal.gap()
         terminal.line(styled("Agents", "bold"))
-        terminal.table([(str(one["title"]), _STATES[one["state"]]) for one in answer["agents"]])
+        terminal.table([(str(one["title"]), states[one["state"]]) for one in answer["agents"]])
 
 
-def _remedy(one: "dict[str, Any]", terminal: Terminal) -> None:
-    """Print the command on its own line, ready to copy, and the remarks below it."""
-    if one["mend"]:
-        label = "fix: " if one["level"] == "problem" else ""
-        terminal.command(label, str(one["mend"]), indent=4)
-    if one["advice"]:
-        terminal.line(str(one["advice"]), indent=4, hang=6)
+def _print_findings(
+    findings: list[dict[str, Any]], terminal: Terminal, colour: str, label: str
+) -> None:
+    """Print findings; each command on its own line, ready to copy, and the remarks below it."""
+    for one in findings:
+        terminal.line(styled(str(one["what"]), colour), indent=2)
+        if one["mend"]:
+            terminal.command(label, str(one["mend"]), indent=4)
+        if one["advice"]:
+            terminal.line(str(one["advice"]), indent=4, hang=6)
 
 
 Ask = Callable[..., dict[str, Any]]
@@ -151,27 +142,33 @@ def gather(ask: Ask, briefly: Ask, now: datetime, environ: Mapping[str, str]) ->
     lacking = [("the service", odd_service), ("your agents", odd_agents)]
     git, git_silent = _git()
     receipts = [why for _, why in lacking if isinstance(why, UnreadableError)]
-    odd_logs = _odd_logs()
+    logs = (places.log_file(), places.start_log(), Path(places.hook_log()))
+    odd_logs = tuple(str(log) for log in logs if os.path.lexists(log) and not _is_plain(log))
     daemon = _daemon(ask)
     obstacles, misplaced, silent = (
         _files(ask, briefly) if daemon.state == "answers" else ((), (), ())
     )
+    data_folder = places.data_folder()
+    hooks = hook_log.count(places.hook_log(), now)
     return Facts(
-        home=_home(places.data_folder()),
-        settings=_settings(places.data_folder() / "config.toml", environ),
+        home=_home(data_folder),
+        settings=_settings(data_folder / "config.toml", environ),
         daemon=daemon,
         obstacles=obstacles,
         misplaced=misplaced,
         git=git,
         git_silent=git_silent,
-        hooks=_hooks(now),
+        hooks=HookFacts(
+            path=places.hook_log(),
+            failed=hooks.failed,
+            late=hooks.late,
+            said=mask(hooks.in_words()).text,
+        ),
         stores=stores,
         agents=agents,
         service=service,
         odd_logs=odd_logs,
-        taken=_taken(
-            (places.data_folder(), places.data_folder() / "config.toml", *odd_logs), stores
-        ),
+        taken=_taken((data_folder, data_folder / "config.toml", *odd_logs), stores),
         receipt=(receipts[0].why, receipts[0].mend) if receipts else None,
         not_gathered=(
             *odd,
@@ -185,7 +182,10 @@ def _home(path: Path) -> HomeFacts:
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        return _no_home(path)
+        above = next(folder for folder in path.parents if os.path.lexists(folder))
+        if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
+            return HomeFacts(path=str(path), state="absent")
+        return HomeFacts(path=str(path), state="barred", above=str(above))
     except OSError:
         return HomeFacts(path=str(path), state="closed")
     if not path.is_dir():
@@ -203,13 +203,6 @@ def _home(path: Path) -> HomeFacts:
         is_open=bool(found.st_mode & 0o077),
         free_bytes=shutil.disk_usage(path).free,
     )
-
-
-def _no_home(path: Path) -> HomeFacts:
-    above = next(folder for folder in path.parents if os.path.lexists(folder))
-    if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
-        return HomeFacts(path=str(path), state="absent")
-    return HomeFacts(path=str(path), state="barred", above=str(above))
 
 
 def _settings(path: Path, environ: Mapping[str, str]) -> SettingsFacts:
@@ -240,13 +233,14 @@ def _daemon(ask: Ask) -> DaemonFacts:
             ours=places.VERSION,
             problems=tuple((str(one["what"]), str(one["mend"])) for one in problems),
         )
-    except DaemonNotRunning:
-        if daemon_holds_lock():
-            return _silent()
-        return DaemonFacts(state="absent", said=_last_words())
     except YaadError as error:
-        if error.code is Code.TIMEOUT:
-            return _silent()
+        not_running = isinstance(error, DaemonNotRunning)
+        if not_running and not daemon_holds_lock():
+            return DaemonFacts(state="absent", said=_last_words())
+        if not_running or error.code is Code.TIMEOUT:
+            pid = places.announced_pid()
+            suspended = pid is not None and is_suspended(pid)
+            return DaemonFacts(state="silent", pid=pid, is_suspended=suspended)
         return DaemonFacts(state="odd", said=f"{error.message} {error.hint}".strip())
     except (KeyError, TypeError, AttributeError):
         return DaemonFacts(state="odd", said="What the daemon says of itself makes no sense here.")
@@ -259,42 +253,32 @@ def _files(ask: Ask, briefly: Ask) -> tuple[_Pairs, _Pairs, _Pairs]:
     """Return what keeps agents from loading agent files, and which blocks are misplaced, each with
     the path of its project; and the projects that did not answer.
     """
-    found, misplaced, silent = [], [], []
-    failed: list[tuple[str, str]] = []
+    found, misplaced, silent, failed = [], [], [], []
     with contextlib.suppress(YaadError, KeyError, TypeError, AttributeError):
         for project in ask("status")["projects"][:PROJECTS_MAX]:
             path = str(project["path"])
+            about = f"the agent files of {path}"
             if project.get("state", "ok") != "ok":
                 continue  # its problem is that of the project
             if project.get("git_silent_since"):
-                silent.append((f"the agent files of {path}", "git does not answer there"))
+                silent.append((about, "git does not answer there"))
                 continue
             if len(silent) >= SILENT_MAX:
-                silent.append((f"the agent files of {path}", "the projects before it are silent"))
+                silent.append((about, "the projects before it are silent"))
                 continue
             try:
                 files = briefly("files", project=path)
             except YaadError as error:
-                is_late = error.code is Code.TIMEOUT
-                why = f"the daemon did not answer within {PROJECT_TIME_S:g} s"
-                not_read = (
-                    f"the agent files of {path}",
-                    why if is_late else mask(error.message).text,
-                )
-                (silent if is_late else failed).append(not_read)
-            else:
-                misplaced += [(path, mask(str(why)).text) for why in files["misplaced"]]
-                found += [
-                    (path, mask(str(why)).text)
-                    for agent in files["agents"]
-                    for why in agent["obstacles"]
-                ]
+                if error.code is Code.TIMEOUT:
+                    why = f"the daemon did not answer within {PROJECT_TIME_S:g} s"
+                    silent.append((about, why))
+                else:
+                    failed.append((about, mask(error.message).text))
+                continue
+            misplaced += [(path, mask(str(why)).text) for why in files["misplaced"]]
+            obstacles = (why for agent in files["agents"] for why in agent["obstacles"])
+            found += [(path, mask(str(why)).text) for why in obstacles]
     return tuple(found), tuple(misplaced), (*failed, *silent)
-
-
-def _silent() -> DaemonFacts:
-    pid = places.announced_pid()
-    return DaemonFacts(state="silent", pid=pid, is_suspended=pid is not None and is_suspended(pid))
 
 
 def _last_words() -> str:
@@ -302,15 +286,18 @@ def _last_words() -> str:
 
     The start log has only errors from before the daemon's log was open.
     """
-    try:
-        if places.log_file().stat().st_mtime_ns > places.start_log().stat().st_mtime_ns:
+    log = places.start_log()
+    with contextlib.suppress(OSError):  # one is not there: nothing was said, or nothing since
+        if places.log_file().stat().st_mtime_ns > log.stat().st_mtime_ns:
             return ""
-    except OSError:
-        pass  # one of them is not there: then nothing was said, or nothing since
-    for line in reversed(_end_of(places.start_log())):
-        if line.startswith("yaadwatch: "):
-            return mask(line.removeprefix("yaadwatch: ")).text
-    return ""
+    lines: list[str] = []
+    with contextlib.suppress(OSError):
+        if _is_plain(log):
+            with log.open("rb") as stream:
+                stream.seek(max(0, log.stat().st_size - LOG_BYTES))
+                lines = stream.read(LOG_BYTES).decode("utf-8", "replace").splitlines()
+    ours = [line for line in lines if line.startswith("yaadwatch: ")]
+    return mask(ours[-1].removeprefix("yaadwatch: ")).text if ours else ""
 
 
 def _git() -> tuple[str, str]:
@@ -326,7 +313,7 @@ def _git() -> tuple[str, str]:
     return done.stdout.strip() if done.returncode == 0 else "", ""
 
 
-def _stores() -> tuple[tuple[StoreFacts, ...], tuple[tuple[str, str], ...]]:
+def _stores() -> tuple[tuple[StoreFacts, ...], _Pairs]:
     user = checks.inspect_store(places.user_store(), "user")
     found = [_store(user, "", "user")]
     if user.state == "absent":
@@ -358,31 +345,12 @@ def _store(looked: checks.StoreState, root: str, whose: str) -> StoreFacts:
     )
 
 
-def _hooks(now: datetime) -> HookFacts:
-    found = hook_log.count(places.hook_log(), now)
-    return HookFacts(
-        path=places.hook_log(),
-        failed=found.failed,
-        late=found.late,
-        said=mask(found.in_words()).text,
-    )
-
-
-def _odd_logs() -> tuple[str, ...]:
-    logs = (places.log_file(), places.start_log(), Path(places.hook_log()))
-    return tuple(str(log) for log in logs if os.path.lexists(log) and not _is_plain(log))
-
-
 def _taken(paths: Iterable[str | Path], stores: Iterable[StoreFacts]) -> frozenset[str]:
     """Return files beside `paths` with the same prefix, and stores that were put aside."""
     found: set[str] = set()
     for path in map(Path, paths):
         with contextlib.suppress(OSError):
-            found.update(
-                f"{path.parent}/{name}"
-                for name in os.listdir(path.parent)  # noqa: PTH208
-                if name.startswith(f"{path.name}.")
-            )
+            found.update(map(str, path.parent.glob(f"{glob.escape(path.name)}.*")))
     for store in stores:
         if store.state == "damaged":
             aside = Path(store.path).parent / "damaged"
@@ -398,32 +366,11 @@ def _is_plain(log: Path) -> bool:
         return False
 
 
-def _end_of(log: Path) -> list[str]:
-    if not _is_plain(log):
-        return []
-    try:
-        with log.open("rb") as stream:
-            stream.seek(max(0, log.stat().st_size - LOG_BYTES))
-            return stream.read(LOG_BYTES).decode("utf-8", "replace").splitlines()
-    except OSError:
-        return []
-
-
 def _service(environ: Mapping[str, str]) -> tuple[ServiceFacts | None, YaadError | None]:
     try:
-        found = service_state(Path.home(), environ)
+        return service_state(Path.home(), environ), None
     except YaadError as error:
         return None, error
-    if found is None:
-        return None, None
-    return ServiceFacts(
-        unlisted=found.unlisted,
-        altered=found.altered,
-        masked=found.masked,
-        program=found.program,
-        is_reached=found.is_reached,
-        runs=found.runs,
-    ), None
 
 
 def _agents() -> tuple[tuple[AgentFacts, ...], YaadError | None]:

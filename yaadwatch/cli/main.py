@@ -1,6 +1,6 @@
 """The command line: parse, call the command, print the result or the error.
 
-`GROUPS` maps every command to its module. Only the parser of the requested command is built,
+`MODULES` says which module declares a command. Only the parser of the requested command is built,
 because agents run commands often; help and completion build all of them, from the same functions.
 """
 
@@ -9,7 +9,6 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
-from functools import partial
 from importlib import import_module
 
 from yaadwatch.cli.commands import DECLARED, file_name, utf8_text
@@ -29,15 +28,8 @@ if TYPE_CHECKING:
 # ruff: noqa: PTH100, PTH109
 
 
-EXITS = {
-    Code.BAD_REQUEST: 2,
-    Code.UNAVAILABLE: 3,
-    Code.CONFLICT: 4,
-    Code.REFUSED: 4,
-}
+EXITS = {Code.BAD_REQUEST: 2, Code.UNAVAILABLE: 3, Code.CONFLICT: 4, Code.REFUSED: 4}
 """Exit status by code; 1 for the others."""
-INTERRUPTED = 130
-_NO_REPOSITORY = "is not in a git repository"
 
 
 def main(argv: "Sequence[str] | None" = None) -> int:
@@ -48,6 +40,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     """
     given = sys.argv[1:] if argv is None else argv
     if given and given[0] in {"hook", "mcp"} and not {"-h", "--help"} & set(given):
+        # Agents start these and wait for them: no parser is built.
         return _for_agents(given[0], given[1:])
     from yaadwatch.cli.terminal import of_process
 
@@ -58,9 +51,19 @@ def main(argv: "Sequence[str] | None" = None) -> int:
         return 0  # the reader of our output has closed it
     except KeyboardInterrupt:
         terminal.end_progress()
-        return INTERRUPTED
+        return 130
     finally:
-        _leave_unwritten()
+        _drop_unwritten()
+
+
+def _for_agents(command: str, argv: "Sequence[str]") -> int:
+    if command == "mcp":
+        from yaadwatch.client import shim
+
+        return shim.main(argv)
+    from yaadwatch.client import hook
+
+    return hook.main(argv)
 
 
 def run(
@@ -75,22 +78,17 @@ def run(
         terminal: where it prints.
         connect: makes the client that the command asks; by default one for the real daemon.
     """
-
-    args = None
+    args, as_json = None, "--json" in argv
     try:
         args = parse(argv)
         client = (connect or _client)(args, terminal)
         try:
-            status: int = args.run(args, client, terminal)
-            wrote = getattr(client, "wrote", None)
-            if wrote and not getattr(args, "json", False):
-                _announce(list(wrote), terminal)
+            status = _run_command(args, client, terminal)
         finally:
             client.close()
         terminal.flush()
     except YaadError as error:
-        _print_error(_about_git_dir(error), terminal, as_json="--json" in argv)
-        return _status(error.code, args)
+        return _report(error, args, terminal, as_json=as_json)
     except (BrokenPipeError, KeyboardInterrupt):
         raise
     except Exception as error:  # noqa: BLE001  (the last place to report it)
@@ -101,45 +99,30 @@ def run(
             f"This command ran into a bug in yaadwatch: {type(error).__name__}: {error}",
             hint="It may or may not have been done; see: yaadwatch status",
         )
-        _print_error(ours, terminal, as_json="--json" in argv, trace=traceback.format_exc())
-        return _status(Code.INTERNAL, args)
+        return _report(ours, args, terminal, as_json=as_json, trace=traceback.format_exc())
     return status
 
 
-def _announce(paths: "list[str]", terminal: "Terminal") -> None:
-    """Print which of the person's agent files a command wrote, and how to undo that."""
-    import shlex
+def _run_command(args: Namespace, client: "Client", terminal: "Terminal") -> int:
+    """Run a command; where no daemon can be asked, the stores answer what only reads."""
+    terminal.now = client.now
+    try:
+        status: int = args.run(args, client, terminal)
+    except YaadError as error:
+        if not args.starts_daemon or error is not client.unreachable:
+            raise
+        from yaadwatch.cli.offline import Stores
 
-    named = shlex.quote(paths[0]) if len(paths) == 1 else "FILE"
-    terminal.line(f"wrote {', '.join(paths)}; undo: yaadwatch files restore {named}")
+        stores = Stores(_folder(args.project), error, terminal)
+        terminal.now = stores.now
+        return int(args.run(args, stores, terminal))
+    if client.wrote and not args.json:
+        import shlex
 
-
-def _about_git_dir(error: YaadError) -> YaadError:
-    """Return the error of a folder without `.git`, with a hint about GIT_DIR."""
-    named = os.environ.get("GIT_DIR")
-    if not named or error.code is not Code.NOT_FOUND or _NO_REPOSITORY not in error.message:
-        return error
-    hint = f"GIT_DIR is set to {named}. yaadwatch does not use it: it watches folders with a .git."
-    return YaadError(error.code, error.message, hint=f"{hint} {error.hint}".strip())
-
-
-def _status(code: Code, args: "Namespace | None") -> int:
-    """Return the exit status for an error; a command may define its own, except for usage."""
-    own: int | None = getattr(args, "exit_on_error", None)
-    if own is not None and code is not Code.BAD_REQUEST:
-        return own
-    return EXITS.get(code, 1)
-
-
-def _for_agents(command: str, argv: "Sequence[str]") -> int:
-    """Run the commands that agents start and wait for, without building the parser."""
-    if command == "mcp":
-        from yaadwatch.client import shim
-
-        return shim.main(argv)
-    from yaadwatch.client import hook
-
-    return hook.main(argv)
+        paths = list(client.wrote)
+        named = shlex.quote(paths[0]) if len(paths) == 1 else "FILE"
+        terminal.line(f"wrote {', '.join(paths)}; undo: yaadwatch files restore {named}")
+    return status
 
 
 def _client(args: "Namespace", terminal: "Terminal") -> "Client":
@@ -150,30 +133,13 @@ def _client(args: "Namespace", terminal: "Terminal") -> "Client":
 
         autostart.start(on_wait=lambda s: terminal.progress(f"starting the daemon, {s} s"))
 
-    def wait(seconds: int) -> None:
-        terminal.progress(f"still working, {seconds} s")
-
-    folder = _folder(args.project)
-    found = agent_of(os.environ)
-    agent = found[0] if found is not None else None
-    if not args.starts_daemon:
-        return Client(cwd=folder, agent=agent, on_wait=wait)
-    from yaadwatch.cli.memories import Reader
-
-    alone = partial(_print_from_store, terminal)
-    return Reader(cwd=folder, agent=agent, start=start, on_wait=wait, on_alone=alone)
-
-
-def _print_from_store(terminal: "Terminal", why: YaadError) -> None:
-    """Print, beside the answer, that it came from the store without a daemon."""
-    from yaadwatch.client.connection import DaemonUnresponsive
-
-    terminal.end_progress()
-    reason = f"{why.message}\n  {why.hint}" if why.hint else why.message
-    what = "No daemon can be started; this is what the stores hold."
-    if isinstance(why, DaemonUnresponsive):
-        what = "This is what the stores hold, without the daemon."
-    terminal.err.write(f"yaadwatch: {what} {reason}\n")
+    agent = agent_of(os.environ)
+    return Client(
+        cwd=_folder(args.project),
+        agent=None if agent is None else agent[0],
+        start=start if args.starts_daemon else None,
+        on_wait=lambda s: terminal.progress(f"still working, {s} s"),
+    )
 
 
 def _folder(given: str | None) -> str:
@@ -187,49 +153,43 @@ def _folder(given: str | None) -> str:
         ) from None
 
 
-def _print_error(error: YaadError, terminal: "Terminal", *, as_json: bool, trace: str = "") -> None:
-    """Say what went wrong: as JSON on standard output, else on standard error.
+def _report(
+    error: YaadError,
+    args: "Namespace | None",
+    terminal: "Terminal",
+    *,
+    as_json: bool,
+    trace: str = "",
+) -> int:
+    """Print an error, as JSON on standard output, else on standard error; return the exit status.
 
-    Args:
-        error: to report.
-        terminal: where.
-        as_json: whether a program reads it.
-        trace: of a bug of ours; always goes to standard error.
+    `trace`: of a bug of ours; always goes to standard error.
     """
+    from yaadwatch.api.frames import error_object
     from yaadwatch.cli.terminal import Terminal, Unwritten, styled
 
-    is_printed = as_json and not isinstance(error, Unwritten) and _print_json_error(error, terminal)
+    try:
+        if as_json and not isinstance(error, Unwritten):
+            terminal.json({"error": error_object(error)})
+            terminal.flush()
+    except Unwritten:
+        as_json = False
     # Where standard error fails too, only the exit status is left.
     with contextlib.suppress(OSError, Unwritten):
         terminal.end_progress()
         terminal.err.write(trace)
-        if is_printed:
-            return
-        complaints = Terminal(
-            terminal.err, terminal.err, width=terminal.width, colour=terminal.colour
-        )
-        first, *rest = error.message.split("\n")
-        complaints.line(styled("yaadwatch: ", "red"), first)
-        for more in rest:
-            complaints.line(more, indent=2)
-        if error.hint:
-            complaints.line(error.hint, indent=2)
+        if not as_json or isinstance(error, Unwritten):
+            err = Terminal(terminal.err, terminal.err, width=terminal.width, colour=terminal.colour)
+            first, *rest = error.message.split("\n")
+            err.line(styled("yaadwatch: ", "red"), first)
+            for more in [*rest, *filter(None, [error.hint])]:
+                err.line(more, indent=2)
+    own: int | None = getattr(args, "exit_on_error", None)
+    is_own = own is not None and error.code is not Code.BAD_REQUEST
+    return own if is_own and own is not None else EXITS.get(error.code, 1)
 
 
-def _print_json_error(error: YaadError, terminal: "Terminal") -> bool:
-    """Print an error as JSON; return whether standard output took it."""
-    from yaadwatch.api.frames import error_object
-    from yaadwatch.cli.terminal import Unwritten
-
-    try:
-        terminal.json({"error": error_object(error)})
-        terminal.flush()
-    except Unwritten:
-        return False
-    return True
-
-
-def _leave_unwritten() -> None:
+def _drop_unwritten() -> None:
     """Drop unwritten output, or the interpreter would complain at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -238,115 +198,68 @@ def _leave_unwritten() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-GROUPS = {
-    "projects and their agent files": {
-        "status": "status",
-        "add": "projects",
-        "remove": "projects",
-        "list": "projects",
-        "files": "projects",
-    },
-    "memories": {
-        "remember": "memories",
-        "recall": "memories",
-        "show": "memories",
-        "context": "memories",
-        "review": "review",
-        "history": "memories",
-        "edit": "edit",
-        "tag": "edit",
-        "pin": "edit",
-        "unpin": "edit",
-        "forget": "edit",
-        "restore": "edit",
-    },
-    "what may no longer be true": {
-        "stale": "stale",
-        "impact": "relations",
-        "check": "stale",
-        "confirm": "edit",
-        "reanchor": "edit",
-        "claims": "claims",
-        "contradictions": "claims",
-        "resolve": "claims",
-        "gaps": "claims",
-        "feedback": "claims",
-    },
-    "tasks and sessions": {
-        "tasks": "tasks",
-        "task": "tasks",
-        "skill": "tasks",
-        "sessions": "tasks",
-        "handoff": "tasks",
-    },
-    "relations": {
-        "link": "relations",
-        "unlink": "relations",
-        "subgraph": "relations",
-        "traverse": "relations",
-        "inject": "relations",
-        "graph": "relations",
-    },
-    "the store": {
-        "upkeep": "store",
-        "export": "store",
-        "import": "store",
-        "verify": "store",
-        "compact": "store",
-        "backup": "store",
-        "embed": "store",
-    },
-    "agents": {
-        "connect": "agents",
-        "disconnect": "agents",
-        "hook": "agents",
-        "mcp": "agents",
-    },
-    "the daemon": {
-        "up": "service",
-        "daemon": "service",
-        "install": "service",
-        "uninstall": "service",
-        "start": "service",
-        "stop": "service",
-        "restart": "service",
-        "logs": "logs",
-        "config": "agents",
-        "doctor": "doctor",
-    },
-    "more": {
-        "completion": "agents",
-    },
+GROUPS: dict[str, tuple[str, ...]] = {
+    "projects and their agent files": ("status", "add", "remove", "list", "files"),
+    "memories": (
+        *("remember", "recall", "show", "context", "review", "history"),
+        *("edit", "tag", "pin", "unpin", "forget", "restore"),
+    ),
+    "what may no longer be true": (
+        *("stale", "impact", "check", "confirm", "reanchor"),
+        *("claims", "contradictions", "resolve", "gaps"),
+    ),
+    "tasks and sessions": ("tasks", "task", "skill", "sessions", "handoff"),
+    "relations": ("link", "unlink", "subgraph", "traverse", "inject", "graph"),
+    "the store": ("upkeep", "export", "import", "verify", "compact", "backup", "embed"),
+    "agents": ("connect", "disconnect", "hook", "mcp"),
+    "the daemon": (
+        *("up", "daemon", "install", "uninstall", "start", "stop", "restart"),
+        *("logs", "config", "doctor"),
+    ),
+    "more": ("completion",),
 }
-"""Command to module, by what it is about, in the order of the help.
+"""The commands by what they are about, in the order of the help."""
+MODULES: dict[str, tuple[str, ...]] = {
+    "status": ("status",),
+    "projects": ("add", "remove", "list", "files"),
+    "memories": ("remember", "recall", "show", "context", "history"),
+    "edit": ("edit", "tag", "pin", "unpin", "forget", "restore", "confirm", "reanchor"),
+    "review": ("review",),
+    "stale": ("stale", "check"),
+    "claims": ("claims", "contradictions", "resolve", "gaps"),
+    "tasks": GROUPS["tasks and sessions"],
+    "relations": (*GROUPS["relations"], "impact"),
+    "store": GROUPS["the store"],
+    "agents": (*GROUPS["agents"], *GROUPS["more"], "config"),
+    "service": ("up", "daemon", "install", "uninstall", "start", "stop", "restart"),
+    "logs": ("logs",),
+    "doctor": ("doctor",),
+}
+"""The commands that a module declares, see `yaadwatch.cli.commands`."""
+COMMANDS = {name: module for module, names in MODULES.items() for name in names}
 
-The module declares the command, see `yaadwatch.cli.commands`.
-"""
-COMMANDS = {name: module for group in GROUPS.values() for name, module in group.items()}
-
+PROGRAM = "yaadwatch"
 HELP = """\
 yaadwatch keeps what coding agents remember true. It reads the agent files of
 your repositories (CLAUDE.md, AGENTS.md and others), watches the code they
 describe, and tells you which statements may no longer hold, and why.
 """
-PROGRAM = "yaadwatch"
-EXAMPLES = (
-    ("yaadwatch add ~/src/api", "watch a repository"),
-    ("yaadwatch connect", "give your agents this memory, and its warnings"),
-    ("yaadwatch install", "start the daemon at every login"),
-    ("yaadwatch stale", "what may no longer be true here"),
-    ("yaadwatch doctor", "find out why something does not work"),
-)
-HELP_WIDTH_MAX = 100
-LIKE = 0.7
-"""How like a command a word must be to be taken for a slip of the hand."""
+EPILOG = """\
+examples:
+  yaadwatch add ~/src/api  watch a repository
+  yaadwatch connect        give your agents this memory, and its warnings
+  yaadwatch install        start the daemon at every login
+  yaadwatch stale          what may no longer be true here
+  yaadwatch doctor         find out why something does not work
+
+Without a command: status. Help for one command: yaadwatch COMMAND --help"""
 
 
 class Parser(ArgumentParser):
     """An argument parser that raises its complaints instead of ending the process."""
 
     def __init__(self, **about: "Any") -> None:
-        super().__init__(**about)
+        super().__init__(formatter_class=_Formatter, allow_abbrev=False, **about)
         # What every argument is that says nothing else of itself.
         self.register("type", None, utf8_text)
 
@@ -372,12 +285,9 @@ class Parser(ArgumentParser):
         Raises:
             YaadError: bad_request, always.
         """
-        said = message.replace("invalid choice:", "no such choice:")
-        raise YaadError(
-            Code.BAD_REQUEST,
-            f"{said}. Nothing was done.",
-            hint=f"How it is used: {self.prog} --help",
-        )
+        what = message.replace("invalid choice:", "no such choice:")
+        hint = f"How it is used: {self.prog} --help"
+        raise YaadError(Code.BAD_REQUEST, f"{what}. Nothing was done.", hint=hint)
 
 
 def parse(argv: Sequence[str]) -> Namespace:
@@ -404,25 +314,21 @@ def full_parser() -> Parser:
     """Return the parser of everything: for help and completion."""
     from yaadwatch.places import VERSION
 
-    parser = Parser(
-        prog=PROGRAM,
-        description=HELP,
-        epilog=_examples(EXAMPLES)
-        + "\n\nWithout a command: status. Help for one command: yaadwatch COMMAND --help",
-        formatter_class=_Formatter,
-        allow_abbrev=False,
-    )
+    parser = Parser(prog=PROGRAM, description=HELP, epilog=EPILOG)
     parser.add_argument("--version", action="version", version=f"yaadwatch {VERSION}")
-    whole = parser.add_subparsers(title="commands", metavar="COMMAND", prog="yaadwatch")
-    for name in COMMANDS:
-        _parser(name, whole)
+    whole = parser.add_subparsers(title="commands", metavar="COMMAND", prog=PROGRAM)
+    for names in GROUPS.values():
+        for name in names:
+            _parser(name, whole)
     return parser
 
 
 def _command(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
     """Return the command and its arguments; no command when the whole parser is needed."""
-    at = _options_before(argv)
-    if at == len(argv):
+    at = 0
+    while at < len(argv) and (argv[at] == "--json" or argv[at].startswith("--project")):
+        at += 2 if argv[at] == "--project" else 1
+    if at >= len(argv):
         return "status", argv
     first = argv[at]
     if first in COMMANDS:
@@ -433,7 +339,7 @@ def _command(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
         return "status", argv
     from difflib import get_close_matches
 
-    near = get_close_matches(first, COMMANDS, n=1, cutoff=LIKE)
+    near = get_close_matches(first, COMMANDS, n=1, cutoff=0.7)
     raise YaadError(
         Code.BAD_REQUEST,
         f"There is no command {first!r}. Nothing was done.",
@@ -443,14 +349,6 @@ def _command(argv: Sequence[str]) -> tuple[str | None, Sequence[str]]:
     )
 
 
-def _options_before(argv: Sequence[str]) -> int:
-    """Return the number of global options before the command."""
-    at = 0
-    while at < len(argv) and (argv[at] == "--json" or argv[at].startswith("--project")):
-        at += 2 if argv[at] == "--project" else 1
-    return min(at, len(argv))
-
-
 def _parser(name: str, whole: "_SubParsersAction[Parser] | None" = None) -> Parser:
     """Return the parser of a command, alone or as a part of `whole`.
 
@@ -458,13 +356,7 @@ def _parser(name: str, whole: "_SubParsersAction[Parser] | None" = None) -> Pars
     """
     import_module(f"yaadwatch.cli.{COMMANDS[name]}")
     command = DECLARED[name]
-    description = f"{command.help[0].upper()}{command.help[1:]}."
-    about: dict[str, Any] = {
-        "description": description + (f"\n\n{command.more}" if command.more else ""),
-        "epilog": _examples(command.examples),
-        "formatter_class": _Formatter,
-        "allow_abbrev": False,
-    }
+    about: dict[str, Any] = {"description": command.description, "epilog": command.epilog}
     if whole is None:
         parser = Parser(prog=f"yaadwatch {name}", **about)
     else:
@@ -477,17 +369,7 @@ def _parser(name: str, whole: "_SubParsersAction[Parser] | None" = None) -> Pars
         help="a folder in the repository to use (default: the current folder)",
     )
     command.add_options(parser)
-    parser.set_defaults(
-        run=command.run,
-        starts_daemon=command.starts_daemon,
-        exit_on_error=command.exit_on_error,
-    )
     return parser
-
-
-def _examples(examples: Sequence[tuple[str, str]]) -> str:
-    width = max(len(line) for line, _ in examples)
-    return "examples:\n" + "\n".join(f"  {line:{width}}  {what}" for line, what in examples)
 
 
 class _Formatter(RawDescriptionHelpFormatter):
@@ -496,11 +378,10 @@ class _Formatter(RawDescriptionHelpFormatter):
     """
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=28, width=min(columns(), HELP_WIDTH_MAX))
+        super().__init__(prog, max_help_position=28, width=min(columns(), 100))
         # argparse forgets that commands are indented, and would put the longest on a line alone.
         self._action_max_length = max(map(len, COMMANDS)) + 4
-        whole = prog == PROGRAM
-        self._headings = {next(iter(group)): about for about, group in GROUPS.items() if whole}
+        self._headings = {group[0]: about for about, group in GROUPS.items() if prog == PROGRAM}
 
     def _format_action(self, action: "Action") -> str:
         text = super()._format_action(action)

@@ -7,21 +7,23 @@ today, by the functions that the daemon uses. Reads open the stores read-only.
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from bridges.rules import Bridge, Statement
 from yaadwatch import places
 from yaadwatch.api import codec
 from yaadwatch.api.frames import decode, to_error, to_text
 from yaadwatch.api.operations import BY_NAME
+from yaadwatch.cli.terminal import Terminal
+from yaadwatch.client.connection import DaemonUnresponsive
 from yaadwatch.daemon.dispatch import VERBS, Dispatcher
 from yaadwatch.memory import views
-from yaadwatch.model.anchors import Anchor, Evidence, Suggestion, Verdict
+from yaadwatch.model.anchors import Anchor, Evidence, Verdict
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.repo import layout
@@ -42,63 +44,32 @@ from yaadwatch.workspace.agent_files import ODD
 from yaadwatch.workspace.lookup import open_home
 from yaadwatch.workspace.workspace import PERSON, Call, require_files, require_repository
 
-TIMEOUT = timedelta(seconds=60)
-"""A git command is ended after this; only the caller waits for it."""
 DEFAULT_BRANCHES = (
     "@{upstream}",
     "refs/remotes/origin/HEAD",
     "refs/remotes/origin/main",
     "refs/remotes/origin/master",
 )
-"""Variables of CI systems with the target of a change, most specific first."""
+"""Where a change that is checked leaves from, most specific first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+@dataclass(frozen=True, slots=True)
+class _Rule:
     """A statement of an agent file, and its place now."""
 
     path: str
     statement: Statement
 
+    @property
+    def text_hash(self) -> str:
+        """Return the hash of its text."""
+        return words.text_hash(self.statement.text)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """A rule that a change flagged, or that could not be checked (then the level is '')."""
-
-    rule: Rule
-    verdict: Verdict
-    score: float
-    level: str
-    reason: str
-    evidence: tuple[Evidence, ...] = ()
-    suggestion: Suggestion | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """What a check found.
-
-    Args:
-        base: the commit that the rules were anchored at; None when there is none before this.
-        against: what was checked: 'worktree' or 'index'.
-        rules: how many statements the agent files make.
-        judged: how many of them stood at `base` already, and rest on something there; and those
-            that are newer and in `findings`.
-        new: how many have words that `base` does not have, and are in no finding: nothing is known
-            of them.
-        findings: the flagged rules, by file and line.
-        unread: agent files that were not read, and why.
-        note: what a person has to know of `base`; mostly empty.
-    """
-
-    base: str | None
-    against: str
-    rules: int
-    judged: int
-    new: int
-    findings: tuple[Finding, ...]
-    unread: tuple[tuple[str, str], ...]
-    note: str = ""
+    def row(self) -> dict[str, object]:
+        """Return its place and text, for the answer; secrets are masked."""
+        one = self.statement
+        text = privacy.kept(one.text).text
+        return {"path": self.path, "line": one.line, "end_line": one.end_line, "text": text}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +82,11 @@ class _Checkout:
 
 def check(
     folder: Path, *, base: str | None = None, staged: bool = False, index: Path | None = None
-) -> Report:
-    """Return which rules of the agent files a change makes false.
+) -> dict[str, Any]:
+    """Return which rules of the agent files a change makes false: Verified in docs/contracts.md.
 
     A rule that is new or reworded since `base` is compared with HEAD, and skipped where HEAD
-    does not have it: its author has just looked at the code.
+    does not have it: its author has just looked at the code. Secrets are masked.
 
     Args:
         folder: inside a work tree.
@@ -130,57 +101,60 @@ def check(
             UNAVAILABLE when git does not answer, or the clone is too shallow to know a base.
     """
     layout = require_files(require_repository(folder))
-    runner = GitRunner(TIMEOUT, passing=True)
+    runner = GitRunner(timedelta(seconds=60), passing=True)  # only the caller waits for it
     try:
         repository = Repository(layout, runner)
         try:
             repository.verify()
         except NoGit:
             raise NoGit("nothing was checked: what a change is, git says") from None
-        return _check(repository, layout.root or layout.common_dir, base, staged, index)
+        found = _check(repository, layout.root or layout.common_dir, base, staged, index)
+        answer: dict[str, Any] = json.loads(to_text(found))
+        return answer
     finally:
         runner.close()
 
 
 def _check(
     repository: Repository, root: Path, base: str | None, staged: bool, index: Path | None
-) -> Report:
-    history = History(repository)
+) -> dict[str, object]:
+    history, here = History(repository), repository.head().commit
+    commit = ""
     if staged:
-        start = repository.head().commit if base is None else _named(repository, base)
+        start = here if base is None else _named(repository, base)
         commit = repository.snapshot(index)
         view: View = _at(history, commit)
         head = _at(history, commit)
     else:
         start = _base(repository, base)
         view, head = look_at(_Checkout(root=root, repository=repository), (), Clock().now_ns())
-        commit = ""
     rules, unread = _rules(view)
-    since = dict.fromkeys(one for one in (start, repository.head().commit) if one)
+    since = dict.fromkeys(one for one in (start, here) if one)
     judged, newer, unknown = _anchored(rules, [_at(history, one) for one in since])
     assessing.expect_anchors((anchor for _, own in judged for anchor in own), head)
-    findings = [
-        _unnamed(found, commit)
-        for found in (_judged(rule, own, view, head) for rule, own in judged)
-        if found is not None
-    ]
-    found_new = sum(any(one.rule is rule for rule in newer) for one in findings)
-    resting_new = sum(any(rule is one for one in newer) for rule, _ in judged)
-    return Report(
-        base=start or None,
-        against="index" if staged else "worktree",
-        rules=len(rules),
-        judged=len(judged) - resting_new + found_new,
-        new=len(newer) - found_new if start else 0,
-        findings=tuple(findings),
-        unread=(*unread, *unknown),
-        note=_note(repository, base, start),
-    )
+    found = [(rule, _judged(rule, own, view, head, commit)) for rule, own in judged]
+    findings = [(rule, row) for rule, row in found if row is not None]
+    found_new = sum(rule in newer for rule, _ in findings)
+    resting_new = sum(rule in newer for rule, _ in judged)
+    note = _note(repository, base, start, here)
+    answer: dict[str, object] = {
+        "base": start or None,
+        "against": "index" if staged else "worktree",
+        "rules": len(rules),
+        # Those that the base has already, and newer ones that the change makes false.
+        "judged": len(judged) - resting_new + found_new,
+        "new": len(newer) - found_new if start else 0,
+        "false": [row for _, row in findings if row["level"]],
+        "unknown": [
+            rule.row() | {"reason": row["reason"]} for rule, row in findings if not row["level"]
+        ],
+        "unread": [{"path": path, "reason": why} for path, why in (*unread, *unknown)],
+    }
+    return answer | ({"note": note} if note else {})
 
 
-def _note(repository: Repository, base: str | None, start: str) -> str:
+def _note(repository: Repository, base: str | None, start: str, here: str) -> str:
     """Return a note that a shallow clone lacks the merge base of HEAD and a named commit."""
-    here = repository.head().commit
     is_cut = base is not None and here and layout.cut_at(repository.layout)
     if not is_cut or repository.merge_base(start, here):
         return ""
@@ -242,9 +216,9 @@ def _base(repository: Repository, given: str | None) -> str:
     return here
 
 
-def _rules(view: View) -> tuple[list[Rule], tuple[tuple[str, str], ...]]:
+def _rules(view: View) -> tuple[list[_Rule], tuple[tuple[str, str], ...]]:
     """Return the rules of a view's agent files, and which files were not read, and why."""
-    rules: list[Rule] = []
+    rules: list[_Rule] = []
     unread: list[tuple[str, str]] = []
     files = _agent_files(view)
     for path, bridge in files.items():
@@ -257,7 +231,7 @@ def _rules(view: View) -> tuple[list[Rule], tuple[tuple[str, str], ...]]:
             continue
         document = bridge.parse(data)
         unread += [(path, problem.message) for problem in document.problems]
-        rules += [Rule(path=path, statement=one) for one in document.statements]
+        rules += [_Rule(path, one) for one in document.statements]
     return rules, tuple(unread)
 
 
@@ -323,8 +297,8 @@ def _bytes(view: View, path: str) -> bytes | None:
 
 
 def _anchored(
-    rules: Sequence[Rule], then: Sequence[AtHead]
-) -> tuple[list[tuple[Rule, list[Anchor]]], list[Rule], list[tuple[str, str]]]:
+    rules: Sequence[_Rule], then: Sequence[AtHead]
+) -> tuple[list[tuple[_Rule, list[Anchor]]], list[_Rule], list[tuple[str, str]]]:
     """Return the rules that rest on something, with what each rested on in an older commit.
 
     And the rules that the oldest commit does not say. And the agent files that those commits have
@@ -333,19 +307,23 @@ def _anchored(
 
     `then`: the commits, oldest first; a rule is looked up in the first of them that says it.
     """
-    found: list[tuple[Rule, list[Anchor]]] = []
+    found: list[tuple[_Rule, list[Anchor]]] = []
     unknown: list[tuple[str, str]] = []
     left = list(rules)
-    newer: list[Rule] | None = None
+    newer: list[_Rule] | None = None
     for view in then:
         earlier, unread = _rules(view)
-        unknown += [row for row in unread if not view.history.has_blob(_blob(view, row[0]))]
-        said = {words.text_hash(rule.statement.text) for rule in earlier}
-        old = [rule for rule in left if words.text_hash(rule.statement.text) in said]
-        left = [rule for rule in left if words.text_hash(rule.statement.text) not in said]
+        unknown += [row for row in unread if not _has_blob(view, row[0])]
+        known = {rule.text_hash for rule in earlier}
+        old = [rule for rule in left if rule.text_hash in known]
+        left = [rule for rule in left if rule.text_hash not in known]
         newer = left if newer is None else newer
+        sources = [
+            Source(text=privacy.kept(one.statement.text).text, folder=one.path.rpartition("/")[0])
+            for one in old
+        ]
         if old:
-            found += zip(old, _resting(old, view), strict=True)
+            found += zip(old, anchoring.anchor(sources, view, view.head.commit), strict=True)
     resting = sorted(
         ((rule, own) for rule, own in found if own),
         key=lambda row: (row[0].path, row[0].statement.line),
@@ -353,93 +331,74 @@ def _anchored(
     return resting, newer or [], unknown
 
 
-def _blob(view: AtHead, path: str) -> str:
+def _has_blob(view: AtHead, path: str) -> bool:
     found = view.find(path)
-    return found.blob if found is not None else ""
+    return view.history.has_blob(found.blob if found is not None else "")
 
 
-def _resting(rules: Sequence[Rule], then: AtHead) -> list[list[Anchor]]:
-    """Return the anchors of each rule in an older commit."""
-    sources = [
-        Source(text=privacy.kept(rule.statement.text).text, folder=rule.path.rpartition("/")[0])
-        for rule in rules
-    ]
-    return anchoring.anchor(sources, then, then.head.commit)
+def _judged(
+    rule: _Rule, own: Sequence[Anchor], view: View, head: AtHead, temporary: str
+) -> dict[str, object] | None:
+    """Return the finding of a rule, with level '' if it could not be judged; None if it holds.
 
-
-def _judged(rule: Rule, own: Sequence[Anchor], view: View, head: AtHead) -> Finding | None:
-    """Return the finding of a rule; None when it is as true as it was."""
+    `temporary`: a commit made for the staged files, which no evidence names.
+    """
     found = assessing.assess(rule.statement.text, own, view, head, pages=(rule.path,))
-    worst = found.worst
+    worst, proposal = found.worst, found.suggestion
     if not found.level and worst.verdict is not Verdict.UNKNOWN:
         return None
-    evidence: tuple[Evidence, ...] = ()
+    evidence: Sequence[Evidence] = ()
     if worst.verdict is not Verdict.UNKNOWN:
         evidence, _ = commit_evidence.explain(worst, assessing.committed(worst, head), head)
-    return Finding(
-        rule=rule,
-        verdict=worst.verdict,
-        score=found.score,
-        level=found.level,
-        reason=privacy.mask(worst.reason).text,
-        evidence=evidence,
-        suggestion=found.suggestion,
-    )
-
-
-def _unnamed(finding: Finding, commit: str) -> Finding:
-    """Return a finding whose evidence does not name the temporary commit."""
-    evidence = tuple(
-        replace(one, commit=None) if one.commit is not None and one.commit.id == commit else one
-        for one in finding.evidence
-    )
-    return replace(finding, evidence=evidence)
-
-
-def rows(report: Report) -> dict[str, object]:
-    """Return the JSON of a report: Verified in docs/contracts.md. Secrets are masked."""
-    doubted = [one for one in report.findings if one.level]
-    found: dict[str, object] = {
-        "base": report.base,
-        "against": report.against,
-        "rules": report.rules,
-        "judged": report.judged,
-        "new": report.new,
-        "false": [dict(_row(one)) for one in doubted],
-        "unknown": [
-            {**_place(one.rule), "text": _text(one.rule), "reason": one.reason}
-            for one in report.findings
-            if not one.level
+    row = rule.row() | {
+        "verdict": worst.verdict.value,
+        "score": found.score,
+        "level": found.level,
+        "reason": privacy.mask(worst.reason).text,
+        "evidence": [
+            views.evidence_row(
+                replace(one, commit=None) if one.commit and one.commit.id == temporary else one
+            )
+            for one in evidence
         ],
-        "unread": [{"path": path, "reason": why} for path, why in report.unread],
     }
-    if report.note:
-        found["note"] = report.note
-    answer: dict[str, object] = json.loads(to_text(found))
-    return answer
-
-
-def _row(finding: Finding) -> Iterator[tuple[str, object]]:
-    yield from _place(finding.rule).items()
-    yield "text", _text(finding.rule)
-    yield "verdict", finding.verdict.value
-    yield "score", finding.score
-    yield "level", finding.level
-    yield "reason", finding.reason
-    yield "evidence", [views.evidence_row(one) for one in finding.evidence]
-    proposal = finding.suggestion
     if proposal is not None:
-        said = privacy.mask(proposal.text).text if proposal.text is not None else None
-        yield "suggestion", views.proposal_row(replace(proposal, text=said))
+        text = privacy.mask(proposal.text).text if proposal.text is not None else None
+        row["suggestion"] = views.proposal_row(replace(proposal, text=text))
+    return row
 
 
-def _place(rule: Rule) -> dict[str, object]:
-    statement = rule.statement
-    return {"path": rule.path, "line": statement.line, "end_line": statement.end_line}
+class Stores:
+    """Answers requests that only read from the stores, where no daemon can be asked.
 
+    Args:
+        folder: that requests are about; absolute.
+        why: no daemon can be asked; raised for all other requests.
+        terminal: where a person is told so, once.
+    """
 
-def _text(rule: Rule) -> str:
-    return privacy.kept(rule.statement.text).text
+    def __init__(self, folder: str, why: YaadError, terminal: Terminal) -> None:
+        self._folder = Path(folder)
+        self._why = why
+        self._terminal: Terminal | None = terminal
+
+    def call(self, operation: str, /, **fields: object) -> dict[str, object]:
+        """Return the answer to `operation`; as `Client.call`."""
+        if not can_answer(operation):
+            raise self._why
+        if self._terminal is not None:
+            what = "No daemon can be started; this is what the stores hold."
+            if isinstance(self._why, DaemonUnresponsive):
+                what = "This is what the stores hold, without the daemon."
+            hint = f"\n  {self._why.hint}" if self._why.hint else ""
+            self._terminal.end_progress()
+            self._terminal.err.write(f"yaadwatch: {what} {self._why.message}{hint}\n")
+            self._terminal = None
+        return answer(operation, fields, self._folder)
+
+    def now(self) -> datetime:
+        """Return the present time by the clock that the times in answers are of."""
+        return Clock().now()
 
 
 def can_answer(operation: str) -> bool:
@@ -477,8 +436,3 @@ def answer(operation: str, fields: Mapping[str, object], folder: Path) -> dict[s
     if "error" in frame:
         raise to_error(frame["error"])
     return cast("dict[str, object]", frame["result"]) | {"offline": True}
-
-
-def now() -> datetime:
-    """Return the present time by the clock that the times in answers are of."""
-    return Clock().now()

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import stat
+from contextlib import contextmanager
 
 from yaadwatch.cli.terminal import in_command
 from yaadwatch.model.errors import Code, YaadError
@@ -44,7 +45,7 @@ def format_of(path: str) -> str:
     """
     if os.path.isdir(path):
         return "markdown"
-    with _ReadErrors(path), open(path, "rb") as stream:
+    with _reading(path), open(path, "rb") as stream:
         head = stream.read(100)
     if head.startswith(_PACKED):
         raise YaadError(
@@ -71,7 +72,7 @@ def require_plain(path: str) -> None:
     Raises:
         YaadError: NOT_FOUND when it is not there; BAD_REQUEST.
     """
-    with _ReadErrors(path):
+    with _reading(path):
         mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise YaadError(
@@ -85,7 +86,7 @@ def size_of(path: str) -> int:
     """Return about how many bytes there are to read."""
     if os.path.isdir(path):
         return sum(size for _, size in _pages(path, []))
-    with _ReadErrors(path):
+    with _reading(path):
         return os.stat(path).st_size
 
 
@@ -125,7 +126,7 @@ def write_file(path: str, pieces: "Iterable[bytes]", *, force: bool) -> int:
         YaadError: REFUSED when something is there already; UNAVAILABLE when it cannot be written.
     """
     _refuse(path, force=force)
-    with _Writing(path):
+    with _writing(path):
         return _replace(path, pieces)
 
 
@@ -164,13 +165,13 @@ def write_folder(
                 now[name] = known[name]
             continue
         else:
-            with _Writing(path):
+            with _writing(path):
                 _make_folders(folder, name)
                 _replace(path, [data])
             written += 1
         now[name] = digest
     removed = _remove_former(folder, known, now)
-    with _Writing(folder):
+    with _writing(folder):
         text = json.dumps({"files": now}, indent=0, sort_keys=True)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         _replace(os.path.join(folder, MANIFEST), [text.encode()])
@@ -193,7 +194,7 @@ def _sent_files(path: str, unread: "list[str]") -> "Iterator[tuple[str, str]]":
     above = path if os.path.isdir(path) else os.path.dirname(path)
     batch = b""
     for name, _ in found:
-        with _ReadErrors(name), open(os.path.join(above, name), "rb") as stream:
+        with _reading(name), open(os.path.join(above, name), "rb") as stream:
             data = stream.read(PAGE_BYTES_MAX + 1)
         if len(data) > PAGE_BYTES_MAX:
             unread.append(f"{name}: it is larger than {PAGE_BYTES_MAX // 1024} KiB")
@@ -235,7 +236,7 @@ def _pages(folder: str, unread: "list[str]") -> "list[tuple[str, int]]":
 
 
 def _read(path: str) -> "Iterator[str]":
-    with _ReadErrors(path), open(path, "rb") as stream:
+    with _reading(path), open(path, "rb") as stream:
         while chunk := stream.read(CHUNK_BYTES):
             yield base64.b64encode(chunk).decode()
 
@@ -308,7 +309,7 @@ def _remove_former(folder: str, known: "dict[str, str]", now: "dict[str, str]") 
     for name in sorted(known.keys() - now.keys()):
         path = _inside(folder, name)
         if _digest(path) == known[name]:
-            with _Writing(path):
+            with _writing(path):
                 os.unlink(path)
             removed += 1
     return removed
@@ -342,48 +343,37 @@ def _replace(path: str, pieces: "Iterable[bytes]") -> int:
     return written
 
 
-class _ReadErrors:
-    """Raises an error that a file cannot be read."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if isinstance(error, OSError):
-            raise YaadError(
-                Code.NOT_FOUND,
-                f"{self._path} cannot be read ({error.strerror}). Nothing was imported.",
-                hint="Name a file or a folder that you may read.",
-            ) from None
+@contextmanager
+def _reading(path: str) -> "Iterator[None]":
+    """Raise an error that a person can read when a file cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        raise YaadError(
+            Code.NOT_FOUND,
+            f"{path} cannot be read ({error.strerror}). Nothing was imported.",
+            hint="Name a file or a folder that you may read.",
+        ) from None
 
 
-class _Writing:
-    """Raises an error that a file cannot be written."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if isinstance(error, FileNotFoundError):
-            folder = in_command(os.path.dirname(self._path))
-            raise YaadError(
-                Code.UNAVAILABLE,
-                f"There is no folder {os.path.dirname(self._path)}. Nothing was written.",
-                hint=f"Make it, then try again: mkdir -p {folder}",
-            ) from None
-        if isinstance(error, OSError):
-            raise YaadError(
-                Code.UNAVAILABLE,
-                f"{self._path} cannot be written ({error.strerror}). What was written so far is "
-                "whole.",
-                hint="Look at the space on that disk, and at the permissions of the folder.",
-            ) from None
+@contextmanager
+def _writing(path: str) -> "Iterator[None]":
+    """Raise an error that a person can read when a file cannot be written."""
+    try:
+        yield
+    except FileNotFoundError:
+        folder = os.path.dirname(path)
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"There is no folder {folder}. Nothing was written.",
+            hint=f"Make it, then try again: mkdir -p {in_command(folder)}",
+        ) from None
+    except OSError as error:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            f"{path} cannot be written ({error.strerror}). What was written so far is whole.",
+            hint="Look at the space on that disk, and at the permissions of the folder.",
+        ) from None
 
 
 def _refused(path: str, why: str) -> YaadError:

@@ -5,14 +5,16 @@ import shlex
 from argparse import Namespace
 from collections.abc import Sequence
 
-from yaadwatch.cli.commands import command, option
+from yaadwatch.cli.commands import command, option, usage
+from yaadwatch.cli.memories import print_conflicts
 from yaadwatch.cli.terminal import (
     Terminal,
     count,
     day,
     in_a_row,
-    memory_words,
+    named,
     place,
+    said,
     short,
     styled,
 )
@@ -25,65 +27,39 @@ if TYPE_CHECKING:
 
     from yaadwatch.client.connection import Client
 
-
-if TYPE_CHECKING:
     Note = dict[str, Any]
 
-_KEYS = "[a]pprove, [e]dit, [d]ismiss, [s]kip, [q]uit"
-_OF_ALL = "[A]pprove, [D]ismiss"
-_VERDICTS = {"a": "approve", "d": "dismiss", "e": "edit"}
 _DONE = {
     "approve": "Approved",
     "edit": "Edited and approved",
     "dismiss": "Dismissed",
     "undo": "Undone",
 }
-
-
 _TOO_LONG = "too long for a rules file (4 kB); agents get it by recall only, unless you shorten it"
+
+
+def _decision(name: str, help: str, **how: "Any") -> "Any":
+    return option(f"--{name}", **({"metavar": "ID", "nargs": "+"} | how), help=help, one_of="how")
 
 
 @command(
     "review",
-    "approve, edit or dismiss what agents and imports stated",
-    examples=[
-        ("yaadwatch review", "one by one, on a terminal"),
-        ("yaadwatch review --approve 5c01f2e4 7d3e8a11@2", "two of them"),
-        ("yaadwatch review --edit 5c01f2e4 Use pnpm", "with other words"),
-        ("yaadwatch review --dismiss-from claude", "all that claude stated"),
-        ("yaadwatch review --undo 5c01f2e4", "take the last decision back"),
-        ("yaadwatch review --json", "for scripts"),
-    ],
-    more="A rule that an agent or an import states is quoted as an unverified note, and\n"
-    "in no rules file, until a person approves it. New words of an agent for a\n"
-    "memory of yours wait here, too, and yours hold until then. Dismissed words are\n"
-    "refused when an agent states them again. ID@VERSION, as it is listed, approves\n"
-    "only the words that were listed. To trust agents:\n"
-    "  yaadwatch config set agents.rules always",
     options=[
-        option("--approve", metavar="ID", nargs="+", help="approve these notes", one_of="how"),
-        option("--dismiss", metavar="ID", nargs="+", help="dismiss these notes", one_of="how"),
-        option(
-            "--edit", metavar=("ID", "TEXT"), nargs="+", help="approve it as TEXT", one_of="how"
-        ),
-        option(
-            "--approve-from",
+        _decision("approve", "approve these notes"),
+        _decision("dismiss", "dismiss these notes"),
+        _decision("edit", "approve it as TEXT", metavar=("ID", "TEXT")),
+        _decision("undo", "take back the last decision about these"),
+        _decision(
+            "approve-from",
+            "approve all notes of an agent, session or import",
             metavar="CAUSE",
-            help="approve all notes of an agent, session or import",
-            one_of="how",
+            nargs=None,
         ),
-        option(
-            "--dismiss-from",
+        _decision(
+            "dismiss-from",
+            "dismiss all notes of an agent, session or import",
             metavar="CAUSE",
-            help="dismiss all notes of an agent, session or import",
-            one_of="how",
-        ),
-        option(
-            "--undo",
-            metavar="ID",
-            nargs="+",
-            help="take back the last decision about these",
-            one_of="how",
+            nargs=None,
         ),
         option("--yes", action="store_true", help="approve all with --approve-from without asking"),
         option(
@@ -92,47 +68,56 @@ _TOO_LONG = "too long for a rules file (4 kB); agents get it by recall only, unl
     ],
 )
 def review(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Review notes: as the options say, else one after the other, else list them."""
-    _check(args)
-    if args.edit:
-        if len(args.edit) < 2:
-            raise YaadError(
-                Code.BAD_REQUEST,
-                "--edit needs the new text; nothing was changed.",
-                hint="yaadwatch review --edit ID TEXT",
-            )
-        words = " ".join(args.edit[1:])
-        return _decide_all(args, client, terminal, "edit", [_named(args.edit[0])], text=words)
-    for verdict, ids, cause in (
-        ("approve", args.approve, args.approve_from),
-        ("dismiss", args.dismiss, args.dismiss_from),
-        ("undo", args.undo, None),
-    ):
-        if ids:
-            notes = [_named(one) for one in dict.fromkeys(ids)]
-            return _decide_all(args, client, terminal, verdict, notes)
+    """Approve, edit or dismiss what agents and imports stated.
+
+    A rule that an agent or an import states is quoted as an unverified note, and
+    in no rules file, until a person approves it. New words of an agent for a
+    memory of yours wait here, too, and yours hold until then. Dismissed words are
+    refused when an agent states them again. ID@VERSION, as it is listed, approves
+    only the words that were listed. To trust agents:
+      yaadwatch config set agents.rules always
+
+    examples:
+      yaadwatch review                                one by one, on a terminal
+      yaadwatch review --approve 5c01f2e4 7d3e8a11@2  two of them
+      yaadwatch review --edit 5c01f2e4 Use pnpm       with other words
+      yaadwatch review --dismiss-from claude          all that claude stated
+      yaadwatch review --undo 5c01f2e4                take the last decision back
+      yaadwatch review --json                         for scripts
+    """
+    for verdict in _DONE:
+        ids, cause = getattr(args, verdict), getattr(args, f"{verdict}_from", None)
+        if ids or cause:
+            _refuse_agent()
         if cause:
             notes = _caused_by(client, cause)
             if verdict == "approve" and not args.yes:
                 _ask_about_all(notes, cause, args, terminal)
             return _decide_all(args, client, terminal, verdict, notes)
+        if ids:
+            text = None
+            if verdict == "edit":
+                ids, text = ids[:1], " ".join(ids[1:])
+                if not text:
+                    raise usage(args, "--edit takes ID and the new text")
+            notes = [_note(one) for one in dict.fromkeys(ids)]
+            return _decide_all(args, client, terminal, verdict, notes, text=text)
     answer = client.call("review")
     if args.json:
         terminal.json(answer)
-        return 0
-    if not answer["waiting"]:
+    elif not answer["waiting"]:
         terminal.line("Nothing waits for review.")
-        return 0
-    if terminal.can_ask() and not args.list and agent_of(os.environ) is None:
-        return _ask_each(answer["waiting"], client, terminal)
-    for note in answer["waiting"]:
-        _show(note, terminal)
-    terminal.line(styled(f"{count(answer['count'], 'note')} to review", "dim"))
-    terminal.line("Approve: yaadwatch review --approve ID    Dismiss: ... --dismiss ID")
+    elif terminal.can_ask() and not args.list and agent_of(os.environ) is None:
+        _ask_each(answer["waiting"], client, terminal)
+    else:
+        for note in answer["waiting"]:
+            _show(note, terminal)
+        terminal.line(styled(f"{count(answer['count'], 'note')} to review", "dim"))
+        terminal.line("Approve: yaadwatch review --approve ID    Dismiss: ... --dismiss ID")
     return 0
 
 
-def _named(given: str) -> "Note":
+def _note(given: str) -> "Note":
     """Return the note for an ID, ID@VERSION or ID@PROPOSAL as `_show` prints it."""
     name, _, seen = given.partition("@")
     if not seen:
@@ -142,28 +127,14 @@ def _named(given: str) -> "Note":
     return {"id": name, "proposal": seen}
 
 
-def _versioned_id(note: "Note") -> str:
-    """Return the ID of a note, with its version when that is not the first."""
-    seen = note.get("proposal") or (note["version"] if note["version"] > 1 else "")
-    return f"{short(note['id'])}@{seen}" if seen else short(note["id"])
-
-
-def _check(args: Namespace) -> None:
-    """Refuse options that do not go together, and to decide where an agent runs this command.
+def _refuse_agent() -> None:
+    """Refuse to decide where an agent runs this command.
 
     Raises:
-        YaadError: bad_request; refused, with the variable that names the agent.
+        YaadError: refused, with the variable that names the agent.
     """
-    if args.yes and not args.approve_from:
-        raise YaadError(
-            Code.BAD_REQUEST,
-            "--yes goes with --approve-from only; nothing was decided.",
-            hint="yaadwatch review --approve-from CAUSE --yes",
-        )
-    chosen = (args.edit, args.approve, args.dismiss, args.undo)
-    decides = any((*chosen, args.approve_from, args.dismiss_from))
     found = agent_of(os.environ)
-    if decides and found is not None:
+    if found is not None:
         name, variable = found
         raise YaadError(
             Code.REFUSED,
@@ -204,14 +175,14 @@ def _ask_about_all(notes: "list[Note]", cause: str, args: Namespace, terminal: T
     Raises:
         YaadError: refused: there is no terminal to ask on, or the person did not say yes.
     """
+    many = count(len(notes), "note")
     if not args.json:
         for note in notes:
             _show(note, terminal)
-    many = count(len(notes), "note")
-    if not args.json and terminal.can_ask():
-        if terminal.ask(f"Approve {many} of {cause}? [y/N] ").lower() in ("y", "yes"):
-            return
-        raise YaadError(Code.REFUSED, "Nothing was approved.")
+        if terminal.can_ask():
+            if terminal.agrees(f"Approve {many} of {cause}?"):
+                return
+            raise YaadError(Code.REFUSED, "Nothing was approved.")
     raise YaadError(
         Code.REFUSED,
         f"{many} of {cause} would be approved; nothing was.",
@@ -228,7 +199,7 @@ def _decide_all(
     *,
     text: str | None = None,
 ) -> int:
-    """Decide about several notes; a note that fails keeps no other from it.
+    """Decide about several notes; a failure does not stop the rest.
 
     Raises:
         YaadError: what failed, and with which note; the code is that of the first.
@@ -243,30 +214,26 @@ def _decide_all(
             failed.append((note, error))
         else:
             if not args.json:
-                _print_review(done[-1], terminal)
+                _print_decision(done[-1], terminal)
     if args.json:
         terminal.json(done[0] if len(notes) == 1 else {"decided": done})
     if failed:
         why = " ".join(f"{short(note['id'])}: {error.message}" for note, error in failed)
-        raise YaadError(
-            failed[0][1].code,
-            f"{why} {_DONE[verdict]}: {count(len(done), 'note')}.",
-            hint=failed[0][1].hint,
-        )
+        _, first = failed[0]
+        done_for = f"{_DONE[verdict]}: {count(len(done), 'note')}."
+        raise YaadError(first.code, f"{why} {done_for}", hint=first.hint)
     return 0
 
 
 def _decide(
     client: "Client", note: "Note", verdict: str, text: str | None = None
 ) -> "dict[str, Any]":
-    seen = {"expected_version": note["version"]} if "version" in note else {}
-    if note.get("proposal"):
-        seen["proposal"] = note["proposal"]
-    words = {} if text is None else {"text": text}
-    return client.call("decide", id=note["id"], verdict=verdict, **seen, **words)
+    seen = {"expected_version": note.get("version"), "proposal": note.get("proposal")}
+    given = {name: value for name, value in (seen | {"text": text}).items() if value is not None}
+    return client.call("decide", id=note["id"], verdict=verdict, **given)
 
 
-def _ask_each(notes: "list[Note]", client: "Client", terminal: Terminal) -> int:
+def _ask_each(notes: "list[Note]", client: "Client", terminal: Terminal) -> None:
     """Ask a person about each note; a failed one is printed and not asked again."""
     rest = list(notes)
     while rest:
@@ -274,49 +241,45 @@ def _ask_each(notes: "list[Note]", client: "Client", terminal: Terminal) -> int:
         _show(note, terminal)
         alike = [one for one in rest if one["cause"] == note["cause"]]
         if alike:
-            terminal.line(f"all {len(alike) + 1} of {note['cause']}: {_OF_ALL}", indent=2)
-        answer = terminal.ask(f"  {_KEYS}: ")
+            all_of = f"all {len(alike) + 1} of {note['cause']}: [A]pprove, [D]ismiss"
+            terminal.line(all_of, indent=2)
+        answer = terminal.ask("  [a]pprove, [e]dit, [d]ismiss, [s]kip, [q]uit: ")
         key = answer[:1].lower()
         if key in ("q", ""):
             break
-        verdict = _VERDICTS.get(key)
+        verdict = {"a": "approve", "d": "dismiss", "e": "edit"}.get(key)
         if verdict is None:
             if key != "s":
-                terminal.line(
-                    f"'{answer}' is none of these letters; nothing was decided.", indent=2
-                )
+                terminal.line(f"'{answer}' is none of these; nothing was decided.", indent=2)
                 rest.insert(0, note)
             continue
-        text = None
-        if verdict == "edit":
-            text = terminal.ask("  new text: ")
-            if not text:
-                continue
+        text = terminal.ask("  new text: ") if verdict == "edit" else None
+        if text == "":
+            continue
         chosen = [note]
         if alike and answer[:1] in ("A", "D"):
             chosen += alike
             rest = [one for one in rest if one not in alike]
         for one in chosen:
             try:
-                _print_review(_decide(client, one, verdict, text), terminal)
+                _print_decision(_decide(client, one, verdict, text), terminal)
             except YaadError as error:
                 terminal.line(styled(f"{error.message} {error.hint}".rstrip(), "red"), indent=2)
-    return 0
 
 
 def _show(note: "Note", terminal: Terminal) -> None:
     """Print a note: its text, author, time, anchors, and what it would change."""
-    from yaadwatch.text.quoting import quoted
-
+    seen = note.get("proposal") or (note["version"] if note["version"] > 1 else "")
     terminal.line(
-        styled(_versioned_id(note), "bold"),
+        styled(f"{short(note['id'])}@{seen}" if seen else short(note["id"]), "bold"),
         styled(f"  {note['kind']}  ", "dim"),
-        quoted(str(note["text"])),
+        said(note["text"], is_unverified=True),
         hang=10,
     )
     terminal.line(f"{note['cause']}, {day(note['said_at'])}", indent=10)
     if note.get("before"):
-        terminal.line(f"would replace your words: {quoted(str(note['before']))}", indent=10)
+        before = said(note["before"], is_unverified=True)
+        terminal.line(f"would replace your words: {before}", indent=10)
     if note["anchors"]:
         terminal.line(f"rests on {', '.join(map(place, note['anchors'][:5]))}", indent=10)
     if note.get("stale"):
@@ -329,22 +292,18 @@ def _show(note: "Note", terminal: Terminal) -> None:
         terminal.line(f"would be written to {', '.join(note['files'])}", indent=10)
 
 
-def _print_review(done: "dict[str, Any]", terminal: Terminal) -> None:
-    stays = done["verdict"] == "dismiss" and not done["archived"]
-    terminal.line(
-        f"{_DONE[done['verdict']]} ",
-        styled(short(done["id"]), "bold"),
-        f"  your words stay: {done['text']}" if stays else f"  {memory_words(done)}",
-        hang=10,
-    )
-    if done["verdict"] == "undo":
+def _print_decision(done: "dict[str, Any]", terminal: Terminal) -> None:
+    verdict, (identity, text) = done["verdict"], named(done)
+    if verdict == "dismiss" and not done["archived"]:
+        text = f"  your words stay: {done['text']}"
+    terminal.line(f"{_DONE[verdict]} ", identity, text, hang=10)
+    if verdict == "undo":
         terminal.line("waits for review again", indent=2)
     elif done.get("too_long"):
         terminal.line(styled(_TOO_LONG, "yellow"), indent=2)
     elif done["files"]:
         terminal.line(f"goes to {', '.join(done['files'])}", indent=2)
-    if done.get("masked"):
-        terminal.line(styled(f"masked: {in_a_row(done['masked'])}", "yellow"), indent=2)
+    print_conflicts(done, terminal)
     if done.get("undo"):
-        label = "Decide again: " if done["verdict"] == "undo" else "Undo: "
+        label = "Decide again: " if verdict == "undo" else "Undo: "
         terminal.command(label, str(done["undo"]), indent=2)

@@ -8,12 +8,12 @@ import os
 import sys
 import threading
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from yaadwatch.cli.commands import command, option
-from yaadwatch.cli.projects import print_added
+from yaadwatch.cli.commands import command, option, prints
+from yaadwatch.cli.projects import add as print_added
 from yaadwatch.cli.stale import headline, reason
-from yaadwatch.cli.terminal import Terminal, count, folder, short, styled, when
+from yaadwatch.cli.terminal import Terminal, count, folder, print_file_changes, short, styled, when
 from yaadwatch.client.connection import ConnectionEnded, DaemonNotRunning
 from yaadwatch.client.presence import (
     daemon_holds_lock,
@@ -30,6 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+    from yaadwatch.cli.commands import Answer
     from yaadwatch.client.connection import Client
 
 
@@ -38,13 +39,6 @@ STOP_TIME_S = 20.0
 
 @command(
     "daemon",
-    "run the daemon in the foreground, for a supervisor",
-    examples=[
-        ("yaadwatch daemon --supervised", "what a service manager runs"),
-        ("yaadwatch up", "to try it out, in this terminal"),
-    ],
-    more="You rarely need this: commands start the daemon when they need it. After an\n"
-    "upgrade, or above its memory limit, it restarts itself as a new process.",
     options=[
         option(
             "--supervised",
@@ -55,7 +49,15 @@ STOP_TIME_S = 20.0
     starts_daemon=False,
 )
 def daemon(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
-    """Be the daemon; return its exit status when it ends."""
+    """Run the daemon in the foreground, for a supervisor.
+
+    You rarely need this: commands start the daemon when they need it. After an
+    upgrade, or above its memory limit, it restarts itself as a new process.
+
+    examples:
+      yaadwatch daemon --supervised  what a service manager runs
+      yaadwatch up                   to try it out, in this terminal
+    """
     from yaadwatch.daemon.main import run
     from yaadwatch.daemon.scheduler import AGAIN
 
@@ -74,104 +76,74 @@ def restart_program() -> "NoReturn":
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
 
 
-@command(
-    "start",
-    "start the daemon",
-    examples=[
-        ("yaadwatch start", "as a service if installed, else in the background"),
-        ("yaadwatch start --json", "for scripts"),
-    ],
-    more="You rarely need this: commands start the daemon when they need it. To have it\n"
-    "start at every login: yaadwatch install",
-    starts_daemon=False,
-)
-def start(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Start the daemon and say that it answers."""
+def _start(_: Namespace, client: "Client", __: Terminal) -> "Answer":
     from yaadwatch.install import install as install_verbs
 
-    answer = install_verbs.start(install_verbs.this_machine(client))
+    return install_verbs.start(install_verbs.this_machine(client))
+
+
+@prints("start", ask=_start, starts_daemon=False)
+def start(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
+    """Start the daemon.
+
+    You rarely need this: commands start the daemon when they need it. To have it
+    start at every login: yaadwatch install
+
+    examples:
+      yaadwatch start         as a service if installed, else in the background
+      yaadwatch start --json  for scripts
+    """
     by = f", started by {answer['by']}" if answer["by"] else ""
     runs = "The daemon answers" if answer["started"] else "The daemon is running already"
-    daemon = answer["daemon"]
-    text = f"{runs} (pid {daemon['pid']}, version {daemon['version']}{by})."
-    return _print_answer(args, terminal, text, answer)
+    terminal.line(f"{runs} ({_process(answer)}{by}).")
 
 
-@command(
-    "restart",
-    "stop the daemon and start it again",
-    examples=[
-        ("yaadwatch restart", "after you changed a setting"),
-        ("yaadwatch restart --json", "for scripts"),
-    ],
-    more="As a systemd service it keeps its socket open meanwhile: requests wait, and\n"
-    "none is refused.",
-    starts_daemon=False,
-)
-def restart(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Restart the daemon and report that it answers."""
+def _restart(_: Namespace, client: "Client", __: Terminal) -> "Answer":
     from yaadwatch.install import install as install_verbs
 
-    answer = install_verbs.restart(install_verbs.this_machine(client))
-    daemon = answer["daemon"]
-    text = f"The daemon was restarted (pid {daemon['pid']}, version {daemon['version']})."
-    return _print_answer(args, terminal, text, answer)
+    return install_verbs.restart(install_verbs.this_machine(client))
 
 
-@command(
-    "stop",
-    "stop the daemon",
-    examples=[
-        ("yaadwatch stop", "returns once it has ended"),
-        ("yaadwatch stop --json", "for scripts"),
-    ],
-    more="Any command that needs the daemon starts it again; so does your next login if\n"
-    "it is a service. To remove the service: yaadwatch uninstall",
-    starts_daemon=False,
-)
-def stop(args: Namespace, client: "Client", terminal: Terminal) -> int:
+@prints("restart", ask=_restart, starts_daemon=False)
+def restart(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
+    """Stop the daemon and start it again.
+
+    As a systemd service it keeps its socket open meanwhile: requests wait, and
+    none is refused.
+
+    examples:
+      yaadwatch restart         after you changed a setting
+      yaadwatch restart --json  for scripts
+    """
+    terminal.line(f"The daemon was restarted ({_process(answer)}).")
+
+
+def _process(answer: "Answer") -> str:
+    return f"pid {answer['daemon']['pid']}, version {answer['daemon']['version']}"
+
+
+def _stop(args: Namespace, client: "Client", __: Terminal) -> "Answer":
     """End the daemon and wait until it is gone; without one, say so."""
     with daemon_process() as process:
-        return _stop(args, client, terminal, process)
+        pid = announced_pid() if daemon_holds_lock() else None
+        args.was_service = False
+        if manager() is not None:
+            from yaadwatch.install import install as install_verbs
 
-
-def _stop(args: Namespace, client: "Client", terminal: Terminal, process: int | None) -> int:
-    pid = announced_pid() if daemon_holds_lock() else None
-    was_service = False
-    if manager() is not None:
-        from yaadwatch.install import install as install_verbs
-
-        # Also when no process holds the lock: what cannot start is started again and again.
-        was_service = install_verbs.stop(install_verbs.this_machine(client)) is not None
-        if was_service and pid is not None and wait_for_exit(STOP_TIME_S, process):
-            return _ended(args, terminal, pid)
-    try:
-        client.call("shutdown")
-    except DaemonNotRunning:
-        if daemon_holds_lock():
-            raise _still_there(pid, "does not answer") from None
-        text = "No daemon is running." + (" Its service was stopped, too." if was_service else "")
-        return _print_answer(args, terminal, text, {"stopping": False, "running": False})
-    pid = client.pid or pid
-    if not wait_for_exit(STOP_TIME_S, process):
-        raise _still_there(pid, f"has not ended after {STOP_TIME_S:g} s")
-    return _ended(args, terminal, pid)
-
-
-def _ended(args: Namespace, terminal: Terminal, pid: int | None) -> int:
-    answer = {"stopping": True, "running": False, "pid": pid}
-    text = f"The daemon has stopped (pid {pid}). Any command starts it again."
-    return _print_answer(args, terminal, text, answer)
-
-
-def _print_answer(
-    args: Namespace, terminal: Terminal, text: str, answer: Mapping[str, object]
-) -> int:
-    if args.json:
-        terminal.json(answer)
-    else:
-        terminal.line(text)
-    return 0
+            # Also when no process holds the lock: what cannot start is started again and again.
+            stopped = install_verbs.stop(install_verbs.this_machine(client))
+            args.was_service = stopped is not None
+        if not args.was_service or pid is None or not wait_for_exit(STOP_TIME_S, process):
+            try:
+                client.call("shutdown")
+            except DaemonNotRunning:
+                if daemon_holds_lock():
+                    raise _still_there(pid, "does not answer") from None
+                return {"stopping": False, "running": False}
+            pid = client.pid or pid
+            if not wait_for_exit(STOP_TIME_S, process):
+                raise _still_there(pid, f"has not ended after {STOP_TIME_S:g} s")
+    return {"stopping": True, "running": False, "pid": pid}
 
 
 def _still_there(pid: int | None, what: str) -> YaadError:
@@ -183,12 +155,25 @@ def _still_there(pid: int | None, what: str) -> YaadError:
     )
 
 
-_CHANGES = {
-    "created": "created",
-    "changed": "rewritten",
-    "removed": "removed",
-    "kept": "left alone",
-}
+@prints("stop", ask=_stop, starts_daemon=False)
+def stop(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
+    """Stop the daemon.
+
+    Any command that needs the daemon starts it again; so does your next login if
+    it is a service. To remove the service: yaadwatch uninstall
+
+    examples:
+      yaadwatch stop         returns once it has ended
+      yaadwatch stop --json  for scripts
+    """
+    if answer["stopping"]:
+        ended = f"The daemon has stopped (pid {answer['pid']})."
+        terminal.line(f"{ended} Any command starts it again.")
+    else:
+        more = " Its service was stopped, too." if args.was_service else ""
+        terminal.line(f"No daemon is running.{more}")
+
+
 _STATES = {
     "installed": "The service is installed",
     "changed": "The service is brought up to date",
@@ -203,20 +188,16 @@ _WOULD = {
 }
 
 
-@command(
+def _install(args: Namespace, client: "Client", _: Terminal) -> "Answer":
+    from yaadwatch.install import install as install_verbs
+
+    world = install_verbs.this_machine(client)
+    return install_verbs.install(world, dry_run=args.dry_run, linger=args.linger)
+
+
+@prints(
     "install",
-    "run the daemon as a service, from login on",
-    examples=[
-        ("yaadwatch install --dry-run", "show what would be written, as a diff"),
-        ("yaadwatch install", "install the service and start it"),
-        ("yaadwatch install --linger", "also run it while you are logged out (a server)"),
-        ("yaadwatch uninstall", "undo it"),
-    ],
-    more="Optional: without a service, commands and agents start the daemon when they\n"
-    "need it. Writes two units for systemd's user manager, or one agent for launchd;\n"
-    "nothing needs root. Running it again changes nothing; after an upgrade it\n"
-    "brings the files up to date. Where no manager runs (a container, WSL without\n"
-    "systemd), nothing is written.",
+    ask=_install,
     options=[
         option("--dry-run", action="store_true", help="write nothing; show a diff"),
         option(
@@ -227,119 +208,101 @@ _WOULD = {
     ],
     starts_daemon=False,
 )
-def install(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Install the service, and say what was written and whether it runs."""
-    from yaadwatch.install import install as install_verbs
+def install(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
+    """Run the daemon as a service, from login on.
 
-    world = install_verbs.this_machine(client)
-    answer = install_verbs.install(world, dry_run=args.dry_run, linger=args.linger)
-    if args.json:
-        terminal.json(answer)
-        return 0
-    if answer["state"] == "on_demand":
-        _print_on_demand(answer, terminal)
-        return 0
-    _print_files(answer, terminal)
-    if answer["dry_run"]:
-        terminal.line(styled("Nothing was written.", "bold"))
-        return 0
+    Optional: without a service, commands and agents start the daemon when they
+    need it. Writes two units for systemd's user manager, or one agent for launchd;
+    nothing needs root. Running it again changes nothing; after an upgrade it
+    brings the files up to date. Where no manager runs (a container, WSL without
+    systemd), nothing is written.
+
+    examples:
+      yaadwatch install --dry-run  show what would be written, as a diff
+      yaadwatch install            install the service and start it
+      yaadwatch install --linger   also run it while you are logged out (a server)
+      yaadwatch uninstall          undo it
+    """
+    on_demand, dry_run = answer["state"] == "on_demand", answer["dry_run"]
+    if on_demand:
+        terminal.line(styled("No service manager runs here", "bold"), f": {answer['why']}.")
+        when_needed = "Commands and agents start the daemon when they need it."
+        terminal.line(f"Nothing was written. {when_needed}")
+    else:
+        _print_files(answer, terminal)
+        if dry_run:
+            terminal.line(styled("Nothing was written.", "bold"))
     if answer.get("ended"):
         terminal.line(f"The daemon that ran by itself (pid {answer['ended']}) has ended.")
-    _print_daemon(answer, terminal)
-    terminal.line("See: yaadwatch status, yaadwatch logs    Undo: yaadwatch uninstall")
-    return 0
+    if not dry_run:
+        terminal.line(f"The daemon answers ({_process(answer)}).")
+        if not on_demand:
+            terminal.line("See: yaadwatch status, yaadwatch logs    Undo: yaadwatch uninstall")
 
 
-@command(
+def _uninstall(args: Namespace, client: "Client", _: Terminal) -> "Answer":
+    from yaadwatch.install import install as install_verbs
+
+    return install_verbs.uninstall(install_verbs.this_machine(client), dry_run=args.dry_run)
+
+
+@prints(
     "uninstall",
-    "stop the service and remove what `install` wrote",
-    examples=[
-        ("yaadwatch uninstall --dry-run", "list what would be removed"),
-        ("yaadwatch uninstall", "remove it"),
-    ],
-    more="Removes the files and folders that ~/.yaad/receipt.json lists, and nothing\n"
-    "else. Your memories and settings stay. To remove everything, see\n"
-    "docs/service.md",
+    ask=_uninstall,
     options=[option("--dry-run", action="store_true", help="remove nothing; list what would go")],
     starts_daemon=False,
 )
-def uninstall(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Remove the service, and say what was taken away."""
-    from yaadwatch.install import install as install_verbs
+def uninstall(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
+    """Stop the service and remove what `install` wrote.
 
-    answer = install_verbs.uninstall(install_verbs.this_machine(client), dry_run=args.dry_run)
-    if args.json:
-        terminal.json(answer)
-        return 0
+    Removes the files and folders that ~/.yaad/receipt.json lists, and nothing
+    else. Your memories and settings stay. To remove everything, see
+    docs/service.md
+
+    examples:
+      yaadwatch uninstall --dry-run  list what would be removed
+      yaadwatch uninstall            remove it
+    """
+    why = answer.get("why")
     if answer["state"] == "absent":
-        if answer.get("why"):
-            terminal.line(f"No service is installed for this home. {answer['why']}")
-        else:
-            terminal.line("No service is installed; nothing was done.")
-        return 0
+        none = f"No service is installed for this home. {why}" if why else ""
+        terminal.line(none or "No service is installed; nothing was done.")
+        return
     _print_files(answer, terminal)
     if answer["dry_run"]:
         terminal.line(styled("Nothing was removed.", "bold"))
-        return 0
-    if answer.get("why"):
-        terminal.line(f"The service manager could not be told: {answer['why']}.")
+        return
+    if why:
+        terminal.line(f"The service manager could not be told: {why}.")
     if any(one["change"] == "kept" for one in answer["files"]):
         terminal.line("What you have changed was left alone; remove it by hand.")
     terminal.line("Your memories and settings stay. Commands start the daemon when they need it.")
-    return 0
 
 
-def _print_files(answer: "dict[str, Any]", terminal: Terminal) -> None:
+def _print_files(answer: "Answer", terminal: Terminal) -> None:
     by = f" ({answer['manager']})" if answer.get("manager") else ""
     words = _WOULD if answer["dry_run"] else _STATES
     terminal.line(styled(f"{words[answer['state']]}{by}", "bold"))
-    for one in answer["files"]:
-        if one["change"] == "same":
-            continue
-        change = "" if answer["dry_run"] else f"{_CHANGES[one['change']]}  "
-        leads_to = f" -> {folder(one['target'])}" if one.get("target") else ""
-        terminal.line(change, folder(one["path"]), leads_to, indent=2)
-        if one.get("backup"):
-            terminal.line(styled(f"before: {folder(one['backup'])}", "dim"), indent=4)
-        terminal.diff(str(one.get("diff", "")), indent=4)
-
-
-def _print_on_demand(answer: "dict[str, Any]", terminal: Terminal) -> None:
-    terminal.line(styled("No service manager runs here", "bold"), f": {answer['why']}.")
-    terminal.line("Nothing was written. Commands and agents start the daemon when they need it.")
-    if not answer["dry_run"]:
-        _print_daemon(answer, terminal)
-
-
-def _print_daemon(answer: "dict[str, Any]", terminal: Terminal) -> None:
-    daemon = answer["daemon"]
-    terminal.line(f"The daemon answers (pid {daemon['pid']}, version {daemon['version']}).")
+    print_file_changes(answer["files"], terminal, dry_run=answer["dry_run"])
 
 
 # ruff: noqa: PTH100
 
 
-LAST_WORDS_S = 2.0
-"""How long the helper may take to end after the daemon has."""
-
-
 @command(
     "up",
-    "run the daemon in this terminal, and print what it finds",
-    examples=[
-        ("yaadwatch up ~/src/api", "watch a repository, see each flag come and go"),
-        ("yaadwatch up", "with the repositories that are watched already"),
-    ],
-    more="Ctrl-C ends it. The repository stays watched by later daemons; to stop that:\n"
-    "yaadwatch remove DIR",
     options=[option("repo", metavar="REPO", nargs="?", help="a repository to watch")],
     starts_daemon=False,
 )
 def up(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Be the daemon in the foreground until Ctrl-C.
+    """Run the daemon in this terminal, and print what it finds.
 
-    Raises:
-        YaadError: refused, when a daemon runs already; what `add` says when REPO cannot be watched.
+    Ctrl-C ends it. The repository stays watched by later daemons; to stop that:
+    yaadwatch remove DIR
+
+    examples:
+      yaadwatch up ~/src/api  watch a repository, see each flag come and go
+      yaadwatch up            with the repositories that are watched already
     """
     if daemon_holds_lock():
         raise YaadError(
@@ -353,9 +316,9 @@ def up(args: Namespace, client: "Client", terminal: Terminal) -> int:
     from yaadwatch.daemon.scheduler import AGAIN
 
     repo = os.path.abspath(args.repo) if args.repo else None
-    teller = ProgressPrinter(client, terminal, repo=repo, as_json=args.json)
+    printer = FlagPrinter(client, terminal, repo=repo, as_json=args.json)
     try:
-        status = run_with_progress(partial(run, begin_again=restart_program), teller)
+        status = run_with(partial(run, begin_again=restart_program), printer)
         if status == AGAIN:
             terminal.err.write("The daemon begins again. Why: yaadwatch logs\n")
             terminal.flush()
@@ -366,23 +329,23 @@ def up(args: Namespace, client: "Client", terminal: Terminal) -> int:
             terminal.err.write("\n")  # after the ^C that the terminal shows
 
 
-def run_with_progress(run: Callable[..., int], teller: "ProgressPrinter") -> int:
-    """Run the daemon with `run` while `teller` prints; return the exit status.
+def run_with(run: Callable[..., int], printer: "FlagPrinter") -> int:
+    """Run the daemon with `run` while `printer` prints; return the exit status.
 
     Raises:
-        YaadError: what kept the teller from beginning.
+        YaadError: what kept the printer from beginning.
     """
     try:
-        status = run(foreground=True, on_ready=teller.start)
+        status = run(foreground=True, on_ready=printer.start)
     except KeyboardInterrupt:
         status = 0
-    teller.join()
-    if teller.error is not None:
-        raise teller.error
+    printer.join()
+    if printer.error is not None:
+        raise printer.error
     return status
 
 
-class ProgressPrinter:
+class FlagPrinter:
     """Watches a repository and prints each flag as it comes and goes, in a thread.
 
     Args:
@@ -400,9 +363,8 @@ class ProgressPrinter:
         self._terminal = terminal
         self._repo = repo
         self._as_json = as_json
-        self._folders: dict[str, str] = {}
         self._known: dict[str, tuple[str, str]] = {}
-        self._thread = threading.Thread(target=self._run, name="teller", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="flags", daemon=True)
 
     def start(self) -> None:
         """Begin; the daemon answers from now on."""
@@ -411,87 +373,70 @@ class ProgressPrinter:
     def join(self) -> None:
         """Wait until everything is printed."""
         if self._thread.is_alive():
-            self._thread.join(LAST_WORDS_S)
+            self._thread.join(2.0)
 
     def _run(self) -> None:
         try:
-            self._tell()
+            self._print_all()
         except (ConnectionEnded, DaemonNotRunning):
             return  # the daemon stops, and so do we
         except (YaadError, BrokenPipeError) as error:
-            # Without a teller a trial run is of no use: it ends, and says why.
+            # A trial run that prints nothing is of no use: it ends, and says why.
             self.error = error if isinstance(error, YaadError) else None
             self._client.close()
             self._client.call("shutdown")
 
-    def _tell(self) -> None:
+    def _print_all(self) -> None:
         # Subscribed first, so that nothing which happens from here on is missed.
         events = self._client.beside().events()
-        if self._repo is None:
-            self._begin_without_repo()
-        else:
+        terminal = self._terminal
+        if self._repo is not None:
             added = self._client.call("add", project=self._repo)
-            self._folders[added["id"]] = self._repo
             if self._as_json:
-                self._terminal.json(added)
+                terminal.json(added)
             else:
-                print_added(added, self._terminal)
+                print_added(added, terminal, Namespace())
+                terminal.line(f"Undo: {added['undo']}")
             for flag in self._flags(self._repo, check=True):
                 self._print_flag(flag, "        ")
+        elif not self._as_json:
+            projects = self._client.call("projects")["projects"]
+            terminal.line(f"{count(len(projects), 'repository')} watched")
+            for project in projects:
+                terminal.line(folder(project["path"]), indent=2)
         if not self._as_json:
-            self._terminal.line(styled("Watching. Ctrl-C ends it.", "dim"))
-        self._terminal.flush()
+            terminal.line(styled("Watching. Ctrl-C ends it.", "dim"))
+        terminal.flush()
         for event in events:
             if event["kind"] in {STALE_RAISED, STALE_CLEARED}:
-                self._tell_event(event)
-                self._terminal.flush()
+                if self._as_json:
+                    terminal.json(event)
+                else:
+                    self._print_event(event)
+                terminal.flush()
 
-    def _begin_without_repo(self) -> None:
-        projects = self._client.call("projects")["projects"]
-        if self._as_json:
-            return
-        self._terminal.line(f"{count(len(projects), 'repository')} watched")
-        for project in projects:
-            self._terminal.line(folder(project["path"]), indent=2)
-
-    def _tell_event(self, event: "dict[str, Any]") -> None:
-        if self._as_json:
-            self._terminal.json(event)
-            return
-        moment = when(event["at"])
+    def _print_event(self, event: "dict[str, Any]") -> None:
+        moment, identity = when(event["at"]), event["subject"]
         clock = moment.astimezone().strftime("%H:%M:%S") if moment is not None else "        "
-        identity = event["subject"]
         if event["kind"] == STALE_CLEARED:
             _, text = self._known.pop(identity, ("", ""))
-            self._terminal.line(
-                f"{clock}  ",
-                styled("holds again", "green"),
-                "  ",
-                styled(short(identity), "bold"),
-                f"  {text}",
-                hang=10,
-            )
+            holds = (styled("holds again", "green"), "  ", styled(short(identity), "bold"))
+            self._terminal.line(f"{clock}  ", *holds, f"  {text}", hang=10)
             return
-        for flag in self._flags(self._folder(event["project"]), check=False):
-            if flag["id"] == identity and self._known.get(identity, ("",))[0] != flag["verdict"]:
-                self._print_flag(flag, clock)
+        projects = {row["id"]: row["path"] for row in self._client.call("projects")["projects"]}
+        if event["project"] in projects:  # else it was removed meanwhile
+            for flag in self._flags(projects[event["project"]], check=False):
+                if flag["id"] == identity:
+                    self._print_flag(flag, clock)
 
     def _print_flag(self, flag: "dict[str, Any]", clock: str) -> None:
+        known = self._known.get(flag["id"], ("",))[0]
         self._known[flag["id"]] = (flag["verdict"], flag["text"])
-        if not self._as_json:
+        if not self._as_json and known != flag["verdict"]:
             self._terminal.line(f"{clock}  ", *headline(flag), f"  ({reason(flag)})", hang=10)
 
-    def _flags(self, where: str | None, *, check: bool) -> "list[dict[str, Any]]":
-        if where is None:
-            return []
+    def _flags(self, where: str, *, check: bool) -> "list[dict[str, Any]]":
         found: list[dict[str, Any]] = self._client.call(
             "stale", project=where, check=check, all=True
         )["stale"]
         return found
-
-    def _folder(self, project: str) -> str | None:
-        """Return the folder of a project id; None when it was removed meanwhile."""
-        if project not in self._folders:
-            for row in self._client.call("projects")["projects"]:
-                self._folders.setdefault(row["id"], row["path"])
-        return self._folders.get(project)

@@ -20,7 +20,7 @@ from yaadwatch.api.messages.store import (
     Verify,
 )
 from yaadwatch.cli import outside
-from yaadwatch.cli.commands import command, file_name, given_fields, option
+from yaadwatch.cli.commands import actions, file_name, given_fields, option, prints, usage
 from yaadwatch.cli.terminal import (
     Terminal,
     count,
@@ -31,37 +31,32 @@ from yaadwatch.cli.terminal import (
     size,
     styled,
 )
-from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from yaadwatch.cli.commands import Answer
     from yaadwatch.client.connection import Client
+
+    Row = dict[str, Any]
 
 
 # ruff: noqa: PTH100, PTH111, PTH112
 
 
-@command(
-    "verify",
-    "check a store for damage",
-    examples=[
-        ("yaadwatch verify", "the memories of this project"),
-        ("yaadwatch verify --repair", "rebuild what can be rebuilt"),
-    ],
-    more="Nothing is written without --repair. Exit status 1 when something is wrong.\n"
-    "A store that cannot be opened at all: yaadwatch doctor",
-    takes=Verify,
-)
-def verify(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Print what is wrong in a store, and the command that mends it."""
-    answer = client.call("verify", **given_fields(args, Verify))
-    status = 0 if answer["sound"] else 1
-    if args.json:
-        terminal.json(answer)
-        return status
+@prints("verify", Verify, status=lambda answer: 0 if answer["sound"] else 1)
+def verify(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
+    """Check a store for damage.
+
+    Nothing is written without --repair. Exit status 1 when something is wrong.
+    A store that cannot be opened at all: yaadwatch doctor
+
+    examples:
+      yaadwatch verify           the memories of this project
+      yaadwatch verify --repair  rebuild what can be rebuilt
+    """
     for done in answer["repaired"]:
         terminal.line(f"Rebuilt: {done}.")
     for found in answer["findings"]:
@@ -72,88 +67,64 @@ def verify(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(f"{where} is sound. Checked: {in_a_row(answer['checks'])}.")
     else:
         terminal.line(f"{count(len(answer['findings']), 'fault')} in {where}.")
-    return status
 
 
-@command(
-    "compact",
-    "shrink a store: give back the space of deleted data",
-    examples=[
-        ("yaadwatch compact", "the store of this project"),
-        ("yaadwatch export --format store FILE", "a single file, to take elsewhere"),
-    ],
-    takes=Compact,
-)
-def compact(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Print how large the store was and is."""
-    answer = client.call("compact", **given_fields(args, Compact))
-    if args.json:
-        terminal.json(answer)
-    else:
-        terminal.line(
-            f"{folder(answer['path'])}: {size(answer['before'])} before,"
-            f" {size(answer['after'])} now."
-        )
-    return 0
+@prints("compact", Compact)
+def compact(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
+    """Shrink a store: give back the space of deleted data.
+
+    examples:
+      yaadwatch compact                     the store of this project
+      yaadwatch export --format store FILE  a single file, to take elsewhere
+    """
+    before, after = size(answer["before"]), size(answer["after"])
+    terminal.line(f"{folder(answer['path'])}: {before} before, {after} now.")
 
 
-@command(
-    "backup",
-    "back up a store now",
-    examples=[
-        ("yaadwatch backup", "the memories of this project"),
-        ("yaadwatch backup --user", "your own store, for all projects"),
-    ],
-    more="The daemon does this daily. The newest seven copies that differ are kept, and\n"
-    "of these at most three from the same day while there are older ones. When the\n"
-    "store is lost, yaadwatch add --restore brings the newest copy back.",
-    takes=Backup,
-)
-def backup(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Print where the copy is."""
-    answer = client.call("backup", **given_fields(args, Backup))
-    if args.json:
-        terminal.json(answer)
-        return 0
+@prints("backup", Backup)
+def backup(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
+    """Back up a store now.
+
+    The daemon does this daily. The newest seven copies that differ are kept, and
+    of these at most three from the same day while there are older ones. When the
+    store is lost, yaadwatch add --restore brings the newest copy back.
+
+    examples:
+      yaadwatch backup         the memories of this project
+      yaadwatch backup --user  your own store, for all projects
+    """
     done = "Copied to" if answer["made"] else "Nothing has changed since"
     terminal.line(f"{done} {folder(answer['path'])} ({size(answer['bytes'])}).")
     terminal.line(f"{count(len(answer['kept']), 'copy')} kept.")
     if answer.get("restore"):
         terminal.line(f"To go back to it when the store is lost: {answer['restore']}")
-    return 0
 
 
-@command(
-    "upkeep",
-    "archive faded memories, erase what was archived long ago",
-    examples=[
-        ("yaadwatch upkeep --dry-run", "what it would do"),
-        ("yaadwatch upkeep", "do now what the daemon does daily"),
-        ("yaadwatch upkeep --accept", "even if that is most of them"),
-    ],
-    more="The daemon does this daily. A memory fades with age, each kind at its own pace,\n"
-    "unless it is confirmed, recalled or pinned. A faded memory is archived, and 90\n"
-    "days later erased if no other memory needs it. When more than half of a store\n"
-    "would go at once, nothing goes: check the clock first, then use --accept.",
-    takes=Upkeep,
-)
-def upkeep(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Print what was archived and pruned, or would be."""
-    answer = client.call("upkeep", **given_fields(args, Upkeep))
-    if args.json:
-        terminal.json(answer)
-        return 0
+@prints("upkeep", Upkeep)
+def upkeep(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
+    """Archive faded memories, erase what was archived long ago.
+
+    The daemon does this daily. A memory fades with age, each kind at its own pace,
+    unless it is confirmed, recalled or pinned. A faded memory is archived, and 90
+    days later erased if no other memory needs it. When more than half of a store
+    would go at once, nothing goes: check the clock first, then use --accept.
+
+    examples:
+      yaadwatch upkeep --dry-run  what it would do
+      yaadwatch upkeep            do now what the daemon does daily
+      yaadwatch upkeep --accept   even if that is most of them
+    """
     archived, pruned, dry = answer["archived"], answer["pruned"], answer["dry_run"]
+    names = count(answer["orphans"], "file or symbol", "files or symbols")
     archive, erase, drop = (
         ("Would archive", "erase", "drop") if dry else ("Archived", "erased", "dropped")
     )
-    names = count(answer["orphans"], "file or symbol", "files or symbols")
     terminal.line(
         f"{archive} {len(archived)}, {erase} {len(pruned)}, {drop} {names} that no memory is about;"
         f" looked at {count(answer['checked'], 'memory')}."
     )
-    _print_upkeep(archive, archived, terminal)
-    _print_upkeep("Would erase for good" if dry else "Erased for good", pruned, terminal)
+    _print_by_project(archive, archived, terminal)
+    _print_by_project("Would erase for good" if dry else "Erased for good", pruned, terminal)
     for held in answer.get("held", ()):
         terminal.line(
             styled(
@@ -166,131 +137,85 @@ def upkeep(args: Namespace, client: "Client", terminal: Terminal) -> int:
         terminal.line(styled(f"skipped: {skipped}", "red"))
     if archived and not dry:
         terminal.line("Undo for one: yaadwatch restore ID --project DIR")
-    return 0
 
 
-def _print_upkeep(done: str, memories: "list[dict[str, Any]]", terminal: Terminal) -> None:
+def _print_by_project(done: str, memories: "list[Row]", terminal: Terminal) -> None:
     for project, here in groupby(memories, key=lambda one: one["project"]):
         terminal.line(f"{done} in ", styled(folder(project), "bold"))
-        terminal.table(
-            [
-                (
-                    styled(short(one["id"]), "bold"),
-                    *([f"{one['confidence']:.2f}"] if "confidence" in one else []),
-                    str(one["text"]),
-                )
-                for one in here
-            ]
-        )
+        rows = []
+        for one in here:
+            confidence = [f"{one['confidence']:.2f}"] if "confidence" in one else []
+            rows.append((styled(short(one["id"]), "bold"), *confidence, str(one["text"])))
+        terminal.table(rows)
 
 
-ACTIONS = ("status", "enable", "disable", "rebuild", "rollback")
 WAIT_PAUSE_S = 0.5
-STATES = {
-    "active": "answers questions",
-    "filling": "is being filled",
-    "kept": "kept, to go back to",
-}
 
 
-@command(
-    "embed",
-    "search by meaning, with a model on this machine",
-    examples=[
-        ("yaadwatch embed", "how questions are answered now"),
-        ("yaadwatch embed enable", "the first known model installed"),
-        ("yaadwatch embed enable ~/e5 --wait", "use a model in a folder, and wait"),
-        ("yaadwatch embed rollback", "back to the previous model, at once"),
-        ("yaadwatch embed disable", "words only; the vectors are kept"),
-    ],
-    more="Without a model, questions are answered by words. Nothing is ever downloaded: a\n"
-    "missing model is named, with the command that installs it. MODEL may be a\n"
-    "folder with model.onnx and tokenizer.json, or with a sentence-transformers\n"
-    "model. Vectors are computed in the background, and used once every memory has\n"
-    "one.",
-    takes=(EmbedEnable, EmbedDisable),
-    options=[
-        option(
-            "action",
-            choices=ACTIONS,
-            nargs="?",
-            default="status",
-            help="what to do (default: status)",
-        ),
-        option("--wait", action="store_true", help="wait until every memory has a vector"),
-    ],
-)
-def embed(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Do what was asked about models, and print how they are then."""
-    answer = _ask(args, client)
-    if args.wait:
-        answer = _wait(answer, client, terminal)
-    if args.json:
-        terminal.json(answer)
-    else:
-        _print_embed(answer, terminal)
-    return 0
-
-
-def _ask(args: Namespace, client: "Client") -> "dict[str, Any]":
+def _embed(args: Namespace, client: "Client", terminal: Terminal) -> "Answer":
     if args.model and args.action != "enable":
-        raise YaadError(
-            Code.BAD_REQUEST,
-            f"{args.action} is not about one model; nothing was done.",
-            hint=f"yaadwatch embed enable {args.model}",
-        )
+        raise usage(args, f"`embed {args.action}` is not about one model")
     if args.erase and args.action != "disable":
-        raise YaadError(
-            Code.BAD_REQUEST, "Only disable takes --erase; nothing was done.", hint="embed --help"
-        )
-    if args.action == "enable":
-        return client.call("embed_enable", model=_model(args.model))
-    if args.action == "disable":
-        return client.call("embed_disable", **given_fields(args, EmbedDisable))
-    return client.call(f"embed_{args.action}")
-
-
-def _model(given: str | None) -> str | None:
-    """Return a folder as an absolute path, and any other name unchanged."""
-    if given is None:
-        return None
-    place = os.path.expanduser(given)
-    return os.path.abspath(place) if os.sep in given or os.path.isdir(place) else given
-
-
-def _wait(answer: "dict[str, Any]", client: "Client", terminal: Terminal) -> "dict[str, Any]":
-    """Poll until no model is being filled, or its worker failed."""
-    while True:
+        raise usage(args, "Only disable takes --erase")
+    fields: dict[str, Any] = given_fields(args, EmbedDisable)
+    if args.model:
+        path = os.path.expanduser(args.model)
+        is_folder = os.sep in args.model or os.path.isdir(path)
+        fields["model"] = os.path.abspath(path) if is_folder else args.model
+    answer = client.call(f"embed_{args.action}", **fields)
+    while args.wait:
         filling = [model for model in answer["models"] if model["state"] == "filling"]
-        broken = [model for model in filling if (model["worker"] or {}).get("state") == "broken"]
-        if not filling or broken:
-            terminal.end_progress()
-            return answer
+        if not filling or any((one["worker"] or {}).get("state") == "broken" for one in filling):
+            break
         terminal.progress(f"{filling[0]['space']}: {filling[0]['percent']} %")
         time.sleep(WAIT_PAUSE_S)
         answer = client.call("embed_status")
+    terminal.end_progress()
+    return answer
 
 
-def _print_embed(answer: "dict[str, Any]", terminal: Terminal) -> None:
+@prints(
+    "embed",
+    EmbedEnable,
+    EmbedDisable,
+    ask=_embed,
+    options=[
+        actions("status", "enable", "disable", "rebuild", "rollback"),
+        option("--wait", action="store_true", help="wait until every memory has a vector"),
+    ],
+)
+def embed(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
+    """Search by meaning, with a model on this machine.
+
+    Without a model, questions are answered by words. Nothing is ever downloaded: a
+    missing model is named, with the command that installs it. MODEL may be a
+    folder with model.onnx and tokenizer.json, or with a sentence-transformers
+    model. Vectors are computed in the background, and used once every memory has
+    one.
+
+    examples:
+      yaadwatch embed                     how questions are answered now
+      yaadwatch embed enable              the first known model installed
+      yaadwatch embed enable ~/e5 --wait  use a model in a folder, and wait
+      yaadwatch embed rollback            back to the previous model, at once
+      yaadwatch embed disable             words only; the vectors are kept
+    """
     terminal.line(styled(f"searches by {answer['search']}", "bold"), f" ({answer['why']})")
+    states = {
+        "active": "answers questions",
+        "filling": "is being filled",
+        "kept": "kept, to go back to",
+    }
     for model in answer["models"]:
-        terminal.line(
-            styled(str(model["space"]), "bold"),
-            f"  {STATES[model['state']]}, {model['percent']} % of the memories",
-            indent=2,
-        )
+        state = f"  {states[model['state']]}, {model['percent']} % of the memories"
+        terminal.line(styled(str(model["space"]), "bold"), state, indent=2)
         terminal.line(f"{model['name']}, {model['dimensions']} dimensions", indent=4)
         terminal.line(*_worker(model["worker"]), indent=4)
-        terminal.table(
-            [
-                (
-                    folder(store["path"]),
-                    f"{store['filled']} of {count(store['memories'], 'memory')}",
-                )
-                for store in model["stores"]
-            ],
-            indent=4,
-        )
+        rows = [
+            (folder(one["path"]), f"{one['filled']} of {count(one['memories'], 'memory')}")
+            for one in model["stores"]
+        ]
+        terminal.table(rows, indent=4)
     if not answer["models"]:
         _print_models(answer["known"], terminal)
     if not answer["extension"]:
@@ -299,11 +224,7 @@ def _print_embed(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(styled(str(problem), "red"))
 
 
-def _store(store: "dict[str, Any]") -> tuple[str, str]:
-    return folder(store["path"]), f"{store['filled']} of {count(store['memories'], 'memory')}"
-
-
-def _worker(worker: "dict[str, Any] | None") -> tuple[str, ...]:
+def _worker(worker: "Row | None") -> tuple[str, ...]:
     if worker is None or worker["state"] == "cold":
         return ("its process is not running; it starts when it is needed",)
     if worker["state"] == "broken":
@@ -312,7 +233,7 @@ def _worker(worker: "dict[str, Any] | None") -> tuple[str, ...]:
     return (f"its process is {worker['state']}, pid {worker['pid']}{memory}",)
 
 
-def _print_models(known: "list[dict[str, Any]]", terminal: Terminal) -> None:
+def _print_models(known: "list[Row]", terminal: Terminal) -> None:
     for model in known:
         state = "installed" if not model["missing"] else f"not installed; it is {model['fetches']}"
         terminal.line(styled(str(model["name"]), "bold"), f"  {state}", indent=2)
@@ -326,96 +247,26 @@ def _print_models(known: "list[dict[str, Any]]", terminal: Terminal) -> None:
         )
 
 
-# ruff: noqa: PTH100
+_SHOWN_MAX = 20
+"""Rows of each kind that are printed after an export or an import."""
 
 
-_TOLD = 20
-_EXPORT_MORE = """\
-Formats:
-jsonl     everything, one JSON object a line; importing it gives an equal store
-markdown  a folder with a page for each memory, an index, Obsidian links and
-          earlier versions in .archive; pages that you wrote are left alone
-store     a single file: the store itself, compact, to take elsewhere
-To read it in again: yaadwatch import"""
-_IMPORT_MORE = """\
-A folder is read as markdown pages, .jsonl as an export, a database as the store
-of yaadwatch or of another Yaad, any other file as an agent file. An export or a
-store brings everything, the others bring living memories. Nothing is imported
-twice. What it says counts as the import's until you approve it (yaadwatch
-review), unless you say with --mine that it is your own export. What is here
-already stays; conflicts are listed. Secrets are masked. Either everything is
-imported or nothing."""
-
-
-@command(
-    "export",
-    "write memories to a file or a folder",
-    examples=[
-        ("yaadwatch export memories.jsonl", "everything"),
-        ("yaadwatch export notes --format markdown", "pages to read, also in Obsidian"),
-        ("yaadwatch export - | gzip > m.jsonl.gz", "into a pipe"),
-    ],
-    more=_EXPORT_MORE,
-    takes=Export,
-    options=[
-        option(
-            "target", metavar="PATH", type=file_name, help="a file or folder; - is standard output"
-        ),
-        option(
-            "--force",
-            action="store_true",
-            help="overwrite a file, or exported pages that were edited",
-        ),
-    ],
-)
-def export(args: Namespace, client: "Client", terminal: Terminal) -> int:
+def _export(args: Namespace, client: "Client", terminal: Terminal) -> "Answer | None":
     """Write what the daemon hands out, a piece at a time."""
-    form = args.format or "jsonl"
-    folders = form == "markdown"
-    if args.target == "-" and folders:
-        raise YaadError(
-            Code.BAD_REQUEST,
-            f"{form} is many files. Nothing was exported.",
-            hint="Name a folder.",
-        )
+    form, path = args.format or "jsonl", os.path.abspath(args.target)
     counts: dict[str, int] = {}
     pieces = _pieces(args, client, terminal, counts)
-    if folders:
-        done = outside.write_folder(
-            os.path.abspath(args.target),
-            outside.files(pieces),
-            force=args.force,
-        )
-        answer = {"path": os.path.abspath(args.target), "format": form} | done
-    elif args.target == "-":
+    answer: Answer = {"path": path, "format": form}
+    if args.target == "-":
+        if form == "markdown":
+            raise usage(args, f"{form} is many files, for which a folder is needed")
         for piece in pieces:
             terminal.raw(piece)
-        return 0
-    else:
-        path = os.path.abspath(args.target)
-        written = outside.write_file(path, pieces, force=args.force)
-        answer = {"path": path, "format": form, "bytes": written, "counts": counts}
-    if args.json:
-        terminal.json(answer)
-        return 0
-    if folders:
-        _print_folder(answer, terminal)
-        return 0
-    text = ", ".join(f"{number} {name}" for name, number in counts.items())
-    what = f" ({text})" if text else ""
-    terminal.line(f"{folder(answer['path'])}: {size(answer['bytes'])}{what}.")
-    terminal.line(f"To bring it back: yaadwatch import {in_command(answer['path'])}")
-    return 0
-
-
-def _print_folder(answer: "dict[str, Any]", terminal: Terminal) -> None:
-    for path in answer["left_alone"][:_TOLD]:
-        terminal.line(styled(f"left alone: {path}", "yellow"), ", which is not as we wrote it")
-    terminal.line(
-        f"{folder(answer['path'])}: {count(answer['written'], 'file')} written,"
-        f" {answer['same']} as before, {answer['removed']} removed,"
-        f" {len(answer['left_alone'])} left alone."
-    )
+        return None
+    if form == "markdown":
+        return answer | outside.write_folder(path, outside.files(pieces), force=args.force)
+    written = outside.write_file(path, pieces, force=args.force)
+    return answer | {"bytes": written, "counts": counts}
 
 
 def _pieces(
@@ -435,93 +286,115 @@ def _pieces(
         fields |= {"upload": answer["upload"], "after": answer["after"]}
 
 
-@command(
-    "import",
-    "read memories from a file or a folder",
-    examples=[
-        ("yaadwatch import memories.jsonl --dry-run", "what it would bring"),
-        ("yaadwatch import ~/notes", "pages of markdown"),
-        ("yaadwatch import ~/old/.yaad/yaad.db", "the database of another Yaad"),
-        ("yaadwatch import --list", "what was imported"),
-    ],
-    more=_IMPORT_MORE,
-    takes=Import,
+@prints(
+    "export",
+    Export,
+    ask=_export,
     options=[
-        option("source", metavar="PATH", type=file_name, nargs="?", help="a file or a folder"),
-        option("--list", action="store_true", help="print what was imported"),
+        option(
+            "target", metavar="PATH", type=file_name, help="a file or folder; - is standard output"
+        ),
+        option(
+            "--force",
+            action="store_true",
+            help="overwrite a file, or exported pages that were edited",
+        ),
     ],
 )
-def take_in(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Send what a file or folder holds; print what became of it."""
+def export(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
+    """Write memories to a file or a folder.
+
+    Formats:
+    jsonl     everything, one JSON object a line; importing it gives an equal store
+    markdown  a folder with a page for each memory, an index, Obsidian links and
+              earlier versions in .archive; pages that you wrote are left alone
+    store     a single file: the store itself, compact, to take elsewhere
+    To read it in again: yaadwatch import
+
+    examples:
+      yaadwatch export memories.jsonl           everything
+      yaadwatch export notes --format markdown  pages to read, also in Obsidian
+      yaadwatch export - | gzip > m.jsonl.gz    into a pipe
+    """
+    where = folder(answer["path"])
+    if "bytes" in answer:
+        text = ", ".join(f"{number} {name}" for name, number in answer["counts"].items())
+        terminal.line(f"{where}: {size(answer['bytes'])}{f' ({text})' if text else ''}.")
+        terminal.line(f"To bring it back: yaadwatch import {in_command(answer['path'])}")
+        return
+    left_alone = answer["left_alone"]
+    for path in left_alone[:_SHOWN_MAX]:
+        terminal.line(styled(f"left alone: {path}", "yellow"), ", which is not as we wrote it")
+    terminal.line(
+        f"{where}: {count(answer['written'], 'file')} written,"
+        f" {answer['same']} as before, {answer['removed']} removed,"
+        f" {len(left_alone)} left alone."
+    )
+
+
+def _import(args: Namespace, client: "Client", terminal: Terminal) -> "Answer":
+    """Send what a file or folder holds."""
     if args.list:
-        return _list(args, client, terminal)
+        return client.call("imports", user=args.user)
     if args.source is None:
-        raise YaadError(
-            Code.BAD_REQUEST,
-            "Say what to import. Nothing was done.",
-            hint="yaadwatch import PATH",
-        )
+        raise usage(args, "`import` takes PATH")
     source = os.path.abspath(args.source)
     outside.require_plain(source)
     form = args.format or outside.format_of(source)
     unread: list[str] = []
-    fields: dict[str, object] = {
-        **given_fields(args, Import),
-        "format": form,
-        "source": source.rpartition("/")[2],
-    }
+    fields: dict[str, Any] = given_fields(args, Import)
+    fields |= {"format": form, "source": source.rpartition("/")[2]}
     fields.pop("dry_run", None)
-    total = outside.size_of(source)
-    sent = 0
+    total, sent = outside.size_of(source), 0
     for part, piece in outside.parts(source, form, unread):
         answer = client.call("import", part=part, data=piece, **fields)
         fields["upload"] = answer["upload"]
         sent += len(piece) * 3 // 4
         terminal.progress(f"{min(100 * sent // max(total, 1), 100)} % read")
     answer = client.call("import", last=True, dry_run=args.dry_run, **fields)
-    answer["unread"] = unread
-    if args.json:
-        terminal.json(answer)
-    else:
-        _print_moved(answer, terminal)
-    return 0
+    return answer | {"unread": unread}
 
 
-def _list(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    answer = client.call("imports", user=args.user)
-    if args.json:
-        terminal.json(answer)
-        return 0
-    rows = [
-        (
-            styled(short(one["id"]), "bold"),
-            str(one["at"])[:16].replace("T", " "),
-            str(one["format"]),
-            str(one["source"]),
-        )
-        for one in answer["imports"]
-    ]
-    if rows:
-        terminal.table(rows)
-    else:
-        terminal.line("Nothing has been imported yet.")
-    return 0
+@prints(
+    "import",
+    Import,
+    ask=_import,
+    options=[
+        option("source", metavar="PATH", type=file_name, nargs="?", help="a file or a folder"),
+        option("--list", action="store_true", help="print what was imported"),
+    ],
+)
+def print_import(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
+    """Read memories from a file or a folder.
 
+    A folder is read as markdown pages, .jsonl as an export, a database as the store
+    of yaadwatch or of another Yaad, any other file as an agent file. An export or a
+    store brings everything, the others bring living memories. Nothing is imported
+    twice. What it says counts as the import's until you approve it (yaadwatch
+    review), unless you say with --mine that it is your own export. What is here
+    already stays; conflicts are listed. Secrets are masked. Either everything is
+    imported or nothing.
 
-def _print_moved(answer: "dict[str, Any]", terminal: Terminal) -> None:
-    for one in answer["conflicts"][:_TOLD]:
-        what = f"{one['table']} {one['row']}: "
-        terminal.line(styled("kept as it is here: ", "yellow"), what, str(one["reason"]))
-    for one in answer["left_out"][:_TOLD]:
-        table = f"{one['table']} " if "table" in one else ""
-        terminal.line(styled("left out: ", "yellow"), f"{table}{one['row']}: {one['reason']}")
-    _print_more(answer["left_out_count"], "left out", terminal)
-    for one in answer.get("misread", ())[:_TOLD]:
-        where = f"{one['row']}, line {one['line']}: "
-        terminal.line(styled("not understood: ", "yellow"), where, str(one["reason"]))
-    _print_more(answer.get("misread_count", 0), "not understood", terminal)
-    for path in answer["unread"][:_TOLD]:
-        terminal.line(styled("not read: ", "yellow"), path)
+    examples:
+      yaadwatch import memories.jsonl --dry-run  what it would bring
+      yaadwatch import ~/notes                   pages of markdown
+      yaadwatch import ~/old/.yaad/yaad.db       the database of another Yaad
+      yaadwatch import --list                    what was imported
+    """
+    if args.list:
+        _print_imports(answer["imports"], terminal)
+        return
+    kinds = (
+        ("kept as it is here", answer["conflicts"], 0),
+        ("left out", answer["left_out"], answer["left_out_count"]),
+        ("not understood", answer.get("misread", ()), answer.get("misread_count", 0)),
+        ("not read", answer["unread"], 0),
+    )
+    for what, rows, number in kinds:
+        for one in rows[:_SHOWN_MAX]:
+            terminal.line(styled(f"{what}: ", "yellow"), _imported_row(one))
+        if number > _SHOWN_MAX:
+            terminal.line(styled(f"… and {number - _SHOWN_MAX} more {what}: --json", "yellow"))
     for table, found in answer["counts"].items():
         parts = [f"{number} {what.replace('_', ' ')}" for what, number in found.items() if number]
         if parts:
@@ -536,6 +409,26 @@ def _print_moved(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(f"Imported ({short(answer['import'])}).")
 
 
-def _print_more(number: int, what: str, terminal: Terminal) -> None:
-    if number > _TOLD:
-        terminal.line(styled(f"… and {number - _TOLD} more {what}: --json", "yellow"))
+def _imported_row(one: "Row | str") -> str:
+    if isinstance(one, str):
+        return one
+    table = f"{one['table']} " if "table" in one else ""
+    line = f", line {one['line']}" if "line" in one else ""
+    return f"{table}{one['row']}{line}: {one['reason']}"
+
+
+def _print_imports(imports: "list[Row]", terminal: Terminal) -> None:
+    if not imports:
+        terminal.line("Nothing has been imported yet.")
+        return
+    terminal.table(
+        [
+            (
+                styled(short(one["id"]), "bold"),
+                str(one["at"])[:16].replace("T", " "),
+                str(one["format"]),
+                str(one["source"]),
+            )
+            for one in imports
+        ]
+    )

@@ -16,6 +16,7 @@ from yaadwatch.model.limits import short_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
     from typing import Any, TextIO
 
@@ -27,8 +28,6 @@ _UNITS = (
     (3600, "hour"),
     (60, "minute"),
 )
-_TIERS: dict[object, str] = {1: "hot", 2: "warm", 3: "cold"}
-_ENDS_IN_IES = "[^aeiou]y$"
 _UNSAFE = "[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
@@ -38,13 +37,12 @@ def harmless(text: str) -> str:
     The text comes from other people's repositories. White space becomes spaces; other
     control characters, which could clear the screen or reorder what is read, become visible.
     """
-    return re.sub(_UNSAFE, _visible, text)
+    return re.sub(_UNSAFE, lambda one: " " if one[0].isspace() else f"\\u{ord(one[0]):04x}", text)
 
 
-def tier(number: object) -> str:
+def tier(number: int) -> str:
     """Return a tier as people type it and read it: "tier 2 (warm)"."""
-    name = _TIERS.get(number)
-    return f"tier {number} ({name})" if name else f"tier {number}"
+    return {1: "tier 1 (hot)", 2: "tier 2 (warm)", 3: "tier 3 (cold)"}.get(number, f"tier {number}")
 
 
 def short(identity: object) -> str:
@@ -84,7 +82,7 @@ def count(number: object, noun: str, plural: str = "") -> str:
     if number == 1:
         return f"1 {noun}"
     if not plural:
-        plural = f"{noun[:-1]}ies" if re.search(_ENDS_IN_IES, noun) else f"{noun}s"
+        plural = f"{noun[:-1]}ies" if re.search("[^aeiou]y$", noun) else f"{noun}s"
     return f"{number} {plural}"
 
 
@@ -121,47 +119,38 @@ def in_command(path: object) -> str:
     return folder(path) if whole == str(path) else whole
 
 
-def memory_words(row: dict[str, object]) -> str:
-    """Return what a memory says, for people and agents that read our output.
-
-    The words of an agent or an import that no person has approved are quoted, with who and when.
-    """
-    text = str(row.get("text", ""))
-    if not row.get("unverified"):
-        return text
+def said(text: object, is_unverified: object) -> str:
+    """Return words of a memory: quoted where an agent or an import stated them, unapproved."""
+    if not is_unverified:
+        return str(text)
     from yaadwatch.text.quoting import quoted
 
-    return f"{noted(row)}: {quoted(text)}"
-
-
-def proposed(row: Mapping[str, object]) -> str:
-    """Return what an agent proposes that a memory should say instead; "" when nothing waits."""
-    given = row.get("proposed")
-    if not isinstance(given, Mapping):
-        return ""
-    from yaadwatch.text.quoting import as_name, quoted
-
-    kind, _, name = str(given["by"]).partition(" ")
-    who = as_name(name) if kind == "agent" and name else f"{kind} {as_name(name)}".strip()
-    return f"{who} proposes {quoted(str(given['text']))}; decide: yaadwatch review"
+    return quoted(str(text))
 
 
 def stated(text: object, rows: Iterable[Mapping[str, object]]) -> str:
     """Return words that were taken from memories: quoted where one of them is unverified."""
-    if not any(row.get("unverified") for row in rows):
-        return str(text)
-    from yaadwatch.text.quoting import quoted
-
-    return quoted(str(text))
+    return said(text, any(row.get("unverified") for row in rows))
 
 
 def version_words(text: object, by: object) -> str:
     """Return what a version says: quoted where an agent or an import made it."""
-    if not str(by).startswith(("agent", "import")):
-        return str(text)
-    from yaadwatch.text.quoting import quoted
+    return said(text, str(by).startswith(("agent", "import")))
 
-    return quoted(str(text))
+
+def memory_words(row: Mapping[str, object]) -> str:
+    """Return what a memory says, for people and agents that read our output.
+
+    The words of an agent or an import that no person has approved are quoted, with who and when.
+    """
+    is_unverified = row.get("unverified")
+    text = said(row.get("text", ""), is_unverified)
+    return f"{noted(row)}: {text}" if is_unverified else text
+
+
+def named(row: Mapping[str, object]) -> tuple[str, str]:
+    """Return a memory as the parts of a line: its id and what it says."""
+    return styled(short(row["id"]), "bold"), f"  {memory_words(row)}"
 
 
 def quoted_name(name: object) -> str:
@@ -171,24 +160,32 @@ def quoted_name(name: object) -> str:
     return as_name(str(name))
 
 
-def authored(by: object) -> str:
-    """Return who made a version: `person`, `agent NAME`, ..., the name quoted where it is odd."""
+def authored(by: object, *, is_short: bool = False) -> str:
+    """Return who made a version: `person`, `agent NAME`, ..., the name quoted where it is odd.
+
+    `is_short`: of an agent, its name alone.
+    """
     kind, _, name = str(by).partition(" ")
-    return f"{kind} {quoted_name(name)}" if name else kind
+    who = f"{kind} {quoted_name(name)}" if name else kind
+    return who.removeprefix("agent ") if is_short else who
 
 
-def noted(row: dict[str, object]) -> str:
+def proposed(row: Mapping[str, object]) -> str:
+    """Return what an agent proposes that a memory should say instead; "" when nothing waits."""
+    given = row.get("proposed")
+    if not isinstance(given, Mapping):
+        return ""
+    words = said(given["text"], is_unverified=True)
+    return f"{authored(given['by'], is_short=True)} proposes {words}; decide: yaadwatch review"
+
+
+def noted(row: Mapping[str, object]) -> str:
     """Return who said a memory and when, and when a person approved it."""
-    from yaadwatch.text.quoting import as_name
-
-    kind, _, name = str(row.get("by") or "unknown").partition(" ")
-    who = kind if not name else as_name(name) if kind == "agent" else f"{kind} {as_name(name)}"
-    on = day(row.get("said_at"))
+    who = authored(row.get("by") or "unknown", is_short=True)
     if row.get("approved_at"):
         return f"noted by {who}, approved {day(row['approved_at'])}"
-    if row.get("unverified"):
-        return f"{who} noted on {on}, not approved"
-    return f"{who}, {on}"
+    on = day(row.get("said_at"))
+    return f"{who} noted on {on}, not approved" if row.get("unverified") else f"{who}, {on}"
 
 
 def clock(moment: object, now: "datetime") -> str:
@@ -233,19 +230,12 @@ def cells(text: str) -> int:
     )
 
 
-def _visible(found: "re.Match[str]") -> str:
-    return " " if found[0].isspace() else f"\\u{ord(found[0]):04x}"
-
-
 UNLIMITED = 1_000_000
 """Width of output that is not a terminal: the reader wraps it."""
 
 INPUT_CHARS_MAX = 500_000
 """Read of a text at most; the daemon's limit for a memory is far below."""
 
-_ROOM_MIN = 20
-"""Columns that are left for text, however deep it is indented."""
-_SPACE_AFTER_WORD = "(?<=[^ ]) "
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "dim"}
 
@@ -286,6 +276,9 @@ class Terminal:
         colour: whether styles are shown.
     """
 
+    now: "Callable[[], datetime]"
+    """Returns the present time, by the clock that the times in answers are of."""
+
     def __init__(
         self,
         out: "TextIO",
@@ -300,7 +293,7 @@ class Terminal:
         self.keys = keys
         self.width = width
         self.colour = colour
-        self._telling = False
+        self._has_progress = False
 
     def line(self, *parts: str, indent: int = 0, hang: int = 2) -> None:
         """Print the parts one after the other; what does not fit continues `hang` columns deeper.
@@ -384,7 +377,11 @@ class Terminal:
         if self.err.isatty():
             self.err.write(f"\r\x1b[K{text}")
             self.err.flush()
-            self._telling = True
+            self._has_progress = True
+
+    def ago(self, moment: object) -> str:
+        """Return how long ago `moment` is, in words; "never" without one."""
+        return ago(moment, self.now()) if moment is not None else "never"
 
     def can_ask(self) -> bool:
         """Return whether a person can answer here."""
@@ -396,12 +393,19 @@ class Terminal:
         self.out.flush()
         return self.keys.readline().strip()
 
+    def agrees(self, question: str, *, default: bool = False) -> bool:
+        """Return whether a person says yes; Enter, and the end of the input, is `default`."""
+        while True:
+            given = self.ask(f"{question} [{'Y/n' if default else 'y/N'}] ").lower()
+            if given in {"", "y", "yes", "n", "no"}:
+                return given in {"y", "yes"} if given else default
+
     def end_progress(self) -> None:
         """Take away what `progress` said."""
-        if self._telling:
+        if self._has_progress:
             self.err.write("\r\x1b[K")
             self.err.flush()
-            self._telling = False
+            self._has_progress = False
 
     def _wrapped(self, text: str, margin: int) -> Iterator[tuple[int, int]]:
         """Yield start and end of each line of `text`; a long word is not broken."""
@@ -409,7 +413,7 @@ class Terminal:
         begin, room = 0, self.width
         while cells(text[begin:]) > room:
             end = 0
-            for found in re.finditer(_SPACE_AFTER_WORD, text[begin:]):
+            for found in re.finditer("(?<=[^ ]) ", text[begin:]):
                 space = begin + found.start()
                 if end and cells(text[begin:space]) > room:
                     break
@@ -418,7 +422,7 @@ class Terminal:
                 break
             yield begin, end
             begin = end + len(text[end:]) - len(text[end:].lstrip(" "))
-            room = max(self.width - margin, _ROOM_MIN)
+            room = max(self.width - margin, 20)  # however deep it is indented
         yield begin, len(text)
 
     def _painted(self, text: str, styles: Sequence[str], begin: int, end: int) -> str:
@@ -457,6 +461,20 @@ def print_hidden(answer: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(
             styled(f"{hidden} more on branches not merged here; see: --all-branches", "dim")
         )
+
+
+def print_file_changes(files: "list[dict[str, Any]]", terminal: Terminal, *, dry_run: bool) -> None:
+    """Print the files of other programs that were changed, with copies and diffs: FileChange."""
+    words = {"created": "created", "changed": "edited", "removed": "removed", "kept": "left alone"}
+    for file in files:
+        if file["change"] == "same":
+            continue
+        change = "" if dry_run else f"{words[file['change']]}  "
+        target = f" -> {folder(file['target'])}" if file.get("target") else ""
+        terminal.line(change, folder(file["path"]), target, indent=2)
+        if file.get("backup"):
+            terminal.line(styled(f"before: {folder(file['backup'])}", "dim"), indent=4)
+        terminal.diff(str(file.get("diff", "")), indent=4)
 
 
 def read_all(stream: "TextIO", what: str, undone: str) -> str:

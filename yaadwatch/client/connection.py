@@ -124,6 +124,8 @@ class Client:
         self._asked = 0
         self.wrote: dict[str, None] = {}
         """The agent files that its calls wrote."""
+        self.unreachable: YaadError | None = None
+        """Why there is no daemon: it hangs, or cannot be started."""
         self._greeted_at = ("", 0.0)
         self.pid: int | None = None
         """Of the daemon, once connected."""
@@ -216,9 +218,17 @@ class Client:
         """
         if self._socket is not None and _is_over(self._socket):
             self.close()
-        connected = self._socket or self._greeted()
+        try:
+            connected = self._socket or self._greeted()
+        except DaemonUnresponsive as error:
+            self.unreachable = error
+            raise
         if connected is None and self._start is not None:
-            self._start()
+            try:
+                self._start()
+            except YaadError as error:
+                self.unreachable = error
+                raise
             connected = self._greeted()
         if connected is None:
             raise DaemonNotRunning

@@ -21,6 +21,7 @@ from yaadwatch.install import managers, units
 from yaadwatch.install.managers import Manager, Run, Wanted
 from yaadwatch.install.units import Service
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.projects.diagnosis import ServiceFacts
 from yaadwatch.system import settings_files
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.files import private_folder, replace_atomically
@@ -415,32 +416,9 @@ def _os_errors_explained(path: Path, what: str = "written") -> Iterator[None]:
         ) from error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceState:
-    """An installed service.
-
-    Args:
-        manager: by name.
-        altered: files and links that are gone, or not as they were written.
-        masked: units that lead nowhere, so that systemd does not start them.
-        program: what the service starts, when that is not there any more; else ''.
-        is_reached: the manager answers here; in a container that shares the data folder it may not.
-        runs: the service runs, or does at the next request.
-        unlisted: a unit for this data folder that no receipt lists; else ''.
-    """
-
-    manager: str
-    unlisted: str = ""
-    altered: tuple[str, ...] = ()
-    masked: tuple[str, ...] = ()
-    program: str = ""
-    is_reached: bool = True
-    runs: bool = True
-
-
 def service_state(
     home: Path, environ: Mapping[str, str], *, asking: Run = managers.run
-) -> ServiceState | None:
+) -> ServiceFacts | None:
     """Return the state of the service, or None when none is installed.
 
     Args:
@@ -460,8 +438,7 @@ def service_state(
     )
     manager = managers.by_name(known.manager, Path(known.folder), asking=asking)
     is_reached = manager is not None and here is not None
-    return ServiceState(
-        manager=known.manager,
+    return ServiceFacts(
         altered=tuple(
             one.path for one in known.written if one.path not in masked and not _stands(one)
         ),
@@ -472,12 +449,12 @@ def service_state(
     )
 
 
-def _unlisted(home: Path, manager: Manager) -> ServiceState | None:
+def _unlisted(home: Path, manager: Manager) -> ServiceFacts | None:
     try:
         path = unlisted(home, manager)
     except YaadError:  # another data folder's, or unreadable: not ours to report
         return None
-    return None if path is None else ServiceState(manager=manager.name, unlisted=str(path))
+    return None if path is None else ServiceFacts(unlisted=str(path))
 
 
 def _stands(written: Written) -> bool:

@@ -16,6 +16,7 @@ class InProcess:
 
     pid = 0
     wrote = ()
+    unreachable = None
 
     def __init__(self, tree):
         self._tree = tree

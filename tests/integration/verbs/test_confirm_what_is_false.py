@@ -121,7 +121,7 @@ def test_a_rule_of_a_file_is_false_for_the_daemon_as_long_as_it_is_for_check(sit
         assert "CLAUDE.md (line 3)" in error.message
 
     assert [row["id"] for row in site.stale()["stale"]] == [doubt["id"]]
-    (found,) = offline.rows(offline.check(site.path, base="HEAD~1"))["false"]
+    (found,) = offline.check(site.path, base="HEAD~1")["false"]
     assert found["line"] == 3
 
 

@@ -162,7 +162,7 @@ class TestShown:
         repo.commit("rules")
         renamed_and_changed(repo)
 
-        (found,) = offline.rows(offline.check(repo.path, base="HEAD~2"))["false"]
+        (found,) = offline.check(repo.path, base="HEAD~2")["false"]
 
         assert found["suggestion"] == {"path": "src/http.py", "text": None, "also_changed": True}
 

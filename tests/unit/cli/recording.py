@@ -16,6 +16,7 @@ class RecordingClient:
     """Answers each operation with what `answers` holds for it: an answer, or what is raised."""
 
     pid = 4711
+    unreachable = None
 
     def __init__(self, answers=None, events=()):
         self.answers = answers or {}

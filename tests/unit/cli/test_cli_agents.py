@@ -43,7 +43,7 @@ def test_context_can_be_shorter_and_for_programs():
 def test_context_with_nothing_to_tell_says_so():
     ran = command("context", answers={"context": CONTEXT | {"brief": ""}})
 
-    assert ran.out.startswith("Nothing to tell")
+    assert ran.out.startswith("The brief is empty")
 
 
 @pytest.mark.parametrize(

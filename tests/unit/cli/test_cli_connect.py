@@ -22,7 +22,7 @@ def test_agents_that_are_used_are_connected_and_it_is_said_how_to_undo_that(home
 
     assert ran.status == 0
     assert ran.lines[0] == "Claude Code: connected"
-    assert f"  created {home}/.claude.json" in ran.lines
+    assert "  created  ~/.claude.json" in ran.lines
     assert any("to do: Codex runs new hooks only once you trust them" in line for line in ran.lines)
     assert ran.lines[-1] == "Undo: yaadwatch disconnect"
 

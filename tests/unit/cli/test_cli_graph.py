@@ -56,10 +56,10 @@ def test_impact_says_what_rests_on_a_file_how_and_whether_it_is_in_doubt():
         "f2e4ab37  1.00  Retry three times",
         "                rests on src/net.py:10 fetch",
         "                rests on src/net.py",
-        "                in doubt now: changed  (fetch changed)",
+        "                flagged now: changed  (fetch changed)",
         "0000beef  0.80  The alarm waits for all retries",
         "                f2e4ab37 <-depends_on- this",
-        "1 memory rests on src/net.py, 1 through links; 1 in doubt now.",
+        "1 memory rests on src/net.py, 1 through links; 1 flagged now.",
     ]
 
 
@@ -78,7 +78,7 @@ def test_impact_tells_what_is_not_in_doubt_from_what_nobody_could_judge(verdict,
     )
 
     assert f"                {said}" in ran.lines
-    assert ran.lines[-1].endswith("none in doubt now.")
+    assert ran.lines[-1].endswith("none flagged now.")
 
 
 @pytest.mark.parametrize("memories", [[RETRY], []])
@@ -231,7 +231,7 @@ def test_a_doubt_that_came_along_links_says_the_way_and_when_it_goes():
         "stale", "--all", answers={"stale": {"stale": [doubt], "unknown": [], "checked_at": None}}
     )
 
-    assert ran.lines[0].startswith("in doubt through another (suspect)  0000beef  The alarm waits")
+    assert ran.lines[0].startswith("flagged through another (suspect)  0000beef  The alarm waits")
     assert "    through f2e4ab37 -> this; clears once f2e4ab37 is settled" in ran.lines
 
     # One that deserves no level is shown with --all as well.

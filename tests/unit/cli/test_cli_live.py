@@ -47,9 +47,7 @@ POLLED = STATUS | {"problems": [{"what": "The watch limit is reached.", "mend": 
 
 @pytest.fixture(autouse=True)
 def no_time_to_lose(monkeypatch):
-    monkeypatch.setattr(logs, "ASK_S", 0.0)
-    monkeypatch.setattr(logs, "DRAW_S", 0.0)
-    monkeypatch.setattr(logs, "LOOK_S", 0.0)
+    monkeypatch.setattr(logs, "REFRESH_S", 0.0)
 
 
 def watched(*states, arguments=(), person=False):
@@ -119,9 +117,7 @@ def test_however_it_ends_the_terminal_and_the_signals_are_given_back(monkeypatch
         raise error
 
     with pytest.raises(type(error)):
-        logs.refresh_until_interrupted(
-            lambda: STATUS, tell, RecordingClient(), terminal, as_json=False
-        )
+        logs.refresh_until_interrupted(lambda: STATUS, tell, terminal, as_json=False)
 
     assert terminal.out.getvalue().endswith("\x1b[?25h\x1b[?1049l")
     assert [signal.getsignal(number) for number in numbers] == before

@@ -209,7 +209,7 @@ def test_nothing_to_accept_is_said():
 
     ran = command("reanchor", "--all", answers={"reanchor": answer})
 
-    assert ran.lines == ["Nothing to accept: no doubt proposes anything."]
+    assert ran.lines == ["Nothing to accept: no flag proposes anything."]
     assert command("reanchor", "--all", "--json", answers={"reanchor": answer}).json == answer
 
 

@@ -351,7 +351,7 @@ def test_stale_prints_each_doubt_with_its_evidence_and_what_to_do():
         "Could not be judged",
         "  f2e4ab37  Retry twice (git did not answer)",
         "",
-        "1 memory in doubt, 1 could not be judged; last check 30 seconds ago.",
+        "1 memory flagged, 1 could not be judged; last check 30 seconds ago.",
     ]
 
 
@@ -491,7 +491,7 @@ def test_what_one_commit_made_doubtful_is_told_under_it():
         "",
     ]
     assert ran.lines[9].startswith("moved  f2e4ab37")
-    assert ran.lines[-1].startswith("4 memories in doubt")
+    assert ran.lines[-1].startswith("4 memories flagged")
 
 
 @pytest.mark.parametrize(
@@ -573,7 +573,7 @@ def test_stale_without_doubts_says_so_and_when_it_looked():
     ran = command("stale", "--no-check", answers={"stale": {"stale": [], "unknown": []}})
 
     assert ran.calls == [("stale", {"check": False})]
-    assert ran.lines == ["Nothing in doubt; last check never."]
+    assert ran.lines == ["Nothing flagged; last check never."]
 
 
 def test_stale_can_check_everything_first():
@@ -664,7 +664,7 @@ def test_status_answers_in_one_screen_what_a_person_asks():
         "  /srv/api/CLAUDE.md  read  synced",
         "  /srv/api/AGENTS.md  read  paused: too large",
         "",
-        "In doubt",
+        "Flagged",
         f"  moved  f2e4ab37  {DOUBT['text']} ({DOUBT['reason']})",
         "  and 1 more",
         "  All, with evidence: yaadwatch stale --project /srv/api",
@@ -723,7 +723,7 @@ def test_more_that_need_somebody_than_there_is_room_for_are_counted():
 
     ran = command("status", answers={"status": STATUS | {"projects": projects}})
 
-    assert "  and 4 more, 4 of them in doubt or not watched: yaadwatch list" in ran.lines
+    assert "  and 4 more, 4 of them flagged or not watched: yaadwatch list" in ran.lines
 
 
 def test_doubts_of_several_projects_are_told_with_where_they_are():
@@ -731,7 +731,7 @@ def test_doubts_of_several_projects_are_told_with_where_they_are():
 
     ran = command("status", answers={"status": STATUS | {"projects": projects}, "stale": STALE})
 
-    begin = ran.lines.index("In doubt")
+    begin = ran.lines.index("Flagged")
     assert ran.lines[begin + 1] == "  /srv/p0"
     assert ran.lines[begin + 2].startswith("    moved  f2e4ab37  ")
     assert ran.lines[begin + 3] == "  /srv/p1"

@@ -153,8 +153,6 @@ def test_a_claim_is_ended_by_its_number():
         ("claims", "one", "two"),
         ("gaps", "approve"),
         ("gaps", "frobnicate"),
-        ("feedback", "e4ab37", "edit"),
-        ("feedback", "e4ab37", "approve", "words"),
     ],
 )
 def test_a_line_that_makes_no_sense_asks_nothing_and_ends_with_2(line):
@@ -236,19 +234,7 @@ def test_a_question_is_approved_in_its_words():
     )
 
     assert ran.calls == [("approve_gap", {"question": "how do we deploy"})]
-    assert ran.lines == ["Kept, and told in the brief: how do we deploy"]
-
-
-def test_feedback_says_what_became_of_the_memory():
-    answer = {"id": NODE, "text": "The port is 9090", "masked": [], "undo": "yaadwatch edit x"}
-    ran = command(
-        "feedback", "e4ab37", "edit", "The", "port", "is", "9090", answers={"feedback": answer}
-    )
-
-    assert ran.calls == [
-        ("feedback", {"id": "e4ab37", "verdict": "edit", "text": "The port is 9090"})
-    ]
-    assert ran.lines == ["Edited f2e4ab37  The port is 9090", "Undo: yaadwatch edit x"]
+    assert ran.lines == ["Kept, and shown in the brief: how do we deploy"]
 
 
 @pytest.mark.parametrize("name", ["claims", "contradictions", "gaps"])

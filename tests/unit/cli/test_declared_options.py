@@ -34,7 +34,7 @@ class Paint(Message):
 def parser(monkeypatch):
     """A parser of the command that takes it."""
     monkeypatch.setattr("yaadwatch.cli.commands.DECLARED", {})
-    command("paint", "paint a wall", examples=[], takes=Paint)(lambda *_: 0)
+    command("paint", Paint)(lambda *_: 0)
     from yaadwatch.cli import commands
 
     made = ArgumentParser(exit_on_error=False)

@@ -43,13 +43,3 @@ def test_review_lists_without_asking():
     assert command("review", "--list", answers={"review": answer}).lines == [
         "Nothing waits for review."
     ]
-
-
-@pytest.mark.parametrize(
-    "line", ["--yes", "--list --yes", "--approve ab12 --yes", "--dismiss-from claude --yes"]
-)
-def test_review_refuses_yes_without_approve_from(line):
-    ran = command("review", *line.split(), answers={"review": {"waiting": [], "count": 0}})
-
-    assert (ran.status, ran.calls) == (2, [])
-    assert "--yes goes with --approve-from only; nothing was decided." in ran.err

@@ -7,7 +7,7 @@ import pytest
 from recording import ID, RecordingClient, command
 
 from yaadwatch import places
-from yaadwatch.cli.service import ProgressPrinter, run_with_progress
+from yaadwatch.cli.service import FlagPrinter, run_with
 from yaadwatch.cli.terminal import Terminal
 from yaadwatch.client.connection import ConnectionEnded
 from yaadwatch.model.errors import Code, YaadError
@@ -32,6 +32,7 @@ DOUBT = {
     "evidence": [],
 }
 NOTHING = {"stale": []}
+WATCHED = {"projects": [{"id": "p-1", "path": "/srv/api"}]}
 
 
 def event(kind, subject=ID):
@@ -49,7 +50,7 @@ def told(answers, events, repo="/srv/api", as_json=False, run=None):
     """What is printed, and what was asked, while a daemon runs that ends after `events`."""
     client = RecordingClient(answers, events)
     terminal = Terminal(io.StringIO(), io.StringIO())
-    teller = ProgressPrinter(client, terminal, repo=repo, as_json=as_json)
+    teller = FlagPrinter(client, terminal, repo=repo, as_json=as_json)
 
     def daemon(*, foreground, on_ready):
         assert foreground
@@ -57,7 +58,7 @@ def told(answers, events, repo="/srv/api", as_json=False, run=None):
         teller.join()
         return 0
 
-    status = run_with_progress(run or daemon, teller)
+    status = run_with(run or daemon, teller)
     return status, terminal.out.getvalue().splitlines(), client.calls
 
 
@@ -67,7 +68,7 @@ def after_clock(line):
 
 
 def test_a_repository_is_added_and_each_doubt_is_told_as_it_comes_and_goes():
-    answers = {"add": ADDED, "stale": [NOTHING, {"stale": [DOUBT]}]}
+    answers = {"add": ADDED, "stale": [NOTHING, {"stale": [DOUBT]}], "projects": WATCHED}
     events = [event("node.updated"), event("stale.raised"), event("stale.cleared")]
 
     status, lines, calls = told(answers, events)
@@ -83,12 +84,13 @@ def test_a_repository_is_added_and_each_doubt_is_told_as_it_comes_and_goes():
         ("subscribe", {"after": None}),
         ("add", {"project": "/srv/api"}),
         ("stale", {"project": "/srv/api", "check": True, "all": True}),
+        ("projects", {}),
         ("stale", {"project": "/srv/api", "check": False, "all": True}),
     ]
 
 
 def test_a_doubt_that_was_there_at_the_start_is_told_once():
-    answers = {"add": ADDED, "stale": {"stale": [DOUBT]}}
+    answers = {"add": ADDED, "stale": {"stale": [DOUBT]}, "projects": WATCHED}
 
     _, lines, _ = told(answers, [event("stale.raised")])
 
@@ -97,7 +99,7 @@ def test_a_doubt_that_was_there_at_the_start_is_told_once():
 
 def test_without_a_repository_what_is_watched_already_is_told():
     answers = {
-        "projects": {"projects": [{"id": "p-1", "path": "/srv/api"}]},
+        "projects": WATCHED,
         "stale": {"stale": [DOUBT]},
     }
 

@@ -10,7 +10,7 @@ from standing_in import FakeDaemon, FakeManager
 
 from yaadwatch import places
 from yaadwatch.install import install
-from yaadwatch.install.plans import ServiceState, service_state
+from yaadwatch.install.plans import service_state
 from yaadwatch.projects import diagnosis
 from yaadwatch.projects.diagnosis import (
     DaemonFacts,
@@ -55,7 +55,7 @@ def test_without_a_service_there_is_nothing_to_tell(home):
 
 
 def test_as_it_was_installed_it_stands(home, manager):
-    assert told(home, manager) == ServiceState(manager="systemd")
+    assert told(home, manager) == ServiceFacts()
 
 
 def test_units_that_no_receipt_knows_are_told(home, manager):
