@@ -3,16 +3,14 @@ import re
 import string
 import time
 import unicodedata
-from re import _constants as sre
 from re import _parser as sre_parser
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from yaadwatch.text import privacy
 from yaadwatch.text.privacy import cleaned, kept, mask, mask_tree, readings
-from yaadwatch.text.secret_shapes import SHORTEST, SHORTEST_OF_ALL, TOKENS
+from yaadwatch.text.secret_shapes import SHORTEST, TOKENS
 
 LETTERS = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
@@ -151,52 +149,11 @@ fragments = st.one_of(
 texts = st.lists(fragments, max_size=8).map("".join)
 
 
-def _may_be_white(parts):
-    """Tell whether something that a parsed pattern takes in may be white space."""
-    for sort, value in parts:
-        match sort:
-            case sre.LITERAL:
-                found = chr(value).isspace()
-            case sre.IN:
-                found = any(
-                    (one is sre.NEGATE)
-                    or (one is sre.LITERAL and chr(what).isspace())
-                    or (one is sre.RANGE and any(chr(at).isspace() for at in range(*what)))
-                    or (one is sre.CATEGORY and what not in SOLID)
-                    for one, what in value
-                )
-            case sre.MAX_REPEAT | sre.MIN_REPEAT | sre.POSSESSIVE_REPEAT:
-                found = _may_be_white(value[2])
-            case sre.SUBPATTERN:
-                found = _may_be_white(value[3])
-            case sre.BRANCH:
-                found = any(map(_may_be_white, value[1]))
-            case sre.ASSERT | sre.ASSERT_NOT | sre.AT:
-                found = False  # looks at a place, and takes nothing in
-            case _:
-                found = True
-        if found:
-            return True
-    return False
-
-
-SOLID = {sre.CATEGORY_WORD, sre.CATEGORY_DIGIT}
-
-
 @pytest.mark.parametrize("row", TOKENS, ids=lambda row: row[0] + " " + row[1].split()[0])
-def test_a_token_has_no_white_space_and_is_no_shorter_than_its_triggers_promise(row):
+def test_a_token_is_no_shorter_than_its_triggers_promise(row):
     """A text without so long a run of other characters is not searched for it."""
-    parsed = sre_parser.parse(row[2])
-
-    assert not _may_be_white(parsed)
     for trigger in row[1].split():
-        assert parsed.getwidth()[0] >= SHORTEST.get(trigger, SHORTEST_OF_ALL)
-
-
-def test_what_tells_white_space_in_a_pattern_can_tell_it():
-    for pattern in ("a b", r"a\sb", "[^a]b", ".", "[ -~]", "(a|(b\n)+)", r"\W"):
-        assert _may_be_white(sre_parser.parse(pattern)), pattern
-    assert {trigger for row in TOKENS for trigger in row[1].split()} >= SHORTEST.keys()
+        assert sre_parser.parse(row[2]).getwidth()[0] >= SHORTEST.get(trigger, 15)
 
 
 @given(texts)
@@ -256,7 +213,7 @@ def test_no_password_survives_in_letters_that_are_not_seen(before, place, passwo
 
 @given(st.text())
 def test_a_reading_says_where_each_of_its_characters_stands(text):
-    for reading in readings(text, ("a", "b")):
+    for reading in readings(text):
         assert len(reading.text) == len(reading.at)
         assert list(reading.at) == sorted(reading.at)
         for char, at in zip(reading.text, reading.at, strict=True):
@@ -288,20 +245,6 @@ def test_a_text_without_a_secret_comes_back_as_the_same_object(text):
 
     assert masked.text is text
     assert masked.kinds == ()
-
-
-@given(st.lists(texts, max_size=4), st.one_of(st.none(), secrets()), st.data())
-def test_texts_that_can_hold_no_secret_as_one_are_masked_nowhere(several, secret, data):
-    if secret is not None:
-        several.insert(data.draw(st.integers(0, len(several))), secret)
-    several += data.draw(st.lists(st.text("abdfghijlmnoquvxyz0123456789 \n,!()")))
-
-    assert privacy.may_hold(several) or all(mask(text).text is text for text in several)
-
-
-def test_ids_as_they_are_usually_given_hold_no_secret():
-    assert not privacy.may_hold(f"note-{number}" for number in range(100))
-    assert privacy.may_hold(["note-1", "my password is hunter2", "note-2"])
 
 
 @given(st.text())

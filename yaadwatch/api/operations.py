@@ -123,8 +123,6 @@ OPERATIONS: Final = (
     _read("embed_status", store.EmbedStatus, "say how questions are answered, and which models"),
     _write("embed_enable", store.EmbedEnable, "have a model find memories by what they mean"),
     _write("embed_disable", store.EmbedDisable, "answer questions by words alone"),
-    _write("embed_rebuild", store.EmbedRebuild, "compute all vectors again"),
-    _write("embed_rollback", store.EmbedRollback, "go back to the model before"),
     Operation(
         name="subscribe",
         request=store.Subscribe,

@@ -180,7 +180,7 @@ def _embed(args: Namespace, client: "Client", terminal: Terminal) -> "Answer":
     EmbedDisable,
     ask=_embed,
     options=[
-        actions("status", "enable", "disable", "rebuild", "rollback"),
+        actions("status", "enable", "disable"),
         option("--wait", action="store_true", help="wait until every memory has a vector"),
     ],
 )
@@ -197,7 +197,6 @@ def embed(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
       yaadwatch embed                     how questions are answered now
       yaadwatch embed enable              the first known model installed
       yaadwatch embed enable ~/e5 --wait  use a model in a folder, and wait
-      yaadwatch embed rollback            back to the previous model, at once
       yaadwatch embed disable             words only; the vectors are kept
     """
     terminal.line(styled(f"searches by {answer['search']}", "bold"), f" ({answer['why']})")

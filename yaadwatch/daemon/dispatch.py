@@ -186,7 +186,7 @@ _MODULES: Final = {
     "projects.exporting": "export compact backup",
     "projects.importing": "import=import_file imports=list_imports",
     "projects.verifying": "verify",
-    "recall.vectors": "embed_status embed_enable embed_disable embed_rebuild embed_rollback",
+    "recall.vectors": "embed_status embed_enable embed_disable",
 }
 """The verbs of each module, called like their operations; else `operation=function`."""
 

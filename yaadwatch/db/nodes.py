@@ -13,7 +13,6 @@ from yaadwatch.model.limits import short_id
 from yaadwatch.model.memories import Node
 from yaadwatch.model.settings import ID_CHARS_MAX
 
-_NONE: Final[Mapping[str, int]] = {}
 _ROW: Final = Record(Node)
 # Most texts are short and are not stored twice.
 _READ: Final = _ROW.columns.replace("summary", "iif(summary = '', text, summary)")
@@ -33,23 +32,16 @@ def insert(conn: apsw.Connection, node: Node) -> int:
     return insert_all(conn, [node])
 
 
-def insert_all(
-    conn: apsw.Connection, new: Sequence[Node], folded: Mapping[str, int] = _NONE
-) -> int:
+def insert_all(conn: apsw.Connection, new: Sequence[Node]) -> int:
     """Add nodes; return the number of the first; the others are numbered consecutively.
-
-    Args:
-        conn: in a transaction.
-        new: the nodes.
-        folded: numbers of their folded texts, where known, by id.
 
     Raises:
         apsw.ConstraintError: as for `insert`, for any node.
     """
     first = last_num(conn) + 1
     conn.executemany(
-        f"INSERT INTO nodes ({_ROW.columns}, num, folded) VALUES ({_WRITTEN}, ?, ?)",  # noqa: S608
-        ((*_ROW.values(node), num, folded.get(node.id)) for num, node in enumerate(new, first)),
+        f"INSERT INTO nodes ({_ROW.columns}, num) VALUES ({_WRITTEN}, ?)",  # noqa: S608
+        ((*_ROW.values(node), num) for num, node in enumerate(new, first)),
     )
     return first
 
@@ -172,49 +164,6 @@ def hashes_said(conn: apsw.Connection, scope: str, hashes: Iterable[str]) -> set
         (scope, json_list(hashes)),
     )
     return {text_hash for (text_hash,) in rows}
-
-
-def by_folded(conn: apsw.Connection, folded: int, limit: int) -> list[tuple[str, str]]:
-    """Return id and text of living memories whose folded text has this number, newest first.
-
-    Args:
-        conn: a snapshot.
-        folded: the number of the folded text; above 0.
-        limit: the most rows.
-    """
-    rows = conn.execute(
-        """
-        SELECT id, text
-          FROM nodes INDEXED BY nodes_by_folded
-         WHERE folded = ? AND folded > 0
-           AND archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
-         ORDER BY num DESC
-         LIMIT ?
-        """,
-        (folded, limit),
-    )
-    return [(node, text) for node, text in rows]
-
-
-def unfolded(conn: apsw.Connection, limit: int) -> list[tuple[int, str]]:
-    """Return number and text of living memories without a number of their folded text."""
-    rows = conn.execute(
-        """
-        SELECT num, text
-          FROM nodes INDEXED BY nodes_unfolded
-         WHERE folded IS NULL
-           AND archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
-         ORDER BY num
-         LIMIT ?
-        """,
-        (limit,),
-    )
-    return [(num, text) for num, text in rows]
-
-
-def note_folded(conn: apsw.Connection, found: Iterable[tuple[int, int]]) -> None:
-    """Store the numbers of folded texts, each with the `num` of its node."""
-    conn.executemany("UPDATE nodes SET folded = ?2 WHERE num = ?1", found)
 
 
 def by_key(conn: apsw.Connection, scope: str, key: str) -> Node | None:

@@ -78,7 +78,7 @@ STAYS: Final = {
     "embedding_models": "which models this machine has",
 }
 """Tables that are not exported, and why."""
-LEFT: Final = {"nodes": {"num", "text_hash", "summary", "folded"}, "sessions": {"num", "told_seq"}}
+LEFT: Final = {"nodes": {"num", "text_hash", "summary"}, "sessions": {"num", "told_seq"}}
 """Columns that are not exported, because they are computed."""
 
 _READINGS_MAX: Final = 64
@@ -414,9 +414,8 @@ def scratch() -> apsw.Connection:
 
 
 def empty_index(conn: apsw.Connection) -> None:
-    """Empty the full-text index and the numbers of folded texts."""
+    """Empty the full-text index."""
     conn.execute("DELETE FROM nodes_fts")
-    conn.execute("UPDATE nodes SET folded = NULL")
 
 
 def drop_vectors(conn: apsw.Connection, ids: Iterable[str]) -> None:

@@ -37,8 +37,6 @@ MODES = (INLINE, PRIVATE, READ)
 AUTO, BM25, HYBRID = STRATEGIES = ("auto", "bm25", "hybrid")
 """What is searched: words, or words and meaning; `auto` and `hybrid` take words alone while there
 is no model, or it is not ready."""
-BLEND, RRF, SET_UNION = MERGES = ("blend", "rrf", "set-union")
-"""How what the words found and what the meaning found become one list."""
 SUMMARY, SECTION, FULL = "summary", "section", "full"
 DEPTHS = (SUMMARY, SECTION, FULL, AUTO)
 """How much of a memory is shown; `auto`: as much as there is room for."""

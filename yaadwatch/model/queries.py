@@ -7,15 +7,11 @@ from typing import Final, Literal
 from yaadwatch.model.events import instant
 from yaadwatch.model.limits import (
     AUTO,
-    BLEND,
     BM25,
     DEPTHS,
     FULL,
     HYBRID,
-    MERGES,
-    RRF,
     SECTION,
-    SET_UNION,
     STRATEGIES,
     SUMMARY,
 )
@@ -24,15 +20,11 @@ from yaadwatch.model.settings import ID_CHARS_MAX, TAGS_MAX
 
 __all__ = (
     "AUTO",
-    "BLEND",
     "BM25",
     "DEPTHS",
     "FULL",
     "HYBRID",
-    "MERGES",
-    "RRF",
     "SECTION",
-    "SET_UNION",
     "STRATEGIES",
     "SUMMARY",
 )

@@ -12,188 +12,75 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import pairwise
+from functools import cache
+from itertools import combinations, pairwise
 from typing import Final
 
 from yaadwatch.db import anchors, fulltext, nodes, sessions, visibility
 from yaadwatch.db.files import Connection
 from yaadwatch.db.fulltext import Sketch
 from yaadwatch.memory import flags
-from yaadwatch.model.queries import EVERYTHING, SET_UNION, Filter
+from yaadwatch.model.queries import EVERYTHING, Filter
 from yaadwatch.model.settings import Settings
 from yaadwatch.recall import rank
-from yaadwatch.recall.rank import Candidate, Link, Ranked, intent_of
+from yaadwatch.recall.rank import Candidate, Ranked
 from yaadwatch.text import words
 from yaadwatch.text.words import text_hash
 
-_GROUPS: Final = (
-    "auth, authentication, login, signin, sign in",
-    "authorization, permission, access",
-    "credential, secret, password, passphrase",
-    "jwt, token",
-    "db, database",
-    "postgres, postgresql, psql",
-    "mongo, mongodb",
-    "k8s, kubernetes",
-    "config, configuration, setting, option, preference",
-    "env, environment",
-    "repo, repository",
-    "dir, directory, folder",
-    "doc, documentation, docs",
-    "dep, dependency",
-    "pkg, package",
-    "lib, library",
-    "func, function, method",
-    "param, parameter, argument, arg",
-    "var, variable",
-    "const, constant",
-    "attr, attribute, property",
-    "int, integer",
-    "str, string",
-    "bool, boolean",
-    "js, javascript",
-    "ts, typescript",
-    "py, python",
-    "golang, go",
-    "rb, ruby",
-    "bug, defect, issue",
-    "error, exception, failure",
-    "crash, panic, segfault",
-    "fix, repair, patch, hotfix",
-    "remove, delete, drop",
-    "add, insert, append",
-    "create, make, generate",
-    "modify, change, edit, update",
-    "rename, move",
-    "fetch, retrieve, download",
-    "send, submit, post",
-    "store, persist, save",
-    "start, launch, boot",
-    "stop, halt, terminate, shutdown, quit",
-    "retry, reattempt, backoff",
-    "timeout, deadline",
-    "slow, latency, sluggish",
-    "fast, quick, performant",
-    "performance, speed, throughput",
-    "memory, ram, heap",
-    "cache, memoize",
-    "concurrent, parallel, simultaneous",
-    "async, asynchronous",
-    "sync, synchronize, synchronise",
-    "lock, mutex, semaphore",
-    "deadlock, contention",
-    "queue, backlog",
-    "worker, consumer",
-    "job, cron",
-    "log, logging, trace",
-    "monitor, observe, observability, metric",
-    "alert, alarm, notification",
-    "email, mail",
-    "ui, interface, frontend",
-    "backend, server",
-    "client, consumer",
-    "endpoint, route, url",
-    "api, rest",
-    "request, req",
-    "response, resp, reply",
-    "db migration, schema change",
-    "migration, migrate, upgrade",
-    "schema, ddl",
-    "deploy, release, rollout, ship",
-    "rollback, revert, undo",
-    "pipeline, ci, workflow, continuous integration",
-    "test, spec",
-    "mock, stub, fake",
-    "lint, linter",
-    "format, formatter, style",
-    "indent, indentation",
-    "convention, guideline, standard",
-    "decide, decision, choose, chose, choice",
-    "prefer, favor, favour",
-    "avoid, forbid, prohibit",
-    "required, mandatory, must",
-    "optional, nullable",
-    "deprecated, obsolete, legacy",
-    "encrypt, encryption, cipher",
-    "hash, digest, checksum",
-    "validate, validation, verify, check",
-    "sanitize, escape, clean",
-    "parse, parser, decode",
-    "serialize, serialise, encode, marshal",
-    "compress, gzip, zip",
-    "image, picture, photo",
-    "container, docker",
-    "vm, virtualization",
-    "host, machine",
-    "network, connection",
-    "socket, websocket",
-    "proxy, gateway",
-    "user, account, member",
-    "admin, administrator",
-    "invoice, bill, billing",
-    "payment, checkout, charge",
-    "currency, money",
-    "date, day",
-    "time, timestamp, datetime",
-    "id, identifier",
-    "unique, distinct",
-    "duplicate, repeated",
-    "limit, quota, cap, maximum",
-    "paginate, pagination, page",
-    "sort, order, ordering",
-    "search, find, lookup, query",
-    "feature flag, toggle",
-    "experiment, trial",
-    "branch, fork",
-    "merge, rebase",
-    "commit, changeset",
-    "pull request, pr, merge request",
-    "review, approve, approval",
-    "license, licence",
-    "i18n, internationalization, translation, locale",
-    "a11y, accessibility",
-    "regex, regexp, pattern",
-    "cli, command line, terminal, shell",
-    "build, compile, bundle",
-    "prod, production",
-    "dev, development",
-    "perf, performance",
-    "infra, infrastructure",
-    "expire, expiry, expiration, ttl, lifetime",
-    "liveness, readiness, health",
-    "cart, basket",
-    "timezone, time zone, tz",
-    "2fa, mfa, two factor, second factor",
-    "sso, single sign on",
-    "color, colour",
-    "behavior, behaviour",
-    "initialize, initialise",
-    "optimize, optimise",
-    "authorize, authorise",
-    "artifact, artefact",
-    "catalog, catalogue",
-    "max, maximum",
-    "min, minimum",
-    "msg, message",
-    "temp, temporary",
-    "install, setup",
-)
+_GROUPS: Final = """
+    auth, authentication, login, signin, sign in / authorization, permission, access / credential,
+    secret, password, passphrase / jwt, token / db, database / postgres, postgresql, psql / mongo,
+    mongodb / k8s, kubernetes / config, configuration, setting, option, preference / env,
+    environment / repo, repository / dir, directory, folder / doc, documentation, docs / dep,
+    dependency / pkg, package / lib, library / func, function, method / param, parameter, argument,
+    arg / var, variable / const, constant / attr, attribute, property / int, integer / str, string /
+    bool, boolean / js, javascript / ts, typescript / py, python / golang, go / rb, ruby / bug,
+    defect, issue / error, exception, failure / crash, panic, segfault / fix, repair, patch, hotfix
+    / remove, delete, drop / add, insert, append / create, make, generate / modify, change, edit,
+    update / rename, move / fetch, retrieve, download / send, submit, post / store, persist, save /
+    start, launch, boot / stop, halt, terminate, shutdown, quit / retry, reattempt, backoff /
+    timeout, deadline / slow, latency, sluggish / fast, quick, performant / performance, speed,
+    throughput / memory, ram, heap / cache, memoize / concurrent, parallel, simultaneous / async,
+    asynchronous / sync, synchronize, synchronise / lock, mutex, semaphore / deadlock, contention /
+    queue, backlog / worker, consumer / job, cron / log, logging, trace / monitor, observe,
+    observability, metric / alert, alarm, notification / email, mail / ui, interface, frontend /
+    backend, server / client, consumer / endpoint, route, url / api, rest / request, req / response,
+    resp, reply / db migration, schema change / migration, migrate, upgrade / schema, ddl / deploy,
+    release, rollout, ship / rollback, revert, undo / pipeline, ci, workflow, continuous integration
+    / test, spec / mock, stub, fake / lint, linter / format, formatter, style / indent, indentation
+    / convention, guideline, standard / decide, decision, choose, chose, choice / prefer, favor,
+    favour / avoid, forbid, prohibit / required, mandatory, must / optional, nullable / deprecated,
+    obsolete, legacy / encrypt, encryption, cipher / hash, digest, checksum / validate, validation,
+    verify, check / sanitize, escape, clean / parse, parser, decode / serialize, serialise, encode,
+    marshal / compress, gzip, zip / image, picture, photo / container, docker / vm, virtualization /
+    host, machine / network, connection / socket, websocket / proxy, gateway / user, account, member
+    / admin, administrator / invoice, bill, billing / payment, checkout, charge / currency, money /
+    date, day / time, timestamp, datetime / id, identifier / unique, distinct / duplicate, repeated
+    / limit, quota, cap, maximum / paginate, pagination, page / sort, order, ordering / search,
+    find, lookup, query / feature flag, toggle / experiment, trial / branch, fork / merge, rebase /
+    commit, changeset / pull request, pr, merge request / review, approve, approval / license,
+    licence / i18n, internationalization, translation, locale / a11y, accessibility / regex, regexp,
+    pattern / cli, command line, terminal, shell / build, compile, bundle / prod, production / dev,
+    development / perf, performance / infra, infrastructure / expire, expiry, expiration, ttl,
+    lifetime / liveness, readiness, health / cart, basket / timezone, time zone, tz / 2fa, mfa, two
+    factor, second factor / sso, single sign on / color, colour / behavior, behaviour / initialize,
+    initialise / optimize, optimise / authorize, authorise / artifact, artefact / catalog, catalogue
+    / max, maximum / min, minimum / msg, message / temp, temporary / install, setup
+"""
+"""Groups of words and pairs of words that say the same, with a slash between the groups."""
 _WORD = re.compile(r"[^\W_]+")
 _ENDING = re.compile(r"(?<=\w{3})(?:s|es|ed|ing)\Z")
 
 
-def _table() -> dict[str, tuple[str, ...]]:
-    found: dict[str, dict[str, None]] = {}
-    for group in _GROUPS:
+@cache
+def synonym_table() -> Mapping[str, Sequence[str]]:
+    """Return what else to look for, by a word or by two that belong together; in lower case."""
+    found: dict[str, list[str]] = {}
+    for group in " ".join(_GROUPS.split()).split(" / "):
         names = group.split(", ")
         for name in names:
-            others = dict.fromkeys(other for other in names if other != name)
-            found.setdefault(name, {}).update(others)
-    return {name: tuple(others) for name, others in found.items()}
-
-
-TABLE: Final[Mapping[str, tuple[str, ...]]] = _table()
-"""What else to look for, by a word or by two that belong together; in lower case."""
+            found.setdefault(name, []).extend(other for other in names if other != name)
+    return found
 
 
 def synonyms(question: str) -> dict[str, list[str]]:
@@ -206,7 +93,7 @@ def synonyms(question: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name in (*words, *map(" ".join, pairwise(words))):
         forms = dict.fromkeys((name, _ENDING.sub("", name)))
-        others = dict.fromkeys(other for form in forms for other in TABLE.get(form, ()))
+        others = dict.fromkeys(other for form in forms for other in synonym_table().get(form, ()))
         if fresh := [other for other in others if other not in there]:
             found[name] = fresh
     return found
@@ -237,7 +124,6 @@ class Question:
 
     text: str
     wanted: Filter
-    merge: str
     semantic_weight: float
     top_k: int
     min_score: float = 0.0
@@ -303,15 +189,14 @@ def gather(
     texts = {num: one.text for num, one in known.items() if num in bm25}
     words = rank.relevances(bm25, lengths, rank.shares(question.text, texts))
     scores = rank.merge(
-        question.merge,
         words,
         meaning,
         semantic_weight=rank.weight(question.semantic_weight, lengths.values()),
         whole=len(bm25) < CANDIDATES_MAX,
     )
-    if meaning and question.merge != SET_UNION and 0.0 < question.semantic_weight < 1.0:
+    if meaning and 0.0 < question.semantic_weight < 1.0:
         scores = rank.led(scores, words, _holders(conn, question.text, words))
-    scores = _expanded(conn, question.text, scores)
+    scores = _expanded(conn, scores)
     worth, unseen = _worth(conn, question, scores, known, named=named)
     exact = _exact(question.text, known, rests_on)
     found = [known[num] for num in dict.fromkeys((*worth, *sorted(exact)))]
@@ -507,24 +392,18 @@ def _worth(
         count = wanted
 
 
-def _expanded(conn: Connection, question: str, scores: Mapping[int, float]) -> dict[int, float]:
+def _expanded(conn: Connection, scores: Mapping[int, float]) -> dict[int, float]:
     """Return the scores, raised a little where found memories are related."""
     nearest = rank.best_first(scores)[:_EXPANDED]
-    ways = fulltext.ways(conn, nearest, 2_000)
-    if not ways:
-        return dict(scores)
-    links = [
-        Link(one=start, other=end, kind=kind, weight=weight) for start, end, kind, weight in ways
-    ]
+    links: list[tuple[int, int, float]] = []
     touching: dict[int, list[int]] = {}
-    for start, end, kind, _ in ways:
+    for start, end, kind, weight in fulltext.ways(conn, nearest, 2_000):
+        links.append((start, end, weight))
         if kind == "touches" and end not in scores:
             touching.setdefault(end, []).append(start)
     for sharing in touching.values():
-        if 2 <= len(sharing) <= _SHARED_MAX:
+        if len(sharing) <= _SHARED_MAX:
             links += [
-                Link(one=one, other=other, kind="touches", weight=1 / (len(sharing) - 1))
-                for number, one in enumerate(sharing)
-                for other in sharing[number + 1 :]
+                (one, other, 1 / (len(sharing) - 1)) for one, other in combinations(sharing, 2)
             ]
-    return rank.boosted(scores, links, intent=intent_of(question))
+    return rank.boosted(scores, links)

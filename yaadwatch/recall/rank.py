@@ -20,11 +20,10 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate, pairwise
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 from yaadwatch.memory.impact import effective_confidence
 from yaadwatch.model.memories import COLD, HOT
-from yaadwatch.model.queries import BLEND, RRF, SET_UNION
 from yaadwatch.model.settings import Settings
 from yaadwatch.text import words as text_words
 from yaadwatch.text.words import STOP_WORDS, content_words, normalise, words
@@ -196,7 +195,6 @@ _LENGTH_MIN = 7  # words; no text counts as shorter than a sentence
 _CHARS_READ_MAX = 20_000
 _PAIRS_MAX = 32
 _STEM_CHARS_MIN = 4
-_LENGTHS_KNOWN = 512
 _ENDING = re.compile(r"(?:ing|ies|ied|ed|es|s|e|y)\Z")
 _INFLECTION = re.compile(r"(?<=\w{3})(?:ing|ed|es|s)\Z")
 
@@ -262,39 +260,19 @@ def shares(question: str, texts: Mapping[Name, str]) -> dict[Name, float]:
 def relevances(
     bm25: Mapping[Name, float], lengths: Mapping[Name, int], shares_held: Mapping[Name, float]
 ) -> dict[Name, float]:
-    """Return the relevance of each text; see `relevance`.
+    """Return the relevance of each text by its words; only ratios are meaningful.
 
     Args:
-        bm25: of each.
-        lengths: of each, in words.
-        shares_held: the share of the question's pairs; 0.0 for who is not there.
+        bm25: of each; not negative, more is better.
+        lengths: of each, in words; a short text has a bonus.
+        shares_held: the share of the question's pairs, 0.0 to 1.0; 0.0 for who is not there.
     """
     return {
         name: score
         * (1 + _SIDE_BY_SIDE * shares_held.get(name, 0.0))
-        * (_SHORTER_BY[length] if (length := lengths[name]) < _LENGTHS_KNOWN else _shorter(length))
+        * math.pow(max(lengths[name], _LENGTH_MIN), -_SHORTER)
         for name, score in bm25.items()
     }
-
-
-def relevance(bm25: float, *, length: int, share: float) -> float:
-    """Return the relevance of a text by its words; only ratios are meaningful.
-
-    Args:
-        bm25: not negative, more is better.
-        length: of the text, in words.
-        share: of the question's pairs of words that it holds, 0.0 to 1.0.
-    """
-    return bm25 * (1 + _SIDE_BY_SIDE * share) * _shorter(length)
-
-
-def _shorter(length: int) -> float:
-    """Return the bonus of a short text by its number of words."""
-    return math.pow(max(length, _LENGTH_MIN), -_SHORTER)
-
-
-_SHORTER_BY: Final = tuple(map(_shorter, range(_LENGTHS_KNOWN)))
-"""To raise two hundred lengths to a power costs more than to look them up."""
 
 
 def coverage(question: str, text: str) -> float:
@@ -317,47 +295,39 @@ def _stem(word: str) -> str:
 CLEARLY: Final = 1.26
 """The ratio from which one relevance is clearly better; no mild factor makes up for more."""
 
-_RRF_K = 10  # 60, the usual one, was worse on every set
-
 
 def merge(
-    how: str,
     words: Mapping[Name, float],
     meaning: Mapping[Name, float],
     *,
     semantic_weight: float,
     whole: bool = False,
 ) -> dict[Name, float]:
-    """Return both lists as one.
+    """Return the weighted mean of both lists, each in units of its own spread.
 
     Args:
-        how: `blend`: the weighted mean of both, each in units of its own spread; `rrf`: of the
-            reciprocals of the places; `set-union`: what the meaning found, then the rest.
         words: positive scores.
         meaning: similarities.
-        semantic_weight: how much of the result is the meaning's, 0.0 to 1.0; `set-union` takes
-            0.0 for words alone, and else does not weigh.
-        whole: `words` are all that hold a word of the question; so a `blend` knows that the others
-            hold none, and one that holds its only rare word stands out.
-
-    Raises:
-        ValueError: `how` is none of these.
+        semantic_weight: how much of the result is the meaning's, 0.0 to 1.0.
+        whole: `words` are all that hold a word of the question: the others hold none, and one that
+            holds its only rare word stands out.
     """
     if not meaning or semantic_weight <= 0.0:
         return share_of_best(words)
     if not words:
         return _from_nothing_to_one(meaning)
-    match how:
-        case "blend":
-            if whole:
-                words = dict.fromkeys(meaning, 0.0) | dict(words)
-            return _blend(words, meaning, semantic_weight)
-        case "rrf":
-            return _by_place(words, meaning, semantic_weight)
-        case "set-union":
-            return _union(words, meaning)
-        case _:
-            raise ValueError(f"merge must be one of {BLEND}, {RRF}, {SET_UNION}, got {how!r}")
+    if whole:
+        words = dict.fromkeys(meaning, 0.0) | dict(words)
+    by_words, by_meaning = _in_spreads(words), _in_spreads(meaning)
+    # A missing entry counts as the last one of its list.
+    last_word, last_meant = min(by_words.values()), min(by_meaning.values())
+    return _from_nothing_to_one(
+        {
+            name: (1 - semantic_weight) * by_words.get(name, last_word)
+            + semantic_weight * by_meaning.get(name, last_meant)
+            for name in dict.fromkeys((*words, *meaning))
+        }
+    )
 
 
 def led(
@@ -393,21 +363,6 @@ def share_of_best(scores: Mapping[Name, float]) -> dict[Name, float]:
     return {name: score / best if best > 0.0 else 1.0 for name, score in scores.items()}
 
 
-def _blend(
-    words: Mapping[Name, float], meaning: Mapping[Name, float], weight: float
-) -> dict[Name, float]:
-    """Blend both lists; a missing entry counts as the last one of its list."""
-    by_words, by_meaning = _in_spreads(words), _in_spreads(meaning)
-    last_word, last_meant = min(by_words.values()), min(by_meaning.values())
-    return _from_nothing_to_one(
-        {
-            name: (1 - weight) * by_words.get(name, last_word)
-            + weight * by_meaning.get(name, last_meant)
-            for name in dict.fromkeys((*words, *meaning))
-        }
-    )
-
-
 def _in_spreads(scores: Mapping[Name, float]) -> dict[Name, float]:
     """Return the standard deviations of each score from the mean; 0.0 for equal ones."""
     mean = math.fsum(scores.values()) / len(scores)
@@ -415,35 +370,6 @@ def _in_spreads(scores: Mapping[Name, float]) -> dict[Name, float]:
     if spread <= 1e-9 * max(abs(mean), 1e-300):
         return dict.fromkeys(scores, 0.0)
     return {name: (score - mean) / spread for name, score in scores.items()}
-
-
-def _by_place(
-    words: Mapping[Name, float], meaning: Mapping[Name, float], weight: float
-) -> dict[Name, float]:
-    by_words, by_meaning = _places(words), _places(meaning)
-    return share_of_best(
-        {
-            name: (1 - weight) * by_words.get(name, 0.0) + weight * by_meaning.get(name, 0.0)
-            for name in dict.fromkeys((*words, *meaning))
-        }
-    )
-
-
-def _places(scores: Mapping[Name, float]) -> dict[Name, float]:
-    """Return the reciprocal rank of each; equals share one."""
-    ordered = sorted(scores.values(), reverse=True)
-    place: dict[float, float] = {}
-    for number, score in enumerate(ordered, start=1):
-        place.setdefault(score, 1 / (_RRF_K + number))
-    return {name: place[score] for name, score in scores.items()}
-
-
-def _union(words: Mapping[Name, float], meaning: Mapping[Name, float]) -> dict[Name, float]:
-    """Rank by meaning in the upper half, and what only the words found in the lower one."""
-    meant, said = _from_nothing_to_one(meaning), share_of_best(words)
-    return {name: 0.5 + share / 2 for name, share in meant.items()} | {
-        name: share * 0.499 for name, share in said.items() if name not in meant
-    }
 
 
 def _from_nothing_to_one(scores: Mapping[Name, float]) -> dict[Name, float]:
@@ -456,34 +382,6 @@ def _from_nothing_to_one(scores: Mapping[Name, float]) -> dict[Name, float]:
 def best_first(scores: Mapping[Name, float]) -> Sequence[Name]:
     """Return the names, best first; equals keep their order."""
     return sorted(scores, key=scores.__getitem__, reverse=True)
-
-
-WHY, WHEN, HOW, WHO, WHAT = INTENTS = ("why", "when", "how", "who", "what")
-
-_ASKED: Final = (
-    (WHY, re.compile(r"\bwhy\b|\bhow come\b|\breasons?\b|\bwhat for\b|\brationale\b|\bcaused?\b")),
-    (WHEN, re.compile(r"\bwhen\b|\bsince\b|\bhow long\b|\bwhich (?:day|date|release|version)\b")),
-    (WHO, re.compile(r"\bwho(?:m|se)?\b|\bby whom\b|\bowners?\b|\bmaintainers?\b")),
-    (HOW, re.compile(r"\bhow\b|\bsteps?\b|\bway to\b")),
-)
-_WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = {
-    WHY: {"caused_by": 1.0, "led_to": 1.0, "supersedes": 0.8, "part_of": 0.4},
-    WHEN: {"supersedes": 1.0, "learned_in": 0.8, "led_to": 0.6, "caused_by": 0.6},
-    HOW: {"depends_on": 1.0, "part_of": 0.8, "touches": 0.8, "led_to": 0.4},
-    WHO: {"learned_in": 1.0, "touches": 0.6, "part_of": 0.4},
-    WHAT: {"relates_to": 0.8, "part_of": 0.8, "touches": 0.6, "depends_on": 0.6},
-}
-
-
-def intent_of(question: str) -> str:
-    """Return what a question asks for: why, when, who, how, or else what."""
-    lowered = question.lower()
-    return next((intent for intent, asked in _ASKED if asked.search(lowered)), WHAT)
-
-
-def edge_weight(intent: str, kind: str) -> float:
-    """Return how well an edge of `kind` leads to the answer of such a question, 0.0 to 1.0."""
-    return _WEIGHTS[intent].get(kind, 0.3)
 
 
 _SHORT, _LONG = 40, 120  # words of a text
@@ -523,33 +421,23 @@ BOOST_MAX: Final = 0.1
 """How much a relation may raise a score, as a part of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link(Generic[Name]):
-    """Two nodes of an edge; `weight`: of the edge, 1.0 by default."""
-
-    one: Name
-    other: Name
-    kind: str
-    weight: float
-
-
 def boosted(
-    scores: Mapping[Name, float], links: Iterable[Link[Name]], *, intent: str
+    scores: Mapping[Name, float], links: Iterable[tuple[Name, Name, float]]
 ) -> dict[Name, float]:
     """Return the scores, raised for nodes that are related to others that were found.
 
     The strongest relation counts, not their number: by the score of the other end (as a share of
-    the best), the weight of the edge, and how much its kind leads to what the question wants.
+    the best) and the weight of the edge.
     """
     best = max(scores.values(), default=0.0)
     if best <= 0.0:
         return dict(scores)
     pull: dict[Name, float] = {}
-    for link in links:
-        if link.one == link.other or link.one not in scores or link.other not in scores:
+    for one, other, weight in links:
+        if one == other or one not in scores or other not in scores:
             continue
-        strength = edge_weight(intent, link.kind) * min(max(link.weight, 0.0), 1.0)
-        for here, there in ((link.one, link.other), (link.other, link.one)):
+        strength = 0.6 * min(max(weight, 0.0), 1.0)
+        for here, there in ((one, other), (other, one)):
             pull[here] = max(pull.get(here, 0.0), strength * scores[there] / best)
     return {
         name: score * (1 + BOOST_MAX * pull[name]) if name in pull else score

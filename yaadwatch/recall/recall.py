@@ -14,7 +14,7 @@ from yaadwatch.memory.visibility import view_of
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import instant, is_day
 from yaadwatch.model.memories import CURRENT, Edge, Node, canonical_kind
-from yaadwatch.model.queries import AUTO, BLEND, BM25, EVERYTHING, HYBRID, SECTION, Filter
+from yaadwatch.model.queries import AUTO, BM25, EVERYTHING, HYBRID, SECTION, Filter
 from yaadwatch.recall import brief, gathering, rank, vectors
 from yaadwatch.recall.brief import Fitted, Item
 from yaadwatch.recall.gathering import CANDIDATES_MAX, Answer, Gathered, Question
@@ -89,7 +89,6 @@ def recall(home: Home, call: Call, ask: Recall) -> dict[str, object]:
                 session=_session(ask.session, there),
                 at=_past(ask.at, now),
             ),
-            merge=ask.merge,
             semantic_weight=0.0 if ask.strategy == BM25 else weight,
             top_k=usual.top_k if ask.top_k is None else ask.top_k,
             min_score=usual.min_score if ask.min_score is None else ask.min_score,
@@ -175,7 +174,6 @@ def is_answered(home: Home, there: Shelves, text: str, now: datetime) -> bool:
     question = Question(
         text=text,
         wanted=EVERYTHING,
-        merge=BLEND,
         semantic_weight=usual.semantic_weight,
         top_k=usual.top_k,
         min_score=usual.min_score,

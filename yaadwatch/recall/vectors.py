@@ -30,7 +30,7 @@ from yaadwatch.model.settings import (
     STOCK_VECTORS_MAX,
 )
 from yaadwatch.system import embedding_sources, processes
-from yaadwatch.system.embedding_process import Near, Stock, Worker
+from yaadwatch.system.embedding_process import Near, Stock
 from yaadwatch.workspace.workspace import Call, Home
 
 
@@ -55,8 +55,9 @@ def nearest(
     model = active(home)
     if model is None:
         return None
-    worker = worker_of(home, model)
-    if worker is None:
+    try:
+        worker = home.vectors.of(model.name)
+    except YaadError:  # the model is not on this machine any more
         return None
     held = db.read(db_vectors.stamp, model.space)
     if held.vectors == 0 and worker.state == "warm":
@@ -94,14 +95,6 @@ def warm_up(home: Home, wait_s: float) -> bool:
 def active(home: Home) -> Model | None:
     """Return the model that answers questions, or None."""
     return home.user.read(db_vectors.in_state, "active")
-
-
-def worker_of(home: Home, model: Model) -> Worker | None:
-    """Return the worker of a model; None when the model is not on this machine any more."""
-    try:
-        return home.vectors.of(model.name)
-    except YaadError:
-        return None
 
 
 USER: Final = ""
@@ -200,16 +193,10 @@ def tidy(home: Home, store: str) -> int:
         return sum(_drop_all(db, space) for space in unknown)
 
 
-def drop(home: Home, store: str, space: str) -> int:
-    """Remove all vectors of a space from a store; return how many."""
-    with _opened(home, store) as db:
-        return _drop_all(db, space)
-
-
 def coverage(home: Home, store: str, space: str) -> Coverage:
     """Return how far a store is filled."""
     with _opened(home, store) as db:
-        return db.read(_coverage, space)
+        return Coverage(memories=db.read(nodes.count), filled=db.read(db_vectors.count, space))
 
 
 def _make(home: Home, db: Database, model: Model, found: Sequence[Unembedded]) -> None:
@@ -233,10 +220,6 @@ def _drop_all(db: Database, space: str) -> int:
     while done := db.write(db_vectors.drop, space, 1_000):
         dropped += done
     return dropped
-
-
-def _coverage(conn: Connection, space: str) -> Coverage:
-    return Coverage(memories=nodes.count(conn), filled=db_vectors.count(conn, space))
 
 
 def _take_over(conn: Connection, space: str, now: datetime) -> bool:
@@ -325,44 +308,24 @@ def embed_disable(home: Home, call: Call, ask: EmbedDisable) -> dict[str, object
     known = home.user.write(_disable, erase=ask.erase)
     for model in known:
         home.vectors.forget(model.name)
-    if ask.erase:
-        for model in known:
-            _drop_everywhere(home, model.space)
-    return embedding_row(home)
-
-
-def embed_rebuild(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
-    """Make all vectors again, while words answer; the answer is Embedding.
-
-    Raises:
-        YaadError: NOT_FOUND when no model is enabled.
-    """
-    model = home.user.write(_refill)
-    _drop_everywhere(home, model.space)
-    return embedding_row(home)
-
-
-def embed_rollback(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
-    """Go back to the previous model, at once; the answer is Embedding.
-
-    A model that is being filled is given up instead; what has been remembered since then gets its
-    vectors in the background.
-
-    Raises:
-        YaadError: NOT_FOUND when there is none to go back to.
-    """
-    home.user.write(_roll_back, home.clock.now())
+    for model in known if ask.erase else ():
+        for store, _ in _stores(home):
+            with _opened(home, store) as db:
+                _drop_all(db, model.space)
     return embedding_row(home)
 
 
 def embedding_row(home: Home) -> dict[str, object]:
     """Return Embedding: how questions are answered and why, the models, and what is installed."""
     by, why = how(home)
-    known = home.user.read(db_vectors.everything)
+    problems: list[str] = []
+    stores_now = list(_stores(home, problems))
     return {
         "search": by,
         "why": why,
-        "models": [_model(home, model) for model in known],
+        "models": [
+            _model(home, model, stores_now) for model in home.user.read(db_vectors.everything)
+        ],
         "known": [
             {
                 "name": one.name,
@@ -373,7 +336,7 @@ def embedding_row(home: Home) -> dict[str, object]:
             for one in embedding_sources.KNOWN
         ],
         "extension": db_vectors.extension() is not None,
-        "problems": _problems(home),
+        "problems": problems,
     }
 
 
@@ -401,11 +364,13 @@ def _installed() -> str:
 def _enable(conn: Connection, space: str, name: str, dimensions: int, now: datetime) -> None:
     known = {model.space: model for model in db_vectors.everything(conn)}
     before = known.get(space)
+    filling = db_vectors.in_state(conn, "filling")
+    if filling is not None and filling.space != space:
+        _give_up(conn, filling)
     if before is not None and before.state == "active":
         # The same vectors, made by another model from now on.
         db_vectors.put_model(conn, replace(before, name=name, enabled_at=now))
         return
-    _give_up_filling(conn, but=space)
     db_vectors.put_model(
         conn,
         Model(
@@ -422,92 +387,39 @@ def _enable(conn: Connection, space: str, name: str, dimensions: int, now: datet
 def _disable(conn: Connection, *, erase: bool) -> list[Model]:
     known = db_vectors.everything(conn)
     for model in known:
-        if erase or (model.state == "filling" and model.active_at is None):
+        if erase:
             db_vectors.drop_model(conn, model.space)
         else:
-            db_vectors.put_model(conn, replace(model, state="kept"))
+            _give_up(conn, model)
     return known
 
 
-def _refill(conn: Connection) -> Model:
-    model = db_vectors.in_state(conn, "active") or db_vectors.in_state(conn, "filling")
-    if model is None:
-        raise YaadError(
-            Code.NOT_FOUND,
-            "No model is enabled, so there is nothing to rebuild.",
-            f"Enable one: {_ENABLE}",
-        )
-    _give_up_filling(conn, but=model.space)
-    db_vectors.put_model(conn, replace(model, state="filling"))
-    return model
-
-
-def _roll_back(conn: Connection, now: datetime) -> None:
-    if (
-        db_vectors.in_state(conn, "filling") is not None
-        and db_vectors.in_state(conn, "active") is not None
-    ):
-        _give_up_filling(conn)
-        return
-    before = db_vectors.in_state(conn, "kept")
-    if before is None:
-        raise YaadError(
-            Code.NOT_FOUND,
-            "There is no model to go back to; nothing was changed.",
-            "Do without one: yaadwatch embed disable",
-        )
-    _give_up_filling(conn)
-    model = db_vectors.in_state(conn, "active")
-    if model is not None:
-        db_vectors.put_model(conn, replace(model, state="kept"))
-    db_vectors.put_model(conn, replace(before, state="active", active_at=now))
-
-
-def _give_up_filling(conn: Connection, but: str = "") -> None:
-    """Forget the model that is being filled, unless one was active with it; or it is `but`."""
-    model = db_vectors.in_state(conn, "filling")
-    if model is None or model.space == but:
-        return
+def _give_up(conn: Connection, model: Model) -> None:
+    """Keep a model that was active once; forget another."""
     if model.active_at is None:
         db_vectors.drop_model(conn, model.space)
     else:
         db_vectors.put_model(conn, replace(model, state="kept"))
 
 
-def _drop_everywhere(home: Home, space: str) -> None:
-    """Drop the vectors of a space from every available store; `_stores` names the others."""
-    for store, _ in _stores(home):
-        drop(home, store, space)
-
-
-def _stores(home: Home) -> Iterator[tuple[str, str]]:
-    """Yield the stores that are available, and where each is."""
+def _stores(home: Home, problems: list[str] | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the stores that are available, and where each is; add why others are not."""
     yield USER, str(home.user.path)
     for project in home.user.read(projects.everything):
         try:
             with home.stores.use(project):
                 pass
-        except YaadError:
+        except YaadError as error:
+            if problems is not None:
+                problems.append(f"{project.root}: {error.message}")
             continue
         yield project.id, str(project.root)
 
 
-def _problems(home: Home) -> list[str]:
-    """Return the unavailable stores, and why: their vectors are unchanged."""
-    found = []
-    for project in home.user.read(projects.everything):
-        try:
-            with home.stores.use(project):
-                pass
-        except YaadError as error:
-            found.append(f"{project.root}: {error.message}")
-    return found
-
-
-def _model(home: Home, model: Model) -> dict[str, object]:
+def _model(home: Home, model: Model, available: Sequence[tuple[str, str]]) -> dict[str, object]:
     worker = home.vectors.known(model.name)
     rows = []
-    for store, where in _stores(home):
+    for store, where in available:
         found = coverage(home, store, model.space)
         rows.append({"path": where, "memories": found.memories, "filled": found.filled})
     return {
@@ -532,8 +444,8 @@ def _model(home: Home, model: Model) -> dict[str, object]:
 
 def _percent(home: Home, model: Model) -> int:
     """Return the coverage, 0 to 100, rounded down."""
-    memories = filled = 0
-    for store, _ in _stores(home):
-        found = coverage(home, store, model.space)
-        memories, filled = memories + found.memories, filled + min(found.filled, found.memories)
-    return 100 * filled // memories if memories else 100
+    found = [coverage(home, store, model.space) for store, _ in _stores(home)]
+    memories = sum(one.memories for one in found)
+    return (
+        100 * sum(min(one.filled, one.memories) for one in found) // memories if memories else 100
+    )

@@ -42,6 +42,10 @@ def _count(conn: Connection) -> dict[str, object]:
     current = graph.current(conn)
     hubs = graph.hubs(conn, GRAPH_HUBS_MAX)
     known = nodes.many(conn, [node for node, _ in hubs])
+    rows = [
+        {"id": node, "kind": known[node].kind, "text": known[node].summary, "edges": number}
+        for node, number in hubs
+    ]
     return {
         "memories": sum(living.values()),
         "archived": graph.archived(conn),
@@ -54,39 +58,15 @@ def _count(conn: Connection) -> dict[str, object]:
             "historical": graph.historical(conn),
             "kinds": current,
         },
-        "hubs": views.attributed(
-            conn,
-            [
-                {
-                    "id": node,
-                    "kind": known[node].kind,
-                    "text": known[node].summary,
-                    "edges": number,
-                }
-                for node, number in hubs
-            ],
-        ),
+        "hubs": views.attributed(conn, rows),
     }
 
 
-BOTH, ANCESTORS, DESCENDANTS = "both", "ancestors", "descendants"
 _DIRECTIONS = {
-    BOTH: (graph.OUT, graph.IN),
-    ANCESTORS: (graph.IN,),
-    DESCENDANTS: (graph.OUT,),
+    "both": (graph.OUT, graph.IN),
+    "ancestors": (graph.IN,),
+    "descendants": (graph.OUT,),
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """The parameters of a walk: how far, along which edges, and how much of it is shown."""
-
-    depth: int
-    direction: str
-    kinds: tuple[str, ...]
-    view: str
-    nodes_max: int
-    tokens_max: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -104,17 +84,9 @@ def traverse(home: Home, call: Call, ask: Traverse) -> dict[str, object]:
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
     """
-    asked = _Asked(
-        depth=ask.depth,
-        direction=ask.direction,
-        kinds=_kinds(ask.kinds),
-        view=ask.view,
-        nodes_max=ask.nodes_max,
-        tokens_max=ask.tokens_max,
-    )
     with shelves(home, call) as both:
         held = both.find(ask.id)
-        return held.db.read(_walked, [held.id], asked, held.shelf.worktree)
+        return held.db.read(_walked, [held.id], ask, held.shelf.worktree)
 
 
 def subgraph(home: Home, call: Call, ask: Subgraph) -> dict[str, object]:
@@ -129,47 +101,32 @@ def subgraph(home: Home, call: Call, ask: Subgraph) -> dict[str, object]:
             "Either a memory or a question is what to look around; nothing was looked up.",
             hint="A memory: yaadwatch subgraph ID. A question: yaadwatch subgraph --query WORDS",
         )
-    asked = _Asked(
-        depth=ask.depth,
-        direction=BOTH,
-        kinds=_kinds(ask.kinds),
-        view=ask.view,
-        nodes_max=ask.nodes_max,
-        tokens_max=ask.tokens_max,
-    )
-    starts = [] if ask.query is None else _answers(home, call, ask.query)
+    starts: list[str] = []
+    if ask.query is not None:
+        found = recall.recall(home, call, Recall(query=ask.query, top_k=GRAPH_SEEDS_MAX))["results"]
+        starts = [str(row["id"]) for row in found] if isinstance(found, list) else []
     with shelves(home, call) as both:
         if ask.id is None:
             space = both.require_project()
-            return space.db.read(_walked, starts, asked, space.worktree.id)
+            return space.db.read(_walked, starts, ask, space.worktree.id)
         held = both.find(ask.id)
-        return held.db.read(_walked, [held.id], asked, held.shelf.worktree)
-
-
-def _kinds(given: Sequence[str]) -> tuple[str, ...]:
-    return tuple(canonical_relation(kind) for kind in given)
-
-
-def _answers(home: Home, call: Call, query: str) -> list[str]:
-    found = recall.recall(home, call, Recall(query=query, top_k=GRAPH_SEEDS_MAX))["results"]
-    return [str(row["id"]) for row in found] if isinstance(found, list) else []
+        return held.db.read(_walked, [held.id], ask, held.shelf.worktree)
 
 
 def _walked(
-    conn: Connection, starts: Sequence[str], asked: _Asked, worktree: int
+    conn: Connection, starts: Sequence[str], ask: Traverse | Subgraph, worktree: int
 ) -> dict[str, object]:
-    walk = _walk(conn, starts, asked, history.hidden_by_git(conn, worktree))
+    kinds = [canonical_relation(kind) for kind in ask.kinds]
+    walk = _walk(conn, starts, ask, kinds, history.hidden_by_git(conn, worktree))
     fitted = brief.fit(
         [
             Item(id=one, text=node.text, summary=node.summary)
             for one, (node, _) in walk.found.items()
         ],
-        asked.tokens_max,
+        ask.tokens_max,
     )
     shown = {item.id: item for item in fitted.items}
-    numbers = graph.among(
-        conn, shown, kinds=asked.kinds, view=asked.view, limit=GRAPH_EDGES_MAX + 1
-    )
+    numbers = graph.among(conn, shown, kinds=kinds, view=ask.view, limit=GRAPH_EDGES_MAX + 1)
     flagged = flags.spread_flags_of(conn, worktree, shown)
     whose = authority.of_nodes(conn, shown)
     more = len(walk.left) + len(walk.found) - len(shown)
@@ -195,22 +152,28 @@ def _walked(
     }
 
 
-def _walk(conn: Connection, starts: Sequence[str], asked: _Asked, hidden: set[str]) -> _Walk:
+def _walk(
+    conn: Connection,
+    starts: Sequence[str],
+    ask: Traverse | Subgraph,
+    kinds: Sequence[str],
+    hidden: set[str],
+) -> _Walk:
     """Walk breadth-first; each node is visited once, so circles do no harm."""
     known = nodes.many(conn, starts)
     walk = _Walk(found={one: (known[one], 0) for one in starts if one in known})
     layer = list(walk.found)
-    for step in range(1, asked.depth + 1):
+    for step in range(1, ask.depth + 1):
         if not layer:
             break
         ahead: dict[str, None] = {}
-        for direction in _DIRECTIONS[asked.direction]:
+        for direction in _DIRECTIONS[ask.direction if isinstance(ask, Traverse) else "both"]:
             rows = graph.beyond(
                 conn,
                 layer,
                 direction=direction,
-                kinds=asked.kinds,
-                view=asked.view,
+                kinds=kinds,
+                view=ask.view,
                 limit=GRAPH_STEP_EDGES_MAX,
             )
             walk.complete = walk.complete and len(rows) < GRAPH_STEP_EDGES_MAX
@@ -218,7 +181,7 @@ def _walk(conn: Connection, starts: Sequence[str], asked: _Asked, hidden: set[st
         new = [one for one in ahead if one not in walk.found and one not in hidden]
         known = nodes.many(conn, new)
         living = [one for one in new if known[one].archived_at is None]
-        room = max(asked.nodes_max - len(walk.found), 0)
+        room = max(ask.nodes_max - len(walk.found), 0)
         layer = living[:room]
         walk.found |= {one: (known[one], step) for one in layer}
         walk.left |= set(living[room:])

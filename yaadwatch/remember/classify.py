@@ -5,22 +5,20 @@ then fainter cues. A text without any cue is a statement of fact: kind `spec`, w
 kinds are shown to every agent at every start, so a text must earn them by words such as `always`,
 `use X instead of Y`, `we decided`.
 
-Entities are packages, addresses and ports that are written as such: an address, `port 8080`, the
-arguments of an install command, "the npm package lodash", or a package that the project uses. A
-capitalised word alone is none of them. Files and definitions are found by the anchors.
+Entities are addresses, ports and the packages that a manifest of the project lists. Files and
+definitions are found by the anchors.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from operator import itemgetter
 from typing import Final
 
-from yaadwatch.anchors.tree import CARGO, GO, NPM, PIP, plain_name
+from yaadwatch.anchors.tree import PIP, plain_name
 from yaadwatch.model.memories import canonical_kind, tier_of
-from yaadwatch.text.words import normalise
-
-_HEAD_CHARS: Final = 400
-"""The beginning of a text decides its kind."""
+from yaadwatch.text.words import normalise, word_set
 
 _PROGRAM = r"""(?:make|just|task|npm|npx|pnpm|yarn|bunx?|deno|node|uvx?|pipx?|poetry|hatch|tox|nox
     |pytest|python3?|ruff|mypy|cargo|rustup|go|gradlew?|mvn|sbt|dotnet|swift|xcodebuild|bundle|rake|rails
@@ -36,8 +34,9 @@ _CALL = (
 )
 
 _Cue = tuple[str, str, str]
-"""A kind, what is said about it in `why`, and a pattern: verbose, in any case of letters, searched
-in the beginning of the text without list markers and asterisks."""
+"""A kind, the words for `why`, and a pattern: verbose, in any case of letters, searched in the
+beginning of the text without list markers and asterisks. A pattern that begins with `^` matches at
+the beginning only, in all its alternatives."""
 
 # fmt: off
 _PLAIN: Final[tuple[_Cue, ...]] = (
@@ -88,7 +87,8 @@ _PLAIN: Final[tuple[_Cue, ...]] = (
           `\$?[ ]?{_CALL}
        |^use[ ]`{_PROGRAM}[ ][^`]+`[ ](?:to|for)\b
        |^[^.`]{{1,60}}(?::|\bwith|\bby[ ]running|\bvia|\brun|\bis|\bare)[ ]?`\$?[ ]?{_CALL}
-       |\brun(?:ning)?[ ]{_PROGRAM}[ ][\w./:-]+|^\$[ ]?\w"""),
+       |^\$[ ]?\w"""),
+    ("command", "a command to run", rf"\brun(?:ning)?[ ]{_PROGRAM}[ ][\w./:-]+"),
     # How things are done here: verbs that are hardly anything else.
     ("convention", "a rule",
      r"""^(?:use|follow|keep|put|write|add|commit|wrap|include|favou?r|choose|define|validate|adhere
@@ -173,86 +173,26 @@ def classify(
 
 def _scored(text: str, headings: Sequence[str]) -> tuple[str, str]:
     """Return the kind of the first matching cue, and the words that matched."""
-    head = normalise(text.replace("*", " "))[:_HEAD_CHARS]
-    if plain := _first(_COMPILED_PLAIN, head):
+    head = normalise(text.replace("*", " "))[:400]
+    if plain := _first(_PLAIN, head):
         return plain
     for heading in reversed(headings[-2:]):
-        if under := _first(_COMPILED_HEADINGS, heading):
+        if under := _first(_HEADINGS, heading):
             return under[0], f'{under[0]}: under the heading "{normalise(heading)[:60]}"'
-    return _first(_COMPILED_FAINT, head) or ("spec", "spec: a plain statement")
+    return _first(_FAINT, head) or ("spec", "spec: a plain statement")
 
 
-HOLDS: Final = {
-    r"\b(?:i|he|she|user)[ ]": "prefer like love hate want rather favo",
-    r"\b(?:we|they|team|i)(?:": (
-        "decid decision chose agreed settled opted went picked rejected ruled switched moved "
-        "migrated"
-    ),
-    r"(?-i:\b(?:TO[D]O": (
-        "todo fix to_be still need investigate finish look_into figure_out follow_up find_out"
-    ),
-    r"\b(?:fixed|solved": "fix solv cured cure mend solution work",
-    r"^(?:to[ ][^.:`]": "` $ run",
-    r"\binstead[ ]of": "instead rather convention must should we_",
-    r"\b(?:crash(?:es": (
-        "crash segfault deadlock hangs panic leak race loss flaky regression corrupt bug broken "
-        "fail break dies times_out work wrong"
-    ),
-    r"\bshould\b": "should",
-    r"\b(?:must|shall|ha": (
-        "must shall has_to have_to require return accept support expect respond default limited "
-        "at_most at_least maximum"
-    ),
-}
-"""Per cue, words of which any ASCII match holds one, `_` for a space. They rule out most texts in a
-tenth of the time."""
-
-_Look = Callable[[str], re.Match[str] | None]
-_Compiled = tuple[tuple[str, str, _Look, tuple[str, ...]], ...]
-
-
-def begins_only(pattern: str) -> bool:
-    """Return whether a cue, all of it, can match at the beginning of a text only."""
-    depth = 0
-    plain = re.sub(r"\\.|\[(?:\\.|[^\]])*\]", "", pattern).strip()
-    for at, char in enumerate(plain):
-        depth += (char == "(") - (char == ")")
-        if char == "|" and depth == 0 and not plain[at + 1 :].lstrip().startswith("^"):
-            return False
-    return plain.startswith("^")
-
-
-def _compiled(cues: tuple[_Cue, ...]) -> _Compiled:
-    flags = re.IGNORECASE | re.VERBOSE
-    found = []
-    for kind, said, pattern in cues:
-        cue = re.compile(pattern, flags)
-        found.append(
-            (kind, said, cue.match if begins_only(pattern) else cue.search, held_words(pattern))
-        )
-    return tuple(found)
-
-
-def held_words(pattern: str) -> tuple[str, ...]:
-    """Return words, in lower case, of which any ASCII match holds one; empty when unknown."""
-    plain = pattern.strip()
-    words = next((words for start, words in HOLDS.items() if plain.startswith(start)), "")
-    return tuple(word.replace("_", " ") for word in words.split())
-
-
-_COMPILED_PLAIN: Final = _compiled(_PLAIN)
-_COMPILED_HEADINGS: Final = _compiled(_HEADINGS)
-_COMPILED_FAINT: Final = _compiled(_FAINT)
-
-
-def _first(cues: _Compiled, head: str) -> tuple[str, str] | None:
-    lower = head.lower() if head.isascii() else ""
-    for kind, said, look, held_ in cues:
-        if lower and held_ and not any(map(lower.__contains__, held_)):
-            continue
-        if found := look(head):
-            return kind, f'{kind}: {said} ("{found[0].strip()[:60]}")'
+def _first(cues: tuple[_Cue, ...], head: str) -> tuple[str, str] | None:
+    for kind, why, pattern in cues:
+        cue = _compiled(pattern)
+        if found := (cue.match if pattern.startswith("^") else cue.search)(head):
+            return kind, f'{kind}: {why} ("{found[0].strip()[:60]}")'
     return None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.VERBOSE)
 
 
 ENTITIES_MAX: Final = 16
@@ -269,39 +209,10 @@ _PORT = re.compile(
     r"|\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):(\d{2,5})\b",
     re.IGNORECASE,
 )
-_DIGITS = re.compile(r"\d\d")
-"""What every port has."""
-_INSTALL = re.compile(
-    r"\b(?:(?P<npm>(?:npm (?:i|install|add)|(?:pnpm|yarn|bun) add))"
-    r"|(?P<pip>(?:pip3?|uv pip|pipx) install|(?:uv|poetry|pdm) add)"
-    r"|(?P<cargo>cargo (?:add|install))|(?P<go>go (?:get|install)))(?P<rest> [^\n`;&|]{1,300})"
-)
-_OF_TOOL: Final = {"npm": NPM, "pip": PIP, "cargo": CARGO, "go": GO}
-# "the npm package lodash", "Rust crates serde and tokio", "npm `lodash`", "npm @acme/ui".
-_A_NAME = r"`?@?[A-Za-z0-9][\w.-]{0,100}(?:/[\w.~-]{1,100}){0,8}`?"
-_CALLED = re.compile(
-    r"\b(?:(?P<npm>npm)|(?P<pip>pip|PyPI)|(?P<cargo>cargo|Rust|crates\.io)|(?P<go>Go))"
-    r"(?P<sort> (?:package|module|crate|librar(?:y|ies))s?)? (?:(?:called|named) )?"
-    rf"(?P<names>{_A_NAME}(?:(?:, | and |, and ){_A_NAME}){{0,3}})"
-)
-_TOOLS: Final = ("npm", "pip", "PyPI", "cargo", "Rust", "crates.io", "Go ")
-"""Of these every match has one, and most texts have none."""
-_BETWEEN = re.compile(r", and |, | and ")
-_NAME = re.compile(r"@?[A-Za-z0-9][\w.-]{0,100}(?:/[\w.~-]{1,100}){0,8}")
-_PROSE = frozenset(
-    (
-        *("and", "or", "to", "for", "in", "on", "with", "from", "then", "first", "before", "after"),
-        *("instead", "the", "a", "when", "if", "is", "it", "again", "at", "by", "into", "once"),
-    )
-)
-_MENTION = re.compile(r"(?<![\w@/.-])`?(@?[A-Za-z0-9][\w.-]{0,100}(?:/[\w.~-]{1,100}){0,8})`?")
-_TICKED = re.compile(r"`(@?[A-Za-z0-9][\w./~-]{0,200})`")
-
-# Packages whose names are words of every day; in running text they are meant by neither.
-_WORDS: Final = frozenset(
-    re.findall(
-        r"\S+",
-        """
+_MENTION = re.compile(r"(?<![\w@/.-])(`?)(@?[A-Za-z0-9][\w.-]{0,100}(?:/[\w.~-]{1,100}){0,8})")
+# Packages whose names are words of every day count in backticks only.
+_WORDS: Final = word_set(
+    """
     attrs async babel black blessed build bytes cache chalk chance click clean cli clone colors
     commander concurrently config connect cookie cookies core cors crypto data dash date debug
     decimal delegate docs dotenv email engine env errors esm events express faker fast fetch fire
@@ -312,30 +223,7 @@ _WORDS: Final = frozenset(
     six slash sort source split stack standard state store stream string style table tap tape test
     text through time tokens tools tracing typing types url user util utils validator warp watch
     wheel which winston words wrap zone
-    """,
-    )
-)
-
-
-# What else is said behind "npm package", or behind "npm" in ticks.
-_NO_NAMES: Final = frozenset(
-    re.findall(
-        r"\S+",
-        """
-    access account all also alone an any are as author authors both bump but cache caches can
-    cannot changes ci command data dependencies dependency dir directory do does docs documentation
-    downloads each ecosystem exec exports file files folder for format get had has have help here
-    imports index init install installs instead its itself json layout level levels link list lists
-    lock locks lockfile login ls maintainer maintainers management manager managers manifest may
-    metadata might mirror must name namespace names no not now of only our outdated owner owners
-    pack page paths per prefix proxies publish publisher registries registry release releases remove
-    repository resolution root run scope scopes script scripts search shall should site size sizes
-    so source sources still structure support system than that their there these they this those
-    token tokens too tree uninstall update updates upgrade upgrades usage users vendor version
-    versions view was we well were where while who why will without workspace workspaces would you
-    your
-    """,
-    )
+    """
 )
 
 
@@ -346,91 +234,25 @@ def entities(text: str, known: Mapping[str, str]) -> list[str]:
         text: masked; what is masked in it is named by nothing.
         known: the packages that the project uses, plain name to ecosystem.
     """
-    found: dict[int, list[str]] = {}
-    may_address = "://" in text
-    for match in _ADDRESS.finditer(text) if may_address else ():
-        address = _address(match.group())
-        if address:
-            found.setdefault(match.start(), []).append(address)
-    for match in _PORT.finditer(text) if _DIGITS.search(text) else ():
-        numbers = (group for group in match.groups() if group is not None)
-        found.setdefault(match.start(), []).extend(
-            f"port {int(number)}" for number in numbers if 0 < int(number) < 65_536
-        )
-    plain = _ADDRESS.sub(lambda match: " " * len(match.group()), text) if may_address else text
-    for match in _INSTALL.finditer(plain):
-        ecosystem = next(_OF_TOOL[sort] for sort in _OF_TOOL if match.group(sort))
-        names = [_package(name, ecosystem) for name in _installed(match.group("rest"))]
-        found.setdefault(match.start(), []).extend(names)
-    for start, name in _called(plain):
-        found.setdefault(start, []).append(name)
-    for start, name in _used(plain, known):
-        found.setdefault(start, []).append(_package(name, known[plain_name(name)]))
-    ordered = (name for start in sorted(found) for name in found[start])
-    return [name for name in dict.fromkeys(ordered) if len(name) <= NAME_CHARS_MAX][:ENTITIES_MAX]
-
-
-def _address(raw: str) -> str:
-    """Return an address without the parts of a single request; '' without a host."""
-    parts = _PARTS.match(raw.rstrip(".,;:!?)*_"))
-    if parts is None or "masked:" in raw:
-        return ""
-    return f"{parts['scheme'].lower()}://{parts['host'].lower()}{parts['path'].rstrip('/')}"
-
-
-def _installed(rest: str) -> Iterator[str]:
-    """Yield the packages of an install command, until the sentence continues."""
-    any_yet = False
-    for word in rest.split():
-        bare = word.rstrip(".,:)")
-        if bare.startswith("-"):
-            if any_yet:  # what follows may be the value of an option
-                return
-            continue
-        name = re.split(r"[=<>!~\[]|(?<=.)@", bare.strip("'\""))[0]
-        if not _NAME.fullmatch(name) or name.lower() in _PROSE or name.endswith(".txt"):
-            return
-        yield name
-        any_yet = True
-        if bare != word:
-            return
-
-
-def _called(text: str) -> Iterator[tuple[int, str]]:
-    """Yield where a text calls something a package, and the package.
-
-    Only a name in backticks or with a scope needs no "package" before it: "npm only" is none.
-    """
-    for match in _CALLED.finditer(text) if any(map(text.__contains__, _TOOLS)) else ():
-        ecosystem = next(_OF_TOOL[sort] for sort in _OF_TOOL if match.group(sort))
-        for name in _BETWEEN.split(match.group("names")):
-            bare = name.strip("`").rstrip(".-")
-            ticked = name.startswith("`") and name.endswith("`")
-            plain = ticked or bare.startswith("@") or (match.group("sort") and _is_name(bare))
-            if not plain or bare.lower() in _NO_NAMES or (ecosystem == GO and "/" not in bare):
-                break
-            yield match.start(), _package(bare, ecosystem)
-
-
-def _is_name(word: str) -> bool:
-    """Return whether the word after "npm package" is a name and not the next word of a sentence."""
-    if word != word.lower() or word in _PROSE or word in _WORDS:
-        return False
-    return not (word.isalpha() and word.endswith(("ed", "ing", "ly")))
-
-
-def _used(text: str, known: Mapping[str, str]) -> Iterator[tuple[int, str]]:
-    """Yield where the text names a package that the project uses, and its name."""
-    if not known:
-        return
-    for match in _TICKED.finditer(text):
-        if plain_name(match.group(1)) in known:
-            yield match.start(), match.group(1)
-    for match in _MENTION.finditer(text):
-        name = match.group(1).rstrip(".-")
-        if name == name.lower() and name not in _WORDS and plain_name(name) in known:
-            yield match.start(), name
-
-
-def _package(name: str, ecosystem: str) -> str:
-    return f"{plain_name(name) if ecosystem == PIP else name} ({ecosystem} package)"
+    found: list[tuple[int, str]] = []
+    for match in _ADDRESS.finditer(text) if "://" in text else ():
+        parts = _PARTS.match(match[0].rstrip(".,;:!?)*_"))
+        if parts is not None and "masked:" not in match[0]:
+            place = f"{parts['host'].lower()}{parts['path'].rstrip('/')}"
+            found.append((match.start(), f"{parts['scheme'].lower()}://{place}"))
+    for match in _PORT.finditer(text):
+        found += [
+            (match.start(), f"port {int(number)}")
+            for number in match.groups()
+            if number is not None and 0 < int(number) < 65_536
+        ]
+    plain = _ADDRESS.sub(lambda match: " " * len(match[0]), text) if "://" in text else text
+    for match in _MENTION.finditer(plain) if known else ():
+        name = match[2].rstrip(".-")
+        ecosystem = known.get(plain_name(name))
+        is_ticked = bool(match[1]) and plain[match.end() : match.end() + 1] == "`"
+        if ecosystem and (is_ticked or (name == name.lower() and name not in _WORDS)):
+            shown = plain_name(name) if ecosystem == PIP else name
+            found.append((match.start(), f"{shown} ({ecosystem} package)"))
+    ordered = dict.fromkeys(name for _, name in sorted(found, key=itemgetter(0)))
+    return [name for name in ordered if len(name) <= NAME_CHARS_MAX][:ENTITIES_MAX]

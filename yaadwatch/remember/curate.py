@@ -21,7 +21,7 @@ from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.limits import short_id
-from yaadwatch.model.memories import ALL, HOT, Edge, Node
+from yaadwatch.model.memories import ALL, HOT, Node
 from yaadwatch.model.settings import (
     EDGE_TEXT_CHARS_MAX,
     EDGES_SHOWN_MAX,
@@ -30,16 +30,13 @@ from yaadwatch.model.settings import (
     VERSIONS_SHOWN_MAX,
 )
 from yaadwatch.remember import preparing, proposing
-from yaadwatch.remember.write_batch import change_one
+from yaadwatch.remember.write_batch import change_one, require, require_living
 from yaadwatch.staleness import assessing
 from yaadwatch.staleness.worktree import look_at
 from yaadwatch.text import privacy, words
 from yaadwatch.text.quoting import quoted
 from yaadwatch.workspace.lookup import LocatedMemory, shelves
 from yaadwatch.workspace.workspace import Call, Home
-
-SHOWN_MAX = 3
-"""Reasons named in a refusal, the first."""
 
 
 def refuse_false(
@@ -67,7 +64,7 @@ def refuse_false(
     reasons = [one.reason for one in found.observations if assessing.is_false(one, node.text)]
     if not reasons:
         return
-    why = "; ".join(dict.fromkeys(reasons[:SHOWN_MAX]))
+    why = "; ".join(dict.fromkeys(reasons[:3]))
     short = short_id(node.id)
     said = held.db.read(said_places, space.worktree.id, [node.id]).get(node.id, ())
     if said and found.level:
@@ -146,7 +143,7 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
 
     with shelves(home, call) as both:
         held = both.find(id)
-        said = held.db.read(_require, held.id).text
+        said = held.db.read(require, held.id).text
         elsewhere = visibility.in_stores(both.beside(held), [said], actor=call.origin)
 
     def change(conn: Connection, node: Node, now: datetime) -> Node:
@@ -192,8 +189,7 @@ def confirm(home: Home, call: Call, ask: Confirm) -> dict[str, object]:
     """
     with shelves(home, call) as both:
         held = both.find(ask.id)
-        node = held.db.read(_require, held.id)
-        _refuse_archived(node)
+        node = held.db.read(require_living, held.id)
         old = held.db.read(anchors.of_nodes, [node.id])[node.id]
         held.db.read(proposing.require_shown, node, actor=call.origin)
         refuse_false(home, held, node, old, anyway=ask.anyway)
@@ -209,7 +205,6 @@ def confirm(home: Home, call: Call, ask: Confirm) -> dict[str, object]:
                 conn,
                 home,
                 confirmed,
-                node,
                 rests_on=rests_on.anchors,
                 names=None,
                 actor=call.origin,
@@ -255,7 +250,7 @@ def tag(home: Home, call: Call, ask: Tag) -> dict[str, object]:
     gone = {form(one.strip()).text for one in ask.remove for form in (privacy.mask, privacy.kept)}
 
     def change(conn: Connection, node: Node, now: datetime) -> Node:
-        _refuse_archived(node)
+        require_living(conn, node.id)
         if ask.expected_version is not None:
             nodes.require_version(conn, node.id, ask.expected_version)
         kept = tuple(one for one in dict.fromkeys((*node.tags, *new)) if one not in gone)
@@ -276,8 +271,10 @@ def tag(home: Home, call: Call, ask: Tag) -> dict[str, object]:
     with shelves(home, call) as both:
         held = both.find(ask.id)
         before, after = _changed(home, held, change)
-        row = views.changed_row(after, undo=_untag(before, after))
-        answer = held.db.read(views.attributed, [row])[0]
+        options = [f"--remove {shlex.quote(one)}" for one in after.tags if one not in before.tags]
+        options += [f"--add {shlex.quote(one)}" for one in before.tags if one not in after.tags]
+        undo = " ".join(["yaadwatch tag", short_id(after.id), *options]) if options else ""
+        answer = held.db.read(views.attributed, [views.changed_row(after, undo=undo)])[0]
     return answer | {
         "version": after.version,
         "tags": list(after.tags),
@@ -285,52 +282,27 @@ def tag(home: Home, call: Call, ask: Tag) -> dict[str, object]:
     }
 
 
-def _untag(before: Node, after: Node) -> str:
-    """Return the command that puts tags back as they were; '' when nothing was changed."""
-    put_on = [one for one in after.tags if one not in before.tags]
-    taken_off = [one for one in before.tags if one not in after.tags]
-    if not put_on and not taken_off:
-        return ""
-    options = [f"--remove {shlex.quote(one)}" for one in put_on]
-    options += [f"--add {shlex.quote(one)}" for one in taken_off]
-    return " ".join(["yaadwatch tag", short_id(after.id), *options])
-
-
 def _set_pin(home: Home, call: Call, fragment: str, *, pinned: bool) -> dict[str, object]:
     def change(conn: Connection, node: Node, now: datetime) -> Node:
-        _refuse_archived(node)
+        require_living(conn, node.id)
         if pinned:
             proposing.require_shown(conn, node, actor=call.origin)
             projects.offer_rules(conn, [node.id])
         if node.pinned == pinned:
             return node
-        if not pinned:
-            _refuse_unpin(conn, node, actor=call.origin)
+        if not pinned and node.tier != HOT:
+            # What is a person's rule by its pin stays so for an agent.
+            past = history.versions_of_node(conn, node.id)
+            pins = [one.actor for one in past if one.change == "pinned"]
+            if not pins or visibility.is_persons(pins[-1]):
+                visibility.refuse_agent(conn, node, actor=call.origin, change="unpinned")
         done = replace(node, pinned=pinned, updated_at=now, version=node.version + 1)
-        word = "pinned" if pinned else "unpinned"
-        changes.save(conn, done, word, actor=call.origin)
+        changes.save(conn, done, "pinned" if pinned else "unpinned", actor=call.origin)
         return done
 
     undo = "unpin" if pinned else "pin"
-    return _change(
-        home,
-        call,
-        fragment,
-        change,
-        undo=undo,
-        restates=(lambda node: node.archived_at is None) if pinned else None,
-    )
-
-
-def _refuse_unpin(conn: Connection, node: Node, *, actor: str) -> None:
-    """Refuse to let an agent unpin a memory that is a person's rule by the pin.
-
-    Raises:
-        YaadError: REFUSED.
-    """
-    pins = [one for one in history.versions_of_node(conn, node.id) if one.change == "pinned"]
-    if node.tier != HOT and (not pins or visibility.is_persons(pins[-1].actor)):
-        visibility.refuse_agent(conn, node, actor=actor, change="unpinned")
+    restates = (lambda node: node.archived_at is None) if pinned else None
+    return _change(home, call, fragment, change, undo=undo, restates=restates)
 
 
 def _change(
@@ -363,8 +335,7 @@ def _change(
             if restates is not None
             else {}
         )
-        different = before.version != after.version
-        back = f"yaadwatch {undo} {short_id(after.id)}" if different else ""
+        back = f"yaadwatch {undo} {short_id(after.id)}" if before.version != after.version else ""
         row = views.changed_row(after, undo=back)
         return held.db.read(views.attributed, [row])[0] | against
 
@@ -376,7 +347,7 @@ def _changed(
     now = home.clock.now()
 
     def commit(conn: Connection) -> tuple[Node, Node]:
-        node = _require(conn, held.id)
+        node = require(conn, held.id)
         done = change(conn, node, now)
         if done.version != node.version:
             lessons.around(conn, node.id, now)
@@ -388,7 +359,7 @@ def _changed(
 def _show(
     conn: Connection, node_id: str, worktree: int, home: Home, view: str
 ) -> dict[str, object]:
-    node = _require(conn, node_id)
+    node = require(conn, node_id)
     flag = flags.spread_flags_of(conn, worktree, [node_id]).get(node_id)
     places = history.provenance_of_node(conn, node_id)
     own = said_places(conn, worktree, [node_id]).get(node_id, ())
@@ -397,7 +368,7 @@ def _show(
     past, more_versions = history.latest_version(
         conn, node_id, limit=VERSIONS_SHOWN_MAX, chars=VERSIONS_CHARS_MAX
     )
-    ends = {_other(edge, node_id) for edge in related}
+    ends = [edge.to_node if edge.from_node == node_id else edge.from_node for edge in related]
     others = nodes.many(conn, ends)
     whose = authority.of_nodes(conn, ends)
     left = flags.confidences(conn, [node], home.settings, home.clock.now())[node_id]
@@ -430,10 +401,14 @@ def _show(
         ],
         "edges": [
             views.edge_row(edge)
-            | {"text": _end_row(other.text), "archived": other.archived_at is not None}
-            | views.by_row(whose.get(other.id))
-            for edge in related
-            for other in (others[_other(edge, node_id)],)
+            | {
+                "text": others[end].text
+                if len(others[end].text) <= EDGE_TEXT_CHARS_MAX
+                else others[end].summary,
+                "archived": others[end].archived_at is not None,
+            }
+            | views.by_row(whose.get(end))
+            for edge, end in zip(related, ends, strict=True)
         ],
         "edges_more": more_edges,
         "versions": [
@@ -449,31 +424,6 @@ def _show(
         "versions_more": more_versions,
         "stale": views.flag_row(flag, node, own) if flag is not None else None,
     }
-
-
-def _end_row(said: str) -> str:
-    """Return the row of the memory at the other end of an edge."""
-    return said if len(said) <= EDGE_TEXT_CHARS_MAX else words.summarise(said)
-
-
-def _other(edge: Edge, node_id: str) -> str:
-    return edge.to_node if edge.from_node == node_id else edge.from_node
-
-
-def _require(conn: Connection, node_id: str) -> Node:
-    node = nodes.get(conn, node_id)
-    if node is None:
-        raise YaadError(Code.NOT_FOUND, f"Memory {short_id(node_id)} was erased meanwhile.")
-    return node
-
-
-def _refuse_archived(node: Node) -> None:
-    if node.archived_at is not None:
-        raise YaadError(
-            Code.REFUSED,
-            f"Memory {short_id(node.id)} is archived ({node.archive_reason}); it was not changed.",
-            hint=f"Bring it back first: yaadwatch restore {short_id(node.id)}",
-        )
 
 
 def delete_node(home: Home, call: Call, ask: DeleteNode) -> dict[str, object]:

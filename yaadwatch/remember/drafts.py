@@ -77,6 +77,16 @@ class Draft:
     has_id: bool = False
     session: str | None = None
 
+    @property
+    def is_in_file(self) -> bool:
+        """Return whether a person's file states it: the file decides on which branches it holds."""
+        return self.origin.startswith("file:")
+
+    @property
+    def is_stated(self) -> bool:
+        """Return whether a caller states it now, in its own name."""
+        return not (self.baseline or self.has_id or self.is_in_file)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
@@ -87,22 +97,13 @@ class Missing:
     nearest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A living memory, and how a statement matches it."""
-
-    node: Node
-    how: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
     """A prepared draft: all that can be decided without the store; `scope`: whose store.
 
     `where`: the commits and checkouts it is learned at; empty for what holds everywhere.
-    `entities`: packages, addresses and ports that it names. `match`: the memory it seems to repeat,
-    decided when it is stored. `view`: the view in which superseding memories count. `missing`:
-    files and definitions that the text names, and that do not exist.
+    `entities`: packages, addresses and ports that it names. `view`: the view in which superseding
+    memories count. `missing`: files and definitions that the text names, and that do not exist.
     """
 
     draft: Draft
@@ -115,7 +116,6 @@ class Ready:
     why: str
     anchors: tuple[Anchor, ...]
     entities: tuple[str, ...]
-    match: Match | None
     where: Where = NOWHERE
     view: View | None = None
     missing: tuple[Missing, ...] = ()
@@ -307,21 +307,13 @@ def place_of(given: str, here: str, space: Space) -> str | None:
     inside = [place for place in places if place != ".." and not place.startswith("../")]
     if not inside:
         return None
-    spelled = [_spelled(place, space.root) for place in inside]
+    # The disk may compose accents differently.
+    spelled = [
+        place if place.isascii() else files.spelled(space.root, place) or place for place in inside
+    ]
     there = (place for place in spelled if os.path.lexists(f"{top}/{place}"))
-    return _without_links(next(there, spelled[-1]), top)
-
-
-def _spelled(place: str, root: Path) -> str:
-    """Return a place in the spelling of the disk, which may compose accents differently."""
-    return place if place.isascii() else files.spelled(root, place) or place
-
-
-def _without_links(place: str, top: str) -> str:
-    """Return a place with the links above it resolved, if that is in the work tree.
-
-    A link at the end stays: a memory rests on a file, and a link is none.
-    """
+    place = next(there, spelled[-1])
+    # A link at the end stays: a memory rests on a file, and a link is none.
     folder, name = os.path.split(place)
     real = os.path.realpath(f"{top}/{folder}")
     if not folder or not f"{real}/".startswith(f"{top}/"):
@@ -329,16 +321,9 @@ def _without_links(place: str, top: str) -> str:
     return f"{real[len(top) :]}/{name}".removeprefix("/")
 
 
-FILE: Final = "file"
-DEFINITION: Final = "definition"
-FILES_MAX: Final = 200_000
-"""Files of a work tree that are compared with a name that is not there."""
-NEAR: Final = 0.75
+_FILES_COMPARED_MAX: Final = 200_000
+_NEAR: Final = 0.75
 """How alike two names must be, 0..1."""
-LONG_CHARS: Final = 8
-"""From so many characters on, a name may have two typing errors instead of one."""
-NEAR_MAX: Final = 8
-_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{4,59}")
 
 
 def missing(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> tuple[Missing, ...]:
@@ -365,28 +350,28 @@ def missing(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> tuple[Miss
         is_source = language is not None and not language.is_settings
         is_in_tree = listing.has_folder(place.partition("/")[0])
         if nearest or ("/" in place and (is_source or is_in_tree)):
-            lost.append(Missing(name=place, kind=FILE, nearest=nearest))
+            lost.append(Missing(name=place, kind="file", nearest=nearest))
     anchored = {last_part(one.name) for one in found if one.name}
     for symbol in spoken.symbols:
         if last_part(symbol) in anchored:
             continue
         nearest = nearest_definition(symbol, found, (), tree) or _nearest_anywhere(symbol, tree)
         if nearest:
-            lost.append(Missing(name=symbol, kind=DEFINITION, nearest=nearest))
+            lost.append(Missing(name=symbol, kind="definition", nearest=nearest))
     return tuple(lost[:5])
 
 
 def nearest_file(path: str, tree: WorkTree) -> str:
     """Return the existing path most similar to a missing one; '' for none."""
     folder, _, name = path.rpartition("/")
-    best, score = "", NEAR
-    for other in islice(tree.listing().every(), FILES_MAX):
+    best, score = "", _NEAR
+    for other in islice(tree.listing().every(), _FILES_COMPARED_MAX):
         its_folder, _, its_name = other.rpartition("/")
-        if abs(len(its_name) - len(name)) > 3 or (its_name[:1] != name[:1] and its_name != name):
+        if abs(len(its_name) - len(name)) > 3 or its_name[:1] != name[:1]:
             continue
-        likeness = _likeness(name, its_name)
-        if likeness >= NEAR:
-            likeness += 0.1 * _likeness(folder, its_folder)
+        likeness = difflib.SequenceMatcher(None, name, its_name).ratio()
+        if likeness >= _NEAR:
+            likeness += 0.1 * difflib.SequenceMatcher(None, folder, its_folder).ratio()
         if likeness > score:
             best, score = other, likeness
     return best
@@ -416,50 +401,31 @@ def nearest_definition(
     if scopes:
         names = [name for name in names if parts_of(name)[-2:-1] == scopes[-1:]]
     last = last_part(symbol)
-    near = difflib.get_close_matches(last, map(last_part, names), 1, NEAR)
+    near = difflib.get_close_matches(last, map(last_part, names), 1, _NEAR)
     return next((name for name in names if near and last_part(name) == near[0]), "")
 
 
 def _nearest_anywhere(symbol: str, tree: WorkTree) -> str:
     """Return the one defined name of a project close to a name that no file has; '' else."""
     name = symbol.removesuffix("()")
-    if not _PLAIN.fullmatch(name) or tree.files_by_word([name]).get(name):
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{4,59}", name) or tree.files_by_word([name])[name]:
         return ""
-    errors_max = 1 if len(name) < LONG_CHARS else 2
     try:
         alike = tree.space.repository.names_like(name)
     except YaadError:  # no answer in time, or too long a one: a hint less
         return ""
-    near = [one for one in alike if _typing_errors(name, one) <= errors_max]
-    if len(near) > NEAR_MAX:
-        return ""
-    files_by_word = tree.files_by_word(near) if near else {}
+    # One typing error, or two in a long name.
+    near = difflib.get_close_matches(name, alike, 9, max(0.8, 1 - 2 / len(name)))
+    files_by_word = tree.files_by_word(near) if 0 < len(near) < 9 else {}
     defined = [
         one
-        for one in near
+        for one, paths in files_by_word.items()
         if any(
             file_state.define_in(tree, path, one)
-            for path in [path for path in files_by_word.get(one, ()) if file_state.is_code(path)][
-                :8
-            ]
+            for path in islice(filter(file_state.is_code, paths), 8)
         )
     ]
     return defined[0] if len(defined) == 1 else ""
-
-
-def _typing_errors(one: str, other: str) -> int:
-    """Return the number of characters that are missing, added, wrong or swapped."""
-    before: list[int] = []
-    last = list(range(len(other) + 1))
-    for at, char in enumerate(one, 1):
-        row = [at]
-        for to, its in enumerate(other, 1):
-            cost = min(last[to] + 1, row[to - 1] + 1, last[to - 1] + (char != its))
-            if at > 1 and to > 1 and char == other[to - 2] and one[at - 2] == its:
-                cost = min(cost, before[to - 2] + 1)
-            row.append(cost)
-        before, last = last, row
-    return last[-1]
 
 
 def _is_file_name(path: str) -> bool:
@@ -469,10 +435,6 @@ def _is_file_name(path: str) -> bool:
     return bool(stem and point and suffix.isalnum() and not suffix.isdecimal()) and (
         "/" in path or file_state.is_code(path)
     )
-
-
-def _likeness(one: str, other: str) -> float:
-    return difflib.SequenceMatcher(None, one, other).ratio() if one or other else 1.0
 
 
 _PARENTS: Final = frozenset(
@@ -529,17 +491,6 @@ def other_packages(conn: Connection, memories: Iterable[Node], folder: str) -> s
         if not _is_beside(claim_place(f"file:{place.path}"), folder)
     }
     return apart - near
-
-
-def widened(known: Node, package: object) -> dict[str, object]:
-    """Return the changes to a repeated statement: stated in two packages, it holds in all.
-
-    Args:
-        known: the memory.
-        package: where it is stated now; None for the whole project.
-    """
-    before = known.attributes.get(HOLDS_IN)
-    return {HOLDS_IN: None} if before != package else {}
 
 
 def _is_beside(one: str, other: str) -> bool:

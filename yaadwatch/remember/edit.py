@@ -24,11 +24,11 @@ from yaadwatch.model.memories import Node
 from yaadwatch.model.projects import Proposal
 from yaadwatch.remember import curate, drafts, preparing, proposing
 from yaadwatch.remember.drafts import clean
-from yaadwatch.remember.write_batch import change_one
+from yaadwatch.remember.write_batch import change_one, require_living
 from yaadwatch.staleness import stale
 from yaadwatch.text import words
 from yaadwatch.text.quoting import places_in_words
-from yaadwatch.workspace.lookup import Shelf, shelves
+from yaadwatch.workspace.lookup import LocatedMemory, Shelf, shelves
 from yaadwatch.workspace.workspace import Call, Home, Space, find_node
 
 
@@ -47,10 +47,6 @@ def feedback(home: Home, call: Call, ask: Feedback) -> dict[str, object]:
     return done | {"verdict": ask.verdict}
 
 
-UNDO_CHARS_MAX = 300
-"""A longer text is no command line; its version is shown by `yaadwatch show`."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edited:
     """A memory before and after an edit, with its new anchors.
@@ -61,7 +57,7 @@ class Edited:
     before: Node
     after: Node
     anchors: Sequence[Anchor]
-    masked: tuple[str, ...]
+    masked: tuple[str, ...] = ()
     entities: Sequence[str] = ()
     view: View | None = None
     stated: bool = True
@@ -85,15 +81,7 @@ def update(home: Home, call: Call, ask: Update) -> dict[str, object]:
             not at `expected_version` or was changed meanwhile, and when another memory says the
             same; REFUSED when it is archived, or a person's own file says it.
     """
-    return reword(
-        home,
-        call,
-        id=ask.id,
-        text=ask.text,
-        expected_version=ask.expected_version,
-        reason="",
-        decides=None,
-    )
+    return reword(home, call, id=ask.id, text=ask.text, expected_version=ask.expected_version)
 
 
 def reword(
@@ -103,8 +91,8 @@ def reword(
     id: str,
     text: str,
     expected_version: int | None,
-    reason: str,
-    decides: tuple[Proposal, str] | None,
+    reason: str = "",
+    decides: tuple[Proposal, str] | None = None,
 ) -> dict[str, object]:
     """Do what `update` does, and record in the same transaction what this decides.
 
@@ -114,7 +102,7 @@ def reword(
         id: as for `update`.
         text: as for `update`.
         expected_version: as for `update`.
-        reason: as for `update`.
+        reason: of the new version.
         decides: the proposal that a person decides about with these words, and the verdict.
 
     Raises:
@@ -127,55 +115,40 @@ def reword(
         version = node.version if expected_version is None else expected_version
         masked = clean(text)
         said = masked.text.strip()
-        if version == node.version and said == node.text:
-            same = Edited(before=node, after=node, anchors=old, masked=masked.kinds)
-            if decides is not None:
-                held.db.write(_decide, decides)
-            answer = held.db.read(views.attributed, [updated(same)])[0]
-            return answer | contradictions.contradicts_row(home, held.shelf, node.id)
-        held.db.read(changes.require_not_in_file, node, said)
-        if held.db.read(proposing.is_needed, node.id, actor=call.origin):
-            held.db.read(nodes.require_version, node.id, version)
-            return proposing.propose(
-                both, held, said, home.clock.now(), actor=call.origin, masked=masked.kinds
+        done = Edited(before=node, after=node, anchors=old, masked=masked.kinds)
+        if version != node.version or said != node.text:
+            held.db.read(changes.require_not_in_file, node, said)
+            if held.db.read(proposing.is_needed, node.id, actor=call.origin):
+                held.db.read(nodes.require_version, node.id, version)
+                return proposing.propose(
+                    both, held, said, home.clock.now(), actor=call.origin, masked=masked.kinds
+                )
+            worded = with_words(home, replace(node, version=version), said)
+            kept = preparing.anchors_named_by(said, old)
+            here = drafts.folder_of(call, space) if space is not None else ""
+            rests_on = preparing.reanchored(home, space, worded, kept, folder=here)
+            done = replace(
+                done,
+                after=worded,
+                anchors=rests_on.anchors,
+                entities=preparing.entities_named_in(home, space, said),
+                view=view_of(home, held.shelf),
+                where=rests_on.where,
+                reason=reason,
+                elsewhere=visibility.in_stores(both.beside(held), [said], actor=call.origin),
             )
-        kept = preparing.anchors_named_by(said, old)
-        here = drafts.folder_of(call, space) if space is not None else ""
-        worded = _worded(home, node, said, version)
-        rests_on = preparing.reanchored(home, space, worded, kept, folder=here)
-        done = Edited(
-            before=node,
-            after=worded,
-            anchors=rests_on.anchors,
-            masked=masked.kinds,
-            entities=preparing.entities_named_in(home, space, said),
-            view=view_of(home, held.shelf),
-            where=rests_on.where,
-            reason=reason,
-            elsewhere=visibility.in_stores(both.beside(held), [said], actor=call.origin),
-        )
-        held.db.write(seen_from, done.view, _reword, home, done, call.origin, decides)
-        answer = held.db.read(views.attributed, [updated(done)])[0]
-        return answer | contradictions.contradicts_row(home, held.shelf, node.id)
 
+        def commit(conn: Connection) -> None:
+            if decides is not None:
+                proposing.require_waiting(conn, decides[0])
+            if done.after is not node:
+                write(conn, home, done, "edited", call.origin)
+            if decides is not None:
+                proposing.decided(conn, *decides)
 
-def _decide(conn: Connection, decides: tuple[Proposal, str]) -> None:
-    proposing.require_waiting(conn, decides[0])
-    proposing.decided(conn, *decides)
-
-
-def _reword(
-    conn: Connection,
-    home: Home,
-    done: Edited,
-    actor: str,
-    decides: tuple[Proposal, str] | None,
-) -> None:
-    if decides is not None:
-        proposing.require_waiting(conn, decides[0])
-    _write(conn, home, done, "edited", actor)
-    if decides is not None:
-        proposing.decided(conn, *decides)
+        if decides is not None or done.after is not node:
+            held.db.write(seen_from, done.view, commit)
+        return answer(home, held, done)
 
 
 def reanchor(home: Home, call: Call, ask: Reanchor) -> dict[str, object]:
@@ -224,16 +197,12 @@ def reanchor(home: Home, call: Call, ask: Reanchor) -> dict[str, object]:
         if not ask.dry_run and not ask.accept_change and any(row["also_changed"] for row in done):
             stale.check_space(home, space, None)
             still = {
-                one.node: one for one in space.db.read(anchors.flags_of_worktree, space.worktree.id)
+                one.node: {"verdict": one.verdict.value, "reason": one.reason}
+                for one in space.db.read(anchors.flags_of_worktree, space.worktree.id)
             }
             for row in done:
-                row["still_flagged"] = _still(still.get(str(row["id"])))
+                row["still_flagged"] = still.get(str(row["id"]))
     return {"dry_run": ask.dry_run, "reanchored": done, "skipped": skipped}
-
-
-def _still(flag: Flag | None) -> dict[str, object] | None:
-    """Return the reason why a memory is still flagged after it followed a move."""
-    return {"verdict": flag.verdict.value, "reason": flag.reason} if flag is not None else None
 
 
 def _refuse_another(now: Flag, before: Flag | None) -> None:
@@ -291,7 +260,7 @@ def _accept(
     said = masked.text.strip()
     if said != node.text:
         space.db.read(changes.require_not_in_file, node, said)
-    worded = _worded(home, node, said, node.version)
+    worded = with_words(home, node, said)
     if keeps_changes:
         worded = replace(worded, confidence=node.confidence, confirmed_at=node.confirmed_at)
     rests_on = preparing.reanchored(home, space, worded, old, keeps_changes=keeps_changes)
@@ -308,7 +277,7 @@ def _accept(
     if dry_run:
         space.db.read(changes.refuse_twin, worded)
     else:
-        space.db.write(seen_from, done.view, _write, home, done, "reanchored", call.origin)
+        space.db.write(seen_from, done.view, write, home, done, "reanchored", call.origin)
     against = {} if dry_run else contradictions.contradicts_row(home, shelf, node.id)
     whose = space.db.read(authority.of_nodes, [node.id]).get(node.id)
     return (
@@ -329,28 +298,12 @@ def _accept(
 
 
 def _living(conn: Connection, node_id: str) -> tuple[Node, Sequence[Anchor]]:
-    """Return a memory and its anchors.
-
-    Raises:
-        YaadError: NOT_FOUND when it was erased meanwhile; REFUSED when it is archived.
-    """
-    node = nodes.get(conn, node_id)
-    short = short_id(node_id)
-    if node is None:
-        raise YaadError(
-            Code.NOT_FOUND, f"Memory {short} was erased meanwhile; nothing was changed."
-        )
-    if node.archived_at is not None:
-        raise YaadError(
-            Code.REFUSED,
-            f"Memory {short} is archived ({node.archive_reason}); it was not changed.",
-            hint=f"Bring it back first: yaadwatch restore {short}",
-        )
-    return node, anchors.of_nodes(conn, [node_id])[node_id]
+    """Return a living memory and its anchors."""
+    return require_living(conn, node_id), anchors.of_nodes(conn, [node_id])[node_id]
 
 
-def _worded(home: Home, node: Node, said: str, version: int) -> Node:
-    """Return a memory with these words, stated now, at the next version."""
+def with_words(home: Home, node: Node, said: str) -> Node:
+    """Return a memory with these words, stated now, at its next version."""
     now = home.clock.now()
     return replace(
         node,
@@ -360,22 +313,23 @@ def _worded(home: Home, node: Node, said: str, version: int) -> Node:
         confidence=1.0,
         confirmed_at=now,
         updated_at=now,
-        version=version + 1,
+        version=node.version + 1,
     )
 
 
-def _write(conn: Connection, home: Home, done: Edited, change: str, actor: str) -> None:
-    if done.after.text != done.before.text:
-        visibility.refuse(conn, done.after.text, actor=actor, elsewhere=done.elsewhere)
-    changes.refuse_twin(conn, done.after)
-    if done.after.text != done.before.text:
-        changes.require_not_in_file(conn, done.before, done.after.text)
-    now = done.after.updated_at
+def write(conn: Connection, home: Home, done: Edited, change: str, actor: str) -> None:
+    """Write an edit, inside a transaction; `change`: what the history calls it."""
+    before, after = done.before, done.after
+    reworded = after.text != before.text or before.archived_at is not None
+    if reworded:
+        visibility.refuse(conn, after.text, actor=actor, elsewhere=done.elsewhere)
+    changes.refuse_twin(conn, after)
+    if reworded:
+        changes.require_not_in_file(conn, before, after.text)
     change_one(
         conn,
         home,
-        done.after,
-        done.before,
+        after,
         rests_on=done.anchors,
         names=done.entities,
         actor=actor,
@@ -383,18 +337,19 @@ def _write(conn: Connection, home: Home, done: Edited, change: str, actor: str) 
         change=change,
         stated=done.stated,
     )
-    reworded = done.after.text != done.before.text
-    changes.settle(conn, done.after, done.where, now, reworded=reworded)
-    lessons.around(conn, done.after.id, now)
+    changes.settle(conn, after, done.where, after.updated_at, reworded=reworded)
+    lessons.around(conn, after.id, after.updated_at)
 
 
-def updated(done: Edited) -> dict[str, object]:
-    """Return the answer Updated."""
-    return views.changed_row(done.after, undo=_undo(done)) | {
+def answer(home: Home, held: LocatedMemory, done: Edited) -> dict[str, object]:
+    """Return the answer Updated, with what contradicts the words."""
+    row = views.changed_row(done.after, undo=_undo(done)) | {
         "version": done.after.version,
         "anchors": views.anchor_rows(done.anchors),
         "masked": list(done.masked),
     }
+    against = contradictions.contradicts_row(home, held.shelf, done.after.id)
+    return held.db.read(views.attributed, [row])[0] | against
 
 
 def _undo(done: Edited) -> str:
@@ -402,6 +357,6 @@ def _undo(done: Edited) -> str:
     before = done.before
     if before.text == done.after.text:
         return ""
-    if len(before.text) > UNDO_CHARS_MAX or "\n" in before.text:
+    if len(before.text) > 300 or "\n" in before.text:  # too long for a command line
         return f"yaadwatch restore {short_id(before.id)} --version {before.version}"
     return f"yaadwatch edit {short_id(before.id)} {shlex.quote(before.text)}"

@@ -6,7 +6,7 @@ every memory of the file counts as flagged in full.
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from yaadwatch.anchors.definitions import last_part
 from yaadwatch.api.messages.memories import History, Impact, Restore, Update
@@ -15,22 +15,20 @@ from yaadwatch.db import history as db_history
 from yaadwatch.db.erasing import INSTEAD
 from yaadwatch.db.files import Connection
 from yaadwatch.db.visibility import seen_from
-from yaadwatch.memory import changes, contradictions, flags, views
+from yaadwatch.memory import changes, flags, views
 from yaadwatch.memory import impact as memory_impact
 from yaadwatch.memory import visibility as memory_visibility
-from yaadwatch.memory.impact import Graph, Reached
+from yaadwatch.memory.impact import Graph
 from yaadwatch.memory.visibility import view_of
 from yaadwatch.model.anchors import Anchor, Flag
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.limits import short_id
-from yaadwatch.model.memories import THINGS, Edge, Node, Version
-from yaadwatch.model.projects import Authority
+from yaadwatch.model.memories import THINGS, Node, Version
 from yaadwatch.model.settings import HISTORY_CHARS_MAX, HISTORY_SHOWN_MAX, IMPACT_NODES_MAX
 from yaadwatch.remember import curate, edit, preparing, proposing
 from yaadwatch.remember.drafts import folder_of, place_of
-from yaadwatch.remember.write_batch import change_one
+from yaadwatch.remember.write_batch import require
 from yaadwatch.staleness import stale
-from yaadwatch.text import words
 from yaadwatch.workspace.lookup import shelves
 from yaadwatch.workspace.workspace import Call, Home, Space
 
@@ -115,52 +113,34 @@ def bring_back(
         if held.db.read(proposing.is_needed, node.id, actor=call.origin):
             return edit.update(home, call, Update(id=node.id, text=past.text))
         unwanted = memory_visibility.in_stores(both.beside(held), [past.text], actor=call.origin)
-        old = held.db.read(_anchors, node.id)
-        now = home.clock.now()
+        old = held.db.read(anchors.of_nodes, [node.id])[node.id]
         back = replace(
-            node,
+            edit.with_words(home, node, past.text),
             kind=past.kind,
             tier=past.tier,
-            text=past.text,
-            text_hash=words.text_hash(past.text),
-            summary=words.summarise(past.text),
-            confidence=1.0,
-            confirmed_at=now,
-            updated_at=now,
             archived_at=None,
             archive_reason=None,
-            version=node.version + 1,
         )
         kept = [anchor for anchor in old if anchor.trust != "text"]
-        rested = preparing.reanchored(home, held.shelf.space, back, kept)
-        rests_on = rested.anchors
-        named = preparing.entities_named_in(home, held.shelf.space, back.text)
-        view = view_of(home, held.shelf)
+        rests_on = preparing.reanchored(home, held.shelf.space, back, kept)
+        done = edit.Edited(
+            before=node,
+            after=back,
+            anchors=rests_on.anchors,
+            entities=preparing.entities_named_in(home, held.shelf.space, back.text),
+            view=view_of(home, held.shelf),
+            where=rests_on.where,
+            reason=f"as in version {version}",
+            elsewhere=unwanted,
+        )
 
         def commit(conn: Connection) -> None:
-            memory_visibility.refuse(conn, back.text, actor=call.origin, elsewhere=unwanted)
-            changes.refuse_twin(conn, back)
-            changes.require_not_in_file(conn, node, back.text)
-            change_one(
-                conn,
-                home,
-                back,
-                node,
-                rests_on=rests_on,
-                names=named,
-                actor=call.origin,
-                reason=f"as in version {version}",
-                change=change,
-            )
-            changes.settle(conn, back, rested.where, now, reworded=True)
+            edit.write(conn, home, done, change, call.origin)
             also(conn)
 
-        held.db.write(seen_from, view, commit)
-        against = contradictions.contradicts_row(home, held.shelf, back.id)
-        row = edit.updated(edit.Edited(before=node, after=back, anchors=rests_on, masked=()))
-        answer = held.db.read(views.attributed, [row])[0]
-    undo = f"yaadwatch restore {short_id(node.id)} --version {node.version}"
-    return answer | against | {"undo": undo}
+        held.db.write(seen_from, done.view, commit)
+        answer = edit.answer(home, held, done)
+    return answer | {"undo": f"yaadwatch restore {short_id(node.id)} --version {node.version}"}
 
 
 def _named(node: Node, every: list[Version], number: int) -> Version:
@@ -190,49 +170,14 @@ def _named(node: Node, every: list[Version], number: int) -> Version:
 
 
 def _with_versions(conn: Connection, node_id: str) -> tuple[Node, list[Version]]:
-    return _there(conn, node_id), db_history.versions_of_node(conn, node_id)
+    return require(conn, node_id), db_history.versions_of_node(conn, node_id)
 
 
 def _with_latest(conn: Connection, node_id: str) -> tuple[Node, tuple[list[Version], int]]:
     found = db_history.latest_version(
         conn, node_id, limit=HISTORY_SHOWN_MAX, chars=HISTORY_CHARS_MAX
     )
-    return _there(conn, node_id), found
-
-
-def _there(conn: Connection, node_id: str) -> Node:
-    node = nodes.get(conn, node_id)
-    if node is None:
-        raise YaadError(Code.NOT_FOUND, f"Memory {short_id(node_id)} was erased meanwhile.")
-    return node
-
-
-def _anchors(conn: Connection, node_id: str) -> list[Anchor]:
-    return list(anchors.of_nodes(conn, [node_id]).get(node_id, ()))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Target:
-    """The subject of an impact query: a file, or a folder; and maybe a definition."""
-
-    path: str
-    symbol: str
-    there: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Resting:
-    """The memories that rest on a target, strongest first; `hidden`: how many of other branches."""
-
-    reached: Sequence[Reached]
-    more: int
-    hidden: int
-    known: dict[str, Node]
-    on: dict[str, list[Anchor]]
-    central: dict[str, float]
-    flagged: dict[str, Flag]
-    whose: dict[str, Authority]
-    symbols: Sequence[str]
+    return require(conn, node_id), found
 
 
 def impact(home: Home, call: Call, ask: Impact) -> dict[str, object]:
@@ -248,35 +193,33 @@ def impact(home: Home, call: Call, ask: Impact) -> dict[str, object]:
         if ask.check:
             stale.check_space(home, space, None)
         anchored = space.db.read(anchors.paths)
-        target = _target(ask.file, folder_of(call, space), space, anchored)
-        paths = [path for path in anchored if _inside(path, target.path)]
+        path, symbol = _target(ask.file, folder_of(call, space), space, anchored)
         view = view_of(home, space, all_branches=ask.all_branches)
-        found = space.db.read(seen_from, view, _look, space.worktree.id, target, paths)
+        resting = space.db.read(
+            seen_from, view, _resting, space.worktree.id, path, symbol, anchored
+        )
         checked_at = space.db.read(flags.row_of, space.worktree.id).checked_at
     return {
-        "path": target.path or ".",
-        "symbol": target.symbol or None,
-        "there": target.there,
-        "symbols": list(found.symbols),
-        "memories": [_row(reached, found) for reached in found.reached],
-        "more": found.more,
-        "hidden": found.hidden,
+        "path": path or ".",
+        "symbol": symbol or None,
+        "there": os.path.lexists(f"{space.root}/{path}"),
+        **resting,
         "checked_at": checked_at,
     }
 
 
-def _target(given: str, here: str, space: Space, anchored: Sequence[str]) -> _Target:
-    """Return the target; a ':' separates path and symbol only where that path is known."""
+def _target(given: str, here: str, space: Space, anchored: Sequence[str]) -> tuple[str, str]:
+    """Return path and symbol; a ':' separates the two only where that path is known."""
     outside = False
-    for path, symbol in _readings(given):
-        place = place_of(path, here, space)
+    cuts = [at for at, letter in enumerate(given) if letter == ":" and 0 < at < len(given) - 1]
+    for at in (len(given), *cuts):  # as a path alone first
+        place, symbol = place_of(given[:at], here, space), given[at + 1 :].lstrip(":")
         if place is None:
             outside = outside or not symbol
             continue
         place = "" if place == "." else place
-        there = os.path.lexists(f"{space.root}/{place}")
-        if there or any(_inside(known, place) for known in anchored):
-            return _Target(path=place, symbol=symbol, there=there)
+        if os.path.lexists(f"{space.root}/{place}") or any(_inside(one, place) for one in anchored):
+            return place, symbol
     if outside:
         raise YaadError(
             Code.NOT_FOUND,
@@ -290,32 +233,34 @@ def _target(given: str, here: str, space: Space, anchored: Sequence[str]) -> _Ta
     )
 
 
-def _readings(given: str) -> list[tuple[str, str]]:
-    """Return path and symbol as `given` can be read: as a path alone first."""
-    cuts = [at for at, letter in enumerate(given) if letter == ":" and 0 < at < len(given) - 1]
-    return [(given, ""), *((given[:at], given[at + 1 :].lstrip(":")) for at in cuts)]
-
-
 def _inside(path: str, place: str) -> bool:
     return not place or path == place or path.startswith(f"{place}/")
 
 
-def _look(conn: Connection, worktree: int, target: _Target, paths: Sequence[str]) -> _Resting:
-    rows = anchors.on_paths(conn, paths)
+def _resting(
+    conn: Connection, worktree: int, target: str, symbol: str, anchored: Sequence[str]
+) -> dict[str, object]:
+    """Return the part of the answer that lists the memories, strongest first."""
+    rows = anchors.on_paths(conn, [path for path in anchored if _inside(path, target)])
     on: dict[str, list[Anchor]] = {}
     for anchor in rows:
-        if not target.symbol or _is_meant(anchor.name, target.symbol):
+        if not symbol or symbol in (anchor.name, last_part(anchor.name) if anchor.name else ""):
             on.setdefault(anchor.node, []).append(anchor)
-    if not target.symbol:
-        for flag in anchors.flags_of_worktree(conn, worktree):
-            place = flag.suggestion.path if flag.suggestion is not None else None
-            if place is not None and _inside(place, target.path):
-                on.setdefault(flag.node, [])  # what it rests on has moved here
+    for flag in () if symbol else anchors.flags_of_worktree(conn, worktree):
+        place = flag.suggestion.path if flag.suggestion is not None else None
+        if place is not None and _inside(place, target):
+            on.setdefault(flag.node, [])  # what it rests on has moved here
     linked = flags.around(conn, on)
-    living = _living(conn, on, linked)
+    ends = on.keys() | {end for edge in linked for end in (edge.from_node, edge.to_node)}
+    hidden = visibility.hidden(conn, visibility.FILE)
+    known = {
+        node.id: node
+        for node in nodes.many(conn, ends).values()
+        if node.archived_at is None and node.kind not in THINGS and node.id not in hidden
+    }
     graph = Graph(linked)
     spread = graph.spread(
-        {node: 1.0 for node in on if node in living}, lambda _, node: node not in living
+        {node: 1.0 for node in on if node in known}, lambda _, node: node not in known
     )
     strong = {node: come for node, come in spread.items() if memory_impact.level_of(come.part)}
     hidden_ids = visibility.of_other_branches(conn)
@@ -325,58 +270,35 @@ def _look(conn: Connection, worktree: int, target: _Target, paths: Sequence[str]
         visible.values(), key=lambda come: (-come.part, -central[come.node], come.node)
     )
     shown = ordered[:IMPACT_NODES_MAX]
-    return _Resting(
-        reached=shown,
-        more=len(ordered) - len(shown),
-        hidden=len(strong) - len(visible),
-        known=living,
-        on=on,
-        central=central,
-        flagged=flags.spread_flags_of(conn, worktree, [come.node for come in shown]),
-        whose=authority.of_nodes(conn, [come.node for come in shown]),
-        symbols=sorted({anchor.name for anchor in rows if anchor.symbol}),
-    )
-
-
-def _is_meant(symbol: str, asked: str) -> bool:
-    """Return whether an anchored name is the given one, in full or by its last part."""
-    return symbol == asked or (symbol != "" and last_part(symbol) == asked)
-
-
-def _living(
-    conn: Connection, on: dict[str, list[Anchor]], linked: Sequence[Edge]
-) -> dict[str, Node]:
-    """Return the memories that are neither archived nor only on another branch."""
-    ends = on.keys() | {end for edge in linked for end in (edge.from_node, edge.to_node)}
-    hidden = visibility.hidden(conn, visibility.FILE)
+    ids = [come.node for come in shown]
+    flagged = flags.spread_flags_of(conn, worktree, ids)
+    whose = authority.of_nodes(conn, ids)
     return {
-        node.id: node
-        for node in nodes.many(conn, ends).values()
-        if node.archived_at is None and node.kind not in THINGS and node.id not in hidden
-    }
-
-
-def _row(reached: Reached, found: _Resting) -> dict[str, object]:
-    node = found.known[reached.node]
-    flag = found.flagged.get(node.id)
-    return {
-        "id": node.id,
-        "text": node.text,
-        "kind": node.kind,
-        **views.by_row(found.whose.get(node.id)),
-        "weight": round(reached.part, 4),
-        "centrality": round(found.central[node.id], 4),
-        "anchors": views.anchor_rows(found.on.get(node.id, ())),
-        "via": list(reached.path[:-1]),
-        "along": [
-            {"id": edge.from_node, "kind": edge.kind, "to": edge.to_node, "weight": edge.weight}
-            for edge in reached.edges
+        "symbols": sorted({anchor.name for anchor in rows if anchor.symbol}),
+        "memories": [
+            {
+                "id": come.node,
+                "text": known[come.node].text,
+                "kind": known[come.node].kind,
+                **views.by_row(whose.get(come.node)),
+                "weight": round(come.part, 4),
+                "centrality": round(central[come.node], 4),
+                "anchors": views.anchor_rows(on.get(come.node, ())),
+                "via": list(come.path[:-1]),
+                "along": [
+                    {"id": one.from_node, "kind": one.kind, "to": one.to_node, "weight": one.weight}
+                    for one in come.edges
+                ],
+                "stale": _flag_row(flagged.get(come.node)),
+            }
+            for come in shown
         ],
-        "stale": _doubt(flag),
+        "more": len(ordered) - len(shown),
+        "hidden": len(strong) - len(visible),
     }
 
 
-def _doubt(flag: Flag | None) -> dict[str, object] | None:
+def _flag_row(flag: Flag | None) -> dict[str, object] | None:
     if flag is None:
         return None
     return {

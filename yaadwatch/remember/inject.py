@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, TypeVar
 
 from yaadwatch.api.messages.graph import Inject
 from yaadwatch.db import edges, graph, history, nodes
@@ -43,15 +43,47 @@ from yaadwatch.remember.drafts import (
     merged,
 )
 from yaadwatch.remember.links import given_kind, past
-from yaadwatch.remember.write_batch import ExistingRows, WriteBatch
+from yaadwatch.remember.write_batch import WriteBatch, change_one
 from yaadwatch.text import privacy
-from yaadwatch.text.privacy import Masked
 from yaadwatch.workspace.workspace import Call, Home
 
 NEW, CHANGED, SAME = "new", "changed", "same"
 
 
-def edge_of(place: int, one: GivenEdge, now: datetime) -> tuple[Edge, bool]:
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Batch:
+    """A batch with everything decided that does not need the transaction.
+
+    Args:
+        nodes: as given, with the time each was created.
+        ready: by id, what has to be stored; the others read the same when they were looked at.
+        edges: as they are to be stored, and whether the caller says since when they hold.
+        now: when it comes.
+        actor: the caller.
+        elsewhere: which of these words a person dismissed for all projects.
+    """
+
+    nodes: Sequence[tuple[GivenNode, datetime]]
+    ready: Mapping[str, Ready]
+    edges: Sequence[tuple[Edge, bool]]
+    now: datetime
+    actor: str
+    elsewhere: visibility.Elsewhere
+
+
+@dataclass(slots=True, kw_only=True)
+class _Done:
+    """The outcome of a batch."""
+
+    nodes: Counter[str] = field(default_factory=Counter)
+    edges: Counter[str] = field(default_factory=Counter)
+    left_out: list[dict[str, object]] = field(default_factory=list)
+
+
+def _edge(place: int, one: GivenEdge, now: datetime) -> tuple[Edge, bool]:
     """Return an edge in its stored form, and whether the caller gave its start.
 
     Args:
@@ -88,24 +120,22 @@ def edge_of(place: int, one: GivenEdge, now: datetime) -> tuple[Edge, bool]:
     return edge, one.valid_from is not None or one.created_at is not None
 
 
-def store(
+def _store_edges(
     writes: WriteBatch,
     given: Sequence[tuple[Edge, bool]],
     *,
     actor: str,
     tiered: Collection[str],
-    counts: Counter[str],
-    left_out: list[dict[str, object]],
+    done: _Done,
 ) -> None:
     """Store the edges; circles are searched once per kind.
 
     Args:
         writes: of the batch; what it collected is written first.
-        given: of `edge_of`.
+        given: of `_edge`.
         actor: the caller.
         tiered: memories that the batch gives a tier.
-        counts: how many are new, changed and the same; added to.
-        left_out: those that cannot be stored, and why; added to.
+        done: the outcome; added to.
 
     Raises:
         YaadError: CONFLICT when one holds since another time, or two of the batch overlap; REFUSED
@@ -113,70 +143,48 @@ def store(
     """
     writes.flush()
     conn, now = writes.conn, writes.now
-    ends = {end for edge, _ in given for end in (edge.from_node, edge.to_node)}
-    known = nodes.many(conn, ends)
-    fresh: list[tuple[int, Edge]] = []
-    for place, (edge, dated) in enumerate(given):
+    known = nodes.many(conn, (end for edge, _ in given for end in (edge.from_node, edge.to_node)))
+    fresh: list[Edge] = []
+    for edge, dated in given:
         others = edges.equal(conn, edge)
         reason = _left_out(edge, known) or _persons(conn, edge, others, actor)
-        if reason:
-            left_out.append(_row(edge) | reason)
-            continue
-        what = _there_already(conn, edge, others, dated=dated, now=now)
-        if what in (SAME, CHANGED):
-            counts[what] += 1
+        what = "" if reason else _there_already(conn, edge, others, dated=dated, now=now)
+        if reason or what not in ("", SAME, CHANGED):
+            done.left_out.append(_row(edge) | (reason or {"reason": what}))
         elif what:
-            left_out.append(_row(edge) | {"reason": what})
-        elif dated:
-            fresh.append((place, edge))
+            done.edges[what] += 1
         else:
-            start = free_from(edge.valid_from, [one.interval for one in others])
-            fresh.append((place, replace(edge, valid_from=start)))
-    for kind in sorted({edge.kind for _, edge in fresh} & ACYCLIC):
-        added = [
-            (edge.from_node, edge.to_node)
-            for _, edge in fresh
-            if edge.kind == kind and edge.valid_until is None
-        ]
-        graph.refuse_circles(conn, kind, added)
-    before: dict[tuple[str, str, str], dict[Interval, int]] = {}
-    superseding = []
-    for place, edge in fresh:
-        same = before.setdefault((edge.from_node, edge.kind, edge.to_node), {})
-        _refuse_overlap(place, edge, same)
-        if edge.interval in same or (
-            edge.valid_until is None and any(one.end is None for one in same)
+            ended = () if dated else [one.interval for one in others]
+            fresh.append(replace(edge, valid_from=free_from(edge.valid_from, ended)))
+    for kind in sorted({edge.kind for edge in fresh} & ACYCLIC):
+        open_ones = [one for one in fresh if one.kind == kind and one.valid_until is None]
+        graph.refuse_circles(conn, kind, [(one.from_node, one.to_node) for one in open_ones])
+    added: dict[tuple[str, str, str], list[Interval]] = {}
+    for edge in fresh:
+        others = edges.equal(conn, edge)
+        if any(
+            one.interval == edge.interval or (not one.valid_until and not edge.valid_until)
+            for one in others
         ):
-            counts[SAME] += 1  # given twice
+            done.edges[SAME] += 1  # given twice
             continue
-        if edge.valid_until is None or edge.valid_until >= edge.valid_from:
-            graph.refuse_overlap(edge, edges.equal(conn, edge))
-        same[edge.interval] = place
-        counts[NEW] += 1
-        writes.relate(edge)
+        mine = added.setdefault((edge.from_node, edge.kind, edge.to_node), [])
+        if clash(edge.interval, mine):
+            raise YaadError(
+                Code.CONFLICT,
+                f"{edge.from_node} {edge.kind} {edge.to_node} is in the batch twice for one time; "
+                "nothing was stored.",
+                hint="Let one begin when the other one has ended.",
+            )
+        mine.append(edge.interval)
+        graph.refuse_overlap(edge, others)
+        edges.add(conn, edge)
+        history.append_edge(conn, events.EDGE_CREATED, edge, now)
+        done.edges[NEW] += 1
+    for edge in fresh:
         if edge.kind == SUPERSEDES and edge.valid_until is None:
-            superseding.append(edge)
-    writes.flush()
-    for edge in superseding:
-        new, old = edge.from_node, known[edge.to_node]
-        changes.note_superseded(conn, new, old, now, actor=actor, keeps_tier=new in tiered)
-
-
-def _refuse_overlap(place: int, edge: Edge, before: Mapping[Interval, int]) -> None:
-    """Refuse an edge that overlaps another one of the batch, whose number would soon be invalid.
-
-    Raises:
-        YaadError: CONFLICT.
-    """
-    found = None if edge.interval in before else clash(edge.interval, before)
-    if found is None or (found.end is None and edge.valid_until is None):
-        return
-    raise YaadError(
-        Code.CONFLICT,
-        f"edges[{place}] and edges[{before[found]}]: {edge.from_node} {edge.kind} {edge.to_node} "
-        "would hold twice at a time; nothing was stored.",
-        hint="Let one begin when the other one has ended.",
-    )
+            new, old = edge.from_node, known[edge.to_node]
+            changes.note_superseded(conn, new, old, now, actor=actor, keeps_tier=new in tiered)
 
 
 def _there_already(
@@ -235,68 +243,8 @@ def _row(edge: Edge) -> dict[str, object]:
     return {"from": start, "kind": edge.kind, "to": end}
 
 
-Found = TypeVar("Found")
-
 LEFT_OUT_SHOWN_MAX: Final = 2_000
 """Rows listed in an answer: each may name four ids, and an answer is 4 MiB at most."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Batch:
-    """A batch with everything decided that does not need the transaction.
-
-    Args:
-        nodes: as given, with the time each was created.
-        ready: by id, what has to be stored; the others read the same when they were looked at.
-        edges: as they are to be stored, and whether the caller says since when they hold.
-        now: when it comes.
-        actor: the caller.
-        elsewhere: which of these words a person dismissed for all projects.
-    """
-
-    nodes: Sequence[tuple[GivenNode, datetime]]
-    ready: Mapping[str, Ready]
-    edges: Sequence[tuple[Edge, bool]]
-    now: datetime
-    actor: str
-    elsewhere: visibility.Elsewhere
-
-
-@dataclass(slots=True, kw_only=True)
-class _Done:
-    """The outcome of a batch."""
-
-    nodes: Counter[str] = field(default_factory=Counter)
-    edges: Counter[str] = field(default_factory=Counter)
-    left_out: list[dict[str, object]] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _There:
-    """What a store holds when a batch comes.
-
-    Args:
-        said: hashes of what living memories say, as far as the batch says it, too.
-        in_files: those of the batch that a person's own file says.
-        kept: memories that are protected from the caller.
-        existing: the rows of those that are to be changed.
-    """
-
-    said: set[str]
-    in_files: Collection[str]
-    kept: Collection[str]
-    existing: ExistingRows
-
-    @classmethod
-    def read(cls, conn: Connection, batch: _Batch, changed: Collection[str]) -> Self:
-        """Return what is there, inside the transaction; `changed`: the ids whose rows are read."""
-        hashes = {item.text_hash for item in batch.ready.values()}
-        return cls(
-            said=nodes.hashes_said(conn, PROJECT, hashes),
-            in_files=history.said_somewhere(conn, changed),
-            kept=storing.protected_from(conn, batch.actor, changed),
-            existing=ExistingRows.read(conn, changed),
-        )
 
 
 def inject(home: Home, call: Call, ask: Inject) -> dict[str, object]:
@@ -332,24 +280,46 @@ def inject_all(
     """
     with home.space(call) as space:
         now = home.clock.now()
-        created = [(one, _created(place, one, now)) for place, one in enumerate(nodes)]
+        created = [
+            now
+            if one.created_at is None
+            else past(f"nodes[{place}].created_at", one.created_at, now)
+            for place, one in enumerate(nodes)
+        ]
         _refuse_ids(nodes)
         texts = _each(nodes, lambda one: clean(one.text))
         said_now = {one: said.text for one, said in texts.items()}
         differ = space.db.read(_different, nodes, said_now, call.origin)
         _each(nodes, lambda one: None if one.kind is None else clean_kind(one.kind))
         keys = _each(nodes, lambda one: None if one.key is None else clean_key(one.key))
-        drafts = [_draft(one, call.origin, texts[one.id], keys[one.id]) for one in differ]
+        drafts = [
+            Draft(
+                text=one.text,
+                origin=call.origin,
+                cleaned=texts[one.id],
+                kind=one.kind,
+                tier=one.tier,
+                key=keys[one.id],
+                tags=one.tags,
+                attributes=one.attributes or {},
+                pinned=one.pin,
+                has_id=True,
+            )
+            for one in differ
+        ]
         try:
             ready = preparing.prepare(home, space, drafts) if drafts else []
         except YaadError as error:
             if error.code is Code.TOO_LARGE:
-                _each(nodes, _fitting_attributes)
+                _each(  # to name the node
+                    nodes,
+                    lambda one: clean_attributes(one.attributes or {}, NODE_ATTRIBUTES_BYTES_MAX),
+                )
             raise
         batch = _Batch(
-            nodes=created,
+            nodes=list(zip(nodes, created, strict=True)),
             ready={one.id: item for one, item in zip(differ, ready, strict=True)},
-            edges=[edge_of(place, one, now) for place, one in enumerate(edges)],
+            edges=[_edge(place, one, now) for place, one in enumerate(edges)],
             now=now,
             actor=call.origin,
             elsewhere=visibility.in_stores(
@@ -384,16 +354,6 @@ def _each(given: Sequence[GivenNode], work: Callable[[GivenNode], Found]) -> dic
     return found
 
 
-def _fitting_attributes(one: GivenNode) -> Mapping[str, object]:
-    return clean_attributes(one.attributes or {}, NODE_ATTRIBUTES_BYTES_MAX)
-
-
-def _created(place: int, one: GivenNode, now: datetime) -> datetime:
-    return (
-        now if one.created_at is None else past(f"nodes[{place}].created_at", one.created_at, now)
-    )
-
-
 def _refuse_ids(given: Sequence[GivenNode]) -> None:
     """Refuse ids that cannot be kept as they are.
 
@@ -401,7 +361,6 @@ def _refuse_ids(given: Sequence[GivenNode]) -> None:
         YaadError: BAD_REQUEST.
     """
     seen = set()
-    may_be_secret = privacy.may_hold(one.id for one in given)
     for place, one in enumerate(given):
         if one.id in seen:
             raise YaadError(
@@ -410,27 +369,12 @@ def _refuse_ids(given: Sequence[GivenNode]) -> None:
                 hint="Give every node an id of its own.",
             )
         seen.add(one.id)
-        if may_be_secret and privacy.mask(one.id).kinds:
+        if privacy.mask(one.id).kinds:
             raise YaadError(
                 Code.BAD_REQUEST,
                 f"The id of nodes[{place}] looks like a secret; nothing was stored.",
                 hint="Give it an id that may be seen.",
             )
-
-
-def _draft(one: GivenNode, origin: str, cleaned: Masked, key: str | None) -> Draft:
-    return Draft(
-        text=one.text,
-        origin=origin,
-        cleaned=cleaned,
-        kind=one.kind,
-        tier=one.tier,
-        key=key,
-        tags=one.tags,
-        attributes=one.attributes or {},
-        pinned=one.pin,
-        has_id=True,
-    )
 
 
 def _different(
@@ -470,49 +414,79 @@ def _changes(node: Node, given: GivenNode, text: str, *, kept: bool) -> bool:
 def _store(conn: Connection, home: Home, batch: _Batch) -> _Done:
     done = _Done()
     known = nodes.many(conn, [one.id for one, _ in batch.nodes])
-    there = _There.read(conn, batch, [one for one in known if one in batch.ready])
+    changed = [one for one in known if one in batch.ready]
+    hashes = nodes.hashes_said(conn, PROJECT, (one.text_hash for one in batch.ready.values()))
+    in_files = history.said_somewhere(conn, changed)
+    persons = storing.protected_from(conn, batch.actor, changed)
     writes = WriteBatch(conn, home, batch.now)
-    said: list[str] = []
+    stated: list[str] = []
     for one, created_at in batch.nodes:
         item, node = batch.ready.get(one.id), known.get(one.id)
         _refuse(one, item, node)
+        reason = ""
         if node is not None and node.archived_at is not None:
-            hint = f"archived here ({node.archive_reason}); yaadwatch restore {short_id(node.id)}"
-            done.left_out.append({"id": one.id, "reason": hint})
+            reason = f"archived here ({node.archive_reason}); yaadwatch restore {short_id(node.id)}"
         elif item is None:
             done.nodes[SAME] += 1
-        else:
+        elif node is None or item.text != node.text:
             unwanted = visibility.of_text(
                 conn, item.text, actor=batch.actor, elsewhere=batch.elsewhere
             )
-            if unwanted is not None and (node is None or item.text != node.text):
-                done.left_out.append({"id": one.id, "reason": visibility.words_of(unwanted)})
-                continue
-            said.append(item.text)
-            _refuse_key(writes, item.draft.key, one.id)
-            if node is None:
-                apart = item.text_hash in there.said
-                made = storing.store_as(
-                    writes, item, batch.now, id=one.id, created_at=created_at, apart=apart
+            if unwanted is not None:
+                reason = visibility.words_of(unwanted)
+            elif node is not None and one.id in persons and one.id not in in_files:
+                reason = (
+                    f"conflict: a person said it in other words; yaadwatch edit {short_id(node.id)}"
                 )
-                there.said.add(made.text_hash)
-                done.nodes[NEW] += 1
-            else:
-                _change(writes, batch, item, node, there=there, done=done)
-    visibility.lift_words_dismissed(conn, said, actor=batch.actor)
-    store(
+        if reason:
+            done.left_out.append({"id": one.id, "reason": reason})
+        if reason or item is None:
+            continue
+        stated.append(item.text)
+        _refuse_key(writes, item.draft.key, one.id)
+        if node is None:
+            apart = item.text_hash in hashes
+            made = storing.store_as(
+                writes, item, batch.now, id=one.id, created_at=created_at, apart=apart
+            )
+            done.nodes[NEW] += 1
+        else:
+            if item.text != node.text and one.id in in_files:
+                raise YaadError(
+                    Code.REFUSED,
+                    f"A person's own file says memory {short_id(node.id)}; only that person gives "
+                    "it other words, so nothing was stored.",
+                    hint=f"Where: yaadwatch show {short_id(node.id)}",
+                )
+            apart = item.text_hash != node.text_hash and item.text_hash in hashes
+            kept = one.id in persons
+            made = storing.merged_memory(item, node, batch.now, apart=apart, kept=kept)
+            writes.flush()
+            change_one(
+                conn,
+                home,
+                made,
+                rests_on=item.anchors,
+                names=item.entities,
+                actor=batch.actor,
+                stated=False,
+            )
+            hashes.discard(node.text_hash)
+            done.nodes[CHANGED] += 1
+        hashes.add(made.text_hash)
+    visibility.lift_words_dismissed(conn, stated, actor=batch.actor)
+    _store_edges(
         writes,
         batch.edges,
         actor=batch.actor,
         tiered={one.id for one, _ in batch.nodes if one.tier is not None},
-        counts=done.edges,
-        left_out=done.left_out,
+        done=done,
     )
     return done
 
 
 def _refuse(one: GivenNode, item: Ready | None, node: Node | None) -> None:
-    """Refuse what cannot become a memory, or is protected by now.
+    """Refuse what cannot become a memory, or was erased meanwhile.
 
     Raises:
         YaadError: BAD_REQUEST, CONFLICT.
@@ -529,38 +503,6 @@ def _refuse(one: GivenNode, item: Ready | None, node: Node | None) -> None:
             f"Memory {one.id} was erased meanwhile; nothing was stored.",
             hint="Try again.",
         )
-
-
-def _change(
-    writes: WriteBatch, batch: _Batch, item: Ready, node: Node, *, there: _There, done: _Done
-) -> None:
-    """Update an existing memory with what the batch says."""
-    if item.text != node.text and node.id in there.in_files:
-        raise YaadError(
-            Code.REFUSED,
-            f"A person's own file says memory {short_id(node.id)}; only that person gives it other "
-            "words, so nothing was stored.",
-            hint=f"Where: yaadwatch show {short_id(node.id)}",
-        )
-    kept = node.id in there.kept
-    if item.text != node.text and kept:
-        reason = f"conflict: a person said it in other words; yaadwatch edit {short_id(node.id)}"
-        done.left_out.append({"id": node.id, "reason": reason})
-        return
-    apart = item.text_hash != node.text_hash and item.text_hash in there.said
-    changed = storing.merged_memory(item, node, batch.now, apart=apart, kept=kept)
-    writes.change(
-        changed,
-        node,
-        there.existing,
-        rests_on=item.anchors,
-        names=item.entities,
-        actor=item.draft.origin,
-        reason="",
-    )
-    there.said.discard(node.text_hash)
-    there.said.add(changed.text_hash)
-    done.nodes[CHANGED] += 1
 
 
 def _refuse_key(writes: WriteBatch, key: str | None, node_id: str) -> None:

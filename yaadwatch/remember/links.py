@@ -6,12 +6,11 @@ An edge that ended stays with its time of validity. Deleting is for an edge that
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
 from yaadwatch.api.messages.graph import CloseLink, DeleteEdge, Link, Unlink
-from yaadwatch.db import authority, edges, history, nodes
+from yaadwatch.db import authority, edges, history
 from yaadwatch.db.files import Connection
 from yaadwatch.memory import changes, views, visibility
 from yaadwatch.model import events
@@ -22,6 +21,7 @@ from yaadwatch.model.memories import SUPERSEDES, Edge, Node, canonical_relation
 from yaadwatch.model.projects import Authority
 from yaadwatch.model.settings import EDGE_ATTRIBUTES_BYTES_MAX
 from yaadwatch.remember.drafts import clean_attributes, refuse_secret
+from yaadwatch.remember.write_batch import require, require_living
 from yaadwatch.text import privacy
 from yaadwatch.workspace.lookup import shelves
 from yaadwatch.workspace.workspace import Call, Home
@@ -31,20 +31,6 @@ OURS = {
     "learned_in": "It is made when something is remembered in a session.",
 }
 """Kinds that follow from what a memory rests on, and where it was learned; and what to do then."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Linked:
-    """An edge after the change, its two memories, whether it is new, and whether it changed.
-
-    `before`: the edge before the change; None for a new one.
-    """
-
-    edge: Edge
-    ends: dict[str, Node]
-    made: bool
-    changed: bool
-    before: Edge | None
 
 
 def link(home: Home, call: Call, ask: Link) -> dict[str, object]:
@@ -79,22 +65,15 @@ def link(home: Home, call: Call, ask: Link) -> dict[str, object]:
             created_at=now,
             valid_from=now if ask.since is None else past("since", ask.since, now),
         )
-        done = held.db.write(
-            _link,
-            edge,
-            now,
-            actor=call.origin,
-            dated=ask.since is not None,
-            weighed=ask.weight is not None,
-            described=ask.attributes is not None,
-        )
-        whose = held.db.read(authority.of_nodes, done.ends)
-    undo = f"yaadwatch unlink {short_id(start)} {kind} {short_id(end)}" if done.made else ""
-    if done.changed and done.before is not None:
-        undo = _again(done.before, whole=True)
-    return _row(done.edge, done.ends, whose, undo) | {
-        "made": done.made,
-        "changed": done.changed,
+        before, after, ends = held.db.write(_link, edge, now, ask, actor=call.origin)
+        whose = held.db.read(authority.of_nodes, ends)
+    changed = before is not None and after != before
+    undo = "" if before else f"yaadwatch unlink {short_id(start)} {kind} {short_id(end)}"
+    if before is not None and changed:
+        undo = _again(before, whole=True)
+    return _row(after, ends, whose, undo) | {
+        "made": before is None,
+        "changed": changed,
         "masked": list(privacy.tree_kinds(ask.attributes or {})),
     }
 
@@ -186,8 +165,9 @@ def given_kind(given: str) -> str:
             made by yaadwatch alone.
     """
     kind = canonical_relation(given)
-    hint = "Say in a word what the one is to the other: supports, fixes ..."
-    refuse_secret("kind", given, hint=hint)
+    refuse_secret(
+        "kind", given, hint="Say in a word what the one is to the other: supports, fixes ..."
+    )
     if kind in OURS:
         raise YaadError(
             Code.REFUSED,
@@ -214,54 +194,39 @@ def past(name: str, given: str, now: datetime) -> datetime:
 
 
 def _link(
-    conn: Connection,
-    edge: Edge,
-    now: datetime,
-    *,
-    actor: str,
-    dated: bool,
-    weighed: bool,
-    described: bool,
-) -> _Linked:
-    ends = _ends(conn, edge)
-    for node in ends.values():
-        if node.archived_at is not None:
-            raise YaadError(
-                Code.REFUSED,
-                f"Memory {short_id(node.id)} is archived ({node.archive_reason}); nothing was "
-                "linked.",
-                hint=f"Bring it back first: yaadwatch restore {short_id(node.id)}",
-            )
-    if dated:
-        _refuse_other_start(conn, edge)
+    conn: Connection, edge: Edge, now: datetime, ask: Link, *, actor: str
+) -> tuple[Edge | None, Edge, dict[str, Node]]:
+    """Add or change an edge; return it before and after, and the memories at its ends."""
+    ends = {end: require_living(conn, end) for end in (edge.from_node, edge.to_node)}
     before = _open(conn, edge)
-    if before is None and edge.kind == SUPERSEDES:
-        _refuse_persons(conn, edge, ends, actor=actor)
-    made = edges.insert(conn, edge) if dated else edges.begin(conn, edge)
-    changed = False
-    if made:
-        history.append_edge(conn, events.EDGE_CREATED, edge, now)
-        if edge.kind == SUPERSEDES:
-            old = ends[edge.to_node]
-            changes.note_superseded(conn, edge.from_node, old, now, actor=actor)
-    else:
-        changed = weighed and edges.weigh(conn, edge, now)
-        if described:
-            changed = edges.describe(conn, edge, edge.attributes, now) or changed
-    return _Linked(
-        edge=_open(conn, edge) or edge, ends=ends, made=made, changed=changed, before=before
-    )
-
-
-def _refuse_persons(conn: Connection, edge: Edge, ends: dict[str, Node], *, actor: str) -> None:
-    if not changes.may_supersede(conn, edge.from_node, edge.to_node, actor=actor):
+    if before is not None:
+        if ask.since is not None and before.valid_from != edge.valid_from:
+            raise YaadError(
+                Code.CONFLICT,
+                f"They are linked since {events.time_text(before.valid_from)} already (edge "
+                f"{before.id}); nothing was changed.",
+                hint=f"Delete that one first: yaadwatch graph delete-link {before.id}",
+            )
+        if ask.weight is not None:
+            edges.weigh(conn, edge, now)
+        if ask.attributes is not None:
+            edges.describe(conn, edge, edge.attributes, now)
+        return before, _open(conn, edge) or edge, ends
+    old = ends[edge.to_node]
+    supersedes = edge.kind == SUPERSEDES
+    if supersedes and not changes.may_supersede(conn, edge.from_node, old.id, actor=actor):
         raise YaadError(
             Code.REFUSED,
-            f'A person said "{ends[edge.to_node].summary}" ({short_id(edge.to_node)}), and only a '
-            "person can supersede it with another of theirs; nothing was linked.",
+            f'A person said "{old.summary}" ({short_id(old.id)}), and only a person can supersede '
+            "it with another of theirs; nothing was linked.",
             hint="Ask the person to run: yaadwatch link "
-            f"{short_id(edge.from_node)} {SUPERSEDES} {short_id(edge.to_node)}",
+            f"{short_id(edge.from_node)} {SUPERSEDES} {short_id(old.id)}",
         )
+    (edges.begin if ask.since is None else edges.insert)(conn, edge)
+    history.append_edge(conn, events.EDGE_CREATED, edge, now)
+    if supersedes:
+        changes.note_superseded(conn, edge.from_node, old, now, actor=actor)
+    return None, _open(conn, edge) or edge, ends
 
 
 def _refuse_to_end(conn: Connection, edge: Edge, ends: dict[str, Node], *, actor: str) -> None:
@@ -274,17 +239,6 @@ def _refuse_to_end(conn: Connection, edge: Edge, ends: dict[str, Node], *, actor
     """
     if edge.kind == SUPERSEDES:
         visibility.refuse_agent(conn, ends[edge.from_node], actor=actor, change="unlinked")
-
-
-def _refuse_other_start(conn: Connection, edge: Edge) -> None:
-    there = _open(conn, edge)
-    if there is not None and there.valid_from != edge.valid_from:
-        raise YaadError(
-            Code.CONFLICT,
-            f"They are linked since {events.time_text(there.valid_from)} already (edge "
-            f"{there.id}); nothing was changed.",
-            hint=f"Delete that one first: yaadwatch graph delete-link {there.id}",
-        )
 
 
 def _open(conn: Connection, edge: Edge) -> Edge | None:
@@ -349,7 +303,8 @@ def _end(
     _refuse_to_end(conn, edge, ends, actor=actor)
     edges.close(conn, edge, at)
     history.append_edge(conn, events.EDGE_CLOSED, edge, now)
-    _undo_supersede(conn, edge, now, actor=actor)
+    if edge.kind == SUPERSEDES:
+        changes.undo_superseded(conn, edge.from_node, now, actor=actor)
     return edges.get(conn, edge.id) or edge
 
 
@@ -363,14 +318,9 @@ def _delete(conn: Connection, which: int | Edge, now: datetime, *, actor: str) -
         history.append_edge(conn, events.EDGE_CLOSED, edge, now, deleted=True)
     edges.erase(conn, [edge.id for edge in gone])
     for edge in gone:
-        if edge.valid_until is None:
-            _undo_supersede(conn, edge, now, actor=actor)
+        if edge.valid_until is None and edge.kind == SUPERSEDES:
+            changes.undo_superseded(conn, edge.from_node, now, actor=actor)
     return gone
-
-
-def _undo_supersede(conn: Connection, edge: Edge, now: datetime, *, actor: str) -> None:
-    if edge.kind == SUPERSEDES:
-        changes.undo_superseded(conn, edge.from_node, now, actor=actor)
 
 
 def _again(edge: Edge, *, since: datetime | None = None, whole: bool = False) -> str:
@@ -387,19 +337,7 @@ def _again(edge: Edge, *, since: datetime | None = None, whole: bool = False) ->
 
 
 def _ends(conn: Connection, edge: Edge) -> dict[str, Node]:
-    """Return the two memories of an edge.
-
-    Raises:
-        YaadError: NOT_FOUND when one was erased meanwhile.
-    """
-    found = nodes.many(conn, [edge.from_node, edge.to_node])
-    for node in (edge.from_node, edge.to_node):
-        if node not in found:
-            raise YaadError(
-                Code.NOT_FOUND,
-                f"Memory {short_id(node)} was erased meanwhile; nothing was changed.",
-            )
-    return found
+    return {end: require(conn, end) for end in (edge.from_node, edge.to_node)}
 
 
 def _row(

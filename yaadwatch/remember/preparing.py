@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from bridges.instructing import is_strict
 from bridges.rules import Statement
@@ -21,9 +21,10 @@ from yaadwatch.model.settings import (
     NODE_ATTRIBUTES_BYTES_MAX,
     SYMBOL_FILES_MAX,
 )
-from yaadwatch.remember import classify, likeness
+from yaadwatch.remember import classify
 from yaadwatch.remember import drafts as remember_drafts
-from yaadwatch.remember.drafts import Draft, Match, Ready, clean, clean_attributes
+from yaadwatch.remember.drafts import Draft, Ready, clean, clean_attributes
+from yaadwatch.remember.storing import Match, find
 from yaadwatch.repo.command import NoGit
 from yaadwatch.staleness import anchor_state, anchoring, assessing, file_state, uncommitted
 from yaadwatch.staleness.anchoring import Source
@@ -33,17 +34,9 @@ from yaadwatch.staleness.worktree import WorkTree, look_at
 from yaadwatch.text import privacy
 from yaadwatch.text.privacy import Masked
 from yaadwatch.text.quoting import as_name
-from yaadwatch.text.words import cached, text_hash
+from yaadwatch.text.words import text_hash
 from yaadwatch.workspace import lookup
 from yaadwatch.workspace.workspace import Home, Space
-
-_GIVE_A_FILE: Final = (
-    "Give a file of this work tree; relative paths start where you are, or at its top."
-)
-MANIFESTS_KEPT: Final = 16
-"""Parsed manifests that are cached; parsing a long one takes longer than all the rest."""
-MANIFEST_KEPT_BYTES_MAX: Final = 256 * 1024
-"""A longer one is not cached."""
 
 
 def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Ready]:
@@ -64,32 +57,33 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
     cleaned = [_cleaned(draft, m) for draft, m in zip(drafts, masked, strict=True)]
     scope, db = (USER, home.user) if space is None else (PROJECT, space.db)
     hashes = [text_hash(draft.text) for draft in cleaned]
-    while (known := db.read(_look, cleaned, hashes, scope)) is None:
-        db.write(likeness.fold)
+    known = db.read(_look, cleaned, hashes, scope)
     lookup.refuse_beyond(home, db, known.used)
-    head = None
+    placed: list[tuple[Sequence[Anchor], Where]] = [((), NOWHERE) for _ in cleaned]
+    used: Mapping[str, str] = {}
     if space is None:
-        _refuse_files(cleaned)
-        anchored: Sequence[Sequence[Anchor]] = [() for _ in cleaned]
-        used: Mapping[str, str] = {}
+        if any(draft.files or draft.symbols for draft in cleaned):
+            raise YaadError(
+                Code.BAD_REQUEST,
+                "A memory of your own rests on no files, for it holds in every project; nothing "
+                "was stored.",
+                hint="Leave the files out; or remember it in the project: --scope project",
+            )
     else:
         tree, head = look_at(space, (), home.clock.now_ns())
         try:
             anchored = _anchored(cleaned, known, tree, head)
-            used = packages_of(tree)
+            used = _packages(tree)
         except NoGit:
             raise NoGit(
                 "nothing was stored: git is needed to find what a statement rests on"
             ) from None
-    places = [NOWHERE for _ in cleaned]
-    if space is not None and head is not None:
-        both = [_placed(*one, space, tree, head) for one in zip(cleaned, anchored, strict=True)]
-        anchored, places = [rests_on for rests_on, _ in both], [where for _, where in both]
+        placed = [_placed(*one, space, tree, head) for one in zip(cleaned, anchored, strict=True)]
     view = view_of(home, space) if known.replaced and space is not None else None
     ready = []
     kinds = [_kinds(draft, m) for draft, m in zip(drafts, masked, strict=True)]
-    for draft, digest, masked_kinds, match, rests_on, where in zip(
-        cleaned, hashes, kinds, known.matches, anchored, places, strict=True
+    for draft, digest, masked_kinds, (rests_on, where) in zip(
+        cleaned, hashes, kinds, placed, strict=True
     ):
         sort = classify.classify(
             draft.text, headings=draft.headings, kind=draft.kind, tier=draft.tier
@@ -106,11 +100,10 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
                 why=sort.why,
                 anchors=tuple(rests_on),
                 entities=tuple(classify.entities(draft.text, used)),
-                match=match,
                 where=where,
                 view=view,
                 missing=remember_drafts.missing(draft, rests_on, tree)
-                if _names_now(draft, space)
+                if space is not None and draft.is_stated
                 else (),
             )
         )
@@ -139,7 +132,7 @@ def _cleaned(draft: Draft, masked: Masked) -> Draft:
     return replace(
         draft,
         text=masked.text,
-        tags=tuple(dict.fromkeys(map(_masked, draft.tags))),
+        tags=tuple(dict.fromkeys(privacy.kept(tag).text for tag in draft.tags)),
         attributes=clean_attributes(draft.attributes, NODE_ATTRIBUTES_BYTES_MAX),
     )
 
@@ -150,16 +143,6 @@ def _kinds(draft: Draft, masked: Masked) -> tuple[str, ...]:
         return masked.kinds
     beside = privacy.tree_kinds((draft.tags, dict(draft.attributes)))
     return tuple(dict.fromkeys((*masked.kinds, *beside)))
-
-
-def _names_now(draft: Draft, space: Space | None) -> bool:
-    """Return whether a caller names files and definitions of a work tree as they are now."""
-    return space is not None and not (draft.baseline or draft.has_id or _is_of_file(draft))
-
-
-def _is_of_file(draft: Draft) -> bool:
-    """Return whether a person's file states it: the file decides on which branches it holds."""
-    return draft.origin.startswith("file:")
 
 
 def _placed(
@@ -175,7 +158,7 @@ def _placed(
     commit = head.head.commit
     if uncommitted.is_provisional(anchors):
         return anchors, Where(commit=commit, checkout=checkout_of(space, head.head))
-    return anchors, Where(commit="" if _is_of_file(draft) else commit)
+    return anchors, Where(commit="" if draft.is_in_file else commit)
 
 
 class Rested(NamedTuple):
@@ -222,10 +205,6 @@ def reanchored(
     return Rested([replace(anchor, node=node.id) for anchor in rests_on], where)
 
 
-def _masked(tag: str) -> str:
-    return privacy.kept(tag).text
-
-
 class _Known(NamedTuple):
     """What a store knows of some drafts: its size, and the memories they seem to repeat.
 
@@ -240,19 +219,11 @@ class _Known(NamedTuple):
     replaced: bool
 
 
-def _look(
-    conn: Connection, drafts: Sequence[Draft], hashes: Sequence[str], scope: str
-) -> _Known | None:
-    """Return what the store knows of drafts; only drafts of callers repeat its memories.
-
-    None when texts must be folded first.
-    """
-    mean = [not (draft.baseline or draft.has_id) for draft in drafts]
-    if any(mean) and likeness.has_unfolded(conn):
-        return None
+def _look(conn: Connection, drafts: Sequence[Draft], hashes: Sequence[str], scope: str) -> _Known:
+    """Return what the store knows of drafts; only drafts of callers repeat its memories."""
     matches = [
-        likeness.find(conn, draft, digest, scope) if may else None
-        for draft, digest, may in zip(drafts, hashes, mean, strict=True)
+        None if draft.baseline or draft.has_id else find(conn, draft, digest, scope)
+        for draft, digest in zip(drafts, hashes, strict=True)
     ]
     meant = [one.node.id for one in matches if one is not None]
     before = anchors.of_nodes(conn, meant) if meant else {}
@@ -260,22 +231,6 @@ def _look(
     touched = {one: tuple(sessions.files(conn, one)) for one in said_in} if scope == PROJECT else {}
     replaced = any(edges.is_superseded(conn, node) for node in meant)
     return _Known(checks.bytes_used(conn), matches, before, touched, replaced)
-
-
-def _refuse_files(drafts: Sequence[Draft]) -> None:
-    """Refuse files and definitions for the user's own store.
-
-    Raises:
-        YaadError: BAD_REQUEST.
-    """
-    for draft in drafts:
-        if draft.files or draft.symbols:
-            raise YaadError(
-                Code.BAD_REQUEST,
-                "A memory of your own rests on no files, for it holds in every project; nothing "
-                "was stored.",
-                hint="Leave the files out; or remember it in the project: --scope project",
-            )
 
 
 def _anchored(
@@ -302,26 +257,25 @@ def _anchored(
     for draft, found, match in zip(drafts, found_all, known.matches, strict=True):
         _require_symbols(draft, found, tree)
         old: Sequence[Anchor] = () if match is None else known.before[match.node.id]
-        if match is not None and match.how != likeness.SAME:
+        if match is not None and match.by_key:
             old = anchors_named_by(draft.text, old)
         rests_on = _followed(old, found, tree, head)
-        if match is not None and match.how == likeness.SAME:
-            rests_on = _with_false(match.node.text, old, rests_on, tree, head)
+        if match is not None and not match.by_key:
+            # Repeating a false sentence does not make it true: what is false stays flagged.
+            said = match.node.text
+            wrong = [
+                one
+                for one in old
+                if assessing.is_false(assessing.observe(said, one, tree, head), said)
+            ]
+            rests_on = _with(rests_on, wrong)
         anchored.append(rests_on)
     return anchored
 
 
-def _with_false(
-    text: str, old: Sequence[Anchor], now: Sequence[Anchor], tree: WorkTree, head: AtHead
-) -> list[Anchor]:
-    """Return `now` with the old anchors that are false for certain, so that those stay flagged.
-
-    Repeating a false sentence does not make it true.
-    """
-    both = {(anchor.path, anchor.symbol): anchor for anchor in now}
-    for anchor in old:
-        if assessing.is_false(assessing.observe(text, anchor, tree, head), text):
-            both[anchor.path, anchor.symbol] = anchor
+def _with(now: Sequence[Anchor], others: Sequence[Anchor]) -> list[Anchor]:
+    """Return anchors with others in the place of those on the same path and symbol; 16 at most."""
+    both = {(anchor.path, anchor.symbol): anchor for anchor in (*now, *others)}
     return list(both.values())[:ANCHORS_PER_NODE_MAX]
 
 
@@ -361,7 +315,7 @@ def _with_changes(
 
     A changed definition counts as given: a caller that keeps the change wants to hear of it.
     """
-    both = {(anchor.path, anchor.symbol): anchor for anchor in now}
+    changed = []
     for anchor in old:
         seen = anchor_state.see(anchor, tree, head)
         place = seen.place if seen.span is Span.DIFFERENT else None
@@ -369,25 +323,17 @@ def _with_changes(
             place = seen.elsewhere[0]
         if place is not None:
             trust = "given" if anchor.method in DEFINED else anchor.trust
-            both[place, anchor.symbol] = replace(anchor, path=place, trust=trust)
-    return list(both.values())[:ANCHORS_PER_NODE_MAX]
+            changed.append(replace(anchor, path=place, trust=trust))
+    return _with(now, changed)
 
 
-def packages_of(tree: WorkTree) -> dict[str, str]:
+def _packages(tree: WorkTree) -> dict[str, str]:
     """Return the packages that a work tree's manifests list, plain name to ecosystem."""
     used: dict[str, str] = {}
     for path in tree.listing().named_any(anchors_tree.NAMES)[:SYMBOL_FILES_MAX]:
-        said = tree.read(path) or b""
-        listed = _kept_list if len(said) <= MANIFEST_KEPT_BYTES_MAX else _listed
-        used |= listed(path.rpartition("/")[2], said)
+        said = (tree.read(path) or b"").decode("utf-8", "replace")
+        used |= anchors_tree.packages(path.rpartition("/")[2], said)
     return used
-
-
-def _listed(name: str, said: bytes) -> Mapping[str, str]:
-    return anchors_tree.packages(name, said.decode("utf-8", "replace"))
-
-
-_kept_list = cached(MANIFESTS_KEPT)(_listed)  # most say what they said to the last statement
 
 
 def entities_named_in(home: Home, space: Space | None, said: str) -> list[str]:
@@ -396,20 +342,18 @@ def entities_named_in(home: Home, space: Space | None, said: str) -> list[str]:
     if space is not None:
         # Without git no manifest is found; a memory can be restored all the same.
         with contextlib.suppress(NoGit):
-            packages = packages_of(look_at(space, (), home.clock.now_ns())[0])
+            packages = _packages(look_at(space, (), home.clock.now_ns())[0])
     return classify.entities(said, packages)
 
 
 def anchors_named_by(said: str, old: Sequence[Anchor]) -> list[Anchor]:
     """Return the anchors that other words keep: given by the caller, or still named."""
-    return [anchor for anchor in old if anchor.trust != "text" or _names(said, anchor)]
-
-
-def _names(said: str, anchor: Anchor) -> bool:
-    """Return whether a text still names what an anchor is on."""
-    if anchor.symbol:
-        return last_part(anchor.symbol) in said
-    return anchor.path.rpartition("/")[2] in said
+    return [
+        anchor
+        for anchor in old
+        if anchor.trust != "text"
+        or (last_part(anchor.symbol) if anchor.symbol else anchor.path.rpartition("/")[2]) in said
+    ]
 
 
 def _require_files(draft: Draft, tree: WorkTree) -> None:
@@ -422,7 +366,9 @@ def _require_files(draft: Draft, tree: WorkTree) -> None:
         raise YaadError(
             Code.NOT_FOUND,
             f"{reason}; nothing was stored.",
-            hint=f"Did you mean {as_name(nearest)}?" if nearest else _GIVE_A_FILE,
+            hint=f"Did you mean {as_name(nearest)}?"
+            if nearest
+            else "Give a file of this work tree; relative paths start where you are or at its top.",
         )
 
 

@@ -14,12 +14,11 @@ from yaadwatch.model.events import Event
 from yaadwatch.model.limits import short_id
 from yaadwatch.model.memories import Node
 from yaadwatch.model.projects import Proposal
+from yaadwatch.remember.write_batch import require
 from yaadwatch.text import privacy, words
 from yaadwatch.text.quoting import quoted, words_hash
 from yaadwatch.workspace.lookup import LocatedMemory, Shelves
 
-MILLISECOND: Final = timedelta(milliseconds=1)
-"""Between two proposals for one memory at least: their times tell them apart."""
 PROPOSED_BY: Final = "proposed by "
 """The beginning of the reason of a version that an approval makes."""
 
@@ -72,7 +71,8 @@ def _propose(
     changes.refuse_twin(conn, replace(node, text_hash=words.text_hash(proposal.text)))
     last = authority.waiting_proposals(conn, [node.id]).get(node.id)
     if last is None or (last.text, last.actor) != (proposal.text, proposal.actor):
-        at = proposal.at if last is None else max(proposal.at, last.at + MILLISECOND)
+        # The times of two proposals for one memory tell them apart.
+        at = proposal.at if last is None else max(proposal.at, last.at + timedelta(milliseconds=1))
         authority.put_proposal(conn, replace(proposal, at=at, version=node.version))
     body: dict[str, object] = {"change": "proposed"}
     history.append(
@@ -88,7 +88,7 @@ def _propose(
 
 def decided(conn: Connection, proposal: Proposal, decision: str) -> None:
     """Record a person's decision on a proposal, inside the transaction that applies it."""
-    node = _require(conn, proposal)
+    node = require(conn, proposal.node)
     authority.put_proposal(conn, replace(proposal, decision=decision, version=node.version))
 
 
@@ -110,7 +110,7 @@ def require_waiting(conn: Connection, proposal: Proposal) -> None:
 def dismiss(conn: Connection, proposal: Proposal, now: datetime) -> dict[str, object]:
     """Keep the person's words, and record that the person rejects the proposed ones."""
     require_waiting(conn, proposal)
-    node = _require(conn, proposal)
+    node = require(conn, proposal.node)
     visibility.put_words_dismissed(conn, replace(node, text=proposal.text), now)
     lessons.drop_note(conn, proposal.text, now)
     decided(conn, proposal, visibility.DISMISS)
@@ -128,7 +128,7 @@ def reopen(conn: Connection, proposal: Proposal, version: int) -> dict[str, obje
     Raises:
         YaadError: REFUSED when the memory was reworded since.
     """
-    node = _require(conn, proposal)
+    node = require(conn, proposal.node)
     authority.lift_dismissal(conn, [words_hash(proposal.text)])
     again = replace(proposal, decision="", version=version)
     authority.put_proposal(conn, again)
@@ -198,35 +198,21 @@ def require_shown(conn: Connection, node: Node, *, actor: str) -> None:
 
 
 def require_no_secret(node_id: str, said: str) -> None:
-    """Refuse to approve words that hold a secret.
+    """Refuse to approve words that hold a secret; '' for `node_id` when they are a person's own.
 
     Raises:
         YaadError: REFUSED, without the words.
     """
     secrets = privacy.kept(said).kinds
     if secrets:
+        short = short_id(node_id)
+        what = f"Memory {short} holds" if short else "The new words hold"
         raise YaadError(
             Code.REFUSED,
-            f"Memory {short_id(node_id)} holds what looks like a secret ({', '.join(secrets)}); it "
-            "was not approved.",
-            hint=f"Dismiss it, or give it other words: yaadwatch review --edit {short_id(node_id)} "
-            "TEXT",
-        )
-
-
-def require_new_words_without_secret(text: str) -> None:
-    """Refuse to approve new words of a person that hold a secret.
-
-    Raises:
-        YaadError: REFUSED, without the words.
-    """
-    secrets = privacy.kept(text).kinds
-    if secrets:
-        raise YaadError(
-            Code.REFUSED,
-            f"The new words hold what looks like a secret ({', '.join(secrets)}); nothing was "
-            "approved.",
-            hint="Leave it out, or name the place where it is kept.",
+            f"{what} what looks like a secret ({', '.join(secrets)}); nothing was approved.",
+            hint=f"Dismiss it, or give it other words: yaadwatch review --edit {short} TEXT"
+            if short
+            else "Leave it out, or name the place where it is kept.",
         )
 
 
@@ -236,12 +222,3 @@ def token(proposal: Proposal) -> str:
     It is derived from the time: an agent could find two texts with one short hash.
     """
     return f"p{to_ms(proposal.at):x}"
-
-
-def _require(conn: Connection, proposal: Proposal) -> Node:
-    node = nodes.get(conn, proposal.node)
-    if node is None:
-        raise YaadError(
-            Code.NOT_FOUND, f"Memory {short_id(proposal.node)} was erased; nothing was done."
-        )
-    return node

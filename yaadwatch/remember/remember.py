@@ -4,7 +4,7 @@ No other module may use the ingest policies, so no text enters a store unmasked.
 """
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Final
 
@@ -16,11 +16,11 @@ from yaadwatch.db.files import Connection
 from yaadwatch.db.visibility import seen_from
 from yaadwatch.memory import contradictions, flags, lessons, views, visibility
 from yaadwatch.memory.claiming import HOLDS_IN
-from yaadwatch.memory.flags import Overlap, SaidPlace, said_places
+from yaadwatch.memory.flags import said_places
 from yaadwatch.model.limits import short_id
 from yaadwatch.model.memories import SUPERSEDES, USER
-from yaadwatch.model.projects import Authority, of_origin
-from yaadwatch.remember import drafts, likeness, preparing, storing
+from yaadwatch.model.projects import of_origin
+from yaadwatch.remember import drafts, preparing, storing
 from yaadwatch.remember.drafts import NEW, Admitted, Draft, Ready, clean_key, clean_kind
 from yaadwatch.text.quoting import places_in_words
 from yaadwatch.workspace.lookup import Shelf, shelves
@@ -30,72 +30,39 @@ OFFERS_MAX: Final = 3
 """Flagged memories, and alike ones, that one answer names."""
 
 
-def offers(shelf: Shelf, call: Call, admitted: Admitted) -> dict[str, object]:
-    """Return the part of an answer that names flagged and similar memories; mostly empty.
-
-    Args:
-        shelf: the store of the statement.
-        call: who states it.
-        admitted: the statement.
-    """
+def _offers(shelf: Shelf, call: Call, admitted: Admitted) -> dict[str, object]:
+    """Return the part of an answer that names flagged and similar memories; mostly empty."""
     if shelf.space is None or not (admitted.flagged or admitted.alike):
         return {}
-    others = admitted.alike[:OFFERS_MAX]
-    said_by = shelf.db.read(authority.of_nodes, [one.id for one in others])
-    alike: dict[str, object] = {
-        "alike": [
-            {"id": one.id, "text": one.summary, **views.by_row(said_by.get(one.id))}
-            for one in others
-        ]
-        or None
-    }
-    if not admitted.flagged:
-        return alike
-    shown = admitted.flagged[:OFFERS_MAX]
+    others, shown = admitted.alike[:OFFERS_MAX], admitted.flagged[:OFFERS_MAX]
     ids = [one.node.id for one in shown]
-    persons = shelf.db.read(fulltext.persons, [admitted.node.id, *ids])
-    whose = shelf.db.read(authority.of_nodes, ids)
+    whose = shelf.db.read(authority.of_nodes, [*ids, *(one.id for one in others)])
+    persons = shelf.db.read(fulltext.persons, ids)
     places = shelf.db.read(said_places, shelf.space.worktree.id, ids)
-    return alike | {
-        "flagged": [
-            _row(
-                one,
-                admitted,
-                call,
-                is_persons=one.node.id in persons,
-                whose=whose.get(one.node.id),
-                places=places,
-            )
-            for one in shown
-        ],
-        "flagged_more": len(admitted.flagged) - len(shown) or None,
-    }
-
-
-def _row(
-    one: Overlap,
-    admitted: Admitted,
-    call: Call,
-    *,
-    is_persons: bool,
-    whose: Authority | None,
-    places: Mapping[str, Sequence[SaidPlace]],
-) -> dict[str, object]:
-    said = places.get(one.node.id, ())
-    where = places_in_words(said)
-    link = f"yaadwatch link {short_id(admitted.node.id)} {SUPERSEDES} {short_id(one.node.id)}"
-    is_agents = call.origin.startswith(AGENT)
-    row: dict[str, object] = {
-        "id": one.node.id,
-        "text": one.node.summary,
-        "verdict": one.flag.verdict.value,
-        "reason": one.flag.reason,
-        "on": one.on,
-        "replace": f"edit the line {where}" if where else link,
-        "replaced_by": "person" if is_agents and is_persons else "you",
-        **views.by_row(whose),
-    }
-    return row | ({"said_in": [place._asdict() for place in said]} if said else {})
+    flagged = []
+    for one in shown:
+        old, said = one.node.id, places.get(one.node.id, ())
+        where = places_in_words(said)
+        link = f"yaadwatch link {short_id(admitted.node.id)} {SUPERSEDES} {short_id(old)}"
+        only_person = call.origin.startswith(AGENT) and old in persons
+        row: dict[str, object] = {
+            "id": old,
+            "text": one.node.summary,
+            "verdict": one.flag.verdict.value,
+            "reason": one.flag.reason,
+            "on": one.on,
+            "replace": f"edit the line {where}" if where else link,
+            "replaced_by": "person" if only_person else "you",
+            **views.by_row(whose.get(old)),
+        }
+        flagged.append(row | ({"said_in": [place._asdict() for place in said]} if said else {}))
+    alike = [
+        {"id": one.id, "text": one.summary, **views.by_row(whose.get(one.id))} for one in others
+    ]
+    found: dict[str, object] = {"alike": alike or None}
+    if flagged:
+        found |= {"flagged": flagged, "flagged_more": len(admitted.flagged) - len(shown) or None}
+    return found
 
 
 def remember(home: Home, call: Call, ask: Remember) -> dict[str, object]:
@@ -183,7 +150,7 @@ def _answer(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[st
         if admitted.has_conflict
         else {}
     )
-    return answer | against | offers(shelf, call, admitted)
+    return answer | against | _offers(shelf, call, admitted)
 
 
 def _whose(conn: Connection, node: str) -> dict[str, object]:
@@ -220,40 +187,27 @@ def admit(
     def commit(conn: Connection) -> list[Admitted]:
         stored = [storing.store(conn, home, item, now, elsewhere=elsewhere) for item in ready]
         # Read here: another connection would have to read the new pages again.
-        stored = [
-            replace(one, has_conflict=True) if _is_contradicted(conn, one) else one
-            for one in stored
-        ]
-        if space is None:
-            return stored
         return [
-            _with_others(conn, space, one) if _is_stated(item) else one
-            for one, item in zip(stored, ready, strict=True)
+            _with_others(conn, space, item, one) for item, one in zip(ready, stored, strict=True)
         ]
 
     view = next((item.view for item in ready), None)
     return db.write(seen_from, view, commit)
 
 
-def _is_stated(item: Ready) -> bool:
-    """Return whether a caller states it now, in its own name."""
-    draft = item.draft
-    return not (draft.baseline or draft.has_id or draft.origin.startswith(likeness.FILE))
-
-
-def _with_others(conn: Connection, space: Space, one: Admitted) -> Admitted:
-    """Add to the outcome of a draft the memories that it may replace or repeat."""
-    flagged = flags.flagged_beside(conn, space.worktree.id, one.node, one.anchors)
-    alike = likeness.alike(conn, one.node, one.anchors) if one.decision == NEW else ()
-    return replace(one, flagged=tuple(flagged), alike=tuple(alike))
-
-
-def _is_contradicted(conn: Connection, one: Admitted) -> bool:
-    if claims.may_conflict(conn, one.node.id):
-        return True
-    return one.decision != NEW and bool(
-        edges.successors(conn, [one.node.id]) or edges.predecessors(conn, one.node.id)
+def _with_others(conn: Connection, space: Space | None, item: Ready, one: Admitted) -> Admitted:
+    """Add to the outcome of a draft the memories that it may contradict, replace or repeat."""
+    node = one.node
+    conflict = claims.may_conflict(conn, node.id) or (
+        one.decision != NEW
+        and bool(edges.successors(conn, [node.id]) or edges.predecessors(conn, node.id))
     )
+    one = replace(one, has_conflict=conflict)
+    if space is None or not item.draft.is_stated:
+        return one
+    flagged = flags.flagged_beside(conn, space.worktree.id, node, one.anchors)
+    alike = storing.alike(conn, node, one.anchors) if one.decision == NEW else ()
+    return replace(one, flagged=tuple(flagged), alike=tuple(alike))
 
 
 def _placed(draft: Draft, call: Call, space: Space, session: str) -> Draft:

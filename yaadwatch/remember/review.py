@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
 from bridges.rules import CARRIERS
@@ -19,6 +20,7 @@ from yaadwatch.model.memories import HOT, PROJECT, SUPERSEDES, Node, Version
 from yaadwatch.model.projects import ABSENT, INLINE, PAUSED, Authority, Proposal
 from yaadwatch.model.settings import BLOCK_BYTES_MAX
 from yaadwatch.remember import edit, history, proposing
+from yaadwatch.remember.write_batch import require
 from yaadwatch.workspace.agent_files import is_refused
 from yaadwatch.workspace.lookup import LocatedMemory, Shelf, shelves
 from yaadwatch.workspace.workspace import PERSON, Call, Home
@@ -59,10 +61,8 @@ def undo(home: Home, call: Call, held: LocatedMemory) -> dict[str, object]:
 
 
 def _gather(conn: Connection, node_id: str) -> tuple[Node, list[Version], Proposal | None]:
-    node = nodes.get(conn, node_id)
-    if node is None:
-        raise YaadError(Code.NOT_FOUND, f"Memory {short_id(node_id)} was erased; nothing was done.")
-    return node, db_history.versions_of_node(conn, node_id), authority.get_proposal(conn, node_id)
+    past = db_history.versions_of_node(conn, node_id)
+    return require(conn, node_id), past, authority.get_proposal(conn, node_id)
 
 
 def _former_words(
@@ -83,19 +83,13 @@ def _take_approval_back(
     conn: Connection, node_id: str, version: int, now: datetime, actor: str
 ) -> dict[str, object]:
     nodes.require_version(conn, node_id, version)
-    node = nodes.get(conn, node_id)
-    if node is None:
-        raise YaadError(Code.NOT_FOUND, f"Memory {short_id(node_id)} was erased; nothing was done.")
-    done = replace(node, updated_at=now, version=node.version + 1)
+    done = replace(require(conn, node_id), updated_at=now, version=version + 1)
     changes.save(conn, done, TAKEN_BACK, actor=actor)
     return _undone_row(conn, node_id)
 
 
 def _undone_row(conn: Connection, node_id: str) -> dict[str, object]:
-    node = nodes.get(conn, node_id)
-    if node is None:
-        raise YaadError(Code.NOT_FOUND, f"Memory {short_id(node_id)} was erased; nothing was done.")
-    return views.attributed(conn, [views.changed_row(node)])[0]
+    return views.attributed(conn, [views.changed_row(require(conn, node_id))])[0]
 
 
 LISTED_MAX: Final = 100
@@ -111,7 +105,6 @@ def review(home: Home, call: Call, ask: Review) -> dict[str, object]:
         for shelf in (both.project, both.own):
             if shelf is not None:
                 count += shelf.db.read(authority.count_waiting)
-                found += shelf.db.read(_proposed, shelf, ask.limit)
                 found += shelf.db.read(_listed, shelf, ask.limit)
     return {"waiting": found[: ask.limit], "count": count}
 
@@ -138,7 +131,7 @@ def decide(home: Home, call: Call, ask: Decide) -> dict[str, object]:
             hint="Ask the person to run in a terminal of their own: yaadwatch review",
         )
     if ask.verdict == EDIT:
-        proposing.require_new_words_without_secret(ask.text or "")
+        proposing.require_no_secret("", ask.text or "")
     with shelves(home, call) as both:
         held = both.find(ask.id)
         if ask.verdict == UNDO:
@@ -148,25 +141,13 @@ def decide(home: Home, call: Call, ask: Decide) -> dict[str, object]:
             unseen = ask.proposal is None and (proposed is not None or expected_version is None)
             if ask.verdict == APPROVE and unseen:
                 expected_version = held.db.read(_require_seen, held.id, proposed)
-            if proposed is None:
-                done = _decide_note(
-                    home, call, held, ask.verdict, ask.text, expected=expected_version
-                )
-            else:
-                done = _decide_proposal(
-                    home,
-                    call,
-                    held,
-                    proposed,
-                    verdict=ask.verdict,
-                    text=ask.text,
-                    expected=expected_version,
-                )
+            done = _decided(home, call, held, ask, proposed=proposed, expected=expected_version)
             done |= {"undo": f"yaadwatch review --undo {short_id(held.id)}"}
         changes = ask.verdict != DISMISS
-        files = held.db.read(_files, held.shelf, held.id) if changes else []
+        said = str(done["text"])
+        files = held.db.read(_files, held.shelf, held.id, said) if changes else []
         is_rule = done["tier"] == HOT or bool(done["pinned"])
-        too_long = changes and is_rule and _is_too_long(str(done["text"]))
+        too_long = changes and is_rule and _is_too_long(said)
         left = sum(
             each.db.read(authority.count_waiting)
             for each in (both.project, both.own)
@@ -175,112 +156,87 @@ def decide(home: Home, call: Call, ask: Decide) -> dict[str, object]:
     return done | {"verdict": ask.verdict, "files": files, "too_long": too_long, "left": left}
 
 
-def _decide_note(
+def _decided(
     home: Home,
     call: Call,
     held: LocatedMemory,
-    verdict: str,
-    text: str | None,
+    ask: Decide,
     *,
+    proposed: Proposal | None,
     expected: int | None,
 ) -> dict[str, object]:
+    """Approve, edit or dismiss a proposal, or else the note itself."""
     now = home.clock.now()
-    if verdict == APPROVE:
-        return held.db.write(_approve, held.id, expected, now, call.origin)
-    if verdict == DISMISS:
-        return held.db.write(_dismiss, held.id, expected, now, call.origin)
-    why = IN_REVIEW
+    if proposed is None and ask.verdict != EDIT:
+        decide_note = _approve if ask.verdict == APPROVE else _dismiss
+        return held.db.write(decide_note, held.id, expected, now, call.origin)
+    if proposed is None:
+        decides, text, reason = None, ask.text or "", IN_REVIEW
+    elif ask.verdict == DISMISS:
+        return held.db.write(proposing.dismiss, proposed, now)
+    else:
+        if ask.text is None:
+            proposing.require_no_secret(held.id, proposed.text)
+        decides = (proposed, ask.verdict)
+        text = proposed.text if ask.text is None else ask.text
+        reason = f"{proposing.PROPOSED_BY}{proposed.by}"
     return edit.reword(
         home,
         call,
         id=held.id,
-        text=text or "",
+        text=text,
         expected_version=expected,
-        reason=why,
-        decides=None,
+        reason=reason,
+        decides=decides,
     )
-
-
-def _decide_proposal(
-    home: Home,
-    call: Call,
-    held: LocatedMemory,
-    proposed: Proposal,
-    *,
-    verdict: str,
-    text: str | None,
-    expected: int | None,
-) -> dict[str, object]:
-    if verdict == DISMISS:
-        return held.db.write(proposing.dismiss, proposed, home.clock.now())
-    words = proposed.text if text is None else text
-    if text is None:
-        proposing.require_no_secret(held.id, words)
-    why = f"{proposing.PROPOSED_BY}{proposed.by}"
-    return edit.reword(
-        home,
-        call,
-        id=held.id,
-        text=words,
-        expected_version=expected,
-        reason=why,
-        decides=(proposed, verdict),
-    )
-
-
-def _proposed(conn: Connection, shelf: Shelf, limit: int) -> list[dict[str, object]]:
-    found = list(authority.waiting_proposals(conn).values())[:limit]
-    ids = [one.node for one in found]
-    known = nodes.many(conn, ids)
-    whose = authority.of_nodes(conn, ids)
-    rests_on = anchors.of_nodes(conn, ids)
-    flags = memory_flags.spread_flags_of(conn, shelf.worktree, ids)
-    return [
-        _row(known[one.node], whose[one.node])
-        | {
-            "text": one.text,
-            "by": one.by,
-            "said_at": one.at,
-            "approved_at": None,
-            "unverified": True,
-            "proposed": None,
-            "cause": one.by,
-            "session": None,
-            "version": known[one.node].version,
-            "proposal": proposing.token(one),
-            "before": known[one.node].text,
-            "anchors": [views.anchor_row(anchor) for anchor in rests_on.get(one.node, ())],
-            "stale": views.short_flag(flags.get(one.node)),
-            "files": _files(conn, shelf, one.node, one.text),
-            "too_long": _is_for_files(known[one.node]) and _is_too_long(one.text),
-        }
-        for one in found
-        if one.node in known and one.node in whose
-    ]
 
 
 def _listed(conn: Connection, shelf: Shelf, limit: int) -> list[dict[str, object]]:
-    ids = authority.waiting(conn, limit)
+    """Return what waits in a store: proposals, then notes."""
+    proposals = dict(islice(authority.waiting_proposals(conn).items(), limit))
+    notes = authority.waiting(conn, limit)
+    ids = [*proposals, *notes]
     known = nodes.many(conn, ids)
     whose = authority.of_nodes(conn, ids)
     rests_on = anchors.of_nodes(conn, ids)
     flags = memory_flags.spread_flags_of(conn, shelf.worktree, ids)
-    return [
-        _row(known[one], whose[one])
-        | {
-            "cause": cause_of(known[one], whose[one]),
-            "session": known[one].session,
-            "version": known[one].version,
+    rows = []
+    for number, one in enumerate(ids):
+        if one not in known or one not in whose:
+            continue
+        node = known[one]
+        proposal = proposals[one] if number < len(proposals) else None
+        text = node.text if proposal is None else proposal.text
+        row: dict[str, object] = {
+            "id": one,
+            "text": text,
+            "kind": node.kind,
+            "scope": node.scope,
+            **views.by_row(whose[one]),
+            "cause": _cause_of(node, whose[one]),
+            "session": node.session,
+            "version": node.version,
             "proposal": None,
-            "before": _replaced(conn, one),
+            "before": None if proposal is not None else _replaced(conn, one),
             "anchors": [views.anchor_row(anchor) for anchor in rests_on.get(one, ())],
             "stale": views.short_flag(flags.get(one)),
-            "files": _files(conn, shelf, one),
-            "too_long": _is_for_files(known[one]) and _is_too_long(known[one].text),
+            "files": _files(conn, shelf, one, text),
+            "too_long": _is_for_files(node) and _is_too_long(text),
         }
-        for one in ids
-        if one in known and one in whose
-    ]
+        if proposal is not None:
+            row |= {
+                "by": proposal.by,
+                "said_at": proposal.at,
+                "approved_at": None,
+                "unverified": True,
+                "proposed": None,
+                "cause": proposal.by,
+                "session": None,
+                "proposal": proposing.token(proposal),
+                "before": node.text,
+            }
+        rows.append(row)
+    return rows
 
 
 def _replaced(conn: Connection, node_id: str) -> str | None:
@@ -296,20 +252,9 @@ def _replaced(conn: Connection, node_id: str) -> str | None:
     return "\n".join(living) or None
 
 
-def cause_of(node: Node, whose: Authority) -> str:
+def _cause_of(node: Node, whose: Authority) -> str:
     """Return the common source of notes that came together: an agent's session, or an import."""
-    session = f", session {short_id(node.session)}" if node.session else ""
-    return f"{whose.by}{session}"
-
-
-def _row(node: Node, whose: Authority) -> dict[str, object]:
-    return {
-        "id": node.id,
-        "text": node.text,
-        "kind": node.kind,
-        "scope": node.scope,
-        **views.by_row(whose),
-    }
+    return whose.by + (f", session {short_id(node.session)}" if node.session else "")
 
 
 def _is_for_files(node: Node) -> bool:
@@ -321,12 +266,12 @@ def _is_too_long(said: str) -> bool:
     return len(f"- {said}\n".encode()) > BLOCK_BYTES_MAX
 
 
-def _files(conn: Connection, shelf: Shelf, node_id: str, said: str = "") -> list[str]:
+def _files(conn: Connection, shelf: Shelf, node_id: str, said: str) -> list[str]:
     """Return the files that an approved note is written to."""
     node = nodes.get(conn, node_id)
     if node is None or shelf.space is None or node.scope != PROJECT:
         return []
-    if not _is_for_files(node) or _is_too_long(said or node.text):
+    if not _is_for_files(node) or _is_too_long(said):
         return []
     rows = projects.agent_files_of_worktree(conn, shelf.worktree)
     there = {path for path, row in rows.items() if row.state not in (PAUSED, ABSENT)}
@@ -363,16 +308,14 @@ def _require_waiting(
 
 
 def _require_seen(conn: Connection, node_id: str, proposal: Proposal | None) -> int:
-    """Return the version that the person has seen; see `require_seen`."""
+    """Return the version that the person has seen; see `proposing.require_seen`."""
     node = _require_living(conn, node_id)
     proposing.require_seen(conn, node, proposal)
     return node.version
 
 
 def _require_living(conn: Connection, node_id: str) -> Node:
-    node = nodes.get(conn, node_id)
-    if node is None:
-        raise YaadError(Code.NOT_FOUND, f"Memory {short_id(node_id)} was erased; nothing was done.")
+    node = require(conn, node_id)
     if node.archived_at is not None:
         found = authority.dismissal_of_node(conn, node_id)
         why = visibility.words_of(found) if found is not None else "It is archived"

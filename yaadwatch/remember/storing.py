@@ -1,38 +1,86 @@
-"""Store prepared statements in a transaction: as a new memory, a repetition, or new words."""
+"""Store prepared statements in a transaction: as a new memory, a repetition, or new words.
 
-from collections.abc import Collection, Iterable
+A statement is the same as a living memory when their normal forms are equal. What only reads alike
+is named in the answer, and never merged.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from yaadwatch.db import anchors, fulltext, nodes, projects
 from yaadwatch.db.authority import FROM_GIT
 from yaadwatch.db.files import Connection
 from yaadwatch.memory import changes, lessons, visibility
 from yaadwatch.memory.claiming import HOLDS_IN, place_of
+from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.limits import short_id
 from yaadwatch.model.memories import HOT, Node
 from yaadwatch.model.settings import NODE_ATTRIBUTES_BYTES_MAX, TAGS_MAX
-from yaadwatch.remember import drafts, likeness
 from yaadwatch.remember.drafts import (
     NEW,
     REFINES,
     SAME,
     Admitted,
     Draft,
-    Match,
     Ready,
     clean_attributes,
     merged,
 )
-from yaadwatch.remember.write_batch import WriteBatch, change_one, relate_others
+from yaadwatch.remember.write_batch import WriteBatch, change_one
 from yaadwatch.text import words
 from yaadwatch.text.quoting import quoted
 from yaadwatch.workspace.workspace import Home
 
-OF_ITS_OWN: Final = frozenset(("task", "skill"))
-"""Kinds that are more than a word about a memory: it has a state, or is shown elsewhere."""
+_ALIKE_AMONG: Final = 16
+"""Memories that are compared with a new one, the newest with the same anchor."""
+
+
+class Match(NamedTuple):
+    """A living memory that a statement is about.
+
+    Either it says the same, or it has the key of the statement and other words (`by_key`).
+    """
+
+    node: Node
+    by_key: bool
+
+
+def find(conn: Connection, draft: Draft, text_hash: str, scope: str) -> Match | None:
+    """Return the living memory of `scope` that a masked draft repeats or rewords, or None."""
+    known = nodes.by_hash(conn, scope, text_hash, thing=False)
+    if draft.key is not None:
+        holder = nodes.by_key(conn, scope, draft.key)
+        if holder is not None and (known is None or known.id != holder.id):
+            return Match(holder, by_key=True)
+    return None if known is None else Match(known, by_key=False)
+
+
+def are_alike(one: str, other: str) -> bool:
+    """Return whether two statements have at least nine of ten words in common."""
+    mine, theirs = (
+        {word.strip("(),;:.!?…") for word in words.normalise(text).lower().split()}
+        for text in (one, other)
+    )
+    return len(mine & theirs) >= 0.9 * len(mine | theirs) > 0 and mine != {""}
+
+
+def alike(conn: Connection, node: Node, rests_on: Sequence[Anchor]) -> list[Node]:
+    """Return living memories with the same anchors (one at least), in nearly the same words."""
+    if not rests_on:
+        return []
+    beside = anchors.nodes_on(conn, rests_on[-1].path, rests_on[-1].symbol, _ALIKE_AMONG)
+    said = nodes.texts(conn, set(beside) - {node.id})
+    near = [other for other, text in said.items() if are_alike(node.text, text)]
+    mine = {(one.path, one.symbol) for one in rests_on}
+    same = [
+        other
+        for other, theirs in anchors.of_nodes(conn, near).items()
+        if {(one.path, one.symbol) for one in theirs} == mine
+    ]
+    return list(nodes.many(conn, same).values())
 
 
 def store(
@@ -60,37 +108,34 @@ def store(
             REFUSED when a person's own file says it, a person does and an agent has other words, or
             a person dismissed or forgot these words and an agent says them again.
     """
-    if item.draft.expected_version is not None:
-        _require_version(conn, item)
-    match = likeness.find(conn, item.draft, item.text_hash, item.scope)
+    draft = item.draft
+    _require_version(conn, item)
+    match = find(conn, draft, item.text_hash, item.scope)
     if match is not None and _rests_elsewhere(conn, item, match.node):
-        item = replace(item, text_hash=_hash_in_folder(item))
-        twin = nodes.by_hash(conn, item.scope, item.text_hash, thing=False)
-        match = Match(twin, likeness.SAME) if twin is not None else None
-    if match is None or match.how == likeness.KEYED:
-        visibility.refuse(conn, item.text, actor=item.draft.origin, elsewhere=elsewhere)
-        visibility.lift_words_dismissed(conn, [item.text], actor=item.draft.origin)
+        # The hash of a statement that holds for one folder and repeats words of another.
+        digest = words.text_hash(f"{place_of(draft.origin)}\0{item.text}")
+        item = replace(item, text_hash=digest)
+        twin = nodes.by_hash(conn, item.scope, digest, thing=False)
+        match = Match(twin, by_key=False) if twin is not None else None
+    if match is None or match.by_key:
+        visibility.refuse(conn, item.text, actor=draft.origin, elsewhere=elsewhere)
+        visibility.lift_words_dismissed(conn, [item.text], actor=draft.origin)
     if match is not None:
-        known = match.node
-        if match.how == likeness.KEYED:
-            return _reworded(conn, home, item, known, now)
-        _refuse_other_key(item.draft, known)
-        _refuse_other_sort(conn, item, known)
-        return _repeat(conn, home, item, known, now)
-    is_cool = item.draft.baseline or item.draft.stays
-    tier = max(item.tier, HOT + 1) if is_cool else item.tier
+        if match.by_key:
+            return _reworded(conn, home, item, match.node, now)
+        return _repeated(conn, home, item, match.node, now)
+    tier = max(item.tier, HOT + 1) if draft.baseline or draft.stays else item.tier
     node = _made(item, now, id=home.new_id(), created_at=now, tier=tier)
-    return _keep(conn, home, item, node, now)
+    writes = WriteBatch(conn, home, now)
+    writes.add(node, item)
+    writes.flush()
+    changes.learn(conn, node, item.where, now, fresh=True)
+    lessons.learned(conn, home, node, draft.session, now, fresh=True)
+    return _admitted(item, node, NEW, item.why)
 
 
 def store_as(
-    writes: WriteBatch,
-    item: Ready,
-    now: datetime,
-    *,
-    id: str,
-    created_at: datetime,
-    apart: bool,
+    writes: WriteBatch, item: Ready, now: datetime, *, id: str, created_at: datetime, apart: bool
 ) -> Node:
     """Collect a prepared draft under a given id; return the memory it becomes.
 
@@ -104,73 +149,43 @@ def store_as(
     """
     node = _made(item, now, id=id, created_at=created_at, tier=item.tier)
     if apart:
-        node = replace(node, text_hash=_hash_apart(node))
-    _add(writes, item, node)
+        node = _apart(node)
+    writes.add(node, item)
     return node
 
 
-def store_over(
-    conn: Connection, home: Home, item: Ready, known: Node, now: datetime, *, reason: str = ""
-) -> Admitted:
-    """Update a memory with a prepared draft, inside a transaction; its id and links stay."""
-    twin = nodes.by_hash(conn, known.scope, item.text_hash, thing=False)
-    node = merged_memory(
-        item,
-        known,
-        now,
-        apart=twin is not None and twin.id != known.id,
-        kept=is_protected_from(conn, item.draft.origin, known.id),
-    )
-    change_one(
-        conn,
-        home,
-        node,
-        known,
-        rests_on=item.anchors,
-        names=item.entities,
-        actor=item.draft.origin,
-        reason=reason,
-        related=not item.draft.has_id,
-    )
-    changes.learn(conn, node, item.where, now, reworded=True)
-    lessons.learned(conn, home, node, item.draft.session, now)
-    return Admitted(
-        node=node,
-        anchors=tuple(replace(anchor, node=node.id) for anchor in item.anchors),
-        masked=item.masked,
-        decision=REFINES,
-        why=item.why,
-        before=known,
-        missing=item.missing,
-    )
-
-
 def merged_memory(item: Ready, known: Node, now: datetime, *, apart: bool, kept: bool) -> Node:
-    """Return a memory merged with a prepared draft.
+    """Return a memory with the words and properties of a prepared draft.
 
     Args:
         item: the draft.
         known: the memory.
         now: when it comes.
         apart: another living memory says the same.
-        kept: the memory is protected from the caller; see `is_protected_from`.
+        kept: the memory is protected from the caller; see `protected_from`.
 
     Raises:
         YaadError: TOO_LARGE; it would have too many tags.
     """
     node = replace(
-        _given(item, known, now, kept=kept),
+        _confirmed(item, known, now, kept=kept),
         text=item.text,
         text_hash=item.text_hash,
         summary=words.summarise(item.text),
     )
-    return replace(node, text_hash=_hash_apart(node)) if apart else node
+    return _apart(node) if apart else node
+
+
+def protected_from(conn: Connection, origin: str, ids: Iterable[str]) -> Collection[str]:
+    """Return the `ids` that are a person's, if `origin` is an agent or an import."""
+    return () if changes.is_person(origin) else fulltext.persons(conn, ids)
 
 
 def _reworded(conn: Connection, home: Home, item: Ready, holder: Node, now: datetime) -> Admitted:
-    """Give the memory under a key the draft's words."""
+    """Give the memory under a key the draft's words; its id and links stay."""
+    draft = item.draft
     changes.require_not_in_file(conn, holder, item.text)
-    if is_protected_from(conn, item.draft.origin, holder.id):
+    if protected_from(conn, draft.origin, [holder.id]):
         raise YaadError(
             Code.REFUSED,
             f"A person said what is kept under the key {holder.key}: {quoted(holder.text)}; "
@@ -179,47 +194,86 @@ def _reworded(conn: Connection, home: Home, item: Ready, holder: Node, now: date
             f"yaadwatch edit {short_id(holder.id)}",
         )
     changes.refuse_twin(conn, replace(holder, text_hash=item.text_hash))
-    done = store_over(conn, home, item, holder, now, reason=f"said under the key {holder.key}")
-    return replace(done, why=f"the key {holder.key} was known")
+    node = merged_memory(item, holder, now, apart=False, kept=False)
+    change_one(
+        conn,
+        home,
+        node,
+        rests_on=item.anchors,
+        names=item.entities,
+        actor=draft.origin,
+        reason=f"said under the key {holder.key}",
+    )
+    changes.learn(conn, node, item.where, now, reworded=True)
+    lessons.learned(conn, home, node, draft.session, now)
+    return _admitted(item, node, REFINES, f"the key {holder.key} was known", before=holder)
 
 
-def _refuse_other_key(draft: Draft, known: Node) -> None:
+def _repeated(conn: Connection, home: Home, item: Ready, known: Node, now: datetime) -> Admitted:
+    """Confirm the memory that says the same."""
+    draft, short = item.draft, short_id(known.id)
     if draft.key is not None and known.key not in (None, draft.key):
         raise YaadError(
             Code.CONFLICT,
-            f"Memory {short_id(known.id)} says the same already, under the key {known.key}; "
-            "nothing was stored.",
-            hint=f"Keep that one; or forget it first: yaadwatch forget {short_id(known.id)}",
+            f"Memory {short} says the same already, under the key {known.key}; nothing was stored.",
+            hint=f"Keep that one; or forget it first: yaadwatch forget {short}",
         )
+    kept = bool(protected_from(conn, draft.origin, [known.id]))
+    is_other_sort = item.kind != known.kind and {item.kind, known.kind} & {"task", "skill"}
+    if draft.kind and is_other_sort and not kept and not draft.is_in_file:
+        raise YaadError(
+            Code.CONFLICT,
+            f"Memory {short} says the same already, and is a {known.kind}, no {item.kind}; nothing "
+            "was stored.",
+            hint=f"Say it in other words; or forget that one first: yaadwatch forget {short}",
+        )
+    if draft.baseline:
+        rests_on = tuple(anchors.of_nodes(conn, [known.id]).get(known.id, ()))
+        return replace(_admitted(item, known, SAME, item.why), anchors=rests_on, missing=())
+    node = _confirmed(item, known, now, kept=kept)
+    change_one(
+        conn,
+        home,
+        node,
+        rests_on=item.anchors,
+        names=item.entities,
+        actor=draft.origin,
+        reason=f"said again, {FROM_GIT}" if draft.from_git else "said again",
+        change="confirmed",
+    )
+    projects.offer_rules(conn, [node.id])
+    changes.learn(conn, node, item.where, now)
+    lessons.learned(conn, home, node, draft.session, now)
+    return _admitted(item, node, SAME, "said before")
 
 
-def _refuse_other_sort(conn: Connection, item: Ready, known: Node) -> None:
-    """Refuse to turn a task into a rule, or a rule into a task, by repeating it."""
-    draft = item.draft
-    if not draft.kind or item.kind == known.kind or draft.origin.startswith(likeness.FILE):
-        return
-    if not {item.kind, known.kind} & OF_ITS_OWN or is_protected_from(conn, draft.origin, known.id):
-        return
-    raise YaadError(
-        Code.CONFLICT,
-        f"Memory {short_id(known.id)} says the same already, and is a {known.kind}, no "
-        f"{item.kind}; nothing was stored.",
-        hint=f"Say it in other words; or forget that one first: yaadwatch forget "
-        f"{short_id(known.id)}",
+def _admitted(
+    item: Ready, node: Node, decision: str, why: str, before: Node | None = None
+) -> Admitted:
+    return Admitted(
+        node=node,
+        anchors=tuple(replace(anchor, node=node.id) for anchor in item.anchors),
+        masked=item.masked,
+        decision=decision,
+        why=why,
+        before=before,
+        missing=item.missing,
     )
 
 
 def _require_version(conn: Connection, item: Ready) -> None:
-    draft = item.draft
-    holder = nodes.by_key(conn, item.scope, draft.key) if draft.key is not None else None
+    expected, key = item.draft.expected_version, item.draft.key
+    if expected is None:
+        return
+    holder = nodes.by_key(conn, item.scope, key) if key is not None else None
     if holder is None:
         raise YaadError(
             Code.NOT_FOUND,
-            f"No memory is kept under the key {draft.key}, so none is at version "
-            f"{draft.expected_version}; nothing was stored.",
+            f"No memory is kept under the key {key}, so none is at version {expected}; nothing was "
+            "stored.",
             hint="Leave the version out, and it becomes a new memory.",
         )
-    nodes.require_version(conn, holder.id, draft.expected_version or 0)
+    nodes.require_version(conn, holder.id, expected)
 
 
 def _rests_elsewhere(conn: Connection, item: Ready, known: Node) -> bool:
@@ -227,27 +281,23 @@ def _rests_elsewhere(conn: Connection, item: Ready, known: Node) -> bool:
 
     "The config is in src/index.ts" is another statement in each package.
     """
-    if not item.draft.origin.startswith(likeness.FILE) or not item.anchors:
-        return False
-    if place_of(item.draft.origin) == place_of(known.origin):
+    draft = item.draft
+    if not draft.is_in_file or not item.anchors or place_of(draft.origin) == place_of(known.origin):
         return False
     rests_on = anchors.of_nodes(conn, [known.id]).get(known.id, ())
-    return {(one.path, one.symbol) for one in item.anchors} != {
-        (one.path, one.symbol) for one in rests_on
-    }
+    mine, theirs = (
+        {(one.path, one.symbol) for one in places} for places in (item.anchors, rests_on)
+    )
+    return mine != theirs
 
 
-def _hash_in_folder(item: Ready) -> str:
-    """Return the hash of a statement that holds for one folder and repeats words of another."""
-    return words.text_hash(f"{place_of(item.draft.origin)}\0{item.text}")
-
-
-def _hash_apart(node: Node) -> str:
-    """Return a hash that no words have: a later statement of the words means another memory."""
-    return words.text_hash(f"{node.id}\0{node.text}")
+def _apart(node: Node) -> Node:
+    """Return a memory with a hash that no words have: the words stated again are another memory."""
+    return replace(node, text_hash=words.text_hash(f"{node.id}\0{node.text}"))
 
 
 def _made(item: Ready, now: datetime, *, id: str, created_at: datetime, tier: int) -> Node:
+    draft = item.draft
     return Node(
         id=id,
         kind=item.kind,
@@ -256,31 +306,21 @@ def _made(item: Ready, now: datetime, *, id: str, created_at: datetime, tier: in
         text=item.text,
         text_hash=item.text_hash,
         summary=words.summarise(item.text),
-        key=item.draft.key,
-        tags=item.draft.tags,
-        attributes=merged({}, item.draft.attributes),
-        origin=item.draft.origin,
-        session=item.draft.session,
+        key=draft.key,
+        tags=draft.tags,
+        attributes=merged({}, draft.attributes),
+        origin=draft.origin,
+        session=draft.session,
         confidence=1.0,
         confirmed_at=now,
         created_at=created_at,
         updated_at=now,
-        pinned=item.draft.pinned,
-        from_git=item.draft.from_git,
+        pinned=draft.pinned,
+        from_git=draft.from_git,
     )
 
 
-def is_protected_from(conn: Connection, origin: str, id: str) -> bool:
-    """Return whether a memory is a person's, and `origin` an agent or an import."""
-    return bool(protected_from(conn, origin, [id]))
-
-
-def protected_from(conn: Connection, origin: str, ids: Iterable[str]) -> Collection[str]:
-    """Return the `ids` that are a person's, if `origin` is an agent or an import."""
-    return () if changes.is_person(origin) else fulltext.persons(conn, ids)
-
-
-def _given(item: Ready, known: Node, now: datetime, *, kept: bool) -> Node:
+def _confirmed(item: Ready, known: Node, now: datetime, *, kept: bool) -> Node:
     """Return a memory with a draft's properties besides its words, stated now.
 
     A person's memory (`kept`) keeps its properties when an agent or an import repeats it: that
@@ -310,12 +350,11 @@ def _given(item: Ready, known: Node, now: datetime, *, kept: bool) -> Node:
         return stated
     attributes = known.attributes
     if draft.attributes:
-        attributes = clean_attributes(
-            merged(known.attributes, draft.attributes), NODE_ATTRIBUTES_BYTES_MAX
-        )
-    if not draft.has_id:
-        package = draft.attributes.get(HOLDS_IN)
-        attributes = merged(attributes, drafts.widened(known, package))
+        both = merged(attributes, draft.attributes)
+        attributes = clean_attributes(both, NODE_ATTRIBUTES_BYTES_MAX)
+    package = draft.attributes.get(HOLDS_IN)
+    if not draft.has_id and known.attributes.get(HOLDS_IN) != package:
+        attributes = merged(attributes, {HOLDS_IN: None})  # stated in two packages, it holds in all
     return replace(
         stated,
         kind=item.kind if draft.kind else known.kind,
@@ -323,64 +362,4 @@ def _given(item: Ready, known: Node, now: datetime, *, kept: bool) -> Node:
         key=draft.key or known.key,
         attributes=attributes,
         pinned=known.pinned or draft.pinned,
-    )
-
-
-def _keep(conn: Connection, home: Home, item: Ready, node: Node, now: datetime) -> Admitted:
-    writes = WriteBatch(conn, home, now)
-    shared = _add(writes, item, node)
-    writes.flush()
-    if shared and not item.draft.has_id and not item.draft.baseline:
-        relate_others(conn, node, shared, (), now)
-    changes.learn(conn, node, item.where, now, fresh=True)
-    lessons.learned(conn, home, node, item.draft.session, now, fresh=True)
-    rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
-    return Admitted(
-        node=node,
-        anchors=rests_on,
-        masked=item.masked,
-        decision=NEW,
-        why=item.why,
-        missing=item.missing,
-    )
-
-
-def _add(writes: WriteBatch, item: Ready, node: Node) -> set[str]:
-    return writes.add(
-        node,
-        rests_on=item.anchors,
-        names=item.entities,
-        has_headings=bool(item.draft.headings),
-    )
-
-
-def _repeat(conn: Connection, home: Home, item: Ready, known: Node, now: datetime) -> Admitted:
-    if item.draft.baseline:
-        rests_on = tuple(anchors.of_nodes(conn, [known.id]).get(known.id, ()))
-        return Admitted(
-            node=known, anchors=rests_on, masked=item.masked, decision=SAME, why=item.why
-        )
-    node = _given(item, known, now, kept=is_protected_from(conn, item.draft.origin, known.id))
-    rests_on = tuple(replace(anchor, node=node.id) for anchor in item.anchors)
-    change_one(
-        conn,
-        home,
-        node,
-        known,
-        rests_on=rests_on,
-        names=item.entities,
-        actor=item.draft.origin,
-        reason=f"said again, {FROM_GIT}" if item.draft.from_git else "said again",
-        change="confirmed",
-    )
-    projects.offer_rules(conn, [node.id])
-    changes.learn(conn, node, item.where, now)
-    lessons.learned(conn, home, node, item.draft.session, now)
-    return Admitted(
-        node=node,
-        anchors=rests_on,
-        masked=item.masked,
-        decision=SAME,
-        why="said before",
-        missing=item.missing,
     )

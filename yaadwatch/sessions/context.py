@@ -255,7 +255,6 @@ def _gather_parts(
             id=node.id,
             text=in_package(node, node.text),
             summary=in_package(node, node.summary),
-            pinned=node.pinned,
             source=brief.source_of(node.origin),
             whose=whose.get(node.id),
         )
@@ -327,7 +326,6 @@ def open_tasks(conn: Connection, left_out: Set[str]) -> list[Statement]:
                 id=row.node,
                 text=node.text,
                 summary=node.summary,
-                pinned=node.pinned,
                 source=brief.source_of(node.origin),
                 state=", ".join(words),
                 whose=whose.get(row.node),

@@ -254,7 +254,6 @@ class _Commit:
             change_one,
             self._home,
             edited,
-            node,
             rests_on=item.anchors,
             names=item.entities,
             actor=self._actor,

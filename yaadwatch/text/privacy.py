@@ -11,11 +11,11 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Final, NamedTuple, overload
 
 from yaadwatch.text.secret_places import NAMED, PLACES, names, secret_kind_of_member, token_judge
-from yaadwatch.text.secret_shapes import SHORTEST, SHORTEST_OF_ALL, TOKENS, Judge
+from yaadwatch.text.secret_shapes import SHORTEST, TOKENS, Judge
 
 
 class Reading(NamedTuple):
@@ -27,15 +27,15 @@ class Reading(NamedTuple):
 
 _ASCII: Final = frozenset(map(chr, range(128)))
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
-_ESCAPE: Final = "\x1b"
 _INVISIBLE: Final = (
     r"(?:\x1b\[|\x9b)[0-?]{0,32}[ -/]{0,4}[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]{0,2000}(?:\x07|\x1b\\|\x9c)"
-    r"|\x1b[ -/]{1,4}[0-~]|\x1b[<-?]"
+    r"|\x1b[ -/]{1,4}[0-~]|\x1b[<-?78DEHMNOZc]"
 )
 """What makes a terminal write in colour, name a link or a window, or take other characters.
 
-What has a letter or a digit right behind its escape is not among them: that may be a secret's own.
+What has another letter or digit right behind its escape is not among them: that may be a secret's
+own.
 """
 # What is drawn as nothing and is not of the categories Cc and Cf: marks, letters, and places that
 # are set aside for more such characters.
@@ -47,12 +47,8 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]+")
 _HYPHENS: Final = "\u2010\u2011"
 
 
-def readings(text: str, beginnings: tuple[str, ...] = ()) -> Iterator[Reading]:
-    """Yield the raw text and, where it differs, the text as a reader sees it.
-
-    An invisible character may have separated two words. Where the second begins with one of
-    `beginnings` (lower case), a further reading keeps them separate.
-    """
+def readings(text: str) -> Iterator[Reading]:
+    """Yield the raw text and, where it differs, the text as a reader sees it."""
     yield Reading(text, range(len(text)))
     if text.isascii() and not _CONTROL.search(text):
         return
@@ -62,36 +58,13 @@ def readings(text: str, beginnings: tuple[str, ...] = ()) -> Iterator[Reading]:
         return
     read: list[str] = []
     at: list[int] = []
-    joints: list[int] = []
     end = 0
     for found in re.finditer(f"{_INVISIBLE}|[{re.escape(''.join(odd))}]", text):
-        start = found.start()
-        read += text[end:start]
-        at += range(end, start)
         plain = odd.get(found[0], "")
-        read += plain
-        at += [start] * len(plain)
+        read += (text[end : found.start()], plain)
+        at += (*range(end, found.start()), *[found.start()] * len(plain))
         end = found.end()
-        if not plain:
-            joints.append(len(read))
-        if found[0] == _ESCAPE:  # what is right behind it may belong to it
-            joints.append(len(read) + 1)
-    read += text[end:]
-    at += range(end, len(text))
-    clean = "".join(read)
-    yield Reading(clean, at)
-    lowered = in_lower_case(clean)
-    parted = [
-        joint
-        for joint in sorted(set(joints))
-        if 0 < joint < len(clean)
-        if clean[joint - 1].isalnum() and lowered.startswith(beginnings, joint)
-    ]
-    if parted:
-        ends = [0, *parted, len(read)]
-        spans = list(pairwise(ends))
-        places = (place for start, end in spans for place in (*at[start:end], at[end - 1]))
-        yield Reading(" ".join(clean[start:end] for start, end in spans), [*places][:-1])
+    yield Reading("".join(read) + text[end:], [*at, *range(end, len(text))])
 
 
 def cleaned(text: str) -> str:
@@ -164,18 +137,6 @@ def _escaped(found: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-def may_hold(texts: Iterable[str]) -> bool:
-    """Return whether one of these may have a secret in it: where not, none need be masked.
-
-    All of them are looked at as one, for the words and marks without which there is no secret.
-    """
-    for joined, _ in readings("\n".join(texts), _BEGINNINGS):
-        lowered = in_lower_case(joined)
-        if _worth_trying(joined, lowered) or any(True for _ in names(joined, lowered)):
-            return True
-    return False
-
-
 @overload
 def mask_tree(value: str) -> str: ...
 @overload
@@ -241,7 +202,7 @@ _MASK = re.compile(r"\[masked:[a-z0-9-]{1,30}\]")
 def _spans(text: str) -> list[_Span]:
     """Return the spans of secrets: in order, without overlap."""
     found: list[_Span] = []
-    for reading in readings(text, _BEGINNINGS):
+    for reading in readings(text):
         found += _spans_of(reading)
     merged: list[_Span] = []
     for span in sorted(found):
@@ -258,7 +219,7 @@ def _spans_of(reading: Reading) -> Iterator[_Span]:
     """Yield the secrets of a reading, as spans in the original text."""
     text, at = reading
     lowered = in_lower_case(text)
-    found = list(_candidates(text, lowered, sorted(_worth_trying(text, lowered))))
+    found = list(_candidates(text, lowered, sorted(_worth_trying(lowered))))
     if not found:
         return
     masks = [mask.span() for mask in _MASK.finditer(text)]
@@ -266,19 +227,15 @@ def _spans_of(reading: Reading) -> Iterator[_Span]:
         yield span._replace(start=at[span.start], end=at[span.end - 1] + 1)
 
 
-def _worth_trying(text: str, lowered: str) -> set[int]:
+def _worth_trying(lowered: str) -> set[int]:
     """Return the shapes that may be in a text; of most texts, none."""
-    ranks = {rank for trigger, rows in _PLACE_TRIGGERS if trigger in lowered for rank in rows}
-    longest = max(map(len, text.split()), default=0)
-    for mark, triggers in _TOKEN_TRIGGERS:
-        if mark not in lowered:
-            continue
-        for shortest, trigger, rows in triggers:
-            if shortest > longest:  # and so are all that come after it
-                break
-            if trigger in lowered:
-                ranks.update(rows)
-    return ranks
+    longest = max(map(len, lowered.split()), default=0)
+    return {
+        rank
+        for trigger, (shortest, ranks) in _TRIGGERS.items()
+        if shortest <= longest and trigger in lowered
+        for rank in ranks
+    }
 
 
 def _candidates(text: str, lowered: str, ranks: Iterable[int]) -> Iterator[tuple[int, _Span]]:
@@ -347,27 +304,14 @@ def _shape(rank: int) -> tuple[re.Pattern[str], Judge]:
     return re.compile(pattern, re.IGNORECASE | re.VERBOSE), judge
 
 
-def _by_trigger(rows: Iterable[str], first: int) -> dict[str, list[int]]:
-    """Return which shapes are worth trying when a text contains a trigger; `first`: their rank."""
-    ranks: dict[str, list[int]] = {}
-    for rank, triggers in enumerate(rows, first):
+def _by_trigger() -> dict[str, tuple[int, list[int]]]:
+    """Return the shapes to try when a text contains a trigger, and a run of so many characters."""
+    found: dict[str, tuple[int, list[int]]] = {}
+    for rank, (_, triggers, _) in enumerate((*TOKENS, *PLACES)):
         for trigger in triggers.split():
-            ranks.setdefault(trigger, []).append(rank)
-    return ranks
+            shortest = SHORTEST.get(trigger, 15) if rank < len(TOKENS) else 0
+            found.setdefault(trigger, (shortest, []))[1].append(rank)
+    return found
 
 
-def _by_mark() -> tuple[tuple[str, tuple[tuple[int, str, list[int]], ...]], ...]:
-    """Return the triggers of tokens by a character that each has, and those that come first first.
-
-    Of each: how many characters without white space a token of it has at least, and its shapes.
-    """
-    found: dict[str, list[tuple[int, str, list[int]]]] = {mark: [] for mark in ("_", "-", ".", "")}
-    for trigger, ranks in _by_trigger((row[1] for row in TOKENS), 0).items():
-        mark = next(mark for mark in found if mark in trigger)
-        found[mark].append((SHORTEST.get(trigger, SHORTEST_OF_ALL), trigger, ranks))
-    return tuple((mark, tuple(sorted(rows))) for mark, rows in found.items())
-
-
-_BEGINNINGS: Final = tuple({trigger for row in TOKENS for trigger in row[1].split()} - {*".-/:"})
-_TOKEN_TRIGGERS: Final = _by_mark()
-_PLACE_TRIGGERS: Final = tuple(_by_trigger((row[1] for row in PLACES), len(TOKENS)).items())
+_TRIGGERS: Final = _by_trigger()

@@ -26,6 +26,7 @@ from yaadwatch.text.secret_shapes import (
     is_secret,
     trimmed,
 )
+from yaadwatch.text.words import word_set
 
 _LONE_CHARS_MIN: Final = 6
 _PROGRAMS_WITH_USERS: Final = re.compile(
@@ -35,13 +36,12 @@ _PROGRAMS_WITH_USERS: Final = re.compile(
 _COMMAND_GOES_ON: Final = re.compile(
     r"[\"'`@]|[ \t]*(?:\n|\Z|[;|&)`]|\\\n)|[ \t]+(?:--?[A-Za-z]|https?://|[\w.-]+@|[/<>])"
 )
-_SAID_OF_OPTIONS: Final = frozenset(
-    (
-        *("option", "options", "argument", "arguments", "parameter", "parameters", "switch"),
-        *("prompt", "prompts", "string", "command", "setting", "settings", "instead", "always"),
-        *("before", "without", "please", "twice", "ignored", "deprecated", "removed", "omitted"),
-        *("interactive", "interactively"),
-    )
+_SAID_OF_OPTIONS: Final = word_set(
+    """
+    option options argument arguments parameter parameters switch prompt prompts string command
+    setting settings instead always before without please twice ignored deprecated removed omitted
+    interactive interactively
+    """
 )
 _LONG_OPTIONS: Final = frozenset(("rotocol", "assword", "lugin-dir", "refix", "ort", "ager"))
 _OTHER_USE: Final = re.compile(r"\d+(?::\d+)?|[\w.-]*:\d+(?::\d+)?")

@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from yaadwatch.text.words import word_set
+
 # fmt: off
 TOKENS: Final = (
     # Clouds
@@ -174,9 +176,6 @@ SHORTEST: Final = {
 # fmt: on
 """What a token of these triggers has at least, in characters: texts that hold the trigger alone are
 many, and so long a run of characters without white space is in few of them."""
-SHORTEST_OF_ALL: Final = 15
-"""No row of `TOKENS` is shorter, and none has white space in it."""
-
 
 SecretKind = tuple[str, int, int]
 """Kind, start and end of a secret."""
@@ -241,22 +240,19 @@ _TECHNICAL = re.compile(
 _VERSIONED = re.compile(r"[A-Za-z]{2,20}\d{1,3}(?:\.\d{1,3}){1,2}")
 
 # Words that describe a password, or replace it in a schema.
-_STATES = frozenset(
-    (
-        *("required", "optional", "mandatory", "present", "missing", "available", "nullable"),
-        *("enabled", "disabled", "hidden", "protected", "encrypted", "hashed", "salted"),
-        *("incorrect", "invalid", "expired", "confirmed", "changed", "unchanged", "forgotten"),
-        *("generated", "automatic", "anonymous", "username", "bearer", "refresh", "access"),
-        *("authentication", "authorization", "environment", "development", "production"),
-        *("postgres", "postgresql"),
-    )
+_STATES = word_set(
+    """
+    required optional mandatory present missing available nullable enabled disabled hidden protected
+    encrypted hashed salted incorrect invalid expired confirmed changed unchanged forgotten
+    generated automatic anonymous username bearer refresh access authentication authorization
+    environment development production postgres postgresql
+    """
 )
 # The most common passwords, which mean nothing else.
-_COMMON = frozenset(
-    (
-        *("letmein", "qwerty", "qwertyuiop", "qwertz", "asdfgh", "asdfghjkl", "zxcvbnm"),
-        *("iloveyou", "opensesame", "swordfish", "changeit"),
-    )
+_COMMON = word_set(
+    """
+    letmein qwerty qwertyuiop qwertz asdfgh asdfghjkl zxcvbnm iloveyou opensesame swordfish changeit
+    """
 )
 _LABEL_END = re.compile(
     r"(?:field|type|str|string|input|schema|encoder|manager|provider|service)\Z"

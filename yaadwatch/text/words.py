@@ -20,12 +20,17 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 SUMMARY_CHARS_MAX: Final = 160
 
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a list that is written as one text."""
+    return frozenset(text.split())
+
+
 _LIST_MARKER = re.compile(r"(?:[-*+•]|\d{1,3}[.)]) ")
 _HEADING_MARK = re.compile(r"#{1,6} ")
 _BLOCK_END = re.compile(r"\n[^\S\n]*\n|\n(?=[^\S\n]*(?:[-*+•]|#{1,6}|\d{1,3}[.)])\s)")
 _SENTENCE_END = re.compile(r"[.!?][\"'`)\]*_]*(?=\s)|[。！？]")
 _ABBREVIATION = re.compile(r"(?<![\w.])(?:e\.g|i\.e|etc|vs|cf|approx|no|[A-Z])\.$", re.IGNORECASE)
-_SENTENCE_DOTS = (1, 4)
 
 _WORD = re.compile(r"[^\W_]+")
 # The plural of an acronym stays whole (`APIs`); digits join adjacent letters (`v2`, `2FA`).
@@ -63,7 +68,7 @@ def normalise(text: str) -> str:
     if not head.endswith("/"):
         return bare
     # Behind a path, one full stop is that of the sentence, and so is the fourth.
-    return plain[:-1] if len(word) - len(head) in _SENTENCE_DOTS else plain
+    return plain[:-1] if len(word) - len(head) in (1, 4) else plain
 
 
 def text_hash(text: str) -> str:
@@ -237,48 +242,25 @@ def question_form(question: str) -> str:
 TERMS_MAX: Final = 200
 """Terms of one expression; a longer question is a document."""
 
-STOP_WORDS: Final = frozenset(
-    (
-        *("a", "an", "the", "this", "that", "these", "those", "here", "there"),
-        *("and", "or", "but", "if", "then", "than", "so", "as", "just", "too", "very", "again"),
-        *(
-            "of",
-            "at",
-            "by",
-            "for",
-            "with",
-            "about",
-            "to",
-            "from",
-            "in",
-            "into",
-            "on",
-            "onto",
-            "off",
-        ),
-        *("over", "under", "up", "down", "out", "once"),
-        *("i", "me", "we", "us", "our", "you", "your", "he", "she", "it", "its", "they", "them"),
-        *("their", "what", "which", "who", "whom", "whose", "when", "where", "why", "how"),
-        *("is", "are", "was", "were", "be", "been", "being", "am", "do", "does", "did", "doing"),
-        *("has", "have", "had", "having", "can", "could", "should", "would", "will", "shall"),
-        *("may", "might", "must", "no", "nor", "all", "any", "both", "each", "few", "more", "most"),
-        *("other", "some", "such", "only", "own", "same"),
-    )
+STOP_WORDS: Final = word_set(
+    """
+    a an the this that these those here there and or but if then than so as just too very again of
+    at by for with about to from in into on onto off over under up down out once i me we us our you
+    your he she it its they them their what which who whom whose when where why how is are was were
+    be been being am do does did doing has have had having can could should would will shall may
+    might must no nor all any both each few more most other some such only own same
+    """
 )
 
-PALE: Final = frozenset(
-    (
-        *("use", "used", "using", "get", "gets", "getting", "run", "make", "need", "want"),
-        *("work", "works", "happens"),
-    )
+PALE: Final = word_set(
+    """
+    use used using get gets getting run make need want work works happens
+    """
 )
 """Words about the manner of a question rather than its subject: they count half next to others."""
-_PARTICLES: Final = frozenset(
-    ("up", "in", "out", "on", "off", "down", "over", "back", "through", "around", "by")
-)
+_PARTICLES: Final = word_set("up in out on off down over back through around by")
 
 _PHRASE = re.compile(r'"([^"]*)"|“([^“”]*)”')
-# What the index takes for a token; it splits the rest away.
 
 
 def words(query: str) -> list[str]:

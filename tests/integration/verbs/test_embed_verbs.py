@@ -144,33 +144,24 @@ def test_switching_answers_by_the_old_model_until_the_new_one_is_full(tree, one,
     assert len(stored(tree)) == 2
 
 
-def test_going_back_is_one_step_and_vectors_are_there_already(tree, one, two):
+def test_a_kept_model_is_enabled_again_with_the_vectors_that_it_has(tree, one, two):
     enable(tree, one)
     enable(tree, two)
 
-    answer = vectors.embed_rollback(tree.home, tree.call)
+    answer = enable(tree, one, fill=False)
 
-    assert states(answer) == {"one": "active", "two": "kept"}
+    assert states(answer) == {"one": "filling", "two": "active"}
     assert {model["percent"] for model in answer["models"]} == {100}
-    assert states(vectors.embed_rollback(tree.home, tree.call)) == {"one": "kept", "two": "active"}
+    vectors.complete(tree.home)
+    assert states(status(tree)) == {"one": "active", "two": "kept"}
 
 
-def test_going_back_while_another_model_is_being_filled_gives_that_one_up(tree, one, two):
+def test_enabling_the_active_model_gives_up_the_one_that_is_being_filled(tree, one, two):
     enable(tree, one)
     enable(tree, two, fill=False)
 
-    assert states(vectors.embed_rollback(tree.home, tree.call)) == {"one": "active"}
+    assert states(enable(tree, one, fill=False)) == {"one": "active"}
     assert not vectors.take_over(tree.home, status(tree)["models"][0]["space"])
-
-
-def test_there_may_be_nothing_to_go_back_to(tree, one):
-    with pytest.raises(YaadError, match="no model to go back to"):
-        vectors.embed_rollback(tree.home, tree.call)
-    enable(tree, one)
-    with pytest.raises(YaadError, match="no model to go back to"):
-        vectors.embed_rollback(tree.home, tree.call)
-
-    assert states(status(tree)) == {"one": "active"}
 
 
 def test_only_one_step_back_is_kept_and_the_rest_is_tidied_away(tree, one, two, tmp_path):
@@ -215,27 +206,6 @@ def test_doing_without_keeps_the_vectors_unless_told_otherwise(tree, one):
     answer = vectors.embed_disable(tree.home, tree.call, erase=True)
 
     assert (answer["models"], stored(tree)) == ([], [])
-
-
-def test_making_anew_replaces_every_vector(tree, one):
-    enable(tree, one)
-    with tree.db() as db:
-        before = db.read(lambda conn: conn.execute("SELECT * FROM embeddings").fetchall())
-
-    answer = vectors.embed_rebuild(tree.home, tree.call)
-
-    assert (answer["search"], states(answer)) == ("words", {"one": "filling"})
-    assert stored(tree) == []
-    vectors.complete(tree.home)
-    with tree.db() as db:
-        after = db.read(lambda conn: conn.execute("SELECT * FROM embeddings").fetchall())
-    assert after == before
-    assert states(status(tree)) == {"one": "active"}
-
-
-def test_nothing_can_be_made_anew_without_a_model(tree):
-    with pytest.raises(YaadError, match="nothing to rebuild"):
-        vectors.embed_rebuild(tree.home, tree.call)
 
 
 def test_the_same_space_from_another_place_needs_no_new_vectors(tree, one, tmp_path):

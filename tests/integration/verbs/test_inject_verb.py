@@ -171,19 +171,6 @@ def test_words_that_a_batch_takes_back_and_gives_again_stay_apart(repo):
     assert said == "req-1"
 
 
-def test_what_two_memories_of_a_batch_had_in_common_ends_once(repo):
-    both = [repo.remember(f"The {name} talks to port 8080") for name in ("worker", "mailer")]
-    assert [edge["kind"] for edge in repo.show(both[0])["edges"]].count("relates_to") == 1
-
-    inject(repo, [{"id": one, "text": f"The {one[-4:]} talks to nobody"} for one in both])
-
-    hold = {edge["kind"] for one in both for edge in repo.show(one)["edges"]}
-    assert hold == {"learned_in"}
-    with repo.db() as db:
-        ended = [row for row in table(db, "events") if "edge.closed" in row]
-    assert len(ended) == 3, "two memories touched the port, and were related by it"
-
-
 def test_edges_without_their_ends_are_told_and_the_rest_is_stored(repo):
     lost = LED | {"to": "req-9"}
 
@@ -258,12 +245,12 @@ SPRING = {"valid_from": "2024-03-01T00:00:00Z", "valid_until": "2024-06-01T00:00
 SUMMER = {"valid_from": "2024-05-01T00:00:00Z", "valid_until": "2024-09-01T00:00:00Z"}
 
 
-def test_two_edges_of_one_batch_that_overlap_are_named_by_their_places_in_it(repo):
+def test_two_edges_of_one_batch_that_overlap_are_refused_without_numbers(repo):
     """Numbers that edges had in a transaction that was undone are nobody's, or another edge's."""
     refused = refusal(repo, [LOGIN, SIGNUP], [LED | SPRING, LED | SUMMER])
 
     assert refused.code is Code.CONFLICT
-    assert refused.message.startswith("edges[1] and edges[0]: req-1 led_to req-2 would hold twice")
+    assert refused.message.startswith("req-1 led_to req-2 is in the batch twice for one time")
     assert "(edge " not in refused.message
     assert "delete-link" not in refused.hint
 
@@ -317,7 +304,7 @@ def test_an_edge_that_ended_and_is_given_twice_in_one_batch_is_stored_once(repo)
                 LED | {"valid_from": "2024-01-01"},
                 LED | {"valid_from": "2023-01-01", "valid_until": "2024-02-01"},
             ],
-            "would hold twice at a time",
+            "is in the batch twice for one time",
         ),
     ],
 )

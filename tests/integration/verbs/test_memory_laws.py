@@ -16,7 +16,6 @@ from yaadwatch.model.memories import ACYCLIC, Interval, circle, clash
 from yaadwatch.model.queries import GivenNode
 from yaadwatch.projects import verifying
 from yaadwatch.remember import edit, inject
-from yaadwatch.remember.likeness import folded
 
 EXAMPLES = settings.default.max_examples // 10
 pytestmark = pytest.mark.timeout(3600)
@@ -111,24 +110,6 @@ def test_saying_everything_again_changes_nothing_but_who_said_it_last(repos, tex
 
     assert set(again) <= {"same"}
     assert repo.memories() == before
-
-
-@law
-@given(texts=said, again=st.sampled_from([str.upper, str.lower, str.capitalize, str.title]))
-def test_saying_all_of_it_again_in_other_capitals_and_twice_makes_no_more_than_once(
-    repos, texts, again
-):
-    """Whether two are one is asked of their words, so the second time finds what is there."""
-    repo = repos()
-    for text in (*texts, *map(again, texts)):
-        repo.remember(text)
-    once = sorted(repo.memories())
-
-    decisions = [repo.remembered(text)["decision"] for text in (*texts, *map(again, texts))]
-
-    assert sorted(repo.memories()) == once
-    assert "new" not in decisions
-    assert len({folded(text) for text in once}) == len(once)
 
 
 @law

@@ -9,7 +9,7 @@ FRAME_HEADER, LOG_HEADER = 24, 32
 
 WORDS = {"nodes_fts_data", "nodes_fts_docsize", "nodes_fts_idx"}
 MEMORY = {
-    *("nodes", "sqlite_autoindex_nodes_1", "nodes_by_text", "nodes_by_folded"),
+    *("nodes", "sqlite_autoindex_nodes_1", "nodes_by_text"),
     *("node_versions", "learned", "learned_by_commit", "events"),
 }
 WHERE_LEARNED = {

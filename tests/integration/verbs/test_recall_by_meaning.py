@@ -74,11 +74,11 @@ def test_what_says_the_same_in_other_words_is_found(tree):
     assert found(tree, "hue", kinds=["bug"]) == []
 
 
-def test_both_lists_are_merged_in_each_way(tree):
-    for merge in ("blend", "rrf", "set-union"):
-        answer = found(tree, "checks in the queue", merge=merge)
-        assert answer[0] == "tests"
-        assert len(answer) == len(set(answer)) > 1
+def test_both_lists_are_merged(tree):
+    answer = found(tree, "checks in the queue")
+
+    assert answer[0] == "tests"
+    assert len(answer) == len(set(answer)) > 1
 
 
 def test_no_look_alike_is_ahead_of_the_only_memory_with_a_word_of_the_question(tree):
@@ -94,8 +94,6 @@ def test_no_look_alike_is_ahead_of_the_only_memory_with_a_word_of_the_question(t
 
     assert answer[0]["id"] == texts[-1]
     assert answer[1]["id"].startswith("retry")
-    assert found(tree, "retry zq0042x", merge="rrf")[0] == texts[-1]
-    assert found(tree, "retry zq0042x", merge="set-union")[0] != texts[-1]
     assert found(tree, "retry zq0042x", semantic_weight=1.0)[0] != texts[-1]
 
 

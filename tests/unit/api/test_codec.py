@@ -224,7 +224,7 @@ def test_what_is_wrong_with_a_line_is_said(line, told):
         (memories.Recall, {"query": "a", "at": "soon"}, "at must be a time such as"),
         (memories.Recall, {"query": "a", "depth": "deep"}, "depth must be one of summary, section"),
         (memories.Recall, {"query": "a", "strategy": "all"}, "strategy must be one of auto, bm25"),
-        (memories.Recall, {"query": "a", "merge": "sum"}, "merge must be one of blend, rrf"),
+        (memories.Recall, {"query": "a", "depth": "sum"}, "depth must be one of summary, section"),
         (memories.Recall, {"query": "a", "min_score": 1.5}, "min_score must be within 0 and 1"),
         (memories.Recall, {"query": "a", "semantic_weight": -1}, "semantic_weight must be within"),
         (memories.Recall, {"query": "a", "min_score": 10**400}, "min_score is out of range"),

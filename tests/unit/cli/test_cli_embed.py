@@ -97,8 +97,6 @@ def test_it_tells_how_the_process_is(worker, line):
         (["enable", "./e5"], ("embed_enable", {"model": os.path.abspath("e5")})),
         (["disable"], ("embed_disable", {})),
         (["disable", "--erase"], ("embed_disable", {"erase": True})),
-        (["rebuild"], ("embed_rebuild", {})),
-        (["rollback"], ("embed_rollback", {})),
         (["status"], ("embed_status", {})),
     ],
 )
@@ -134,7 +132,7 @@ def test_it_does_not_wait_for_a_process_that_broke():
     assert [name for name, _ in ran.calls] == ["embed_enable"]
 
 
-@pytest.mark.parametrize("given", [["rebuild", "minilm"], ["rebuild", "--erase"]])
+@pytest.mark.parametrize("given", [["disable", "minilm"], ["enable", "--erase"]])
 def test_what_makes_no_sense_is_refused(given):
     ran = command("embed", *given)
 

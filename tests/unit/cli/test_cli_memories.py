@@ -170,7 +170,7 @@ def test_recall_hands_over_what_was_asked_for_and_nothing_else():
     ran = command(
         *("recall", "deploy", "--scope", "user", "--path", "src", "--tag", "a", "--tag", "b"),
         *("--agent", "claude", "--session", "s1", "--at", "2026-03-01", "--depth", "summary"),
-        *("--strategy", "bm25", "--merge", "rrf", "--min-score", "0.5"),
+        *("--strategy", "bm25", "--min-score", "0.5"),
         *("--semantic-weight", "0.3"),
         answers={"recall": RECALLED},
     )
@@ -185,7 +185,6 @@ def test_recall_hands_over_what_was_asked_for_and_nothing_else():
         "at": "2026-03-01",
         "depth": "summary",
         "strategy": "bm25",
-        "merge": "rrf",
         "min_score": 0.5,
         "semantic_weight": 0.3,
     }

@@ -106,9 +106,7 @@ ASKED_BY["imports"] = "import"
 ASKED_BY |= dict.fromkeys(("graph_stats", "close_link", "delete_edge", "delete_node"), "graph")
 ASKED_BY |= dict.fromkeys(("session_start", "session_note", "session_end"), "sessions")
 ASKED_BY |= {"task_update": "task", "skills": "skill", "skill_add": "skill"}
-ASKED_BY |= {
-    f"embed_{action}": "embed" for action in ("status", "enable", "disable", "rebuild", "rollback")
-}
+ASKED_BY |= {f"embed_{action}": "embed" for action in ("status", "enable", "disable")}
 """Operations that a command of another name asks for."""
 WITHOUT = {
     "status",

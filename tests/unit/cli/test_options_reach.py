@@ -12,7 +12,6 @@ from recording import command
         ("recall jwt --at 2026-03-01", "recall", {"at": "2026-03-01"}),
         ("recall jwt --depth full", "recall", {"depth": "full"}),
         ("recall jwt --strategy bm25", "recall", {"strategy": "bm25"}),
-        ("recall jwt --merge rrf", "recall", {"merge": "rrf"}),
         ("files restore CLAUDE.md --snapshot 7", "files_restore", {"snapshot": 7}),
         ("stale --all-branches", "stale", {"all_branches": True}),
         ("claims --subject api", "claims", {"subject": "api"}),

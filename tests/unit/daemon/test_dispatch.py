@@ -78,7 +78,6 @@ def test_fields_are_handed_over_by_name():
         "at": None,
         "depth": "auto",
         "strategy": "auto",
-        "merge": "blend",
         "min_score": None,
         "semantic_weight": None,
         "all_branches": False,

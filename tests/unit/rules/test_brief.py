@@ -21,8 +21,8 @@ OPENING = (
 )
 
 
-def said(text, *, id="x" * 36, summary="", pinned=False, source=""):
-    return Statement(id=id, text=text, summary=summary or text[:100], pinned=pinned, source=source)
+def said(text, *, id="x" * 36, summary="", source=""):
+    return Statement(id=id, text=text, summary=summary or text[:100], source=source)
 
 
 def brief(flagged=(), rules=(), tasks=(), *, tokens_max=2000, chars_max=8000, note=""):

@@ -46,24 +46,6 @@ require (
         ("Use `requests` with a timeout", ["requests (pip package)"]),
         ("typing_extensions is needed on 3.10", ["typing-extensions (pip package)"]),
         ("Routes are in github.com/gin-gonic/gin", ["github.com/gin-gonic/gin (go package)"]),
-        ("Run pip install httpx==0.27 rich and try", ["httpx (pip package)", "rich (pip package)"]),
-        ("`npm i -D vite@5` first", ["vite (npm package)"]),
-        ("cargo add tokio --features full", ["tokio (cargo package)"]),
-        ("go get example.org/tool@v1.2.0", ["example.org/tool (go package)"]),
-        ("We debounce with the npm package lodash", ["lodash (npm package)"]),
-        ("The npm package `chalk` is pinned", ["chalk (npm package)"]),
-        ("An npm module called dayjs.", ["dayjs (npm package)"]),
-        (
-            "npm packages lodash, dayjs and zod",
-            [f"{x} (npm package)" for x in ("lodash", "dayjs", "zod")],
-        ),
-        ("npm `lodash`, not npm @acme/kit", ["lodash (npm package)", "@acme/kit (npm package)"]),
-        ("The PyPI package typing_extensions", ["typing-extensions (pip package)"]),
-        ("pip package httpx is pinned", ["httpx (pip package)"]),
-        ("The Rust crate tokio runs it", ["tokio (cargo package)"]),
-        ("The cargo crates tokio and axum", ["tokio (cargo package)", "axum (cargo package)"]),
-        ("The Go module example.org/tool", ["example.org/tool (go package)"]),
-        ("The npm package jose signs", ["jose (npm package)"]),
         ("See https://Docs.Example.org/api/?page=2#top.", ["https://docs.example.org/api"]),
         ("The board is at https://b.example:8443/x", ["https://b.example:8443/x"]),
         ("The API listens on port 8080", ["port 8080"]),
@@ -83,18 +65,6 @@ def test_what_is_written_as_such_is_named(text, named):
         "It handles requests in order",
         "Jose wrote the parser",
         "Support for serde-like formats is planned for The Next Release",
-        "npm install",
-        "npm only, and npm lodash too",
-        "The npm package manager is slow, and so is the npm package registry",
-        "Each npm package we publish has a name; npm packages are signed",
-        "The npm package published last, the npm package containing it, npm packages mostly",
-        "npm `install`, then npm `ci`, then npm package `install`",
-        "The Go module cache and the Go package names",
-        "We go package by package",
-        "The npm package is on PyPI only",
-        "The npm package express mail uses",
-        "Run npm install and then restart",
-        "pip install -r requirements.txt",
         "port 99999 does not exist, and neither does port 0",
         "See section 8080 of the report",
         "https://ada:secret@example.org/x",
@@ -115,7 +85,7 @@ def test_any_text_names_a_few_short_things_each_once(text, used):
 
 
 def test_a_long_text_of_anything_is_no_burden():
-    for unit in ("https://", "a/", "npm i ", "npm package a, ", "port 1", "`a", "x@"):
+    for unit in ("https://", "a/", "port 1", "`a", "x@"):
         assert len(entities(unit * 10_000, USED)) <= ENTITIES_MAX
 
 

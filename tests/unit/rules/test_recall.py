@@ -113,17 +113,16 @@ def test_a_word_that_one_memory_has_alone_finds_it_first_however_old_and_cold_it
         # The right one is the oldest and least certain of all.
         bm25 = dict(rows)
         shares = recall_rank.shares(asked, {row: texts[row] for row in bm25})
+        lengths = {row: len(texts[row].split()) for row in bm25}
         found = [
             candidate(
                 str(row),
-                recall_rank.relevance(
-                    score, length=len(texts[row].split()), share=shares.get(row, 0.0)
-                ),
+                score,
                 confidence=0.1 if row == number else 1.0,
                 updated_at=NOW - timedelta(days=900 if row == number else 0),
                 tier=3 if row == number else 1,
             )
-            for row, score in bm25.items()
+            for row, score in recall_rank.relevances(bm25, lengths, shares).items()
         ]
         first += order(*found)[0] == str(number)
 
@@ -131,8 +130,8 @@ def test_a_word_that_one_memory_has_alone_finds_it_first_however_old_and_cold_it
 
 
 def relevant(question, text, bm25):
-    share = recall_rank.shares(question, {"it": text}).get("it", 0.0)
-    return recall_rank.relevance(bm25, length=len(text.split()), share=share)
+    shares = recall_rank.shares(question, {"it": text})
+    return recall_rank.relevances({"it": bm25}, {"it": len(text.split())}, shares)["it"]
 
 
 def test_words_side_by_side_weigh_more_than_the_same_words_apart():

@@ -124,8 +124,8 @@ class Recalled(TypedDict):
       commit that is on a branch and neither in HEAD nor in the main branch (`origin/HEAD`, `main`,
       `master`, `trunk`), unless it is pinned, nor what only the agent files of another branch say.
     - `depth`: `auto` is as much of each as there is room for. `strategy`: `bm25` is words alone;
-      `auto` and `hybrid` also use meaning while a model is active and warm. `merge`: `blend`,
-      `rrf`, `set-union`. Without `top_k`, `min_score` and `semantic_weight`, the settings hold.
+      `auto` and `hybrid` also use meaning while a model is active and warm. Without `top_k`,
+      `min_score` and `semantic_weight`, the settings hold.
     - A memory of the user's own is left out if the project has one with the same key.
     """
 

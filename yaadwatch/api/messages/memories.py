@@ -22,10 +22,8 @@ from yaadwatch.api.message import (
 from yaadwatch.model.limits import (
     ANCHORS_PER_NODE_MAX,
     AUTO,
-    BLEND,
     CURRENT,
     DEPTHS,
-    MERGES,
     PROJECT,
     QUERY_CHARS_MAX,
     SCOPES,
@@ -224,13 +222,6 @@ class Recall(Message, answer="Recalled"):
         limit=OneOf(STRATEGIES),
         help="by words (bm25), or by meaning as well (default: {default})",
         option="--strategy",
-        group="how they are found",
-    )
-    merge: str = field(
-        default=BLEND,
-        limit=OneOf(MERGES),
-        help="how words and meaning are combined (default: {default})",
-        option="--merge",
         group="how they are found",
     )
     semantic_weight: float | None = field(

@@ -124,14 +124,6 @@ class EmbedDisable(Message, answer="Embedding"):
     )
 
 
-class EmbedRebuild(Message, answer="Embedding"):
-    """Compute all vectors again."""
-
-
-class EmbedRollback(Message, answer="Embedding"):
-    """Go back to the model before."""
-
-
 PATHS_MAX = 64
 HISTORY_ENTRIES_MAX = 1_000
 IDS_MAX = 1_000

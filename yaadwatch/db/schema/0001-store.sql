@@ -65,19 +65,10 @@ CREATE TABLE nodes (
     updated_ms     INTEGER NOT NULL,
     archived_ms    INTEGER,
     archive_reason TEXT,
-    folded         INTEGER,               -- CRC-32 of the text without capitals, white space and marks that cannot matter;
-                                          -- 0 for an empty one; null until computed
     from_git       INTEGER NOT NULL DEFAULT 0 CHECK (from_git IN (0, 1))  -- 1: the words came with a clone, checkout or pull
 ) STRICT;
 CREATE UNIQUE INDEX nodes_by_text ON nodes (scope, kind IN ('file', 'entity'), text_hash) WHERE archived_ms IS NULL;
 CREATE UNIQUE INDEX nodes_by_key ON nodes (scope, key) WHERE archived_ms IS NULL AND key IS NOT NULL;
-CREATE INDEX nodes_by_folded ON nodes (folded)
- WHERE folded > 0 AND archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session');
-CREATE INDEX nodes_unfolded ON nodes (num)
- WHERE folded IS NULL AND archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session');
-CREATE TRIGGER nodes_text_changed AFTER UPDATE OF text ON nodes WHEN old.text IS NOT new.text BEGIN
-    UPDATE nodes SET folded = NULL WHERE num = new.num;
-END;
 
 -- How a node read after one change.
 CREATE TABLE node_versions (
