@@ -180,14 +180,7 @@ said = st.lists(st.sampled_from([*PIECES, " ", "x", "if ", ", "]), max_size=12).
 @given(said, st.sampled_from(["LIMIT", "limit", "x", "LIMIT is", "3"]))
 @example("LIMITLIMIT is 3", "LIMIT")
 def test_what_is_said_of_a_name_is_what_one_pattern_with_the_name_finds(text, name):
-    for no_end, pattern in (
-        (values._PART_OF_A_PATH, values._STATED),
-        (values._PART_OF_A_NAME, values._RETURNS),
-    ):
-        whole = re.compile(f"(?<!{no_end.pattern}){re.escape(name)}{pattern.pattern}")
-        found = [
-            (start, one.end(), one.groups())
-            for start, one in values._behind(name, text, no_end, pattern)
-        ]
+    whole = re.compile(rf"(?<![\w.-]){re.escape(name)}{values._STATED.pattern}")
+    found = [(start, one.end(), one.groups()) for start, one in values._stated(text, name)]
 
-        assert found == [(one.start(), one.end(), one.groups()) for one in whole.finditer(text)]
+    assert found == [(one.start(), one.end(), one.groups()) for one in whole.finditer(text)]

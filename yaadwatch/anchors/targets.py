@@ -1,18 +1,17 @@
 """Find the commands a text gives, the targets they run, and the files of a moved pattern.
 
 A target is a name that a project file defines: a rule of a Makefile, a script of package.json, a
-session, a package. For a pattern whose files moved, the literal parts may change; what its stars
-matched must stay.
+session, a package.
 """
 
 import itertools
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import takewhile
+from difflib import SequenceMatcher
 
-from yaadwatch.anchors.tree import PATTERN_STARS_MAX, Tree
+from yaadwatch.anchors.tree import Tree
 
 _MAKE = re.compile(r"^([A-Za-z0-9_.%/-][^:=#\n]*?)\s*::?(?!=)", re.MULTILINE)
 _INCLUDE = re.compile(r"^ *(?:-|s)?include[ \t]+([^#\n]+)", re.MULTILINE)
@@ -210,156 +209,34 @@ def _tables(text: str) -> dict[str, str]:
     return found
 
 
-_ANY_FOLDERS = "**"
-_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}\Z")
-DEPTH_MAX = 32
-"""Folders of two paths together; deeper ones are not followed."""
-
-
 def following(pattern: str, old: str, new: str) -> str | None:
     """Return the pattern that matches `new` as `pattern` matched `old`; None when uncertain.
 
-    Also None for a file that moved to the top, because no pattern matches only files there.
+    The words that were replaced in the path (`src/api/a.js` is `lib/api/a.ts` now) are replaced
+    in the pattern, where it writes them out, each once. None, too, for a file that moved to the
+    top: it would match names everywhere.
 
     Args:
         pattern: as `Tree.matching` takes it; `old` is one of its files.
         old: the old path of a file.
         new: its new path.
     """
-    *folders, name = pattern.rstrip("/").split("/")
-    any_below = name.startswith(_ANY_FOLDERS)
-    if any_below:
-        folders, name = [*folders, _ANY_FOLDERS], name[1:]
-    parts = [*(one for one in folders if one != _ANY_FOLDERS), name]
-    too_much = pattern.count("*") > PATTERN_STARS_MAX or old.count("/") + new.count("/") > DEPTH_MAX
-    if too_much or any(_ANY_FOLDERS in part for part in parts):
-        return None
-    *were, called = old.split("/")
-    *are, calls = new.split("/")
-    renamed = _respelled(name, called, calls)
-    placed = _refolded(folders, were, are) if "/" in pattern else folders
-    if renamed is None or placed is None:
-        return None
-    said = [*placed[:-1], f"*{renamed}"] if any_below else [*placed, renamed]
-    found = "/".join(said)
-    found += "/" if pattern.endswith("/") else ""
-    if "/" in pattern and "/" not in found:
-        return None  # it would match names everywhere
-    return found if any(True for _ in Tree.of([new]).matching(found)) else None
-
-
-def _refolded(wanted: Sequence[str], were: Sequence[str], are: Sequence[str]) -> list[str] | None:
-    """Return the folders of a pattern, adapted to its file's current folders."""
-    at = next(_laid(wanted, were), None)
-    if at is None:
-        return None
-    if _fits(wanted, are):
-        return list(wanted)
-    found = _one_by_one(wanted, at, were, are) if len(were) == len(are) else None
-    return found or _cut_out(wanted, at, were, are)
-
-
-def _one_by_one(
-    wanted: Sequence[str], at: Sequence[int], were: Sequence[str], are: Sequence[str]
-) -> list[str] | None:
-    """Return the folders of a pattern when path folders were renamed one by one."""
-    respelled = dict[int, str]()
-    for part, was, now in zip(at, were, are, strict=True):
-        if wanted[part] == _ANY_FOLDERS:
-            continue
-        put = _respelled(wanted[part], was, now)
-        if put is None:
-            return None
-        respelled[part] = put
-    found = [respelled.get(part, one) for part, one in enumerate(wanted)]
-    return found if _fits(found, are) else None
-
-
-def _cut_out(
-    wanted: Sequence[str], at: Sequence[int], were: Sequence[str], are: Sequence[str]
-) -> list[str] | None:
-    """Return the folders of a pattern when a run of path folders was replaced.
-
-    What `**` matched there may be empty now.
-    """
-    start = _shared(were, are)
-    end = _shared(were[start:][::-1], are[start:][::-1])
-    stop = len(were) - end
-    cut = [part for part in at[start:stop] if wanted[part] != _ANY_FOLDERS]
-    if any("*" in wanted[part] for part in cut) or any(
-        wanted[part] == _ANY_FOLDERS for part in range(cut[0] if cut else 0, cut[-1] if cut else 0)
-    ):
-        return None
-    first = cut[0] if cut else (at[start] if start < len(at) else len(wanted))
-    found = [*wanted[:first], *are[start : len(are) - end], *wanted[first + len(cut) :]]
-    return found if _fits(found, are) else None
-
-
-def _fits(wanted: Sequence[str], folders: Sequence[str]) -> bool:
-    return next(_laid(wanted, folders), None) is not None
-
-
-def _laid(wanted: Sequence[str], folders: Sequence[str], start: int = 0) -> Iterator[list[int]]:
-    """Yield the index of the pattern part that each folder matches; `**` takes as few as possible.
-
-    `start`: the index of the first of `wanted`.
-    """
-    if not wanted:
-        if not folders:
-            yield []
-        return
-    first, rest = wanted[0], wanted[1:]
-    if first == _ANY_FOLDERS:
-        for taken in range(len(folders) + 1):
-            for behind in _laid(rest, folders[taken:], start + 1):
-                yield [start] * taken + behind
-    elif folders and _spelled(first).fullmatch(folders[0]):
-        for behind in _laid(rest, folders[1:], start + 1):
-            yield [start, *behind]
-
-
-def _respelled(part: str, old: str, new: str) -> str | None:
-    """Return a pattern part without a slash that matches `new` as it matched `old`."""
-    if _spelled(part).fullmatch(new):
-        return part
-    if "*" not in part:
-        return new if part == old else None
-    return next((one for one in _spellings(part, old, new) if _spelled(one).fullmatch(new)), None)
-
-
-def _spellings(part: str, old: str, new: str) -> Iterator[str]:
-    """Yield possible new forms of a pattern part: another suffix, or another literal word."""
-    own, its = _SUFFIX.search(part), _SUFFIX.search(new)
-    if own and its and old.endswith(own.group()):
-        yield part[: own.start()] + its.group()
-    match = _spelled(part).fullmatch(old)
-    literals = part.split("*")
-    if match is None:
-        return
-    start = _shared(old, new)
-    end = _shared(old[start:][::-1], new[start:][::-1])
-    at = 0
-    for index, literal in enumerate(literals):
-        stop = at + len(literal)
-        if literal and at <= start and len(old) - end <= stop:
-            put = literal[: start - at] + new[start : len(new) - end]
-            put += literal[len(old) - end - at :]
-            yield "*".join([*literals[:index], put, *literals[index + 1 :]])
-        at = stop + (len(match.group(index + 1)) if index < len(literals) - 1 else 0)
-
-
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the length of the common prefix of two sequences."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-
-
-def _spelled(part: str) -> re.Pattern[str]:
-    """Return a matcher for a name; text between two stars matches at its first occurrence."""
-    first, *more = map(re.escape, part.split("*"))
-    if not more:
-        return re.compile(first)
-    between = "".join(f"(?>(.*?){one})" for one in more[:-1])
-    return re.compile(f"{first}{between}(.*){more[-1]}")
+    moved = Tree.of([new])
+    if any(True for _ in moved.matching(pattern)):
+        return pattern
+    parts, were, are = (re.findall(r"[^\W_]+|[\W_]", one) for one in (pattern, old, new))
+    changes = SequenceMatcher(None, were, are, autojunk=False).get_opcodes()
+    for action, start, end, first, last in reversed(changes):
+        # What was put in stands before the word behind it.
+        more = 0 if action != "insert" else 2 if were[start : start + 1] == ["/"] else 1
+        was, put = were[start : end + more], are[first : last + more]
+        found = [at for at in range(len(parts)) if parts[at : at + len(was)] == was]
+        if action != "equal" and len(found) == 1:
+            parts[found[0] : found[0] + len(was)] = put
+    found_pattern = "".join(parts)
+    is_at_top = "/" in pattern and "/" not in found_pattern
+    matches = any(True for _ in moved.matching(found_pattern))
+    return found_pattern if matches and not is_at_top else None
 
 
 WORDS_MAX = 24

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
@@ -72,19 +72,11 @@ _SAID = rf"(?:{_PLAIN}(?![\w%]|[.,]\w)|{_WORD})"
 _PHRASE = re.compile(
     r"(?<![\w.-])((?:[A-Za-z][A-Za-z-]{0,30} ){0,2}[A-Za-z]\w{2,40})" + _GIVES + _SAID
 )
-_CALLED = r"(?:\([^()\n`]{0,80}\))?`?(?:\(\))? (?:always |now )?returns? "
-_RETURNED = (
-    r"(?:the (?:value|number|constant|string) |just |only |always )?`?"
-    rf"(-?\d[\d_,]{{0,30}}(?:\.\d{{1,30}})?|(?i:true|false|{'|'.join(_WORDS)})|None|null|nil"
-    r"|undefined|nullptr|NULL|\"[^\"\n]{0,60}\"|'[^'\n]{0,60}')"
-)
 _ANOTHER = (
     r" ?(?:\"[^\"\n]{0,60}\"|'[^'\n]{0,60}'|-?\d[\w.]{0,30}(?<!\.))"
     r"(?=`?\)?(?:[.;:,)]| (?:and|or)\b|\s*$))"
 )
 """A further value: `'a', 'b'` is one of two, and "5, 6 is too much" is five."""
-_UNLESS = rf",(?! (?:or|if|unless|when|while|else|otherwise|except|but)\b|{_ANOTHER})"
-_NO_MORE = rf"(?=`?(?:\s*$|(?:[.;:)!]|{_UNLESS})(?!\w)))"
 _TYPE = r"[ \t]{0,20}:[ \t]{0,20}[\w.<>]{1,40}"
 _GIVEN = rf"(?:[\"']?(?:{_TYPE}|[ \w]{{0,40}})[ \t]{{0,20}}(?::=|=|:)[ \t]{{0,20}}| )"
 _FURTHER = (
@@ -109,10 +101,6 @@ _STATED = re.compile(
     rf"|(?:{_BY_DEFAULT}|{_TELLS}{_OFTEN})({_LITERAL}){_NO_MORE_OF_IT}){_NO_OTHER}"
 )
 """How a text goes on behind a name that it gives a number."""
-_RETURNS = re.compile(rf"{_CALLED}{_RETURNED}{_NO_MORE}")
-"""How it goes on behind a function of which it says what that returns."""
-_PART_OF_A_PATH = re.compile(r"[\w.-]")
-_PART_OF_A_NAME = re.compile(r"[\w-]")
 _END_OF_SENTENCE = re.compile(r"[.!?]`?\)?(?=\s)\s*|\n\s*\n")
 STATED_MAX = 64
 """Places at which one text may give one name a value; past that it is a table, and no claim."""
@@ -124,11 +112,6 @@ _WHERE = (
 )
 _CONDITION = re.compile(rf"(?i)(?<![\w`-])(?:{_WHERE})(?![\w`-])")
 """Words that make a sentence conditional."""
-_CASE = re.compile(
-    rf"(?i)(?<![\w`-])(?:{_WHERE}|once|where|on|for(?! now)|with|without|during|after|before"
-    r"|given)(?![\w`-])"
-)
-"""The same for what a function returns, which may be said of one of its cases in more ways."""
 _TOLD = re.compile(
     r"(?i)(?:^|[.!?:;,(>*+-]\s{0,3}|\d[.)]\s|\b(?:and|or|to|then|please|just|can|must|should|may)\s)"
     r"(?:set|export|pass|put|add|change|try)\s(?:the\s)?`?\Z"
@@ -242,7 +225,8 @@ def stated_for(text: str, name: str) -> str | None:
     A number, or the `literal` of another value ("`cache` (default: `True`)"). Conditional
     statements do not count.
     """
-    return _agreed(stated_at(text, name))
+    found = {one.value for one in stated_at(text, name)}
+    return found.pop() if len(found) == 1 else None
 
 
 def stated_at(text: str, name: str) -> list[GivenValue]:
@@ -251,73 +235,36 @@ def stated_at(text: str, name: str) -> list[GivenValue]:
     Also none with more than `STATED_MAX` positions. "Set `debug = True` to see more" is an
     instruction, not a statement.
     """
-    found = _places(name, text, _PART_OF_A_PATH, _STATED)
-    if any(_is_conditional(text, start, one.end(), _CONDITION) for start, one in found):
+    found = list(islice(_stated(text, name), STATED_MAX + 1))
+    conditional = any(_is_conditional(text, start, one.end()) for start, one in found)
+    if conditional or len(found) > STATED_MAX:
         return []
-    found = [(start, one) for start, one in found if not _is_to_be_done(text, start)]
-    return [_given_at(one, one.lastindex or 0, _valued(*one.groups())) for _, one in found]
+    given = []
+    for start, one in found:
+        if not _TOLD.search(text[max(0, start - 24) : start]):
+            group = one.lastindex or 0
+            begin, (digits, word, said) = one.start(group), one.groups()
+            value = (literal(said) or said) if said else _number(digits or "", word or "")
+            # Without the comma of the sentence.
+            given.append(GivenValue(begin, begin + len(one[group].rstrip(",")), value))
+    return given
 
 
-def returned_for(text: str, name: str) -> str | None:
-    """Return the literal that a text says a function returns ("`retry()` returns five"), or None.
-
-    In the form of `literal`. Conditional statements do not count.
-    """
-    return _agreed(returned_at(text, name))
-
-
-def returned_at(text: str, name: str) -> list[GivenValue]:
-    """Return the positions of a function's returned literal in a text; as `stated_at`."""
-    if "return" not in text:
-        return []
-    found = _places(name, text, _PART_OF_A_NAME, _RETURNS)
-    if any(_is_conditional(text, start, one.end(), _CASE) for start, one in found):
-        return []
-    return [_given_at(one, 1, _counted(one[1])) for _, one in found]
-
-
-def _places(
-    name: str, text: str, no_end: re.Pattern[str], pattern: re.Pattern[str]
-) -> list[tuple[int, re.Match[str]]]:
-    """Return what `_behind` yields; none when there are too many."""
-    found = list(islice(_behind(name, text, no_end, pattern), STATED_MAX + 1))
-    return found if len(found) <= STATED_MAX else []
-
-
-def _behind(
-    name: str, text: str, no_end: re.Pattern[str], pattern: re.Pattern[str]
-) -> Iterator[tuple[int, re.Match[str]]]:
-    """Yield the positions of a name that a pattern continues, with the match.
+def _stated(text: str, name: str) -> Iterator[tuple[int, re.Match[str]]]:
+    """Yield the positions of a name that a text goes on to give a value, with the match.
 
     Compiling a pattern per name took longer than all other work on a text.
-
-    Args:
-        name: the name.
-        text: the text to search.
-        no_end: what the character before the name must not match.
-        pattern: matches the text after the name.
     """
     at = text.find(name)
     while at >= 0:
-        whole = not at or no_end.match(text, at - 1) is None
-        found = pattern.match(text, at + len(name)) if whole else None
+        whole = not at or re.match(r"[^\w.-]", text[at - 1]) is not None
+        found = _STATED.match(text, at + len(name)) if whole else None
         if found is not None:
             yield at, found
         at = text.find(name, max(at + 1, found.end() if found is not None else 0))
 
 
-def _given_at(said: re.Match[str], group: int, value: str) -> GivenValue:
-    """Return the position of a value, without the comma of the sentence."""
-    start = said.start(group)
-    return GivenValue(start, start + len(said[group].rstrip(",")), value)
-
-
-def _agreed(given: Sequence[GivenValue]) -> str | None:
-    found = {one.value for one in given}
-    return found.pop() if len(found) == 1 else None
-
-
-def _is_conditional(text: str, start: int, end: int, condition: re.Pattern[str]) -> bool:
+def _is_conditional(text: str, start: int, end: int) -> bool:
     """Return whether the sentence around a position is conditional, or the next one has an
     exception.
 
@@ -327,24 +274,15 @@ def _is_conditional(text: str, start: int, end: int, condition: re.Pattern[str])
     after = text[end : end + _SENTENCE_MAX]
     sentence = _END_OF_SENTENCE.split(before)[-1]
     rest, *more = _END_OF_SENTENCE.split(after, maxsplit=1)
-    if condition.search(sentence) or condition.search(rest):
+    if _CONDITION.search(sentence) or _CONDITION.search(rest):
         return True
     return bool(more) and _OTHER_CASE.match(more[0]) is not None
-
-
-def _is_to_be_done(text: str, start: int) -> bool:
-    """Return whether the reader is told to set the value of the name at `start`."""
-    return _TOLD.search(text[max(0, start - 24) : start]) is not None
-
-
-def _counted(said: str) -> str:
-    return plain(said) if said[-1:].isdigit() else _COUNTS.get(said.lower(), said)
 
 
 def phrases(text: str) -> Iterator[Phrase]:
     """Yield the plain words that a text gives a number ("The retry limit is three.")."""
     for found in islice(_PHRASE.finditer(text), PHRASES_MAX):
-        if _is_conditional(text, *found.span(), _CONDITION):
+        if _is_conditional(text, *found.span()):
             continue
         words = found.group(1).split()
         wordings = tuple(" ".join(words[start:]) for start in range(len(words)))
@@ -392,10 +330,6 @@ def literal(text: str) -> str | None:
     if said is not None:
         return json.dumps(said.group(2), ensure_ascii=False)
     return _TRUTHS.get(text.lower())
-
-
-def _valued(digits: str | None, word: str | None, said: str | None) -> str:
-    return (literal(said) or said) if said else _number(digits or "", word or "")
 
 
 def _number(digits: str, word: str) -> str:

@@ -56,8 +56,6 @@ REFERENCES = {
 
 ASSIGNED: Final = " ="
 """Ends the symbol of an anchor on the number that a name is given."""
-RETURNED: Final = " ->"
-"""Ends the symbol of an anchor on the literal that a function returns."""
 HELD: Final = " #"
 """Ends the symbol of an anchor on a number inside a definition; the number follows."""
 
@@ -89,7 +87,7 @@ class Anchor:
         symbol = self.symbol
         if self.is_held:
             symbol = symbol.rpartition(HELD)[0]
-        return symbol.removesuffix(ASSIGNED).removesuffix(RETURNED)
+        return symbol.removesuffix(ASSIGNED)
 
     @property
     def is_held(self) -> bool:

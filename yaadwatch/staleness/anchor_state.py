@@ -14,7 +14,7 @@ from yaadwatch.anchors import definitions, targets, values
 from yaadwatch.anchors.counts import is_distinctive
 from yaadwatch.anchors.definitions import State, last_part
 from yaadwatch.anchors.tree import Tree
-from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method
+from yaadwatch.model.anchors import ASSIGNED, Anchor, Method
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX
 from yaadwatch.repo.words import has_word
@@ -465,8 +465,8 @@ def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
             return replace(seen, span=Span.SAME)
         return replace(seen, span=Span.DIFFERENT, instead=number)
     now = value_in(anchor, seen.place or anchor.path, text.encode())
-    if anchor.symbol.endswith((ASSIGNED, RETURNED)):
-        # What is given elsewhere, worked out or returned under a condition may be the same.
+    if anchor.symbol.endswith(ASSIGNED):
+        # What is given elsewhere, or worked out, may be the same.
         now = now or anchor.fingerprint
     if now is None:
         return replace(seen, span=Span.MISSING)
@@ -495,8 +495,6 @@ def value_in(anchor: Anchor, path: str, data: bytes) -> str | None:
     """Return the value that a file gives what is anchored; None when that is not certain."""
     if anchor.symbol.endswith(ASSIGNED):
         return inner_literals.assigned_literal(data, path, anchor.name)
-    if anchor.symbol.endswith(RETURNED):
-        return successors.returned_literal(data, path, anchor.name)
     text = data.decode("utf-8", "replace")
     if anchor.symbol == values.LINES:
         return str(values.lines_in(text))
@@ -507,7 +505,7 @@ def value_holds(anchor: Anchor, now: str) -> bool:
     """Return whether the anchored value is still true where the file now says `now`."""
     if anchor.symbol == values.LINES:
         return values.lines_hold(int(anchor.fingerprint), int(now))
-    if anchor.symbol.endswith((ASSIGNED, RETURNED)):
+    if anchor.symbol.endswith(ASSIGNED):
         return now == anchor.fingerprint
     return values.same_version(anchor.fingerprint, now)
 

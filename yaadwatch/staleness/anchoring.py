@@ -14,9 +14,9 @@ from yaadwatch.anchors.counts import is_distinctive
 from yaadwatch.anchors.definitions import last_part
 from yaadwatch.anchors.mentions import Mentions, mentions
 from yaadwatch.anchors.tree import Tree
-from yaadwatch.model.anchors import ASSIGNED, HELD, RETURNED, Anchor, Method
+from yaadwatch.model.anchors import ASSIGNED, HELD, Anchor, Method
 from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
-from yaadwatch.staleness import file_state, inner_literals, successors
+from yaadwatch.staleness import file_state, inner_literals
 from yaadwatch.staleness.commits import is_only_ours
 from yaadwatch.staleness.worktree import View, WorkTree
 
@@ -445,7 +445,6 @@ def _value(one: AnchorSearch, maker: Maker) -> None:
             _add(one, made)
     for definition in [made for made in one.found if made.method is Method.TREE]:
         name = last_part(definition.symbol)
-        _returned(one, definition, maker)
         number = values.stated_for(one.source.text, name)
         if number is None:
             continue
@@ -461,19 +460,6 @@ def _value(one: AnchorSearch, maker: Maker) -> None:
         if path is not None:
             made = maker.anchor(path, Method.VALUE, symbol=stated.thing, fingerprint=stated.version)
             _add(one, made)
-
-
-def _returned(one: AnchorSearch, definition: Anchor, maker: Maker) -> None:
-    """Anchor the literal that the text says a function returns, if it returns only that."""
-    said = values.returned_for(one.source.text, last_part(definition.symbol))
-    stated = values.literal(said) if said is not None else None
-    if stated is None:
-        return
-    text = maker.text(definition.path).encode()
-    if successors.returned_literal(text, definition.path, definition.symbol) == stated:
-        symbol = f"{definition.symbol}{RETURNED}"
-        made = maker.anchor(definition.path, Method.VALUE, symbol=symbol, fingerprint=stated)
-        _add(one, made)
 
 
 def _held(one: AnchorSearch, maker: Maker) -> None:

@@ -15,7 +15,7 @@ from yaadwatch.anchors.definitions import last_part
 from yaadwatch.anchors.languages import language_of
 from yaadwatch.anchors.mentions import mentions
 from yaadwatch.anchors.targets import renamed_target
-from yaadwatch.model.anchors import ASSIGNED, RETURNED, Anchor, Method, Suggestion, Verdict
+from yaadwatch.model.anchors import ASSIGNED, Anchor, Method, Suggestion, Verdict
 from yaadwatch.staleness.verdict import AnchorVerdict, counted
 
 _WORDS_OF_CODE = frozenset(("true", "false", "none", "null", "nil", "undefined", "nullptr"))
@@ -301,8 +301,6 @@ def _written_as(written: str, judged: AnchorVerdict) -> str:
 
 def _given_by(anchor: Anchor, text: str) -> list[values.GivenValue]:
     """Return where a text gives what is anchored its value."""
-    if anchor.symbol.endswith(RETURNED):
-        return values.returned_at(text, last_part(anchor.name))
     if anchor.symbol.endswith(ASSIGNED):
         return values.stated_at(text, last_part(anchor.name))
     return values.version_at(text, anchor.symbol)

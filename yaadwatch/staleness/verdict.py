@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from enum import StrEnum
 
 from yaadwatch.anchors import values
-from yaadwatch.model.anchors import RETURNED, Anchor, Method, Verdict
+from yaadwatch.model.anchors import Anchor, Method, Verdict
 from yaadwatch.text.quoting import as_name, as_names
 
 
@@ -223,9 +223,8 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> AnchorVerdict:
         about = f"{name} of {path}" if name == values.LINES else f"{name} in {path}"
         if anchor.is_held:
             return _judge_number(anchor, seen)
-        was, now = ("returned", "returns") if anchor.symbol.endswith(RETURNED) else ("was", "is")
         then, since = _shown(anchor.value), _shown(seen.instead)
-        reason = f"{about}: {was} {then}, {now} now {since}"
+        reason = f"{about}: was {then}, is now {since}"
         return AnchorVerdict(anchor, Verdict.CHANGED, reason, seen.place, heir=seen.instead)
     if seen.span is None and not seen.same_bytes:
         reason = f"{name} was not looked for in {as_name(anchor.path)}"

@@ -404,47 +404,6 @@ def test_what_says_that_it_is_deprecated_is_in_doubt_until_it_says_so_no_more(si
     assert site.doubt(memory) is None
 
 
-RETURNING = {
-    "five": ("Of `tries` in `web/tries.py`: `tries()` returns five.", "return 5", "return 7"),
-    "true": ("`is_open` returns true", "return True", "return False"),
-    "none": ("`is_open()` always returns `None`, for now", "return None", "return 'x'"),
-}
-
-
-@pytest.mark.parametrize("claim", RETURNING)
-def test_what_a_function_is_said_to_return_is_checked(site, claim):
-    text, then, now = RETURNING[claim]
-    name = "tries" if "tries" in text else "is_open"
-    source = f"def {name}():\n    {{}}\n"
-    site.write("web/tries.py", source.format(then))
-    site.commit("tries")
-    memory = site.remember(text)
-    assert site.verdict(memory) == "fresh"
-
-    site.write("web/tries.py", source.format(now))
-    doubt = site.doubt(memory)
-
-    assert (doubt["verdict"], doubt["level"]) == ("changed", "warn")
-    assert f"{name} in web/tries.py: returned" in doubt["reason"]
-    site.commit("another value")
-    assert site.doubt(memory)["evidence"][0]["commit"]["subject"] == "another value"
-    site.git("revert", "--no-edit", "HEAD")
-    assert site.verdict(memory) == "fresh"
-
-
-@pytest.mark.parametrize(
-    "now", ["return 5 if web else 6", "if web:\n        return 7\n    return 8", "return 0x5"]
-)
-def test_what_a_function_may_return_is_no_other_value(site, now):
-    site.write("web/tries.py", "def tries():\n    return 5\n")
-    site.commit("tries")
-    memory = site.remember("`tries()` returns five.")
-
-    site.write("web/tries.py", f"def tries():\n    {now}\n")
-
-    assert memory not in [row["id"] for row in site.stale()["stale"]]
-
-
 def test_a_word_that_only_a_page_of_html_shows_is_gone_from_the_code(site):
     memory = site.remember(SAYINGS["word"])
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from yaadwatch.anchors.targets import DEPTH_MAX, following
+from yaadwatch.anchors.targets import following
 from yaadwatch.anchors.tree import PATTERN_STARS_MAX, Tree
 
 
@@ -27,7 +27,7 @@ from yaadwatch.anchors.tree import PATTERN_STARS_MAX, Tree
         ("src/**", "src/a/b.py", "lib/a/b.py", "lib/**"),
         ("src/**.ts", "src/a/b.ts", "lib/a/b.ts", "lib/**.ts"),
         ("**/rules/*.yml", "a/rules/b.yml", "a/checks/b.yml", "**/checks/*.yml"),
-        ("src/**/test_*.py", "src/a/t/test_b.py", "lib/test_b.py", "lib/**/test_*.py"),
+        ("src/**/test_*.py", "src/a/t/test_b.py", "lib/test_b.py", None),
         ("src/**/t/*.py", "src/a/t/b.py", "src/c/u/b.py", "src/**/u/*.py"),
         ("src/**/t/*.py", "src/a/t/b.py", "lib/b.py", None),
         # Another suffix, another word in the name, both and a folder.
@@ -83,14 +83,6 @@ def test_a_folder_that_is_written_out_is_exchanged_and_nothing_else(folders, dat
     )
 
     assert found == "/".join([*wanted[:at], "ELSEWHERE", *wanted[at + 1 :], "*.ts"])
-
-
-def test_a_pattern_of_too_many_stars_or_too_deep_a_path_is_not_followed():
-    stars = "*a" * (PATTERN_STARS_MAX + 1)
-    deep = "a/" * (DEPTH_MAX // 2 + 1)
-
-    assert following(f"src/{stars}", f"src/{'xa' * 9}", f"lib/{'xa' * 9}") is None
-    assert following(f"{deep}*.ts", f"{deep}a.ts", f"b/{deep}a.ts") is None
 
 
 SIMPLE = st.text("ab*/", min_size=1, max_size=9).filter(lambda one: one.count("*") <= 8)
