@@ -15,7 +15,6 @@ from tests import answers
 from yaadwatch import places
 from yaadwatch.api.answers.shapes import Connected
 from yaadwatch.connect import connect as connect_verbs
-from yaadwatch.connect import places as connect_places
 from yaadwatch.connect import plans
 from yaadwatch.connect.connect import connect, connection_rows, disconnect
 from yaadwatch.connect.places import Program
@@ -513,7 +512,6 @@ def test_how_each_agent_stands_is_told_and_nothing_is_written(samples):
     ("noted", "told"),
     [
         ("", "Codex does not run these hooks before you trust them: SessionStart"),
-        ('trusted_hash = "sha256:00"', "they say something else than what you trusted"),
         ('enabled = false\ntrusted_hash = "sha256:00"', "switched off in Codex: SessionStart"),
     ],
 )
@@ -816,32 +814,6 @@ def test_the_plugin_is_a_module_that_node_takes(home):
     assert done.returncode == 0, done.stderr
 
 
-OLD_LINE = "/opt/yaad/bin/python -I -S /opt/yaad/lib/yaadwatch/client/hook.py {} --agent claude"
-
-
-def test_entry_without_a_guard_is_named_and_updated_in_place(samples):
-    """Entries of older versions end with 2 once the file is gone, and every prompt is blocked."""
-    path = samples / ".claude/settings.json"
-    connect(world(samples), ["claude"])
-    newer = path.read_text()
-    older = json.loads(json.dumps(jsonc.read(newer)))
-    for group in (one for groups in older["hooks"].values() for one in groups):
-        command = group["hooks"][0]["command"]
-        if "hook.py" in command:
-            event = command.partition("hook.py ")[2].split()[0]
-            group["hooks"][0]["command"] = OLD_LINE.format(event)
-    path.write_text(json.dumps(older, indent=2))
-
-    named = next(row for row in connection_rows(world(samples)) if row["agent"] == "claude")
-    connect(world(samples), ["claude"])
-
-    assert named["state"] == "outdated"
-    assert f"{path} starts the hook without a guard" in named["reason"]
-    assert jsonc.read(path.read_text()) == jsonc.read(newer)
-    after = next(row for row in connection_rows(world(samples)) if row["agent"] == "claude")
-    assert after["state"] == "connected"
-
-
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "cursor", "copilot", "cline"])
 def test_hook_entries_that_connect_writes_are_guarded(home, agent):
     connect(world(home), [agent])
@@ -849,5 +821,6 @@ def test_hook_entries_that_connect_writes_are_guarded(home, agent):
     written = [path.read_text() for path in home.rglob("*") if path.is_file()]
     hooks = [text for text in written if "client/hook.py" in text and "receipt" not in text]
     assert hooks
-    assert not any(connect_places.starts_unguarded(text) for text in hooks)
-    assert connect_places.starts_unguarded(OLD_LINE)
+    assert all(
+        "exit 0'" in line for text in hooks for line in text.splitlines() if "hook.py" in line
+    )

@@ -18,8 +18,8 @@ from yaadwatch.client.connection import ConnectionEnded, DaemonNotRunning
 from yaadwatch.client.presence import (
     daemon_holds_lock,
     daemon_process,
-    holder,
     manager,
+    still_there,
     wait_for_exit,
 )
 from yaadwatch.model.errors import Code, YaadError
@@ -138,21 +138,12 @@ def _stop(args: Namespace, client: "Client", __: Terminal) -> "Answer":
                 client.call("shutdown")
             except DaemonNotRunning:
                 if daemon_holds_lock():
-                    raise _still_there(pid, "does not answer") from None
+                    raise still_there("does not answer", pid) from None
                 return {"stopping": False, "running": False}
             pid = client.pid or pid
             if not wait_for_exit(STOP_TIME_S, process):
-                raise _still_there(pid, f"has not ended after {STOP_TIME_S:g} s")
+                raise still_there(f"has not ended after {STOP_TIME_S:g} s", pid)
     return {"stopping": True, "running": False, "pid": pid}
-
-
-def _still_there(pid: int | None, what: str) -> YaadError:
-    who, end = holder(pid)
-    return YaadError(
-        Code.UNAVAILABLE,
-        f"{who} holds the daemon's lock and {what}; it was left alone.",
-        hint=f"Its log says what it does. To end it: {end}",
-    )
 
 
 @prints("stop", ask=_stop, starts_daemon=False)

@@ -14,6 +14,7 @@ import time
 from contextlib import contextmanager
 
 from yaadwatch import places
+from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,6 +108,19 @@ def holder(pid: int | None = None) -> tuple[str, str]:
     return (
         "A process that its file does not name",
         f"see which process has it open (fuser {shlex.quote(str(places.lock_file()))}), kill that",
+    )
+
+
+def still_there(what: str, pid: int | None = None) -> YaadError:
+    """Return the error that a daemon cannot be ended: `what` it does, and the command that ends it.
+
+    `pid`: as for `holder`.
+    """
+    who, end = holder(pid)
+    return YaadError(
+        Code.UNAVAILABLE,
+        f"{who} holds the daemon's lock and {what}; it was left alone.",
+        hint=f"Its log says what it does. To end it: {end}",
     )
 
 
@@ -231,15 +245,9 @@ def manager() -> str | None:
         found, home = said["manager"], said.get("home")
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
-    if not isinstance(found, str) or not _is_ours(home):
+    if not isinstance(found, str) or not isinstance(home, str):
         return None
-    return found
-
-
-def _is_ours(home: object) -> bool:
-    if not isinstance(home, str) or not home:
-        return True  # an older version did not say
-    return os.path.realpath(home) == os.path.realpath(places.data_folder())
+    return found if os.path.realpath(home) == os.path.realpath(places.data_folder()) else None
 
 
 def environment() -> dict[str, str]:

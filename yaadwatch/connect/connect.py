@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from yaadwatch import places
-from yaadwatch.connect import places as connect_places
 from yaadwatch.connect import plans as connect_plans
-from yaadwatch.connect.places import is_ours, starts_unguarded, this_program
+from yaadwatch.connect.places import is_ours, of_codex, this_program
 from yaadwatch.connect.plans import COPIES, Entry, Plan, World, plans_of, written_elsewhere
 from yaadwatch.connect.table import CONNECTIONS, SKILL, Connection, Place
 from yaadwatch.model.errors import Code, YaadError
@@ -28,14 +27,9 @@ TRIES_MAX: Final = 8
 """How often we begin again because an agent wrote its file at the same moment."""
 _TRUSTS: Final = {
     "untrusted": "Codex does not run these hooks before you trust them",
-    "changed": "Codex does not run these hooks any more, because they say something else than what"
-    " you trusted",
     "off": "These hooks were switched off in Codex",
 }
 _NOT_TO_COMMIT: Final = "What was written holds paths of this machine; do not commit it."
-_UNGUARDED: Final = (
-    "{} starts the hook without a guard, so the agent may block each prompt once yaadwatch is gone"
-)
 _EDITED: Final = "{} is ours, but was edited, so it stays as it is; delete it to have ours again."
 
 
@@ -109,9 +103,7 @@ def _connection_row(world: World, row: Connection) -> dict[str, Any]:
         return result | {"state": "connected", "todo": " ".join(filter(None, left))}
     written = connect_plans.load(places.receipt())
     if written.of(row.agent, world.project) or any(is_ours(plan.before or "") for plan in plans):
-        unguarded = [str(plan.found.path) for plan in plans if starts_unguarded(plan.before or "")]
-        why = {"reason": _UNGUARDED.format(", ".join(unguarded))} if unguarded else {}
-        return result | {"state": "outdated", "files": outdated, "todo": " ".join(odd)} | why
+        return result | {"state": "outdated", "files": outdated, "todo": " ".join(odd)}
     trees = ", ".join(written.projects_of(row.agent))
     todo = f"By --project-level it is, in {trees}." if trees else ""
     todo = " ".join(filter(None, (*odd, todo)))
@@ -138,7 +130,7 @@ def _left(world: World, row: Connection, plans: Sequence[Plan]) -> str:
         return row.todo_project if world.project else row.todo
     texts = {plan.found.path.name: (plan.before or "", plan.found.path) for plan in plans}
     hooks, path = texts["hooks.json"]
-    found = connect_places.of_codex(hooks, texts["config.toml"][0], str(path))
+    found = of_codex(hooks, texts["config.toml"][0], str(path))
     parts = [
         f"{words}: {', '.join(event for event, one in found.items() if one == state)}"
         for state, words in _TRUSTS.items()

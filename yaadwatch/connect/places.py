@@ -4,9 +4,8 @@ A `Spot` is a place in a settings file and our entry there. Our entries are reco
 program they start, so they are found even when no receipt knows of them.
 
 Codex runs a hook once a person has approved it in `/hooks`. Its `config.toml` keeps the answer
-under the hook's file, event and place, with a hash of what was approved: JSON with sorted keys and
-defaults filled in (seen with Codex 0.169.0, in the answer of `hooks/list`). A changed hook must be
-approved again. We only read that state, and never write it.
+under the hook's file, event and place (seen with Codex 0.169.0). We only read that state, and never
+write it.
 """
 
 import hashlib
@@ -32,8 +31,6 @@ OURS: Final = re.compile(r"yaadwatch[/\\]+client[/\\]+(?:shim|hook)\.py")
 """What everything of ours starts."""
 MARK: Final = "Written by `yaadwatch "
 """In files that are wholly ours and start nothing."""
-_HOOK_FILE: Final = re.compile(r"yaadwatch[/\\]+client[/\\]+hook\.py")
-_GUARDED: Final = re.compile(r"exit 0'[^\n]*hook\.py")
 _INNER: Final = "hooks"
 """The key of the hooks in a group, for agents that have groups."""
 _SWITCHES: Final = frozenset({"enabled", "tools"})
@@ -133,14 +130,6 @@ def is_ours(value: Any) -> bool:
         case list() | tuple():
             return any(is_ours(one) for one in value)
     return False
-
-
-def starts_unguarded(text: str) -> bool:
-    """Return whether settings start our hook as older versions did, where its status counts."""
-    is_plugin = "spawn(" in text  # which waits for no status
-    return not is_plugin and any(
-        _HOOK_FILE.search(line) and not _GUARDED.search(line) for line in text.splitlines()
-    )
 
 
 def digest_of(text: str) -> str:
@@ -246,25 +235,11 @@ def _without_default(text: str, spot: Spot, known: Added | None) -> str:
     return jsonc.take(text, known)
 
 
-Trust = Literal["trusted", "changed", "untrusted", "off"]
-
-_LABELS: Final = {
-    "SessionStart": "session_start",
-    "UserPromptSubmit": "user_prompt_submit",
-    "PostToolUse": "post_tool_use",
-    "SessionEnd": "session_end",
-    "SubagentStart": "subagent_start",
-}
-"""The events that we answer, as Codex names them in its keys."""
-_WITHOUT_MATCHER: Final = frozenset({"UserPromptSubmit"})
-_TIME_S: Final = 600
-"""What a hook has when it does not say how long."""
-_TIMES_MAX_S: Final = {"SessionEnd": 3}
-"""What one that says more has, for some events."""
+Trust = Literal["trusted", "untrusted", "off"]
 
 
 def of_codex(hooks: str, settings: str, path: str) -> dict[str, Trust]:
-    """Return for each of our hooks, by event, whether Codex will run it.
+    """Return for each of our hooks, by event, whether a person trusts it in Codex.
 
     Args:
         hooks: the text of its `hooks.json`.
@@ -274,65 +249,29 @@ def of_codex(hooks: str, settings: str, path: str) -> dict[str, Trust]:
     Raises:
         NotUnderstoodError: one of the texts makes no sense.
     """
-    noted = _notes(toml.read(settings), path)
+    meant, noted = os.path.realpath(path), {}
+    for key, note in _table(_table(_table(toml.read(settings)), "hooks"), "state").items():
+        file, *place = key.rsplit(":", 3)
+        if os.path.realpath(file) == meant:
+            noted[":".join(place)] = _table(note)
     found: dict[str, Trust] = {}
-    for event, place, group, hook in _our_hooks(jsonc.read(hooks)):
-        note = noted.get(f"{_LABELS[event]}:{place}")
-        found[event] = _trust(note, _hash(event, group, hook))
+    for event, groups in _table(_table(jsonc.read(hooks)), "hooks").items():
+        # The events as Codex names them in its keys: session_start.
+        label = re.sub(r"\B([A-Z])", r"_\1", event).lower()
+        for number, group in enumerate(groups if isinstance(groups, list) else ()):
+            inner = _table(group).get(_INNER)
+            for at, hook in enumerate(inner if isinstance(inner, list) else ()):
+                if is_ours(hook):
+                    note = noted.get(f"{label}:{number}:{at}", {})
+                    trust: Trust = "trusted" if note.get("trusted_hash") else "untrusted"
+                    found[event] = "off" if note.get("enabled") is False else trust
     return found
 
 
-def _trust(note: Mapping[str, Any] | None, now: str) -> Trust:
-    if note is not None and note.get("enabled") is False:
-        return "off"
-    trusted = None if note is None else note.get("trusted_hash")
-    if trusted is None:
-        return "untrusted"
-    return "trusted" if trusted == now else "changed"
-
-
-def _notes(settings: Any, path: str) -> dict[str, Mapping[str, Any]]:
-    """Return Codex's notes on the hooks of a file, by event and place."""
-    hooks = settings.get("hooks") if isinstance(settings, dict) else None
-    state = hooks.get("state") if isinstance(hooks, dict) else None
-    meant = os.path.realpath(path)
-    noted: dict[str, Mapping[str, Any]] = {}
-    for key, note in (state if isinstance(state, dict) else {}).items():
-        file, *place = key.rsplit(":", 3)
-        if isinstance(note, dict) and os.path.realpath(file) == meant:
-            noted[":".join(place)] = note
-    return noted
-
-
-def _our_hooks(said: Any) -> Iterator[tuple[str, str, Mapping[str, Any], Mapping[str, Any]]]:
-    """Yield event, place, group and definition of each hook of ours."""
-    hooks = said.get("hooks") if isinstance(said, dict) else None
-    for event in _LABELS:
-        groups = hooks.get(event) if isinstance(hooks, dict) else None
-        for number, group in enumerate(groups if isinstance(groups, list) else ()):
-            inner = group.get("hooks") if isinstance(group, dict) else None
-            for place, hook in enumerate(inner if isinstance(inner, list) else ()):
-                if isinstance(hook, dict) and is_ours(hook):
-                    yield event, f"{number}:{place}", group, hook
-
-
-def _hash(event: str, group: Mapping[str, Any], hook: Mapping[str, Any]) -> str:
-    time_s = hook.get("timeout", _TIME_S)
-    if isinstance(time_s, int) and event in _TIMES_MAX_S:
-        time_s = min(time_s, _TIMES_MAX_S[event])
-    filled: dict[str, Any] = {
-        "type": "command",
-        "command": hook.get("command"),
-        "timeout": time_s,
-        "async": hook.get("async", False),
-    }
-    if "statusMessage" in hook:
-        filled["statusMessage"] = hook["statusMessage"]
-    identity: dict[str, Any] = {"event_name": _LABELS[event], "hooks": [filled]}
-    if "matcher" in group and event not in _WITHOUT_MATCHER:
-        identity["matcher"] = group["matcher"]
-    text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+def _table(value: Any, key: str = "") -> Mapping[str, Any]:
+    """Return a table, or the one under `key` in it; empty where there is none."""
+    found = value.get(key) if key and isinstance(value, Mapping) else value
+    return found if isinstance(found, Mapping) else {}
 
 
 GUARD: Final = '[ -x "$0" ] && [ -r "$3" ] && "$0" "$@"; exit 0'

@@ -7,13 +7,12 @@ Connections are under the key `connections`; other keys belong to other modules 
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from yaadwatch import places
 from yaadwatch.connect.places import (
-    How,
     Program,
     Spot,
     digest_of,
@@ -40,11 +39,7 @@ class Entry:
     Args:
         agent: who is connected by it.
         project: the top of the work tree that it holds for; '' for the person.
-        path: of the file, as it is named.
-        how: as in `Spot`.
-        at: as in `Spot`.
-        event: as in `Spot`.
-        value: as in `Spot`, where it is needed to find it again.
+        spot: where it is; its value only where that is needed to find it again.
         added: how it came there; None for a whole file.
         created: whether the file was not there before.
         folders: those that were made for the file, innermost first.
@@ -53,20 +48,11 @@ class Entry:
 
     agent: str
     project: str
-    path: str
-    how: How
-    at: tuple[str, ...]
-    event: str
-    value: Any = None
+    spot: Spot
     added: Added | None = None
     created: bool = False
     folders: tuple[str, ...] = ()
     digest: str = ""
-
-    @property
-    def key(self) -> str:
-        """Return the key of the spot."""
-        return " ".join((self.path, self.how, ".".join(self.at), self.event))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +82,9 @@ def load(path: Path) -> Receipt:
     Raises:
         YaadError: UNAVAILABLE when it cannot be read, or makes no sense.
     """
-    said = settings_files.load(path)
+    parts = settings_files.load(path)
     try:
-        return Receipt(tuple(_entry(one) for one in said.pop(_PART, [])), said)
+        return Receipt(tuple(_entry(one) for one in parts.pop(_PART, [])), parts)
     except (TypeError, KeyError, AttributeError, ValueError) as error:
         raise settings_files.UnreadableError(path, f"it makes no sense: {error!r}") from error
 
@@ -109,55 +95,18 @@ def save(path: Path, receipt: Receipt) -> None:
     Raises:
         YaadError: UNAVAILABLE when it cannot be written.
     """
-    part = [_entry_json(entry) for entry in receipt.entries]
+    part = [asdict(entry) for entry in receipt.entries]
     settings_files.save(path, receipt.others | ({_PART: part} if part else {}))
 
 
-def _entry_json(entry: Entry) -> dict[str, object]:
-    fields: dict[str, object] = {
-        "agent": entry.agent,
-        "project": entry.project,
-        "path": entry.path,
-        "how": entry.how,
-        "at": list(entry.at),
-        "event": entry.event,
-        "created": entry.created,
-        "folders": list(entry.folders),
-    }
-    if entry.how == "default":
-        fields["value"] = entry.value
-    if entry.digest:
-        fields["digest"] = entry.digest
-    if entry.added is not None:
-        fields["added"] = {
-            "at": list(entry.added.at),
-            "made": list(entry.added.made),
-            "pieces": list(entry.added.pieces),
-        }
-    return fields
-
-
 def _entry(fields: dict[str, Any]) -> Entry:
-    added = fields.get("added")
-    return Entry(
-        agent=str(fields["agent"]),
-        project=str(fields["project"]),
-        path=str(fields["path"]),
-        how=fields["how"],
-        at=tuple(map(str, fields["at"])),
-        event=str(fields["event"]),
-        value=fields.get("value"),
-        added=None
-        if added is None
-        else Added(
-            at=tuple(added["at"]),
-            made=tuple(added["made"]),
-            pieces=tuple(map(str, added["pieces"])),
-        ),
-        created=bool(fields["created"]),
-        folders=tuple(map(str, fields["folders"])),
-        digest=str(fields.get("digest", "")),
-    )
+    spot = Spot(**_with_tuples(fields["spot"]))
+    added = Added(**_with_tuples(fields["added"])) if fields["added"] else None
+    return Entry(**_with_tuples(fields) | {"spot": spot, "added": added})
+
+
+def _with_tuples(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(one) if isinstance(one, list) else one for name, one in fields.items()}
 
 
 COPIES: Final = "settings"
@@ -244,11 +193,11 @@ def plans_of(world: World, row: Connection, *, connects: bool) -> list[Plan]:
             read.
     """
     written = load(places.receipt()).of(row.agent, world.project)
-    known = {one.key: one for one in written}
+    known = {one.spot.key: one for one in written}
     spots = list(row.spots(world.program, world.place))
     if not connects:
         there = {spot.key for spot in spots}
-        spots += [_spot(one) for one in written if one.key not in there]
+        spots += [one.spot for one in written if one.spot.key not in there]
     plans = []
     for path in dict.fromkeys(spot.path for spot in spots):
         found = settings_files.read_settings_file(
@@ -301,11 +250,7 @@ def _with(
             Entry(
                 agent=row.agent,
                 project=world.project,
-                path=spot.path,
-                how=spot.how,
-                at=spot.at,
-                event=spot.event,
-                value=spot.value,
+                spot=spot if spot.how == "default" else replace(spot, value=None),
                 added=added,
                 created=created,
                 folders=tuple(folders),
@@ -320,7 +265,7 @@ def _was_edited(text: str, written: Entry) -> bool:
 
     Without a receipt it counts as written by an older version.
     """
-    known = written.how == "file" and written.digest
+    known = written.spot.how == "file" and written.digest
     return bool(known) and is_our_file(text) and digest_of(text) != known
 
 
@@ -346,7 +291,7 @@ def written_elsewhere(world: World, row: Connection) -> list[Entry]:
     """Return what was written where it would not be today: a variable moved the folder."""
     today = {spot.key for spot in row.spots(world.program, world.place)}
     written = load(places.receipt()).of(row.agent, world.project)
-    return [one for one in written if one.key not in today]
+    return [one for one in written if one.spot.key not in today]
 
 
 def _text(found: SettingsFile) -> str:
@@ -354,14 +299,3 @@ def _text(found: SettingsFile) -> str:
         return (found.data or b"").decode()
     except UnicodeDecodeError as error:
         raise NotUnderstoodError(f"it is not text in UTF-8, at byte {error.start}") from None
-
-
-def _spot(entry: Entry) -> Spot:
-    """Return the spot of an entry that today's table no longer has."""
-    return Spot(
-        path=entry.path,
-        how=entry.how,
-        at=entry.at,
-        value=entry.value,
-        event=entry.event,
-    )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bridges.rules import AGENTS
+from yaadwatch.client import hook_agents
 from yaadwatch.connect.places import Program, Spot
 
 PLUGIN_TIME_MS: Final = 2000
@@ -151,8 +152,7 @@ TIME_S: Final = 5
 END_TIME_S: Final = 3
 """Codex gives the end of a session no more."""
 
-_START, _PROMPT, _TOUCHED, _END = "session-start", "prompt-submit", "post-tool-use", "session-end"
-_SUBAGENT: Final = "subagent-start"
+_START, _TOUCHED, _END = "session-start", "post-tool-use", "session-end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,22 +235,8 @@ def _claude(program: Program, place: Place) -> Sequence[Spot]:
         servers = os.path.join(place.env["CLAUDE_CONFIG_DIR"], ".claude.json")  # noqa: PTH118
     server = _server(program, "claude", type="stdio")
     return [
-        Spot(
-            path=servers, how="member", at=("mcpServers", SERVER), value=server, mode=_mode(place)
-        ),
-        *_groups(
-            settings,
-            program,
-            "claude",
-            {
-                _START: ("SessionStart", ""),
-                _PROMPT: ("UserPromptSubmit", ""),
-                _TOUCHED: ("PostToolUse", "Edit|MultiEdit|Write|NotebookEdit"),
-                _END: ("SessionEnd", ""),
-                _SUBAGENT: ("SubagentStart", ""),
-            },
-            {},
-        ),
+        _member(servers, place, server),
+        *_groups(settings, program, "claude", "Edit|MultiEdit|Write|NotebookEdit"),
     ]
 
 
@@ -261,60 +247,38 @@ def _codex(program: Program, place: Place) -> Sequence[Spot]:
     server = _server(program, "codex")
     return [
         Spot(path=settings, how="table", at=("mcp_servers", SERVER), value=server),
-        *_groups(
-            hooks,
-            program,
-            "codex",
-            {
-                _START: ("SessionStart", ""),
-                _PROMPT: ("UserPromptSubmit", ""),
-                _TOUCHED: ("PostToolUse", "apply_patch|Edit|Write"),
-                _END: ("SessionEnd", ""),
-                _SUBAGENT: ("SubagentStart", ""),
-            },
-            {},
-        ),
+        *_groups(hooks, program, "codex", "apply_patch|Edit|Write"),
     ]
 
 
 def _gemini(program: Program, place: Place) -> Sequence[Spot]:
     settings = place.of(".gemini/settings.json", ".gemini/settings.json")
-    server = _server(program, "gemini")
-    at = ("mcpServers", SERVER)
+    more = {"name": SERVER}
     return [
-        Spot(path=settings, how="member", at=at, value=server, mode=_mode(place)),
-        *_groups(
-            settings,
-            program,
-            "gemini",
-            {
-                _START: ("SessionStart", ""),
-                _PROMPT: ("BeforeAgent", ""),
-                _TOUCHED: ("AfterTool", "write_file|replace"),
-                _END: ("SessionEnd", ""),
-            },
-            {"name": SERVER},
-            unit=1000,
-        ),
+        _member(settings, place, _server(program, "gemini")),
+        *_groups(settings, program, "gemini", "write_file|replace", unit=1000, **more),
     ]
 
 
+def _member(path: str, place: Place, server: object, *at: str) -> Spot:
+    """Return our server as a member of an object in JSON."""
+    where = (*(at or ("mcpServers",)), SERVER)
+    return Spot(path=path, how="member", at=where, value=server, mode=_mode(place))
+
+
 def _groups(
-    path: str,
-    program: Program,
-    agent: str,
-    events: Mapping[str, tuple[str, str]],
-    extra: Mapping[str, Any],
-    *,
-    unit: int = 1,
+    path: str, program: Program, agent: str, matcher: str, *, unit: int = 1, **more: str
 ) -> list[Spot]:
-    """Return hooks in the form of Claude Code, which others took over: groups with a matcher."""
+    """Return hooks in the form of Claude Code, which others took over: groups with a matcher.
+
+    `matcher`: of the tools that change files; `unit`: of time limits, in a second.
+    """
     spots = []
-    for event, (name, matcher) in events.items():
+    for event, name in hook_agents.AGENTS[agent].names.items():
         time_s = END_TIME_S if event == _END else TIME_S
-        command = {"type": "command", **extra, "command": program.line(event, agent)}
+        command = {"type": "command", **more, "command": program.line(event, agent)}
         group = {"hooks": [command | {"timeout": time_s * unit}]}
-        value = ({"matcher": matcher} if matcher else {}) | group
+        value = ({"matcher": matcher} if event == _TOUCHED else {}) | group
         spots.append(Spot(path=path, how="element", at=("hooks", name), value=value, event=event))
     return spots
 
@@ -323,42 +287,27 @@ def _copilot(program: Program, place: Place) -> Sequence[Spot]:
     moved = {"moved": "COPILOT_HOME", "instead": ".copilot"}
     servers = place.of(".copilot/mcp-config.json", ".github/mcp.json", **moved)
     hooks = place.of(".copilot/hooks/yaadwatch.json", ".github/hooks/yaadwatch.json", **moved)
-    server = _server(program, "copilot", type="local") | {"tools": ["*"]}
-    names = {
-        _START: "sessionStart",
-        _PROMPT: "userPromptSubmitted",
-        _TOUCHED: "postToolUse",
-        _END: "sessionEnd",
-        _SUBAGENT: "subagentStart",
-    }
-    said = {
+    names = hook_agents.AGENTS["copilot"].names
+    lines = {name: program.line(event, "copilot") for event, name in names.items()}
+    limit = {"timeoutSec": TIME_S}
+    wanted = {
         "version": 1,
         "hooks": {
-            name: [
-                {"type": "command", "bash": program.line(event, "copilot"), "timeoutSec": TIME_S}
-            ]
-            for event, name in names.items()
+            name: [{"type": "command", "bash": line} | limit] for name, line in lines.items()
         },
     }
-    at = ("mcpServers", SERVER)
     return [
-        Spot(path=servers, how="member", at=at, value=server, mode=_mode(place)),
-        Spot(path=hooks, how="file", value=json.dumps(said, indent=2) + "\n", mode=_mode(place)),
+        _member(servers, place, _server(program, "copilot", type="local") | {"tools": ["*"]}),
+        Spot(path=hooks, how="file", value=json.dumps(wanted, indent=2) + "\n", mode=_mode(place)),
     ]
 
 
 def _cursor(program: Program, place: Place) -> Sequence[Spot]:
-    servers = place.of(".cursor/mcp.json", ".cursor/mcp.json")
-    hooks = place.of(".cursor/hooks.json", ".cursor/hooks.json")
-    mode = _mode(place)
-    names = {
-        _START: "sessionStart",
-        _TOUCHED: "postToolUse",
-        _END: "sessionEnd",
-    }
-    server = _server(program, "cursor")
+    hooks, mode = place.of(".cursor/hooks.json", ".cursor/hooks.json"), _mode(place)
     return [
-        Spot(path=servers, how="member", at=("mcpServers", SERVER), value=server, mode=mode),
+        _member(
+            place.of(".cursor/mcp.json", ".cursor/mcp.json"), place, _server(program, "cursor")
+        ),
         Spot(path=hooks, how="default", at=("version",), value=1, mode=mode),
         *(
             Spot(
@@ -369,7 +318,8 @@ def _cursor(program: Program, place: Place) -> Sequence[Spot]:
                 event=event,
                 mode=mode,
             )
-            for event, name in names.items()
+            for event, name in hook_agents.AGENTS["cursor"].names.items()
+            if event != "prompt-submit"  # whose answer the model does not hear
         ),
     ]
 
@@ -386,19 +336,14 @@ def _opencode(program: Program, place: Place) -> Sequence[Spot]:
     entry: dict[str, Any] = {"type": "local", "command": program.mcp("opencode"), "enabled": True}
     if program.env:
         entry["environment"] = dict(program.env)
-    mode = _mode(place)
     return [
-        Spot(path=settings, how="member", at=("mcp", SERVER), value=entry, mode=mode),
-        Spot(path=plugin, how="file", value=opencode_plugin(program), mode=mode),
+        _member(settings, place, entry, "mcp"),
+        Spot(path=plugin, how="file", value=opencode_plugin(program), mode=_mode(place)),
     ]
 
 
 def _cline(program: Program, place: Place) -> Sequence[Spot]:
-    names = {
-        _START: "TaskStart",
-        _TOUCHED: "PostToolUse",
-        _END: "SessionShutdown",
-    }
+    names = {_START: "TaskStart", _TOUCHED: "PostToolUse", _END: "SessionShutdown"}
     hooks = [
         Spot(
             path=place.of(f"Documents/Cline/Hooks/{name}", f".clinerules/hooks/{name}"),
@@ -413,16 +358,14 @@ def _cline(program: Program, place: Place) -> Sequence[Spot]:
     settings = place.of(
         ".cline/data/settings/cline_mcp_settings.json", "", moved="CLINE_DIR", instead=".cline"
     )
-    server = _server(program, "cline")
-    return [Spot(path=settings, how="member", at=("mcpServers", SERVER), value=server), *hooks]
+    return [_member(settings, place, _server(program, "cline")), *hooks]
 
 
 def _servers_only(agent: str, user: str, project: str, *at: str) -> Spots:
     def spots(program: Program, place: Place) -> Sequence[Spot]:
         moved = user.startswith(".config/") and place.platform != "darwin"
         path = _xdg(place, user, project) if moved else place.of(user, project)
-        server = _server(program, agent)
-        return [Spot(path=path, how="member", at=(*at, SERVER), value=server, mode=_mode(place))]
+        return [_member(path, place, _server(program, agent), *at)]
 
     return spots
 
@@ -434,7 +377,7 @@ def _vscode(program: Program, place: Place) -> Sequence[Spot]:
     else:
         path = _xdg(place, f".config/{user}", project)
     server = _server(program, "vscode", "--project", "${workspaceFolder}", type="stdio")
-    return [Spot(path=path, how="member", at=("servers", SERVER), value=server, mode=_mode(place))]
+    return [_member(path, place, server, "servers")]
 
 
 _KNOWN: Final = {agent.name: agent for agent in AGENTS}
@@ -511,15 +454,15 @@ CONNECTIONS: Final = (
     ),
     _row(
         "kiro",
-        _servers_only("kiro", ".kiro/settings/mcp.json", ".kiro/settings/mcp.json", "mcpServers"),
+        _servers_only("kiro", ".kiro/settings/mcp.json", ".kiro/settings/mcp.json"),
     ),
     _row(
         "devin",
-        _servers_only("devin", ".devin/mcp_config.json", ".devin/mcp_config.json", "mcpServers"),
+        _servers_only("devin", ".devin/mcp_config.json", ".devin/mcp_config.json"),
     ),
     _row(
         "windsurf",
-        _servers_only("windsurf", ".codeium/windsurf/mcp_config.json", "", "mcpServers"),
+        _servers_only("windsurf", ".codeium/windsurf/mcp_config.json", ""),
         by_project=False,
     ),
     Connection(agent=SKILL, title="Skill", homes=(), spots=_skill),

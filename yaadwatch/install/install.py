@@ -18,9 +18,8 @@ from yaadwatch.install.managers import Manager, Run
 from yaadwatch.install.plans import Installed
 from yaadwatch.install.units import Service
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system import settings_files
 from yaadwatch.system.clock import Clock
-
-NAME = "yaadwatch"
 
 
 def installed(environ: Mapping[str, str], *, python: str = sys.executable) -> tuple[str, ...]:
@@ -34,11 +33,11 @@ def installed(environ: Mapping[str, str], *, python: str = sys.executable) -> tu
         YaadError: REFUSED when the program lies in a cache, from where it may vanish.
     """
     folder = Path(python).parent
-    script = folder / NAME
+    script = folder / "yaadwatch"
     _refuse_cache(folder, environ)
     if not os.access(script, os.X_OK):
-        return (python, "-I", "-m", NAME)
-    known = shutil.which(NAME, path=environ.get("PATH"))
+        return (python, "-I", "-m", "yaadwatch")
+    known = shutil.which("yaadwatch", path=environ.get("PATH"))
     if known is not None and Path(known).is_absolute() and Path(known).samefile(script):
         return (known,)
     return (str(script),)
@@ -139,20 +138,13 @@ def install(world: World, *, dry_run: bool = False, linger: bool = False) -> Ans
         return _on_demand(world, why, dry_run=dry_run, linger=linger)
     with contextlib.nullcontext() if dry_run else plans.alone():
         known = _known(manager)
-        plans.require_read(world.home, manager)
         service = _service(world, manager)
-        wanted = manager.wanted(service)
-        for row in wanted:
-            plans.require_this_data_folder(row.path)
-        plan = [plans.planned(one, known) for one in wanted]
+        files = dict(zip(manager.units(), manager.wanted(service), strict=True))
+        for path in files:
+            plans.require_this_data_folder(path)
+        plan = [plans.planned(path, data, known) for path, data in files.items()]
+        changed = [one.path for one in plan if one.change != "same"]
         lingers = managers.lingers(world.asking) if linger else None
-        answer: Answer = {
-            "dry_run": dry_run,
-            "manager": manager.name,
-            "state": plans.state_of(plan, known),
-            "program": list(service.program),
-            "files": [plans.row(one, diffs=dry_run) for one in plan],
-        }
         if linger and lingers is None:
             raise YaadError(
                 Code.UNAVAILABLE,
@@ -160,22 +152,35 @@ def install(world: World, *, dry_run: bool = False, linger: bool = False) -> Ans
                 " Nothing was done.",
                 hint="Without it: yaadwatch install",
             )
+        state = "unchanged" if not changed else "installed" if known is None else "changed"
+        answer: Answer = {
+            "dry_run": dry_run,
+            "manager": manager.name,
+            "state": state,
+            "program": list(service.program),
+            "files": [one.row(with_diff=dry_run) for one in plan],
+        }
         if dry_run:
             return answer
-        asks_to_linger = linger and not lingers
-        for one, copy in zip(
-            plan,
-            plans.write(
-                world.clock, manager, plan, known, lingering=asks_to_linger, service=service
-            ),
-            strict=True,
-        ):
-            if copy:
-                answer["files"][plan.index(one)]["backup"] = copy
-        if asks_to_linger:
+        made = set(known.folders) if known is not None else set()
+        made.update(folder for path in files for folder in settings_files.missing_folders(path))
+        installed = Installed(
+            manager=manager.name,
+            folder=str(next(iter(files)).parent),
+            written={str(path): plans.digest(data) for path, data in files.items()},
+            folders=sorted(made, key=lambda one: (-len(Path(one).parts), one)),
+            lingering=(linger and not lingers) or (known is not None and known.lingering),
+            program=service.program[0],
+            home=str(places.data_folder()),
+        )
+        copies = plans.write(world.clock, manager, plan, installed)
+        for one, row in zip(plan, answer["files"], strict=True):
+            if one.path in copies:
+                row["backup"] = str(copies[one.path])
+        if linger and not lingers:
             managers.linger(True, world.asking)
     answer["ended"] = _end_other(world, manager)
-    answer["daemon"] = _run(world, manager, [one for one in plan if one.change != "same"])
+    answer["daemon"] = _run(world, manager, changed)
     return answer
 
 
@@ -193,33 +198,38 @@ def uninstall(world: World, *, dry_run: bool = False) -> Answer:
             absent: Answer = {"dry_run": dry_run, "manager": None, "state": "absent", "files": []}
             return absent | ({"why": why} if why else {})
         known, manager = found
-        for one in known.written:
-            plans.require_this_data_folder(Path(one.path))
-        plan = [plans.removal(one) for one in known.written]
+        for path in known.written:
+            plans.require_this_data_folder(Path(path))
+        plan = [plans.removal(Path(path), digest) for path, digest in known.written.items()]
         answer: Answer = {
             "dry_run": dry_run,
             "manager": manager.name,
             "state": "removed",
-            "files": [plans.row(one) for one in plan],
+            "files": [one.row() for one in plan],
         }
         if dry_run:
             return answer
         reachable, why = world.manager()
         if reachable is not None:
-            holder = places.announced_pid() if presence.daemon_holds_lock() else None
+            holder = _holder()
             is_service = holder is not None and manager.runs_as(holder)
             manager.stop()
             if is_service:
                 _wait_until_gone()
         else:
             answer["why"] = why
-        plans.remove(plan, known)
+        plans.remove(manager, plan, known)
         if reachable is not None:
             manager.forget()
         if known.lingering:
             managers.linger(False, world.asking)
         plans.save(None)
     return answer
+
+
+def _holder() -> int | None:
+    """Return the pid of the daemon, when one holds the lock."""
+    return places.announced_pid() if presence.daemon_holds_lock() else None
 
 
 def start(world: World) -> Answer:
@@ -253,8 +263,7 @@ def restart(world: World) -> Answer:
     Raises:
         YaadError: as for `start`.
     """
-    before = places.announced_pid() if presence.daemon_holds_lock() else None
-    manager = _reachable(world)
+    before, manager = _holder(), _reachable(world)
     if manager is not None:
         _end_other(world, manager)
         manager.restart()
@@ -263,7 +272,7 @@ def restart(world: World) -> Answer:
         world.client.call("shutdown")
     except DaemonUnresponsive:
         if presence.daemon_holds_lock():
-            raise _still_there("does not answer") from None
+            raise presence.still_there("does not answer") from None
     except DaemonNotRunning:
         pass
     _wait_until_gone()
@@ -299,7 +308,7 @@ def _refuse_unlisted(world: World) -> str:
     """
     manager, _ = world.manager()
     try:
-        path = None if manager is None else plans.unlisted(world.home, manager)
+        path = None if manager is None else plans.unlisted(manager)
     except YaadError as error:
         if error.code is not Code.REFUSED:
             raise
@@ -344,12 +353,11 @@ def _end_other(world: World, manager: Manager) -> int | None:
     return pid
 
 
-def _run(world: World, manager: Manager, changed: Sequence[plans.Change]) -> Answer:
-    before = places.announced_pid() if presence.daemon_holds_lock() else None
-    replaces = bool(changed) and before is not None
+def _run(world: World, manager: Manager, changed: Sequence[Path]) -> Answer:
+    before = _holder()
     try:
-        manager.take([one.wanted.path for one in changed])
-        return _answering(world, other_than=before if replaces else None)
+        manager.take(changed)
+        return _answering(world, other_than=before if changed else None)
     except YaadError as error:
         raise YaadError(
             error.code,
@@ -401,13 +409,4 @@ def _on_demand(world: World, why: str, *, dry_run: bool, linger: bool) -> Answer
 
 def _wait_until_gone() -> None:
     if not presence.wait_for_exit(STOP_TIME_S):
-        raise _still_there(f"has not ended after {STOP_TIME_S:g} s")
-
-
-def _still_there(what: str) -> YaadError:
-    who, end = presence.holder()
-    return YaadError(
-        Code.UNAVAILABLE,
-        f"{who} holds the daemon's lock and {what}; it was left alone.",
-        hint=f"Its log says what it does. To end it: {end}",
-    )
+        raise presence.still_there(f"has not ended after {STOP_TIME_S:g} s")

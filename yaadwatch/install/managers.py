@@ -10,9 +10,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from yaadwatch import places
 from yaadwatch.client import presence
@@ -41,86 +40,10 @@ class Ran:
         return lines[-1] if lines else f"it ended with status {self.status}"
 
 
-def run_program(command: Sequence[str], *, env: Mapping[str, str], limit: timedelta) -> Ran:
-    """Run `command` with nothing to read, in the root folder; end it after `limit`."""
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            env=env,
-            cwd="/",
-            timeout=limit.total_seconds(),
-            check=False,
-        )
-    except OSError as error:
-        return Ran(127, err=f"{command[0]}: {error.strerror}")
-    except subprocess.TimeoutExpired:
-        seconds = limit.total_seconds()
-        return Ran(124, err=f"{command[0]} did not end within {seconds:g} s")
-    return Ran(done.returncode, done.stdout, done.stderr)
-
-
-LIMIT: Final = timedelta(seconds=30)
+LIMIT_S: Final = 30.0
 """A manager has so long for one command; to end the daemon it takes two seconds."""
 
-NOT_LOADED: Final = 5
-"""Status of `systemctl stop` for a unit that there is not; LSB has it for what is not installed."""
-
-_MASKED: Final = re.compile(r"\bUnit (\S+) is masked")
-
 Run = Callable[[Sequence[str]], Ran]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """A file that must be there, or a link that leads to `leads_to`."""
-
-    path: Path
-    data: bytes = b""
-    leads_to: Path | None = None
-
-
-class Manager(Protocol):
-    """What `installing.verbs` asks of a manager. Commands raise YaadError, UNAVAILABLE."""
-
-    name: str
-    is_read: bool
-    """Does the manager look into the folder that units would be written to?"""
-    home: Path | None
-    """HOME in the environment of what the manager starts; None: unknown."""
-
-    def wanted(self, service: Service) -> list[Wanted]:
-        """Return all that the service consists of."""
-
-    def units(self) -> list[Path]:
-        """Return where the files of the service are, links not among them."""
-
-    def socket(self) -> str:
-        """Return where clients connect, in the form of a unit."""
-
-    def take(self, changed: Sequence[Path]) -> None:
-        """Follow files that were written, and have the service run."""
-
-    def start(self) -> None:
-        """Have the service run."""
-
-    def stop(self) -> None:
-        """End it, and do not start it again by itself."""
-
-    def restart(self) -> None:
-        """Restart it; clients wait meanwhile."""
-
-    def forget(self) -> None:
-        """Notice that the files are gone."""
-
-    def is_running(self) -> bool:
-        """Say whether the service runs, or would at the first request."""
-
-    def runs_as(self, pid: int) -> bool:
-        """Say whether process `pid` is the service, or may be."""
 
 
 class Systemd:
@@ -129,33 +52,31 @@ class Systemd:
     Args:
         folder: where it looks for the units of this person.
         run: runs a command.
-        is_read: False: it does not look there.
-        home: HOME of what it starts; None: it did not say.
+
+    Commands raise YaadError, UNAVAILABLE.
     """
 
     name = "systemd"
 
-    def __init__(
-        self, folder: Path, run: Run, *, is_read: bool = True, home: Path | None = None
-    ) -> None:
+    def __init__(self, folder: Path, run: Run) -> None:
         self.folder = folder
-        self.is_read = is_read
-        self.home = home
         self._run = run
 
     def units(self) -> list[Path]:
-        """Return both units: the socket, and the service."""
+        """Return the files of the service: the socket, and the unit."""
         return [self.folder / presence.SOCKET, self.folder / presence.SERVICE]
 
-    def wanted(self, service: Service) -> list[Wanted]:
-        """Return both units, and the links that have them started with the session."""
+    def links(self) -> list[tuple[Path, Path]]:
+        """Return the links that have both units started with the session, and where they lead."""
         socket, unit = self.units()
         return [
-            Wanted(path=socket, data=units.socket_unit(service).encode()),
-            Wanted(path=unit, data=units.service_unit(service).encode()),
-            Wanted(path=self.folder / "sockets.target.wants" / presence.SOCKET, leads_to=socket),
-            Wanted(path=self.folder / "default.target.wants" / presence.SERVICE, leads_to=unit),
+            (self.folder / "sockets.target.wants" / presence.SOCKET, socket),
+            (self.folder / "default.target.wants" / presence.SERVICE, unit),
         ]
+
+    def wanted(self, service: Service) -> list[bytes]:
+        """Return what the files must hold."""
+        return [units.socket_unit(service).encode(), units.service_unit(service).encode()]
 
     def socket(self) -> str:
         """Return the usual place in the runtime folder, or the one in a home of its own."""
@@ -182,8 +103,8 @@ class Systemd:
         """Stop both units: with the socket alone, the next request would start the daemon."""
         command = ("systemctl", "--user", "stop", presence.SOCKET, presence.SERVICE)
         ran = self._run(command)
-        # What it does not know, because the files are gone, does not run.
-        if ran.status != NOT_LOADED:
+        # 5: what it does not know, because the files are gone, does not run.
+        if ran.status != 5:
             _require(ran, command)
 
     def restart(self) -> None:
@@ -222,8 +143,6 @@ class Launchd:
     """
 
     name = "launchd"
-    is_read = True
-    home: Path | None = None
 
     def __init__(self, folder: Path, domain: str, run: Run) -> None:
         self.folder = folder
@@ -242,9 +161,13 @@ class Launchd:
         """Return the one property list."""
         return [self._plist]
 
-    def wanted(self, service: Service) -> list[Wanted]:
-        """Return the one property list: what lies in that folder is started with the session."""
-        return [Wanted(path=self._plist, data=units.launch_agent(service))]
+    def links(self) -> list[tuple[Path, Path]]:
+        """Return none: what lies in that folder is started with the session."""
+        return []
+
+    def wanted(self, service: Service) -> list[bytes]:
+        """Return what the file must hold."""
+        return [units.launch_agent(service)]
 
     def socket(self) -> str:
         """Return where the daemon makes its own socket."""
@@ -295,9 +218,28 @@ class Launchd:
         _require(self._run(("launchctl", *what)), ("launchctl", *what))
 
 
+Manager = Systemd | Launchd
+
+
 def run(command: Sequence[str]) -> Ran:
-    """Run a command of a manager."""
-    return run_program(command, env=presence.environment(), limit=LIMIT)
+    """Run a command of a manager with nothing to read, in the root folder."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            env=presence.environment(),
+            cwd="/",
+            timeout=LIMIT_S,
+            check=False,
+        )
+    except OSError as error:
+        return Ran(127, err=f"{command[0]}: {error.strerror}")
+    except subprocess.TimeoutExpired:
+        return Ran(124, err=f"{command[0]} did not end within {LIMIT_S:g} s")
+    return Ran(done.returncode, done.stdout, done.stderr)
 
 
 def here(
@@ -326,14 +268,14 @@ def here(
     config = environ.get("XDG_CONFIG_HOME") or str(home / ".config")
     folders = [f"{config}/systemd/user", f"{home}/.config/systemd/user"]
     read = next((one for one in folders if _is_among(one, found.out)), None)
-    its_home = _home_in(asking(("systemctl", "--user", "show-environment")).out)
-    return Systemd(Path(read or folders[0]), asking, is_read=read is not None, home=its_home), ""
-
-
-def _home_in(said: str) -> Path | None:
-    """Return HOME from systemd's environment listing; None when quoted or missing."""
-    found = re.search(r"^HOME=([^$\n]+)$", said, flags=re.MULTILINE)
-    return None if found is None else Path(found[1])
+    if read is None:
+        return None, f"the service manager of this user reads no units below {home}"
+    # XDG_CONFIG_HOME may lead to where it looks from a HOME that is not its own.
+    said = asking(("systemctl", "--user", "show-environment")).out
+    its = re.search(r"^HOME=([^$\n]+)$", said, flags=re.MULTILINE)
+    if its and not environ.get("YAAD_HOME") and Path(its[1]).resolve() != home.resolve():
+        return None, f"the service manager of this user runs services for {its[1]}, not for {home}"
+    return Systemd(Path(read), asking), ""
 
 
 def _is_among(folder: str, said: str) -> bool:
@@ -380,7 +322,7 @@ def unmask(unit: str) -> str:
 
 def _require(ran: Ran, command: Sequence[str]) -> None:
     if not ran.went_well:
-        masked = _MASKED.search(ran.reason)
+        masked = re.search(r"\bUnit (\S+) is masked", ran.reason)
         again = "Try it by hand, then run this command again."
         raise YaadError(
             Code.UNAVAILABLE,

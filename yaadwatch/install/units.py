@@ -191,12 +191,6 @@ def data_folder_in(data: bytes) -> str | None:
     return said.replace("%%", "%")
 
 
-def listens_in(data: bytes) -> str | None:
-    """Return where a socket unit listens, in the unit's words; None: it does not say."""
-    found = re.search(r"^ListenStream=(.+)$", data.decode("utf-8", "replace"), flags=re.MULTILINE)
-    return None if found is None else found[1].replace("%%", "%")
-
-
 def _command(words: tuple[str, ...]) -> str:
     """Return a command line in which nothing means anything.
 

@@ -216,15 +216,6 @@ def test_a_unit_that_is_masked_elsewhere_is_told_with_the_command_that_unmasks_i
     assert said.hint.startswith("systemctl --user unmask yaadwatch.socket")
 
 
-def test_a_link_of_somebody_else_is_left_alone(world, home):
-    path = unit(home).parent / "default.target.wants" / "yaadwatch.service"
-    path.parent.mkdir(parents=True)
-    path.symlink_to("/elsewhere")
-
-    assert str(path) in refusal(install.install, world).message
-    assert not unit(home).exists()
-
-
 def test_units_of_ours_without_a_receipt_are_taken_over(world, home):
     install.install(world)
     places.receipt().unlink()
@@ -371,7 +362,7 @@ def test_a_receipt_that_makes_no_sense_is_told_and_nothing_is_written(world, hom
 
 
 def test_a_manager_that_we_do_not_know_is_told(world):
-    plans.save(plans.Installed(manager="runit", folder="/x"))
+    plans.save(plans.Installed(manager="runit", folder="/x", written={}))
 
     assert "'runit'" in refusal(install.uninstall, world).message
     assert "installed with runit" in refusal(install.install, world).message
@@ -467,16 +458,6 @@ def test_with_a_copied_receipt_the_service_is_neither_started_nor_stopped(
     assert (manager.told, started) == ([], ["by itself"])
 
 
-def test_a_receipt_of_an_older_version_is_our_own(world, home):
-    install.install(world)
-    said = json.loads(places.receipt().read_bytes())
-    del said["service"]["home"]
-    places.receipt().write_text(json.dumps(said))
-
-    assert presence.manager() == "systemd"
-    assert install.install(world)["state"] == "unchanged"
-
-
 def test_a_trial_with_another_home_and_the_real_folder_of_settings_takes_nothing(
     world, home, manager, monkeypatch, environment
 ):
@@ -490,30 +471,14 @@ def test_a_trial_with_another_home_and_the_real_folder_of_settings_takes_nothing
     monkeypatch.setenv("HOME", str(trial))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
 
-    said = refusal(install.install, replace(world, home=trial))
+    monkeypatch.setattr("yaadwatch.client.autostart.start", lambda: None)
+    answer = install.install(replace(world, home=trial))
 
-    assert said.code is Code.REFUSED
-    assert f"runs services for {home}, not for {trial}" in said.message
+    assert answer["state"] == "on_demand"
+    assert f"runs services for {home}, not for {trial}" in answer["why"]
     assert install.uninstall(replace(world, home=trial))["state"] == "absent"
     assert install.stop(replace(world, home=trial)) is None
     assert (tree(home), manager.told) == (before, [])
-
-
-def test_a_socket_that_was_left_over_by_another_home_is_not_taken(
-    world, home, manager, monkeypatch, environment
-):
-    monkeypatch.setenv("YAAD_HOME", str(environment / "other"))
-    install.install(world)
-    for path in (unit(home), unit(home).parent / "default.target.wants" / unit(home).name):
-        path.unlink()
-    monkeypatch.delenv("YAAD_HOME")
-    before = tree(home)
-
-    said = refusal(install.install, world)
-
-    assert said.code is Code.REFUSED
-    assert f"listens on {environment}/other/run/daemon.sock" in said.message
-    assert tree(home) == before
 
 
 def test_a_socket_that_was_left_over_by_this_home_is_brought_up_to_date(world, home):
@@ -534,15 +499,17 @@ def test_named_home_is_the_home(world, monkeypatch):
 
 
 def test_where_the_manager_does_not_look_nothing_is_written_and_nothing_stopped(
-    world, home, manager
+    world, home, manager, monkeypatch
 ):
     manager.unit_path = "/home/ada/.config/systemd/user /etc/systemd/user"
 
-    said = refusal(install.install, world)
+    manager.runs = True
+    monkeypatch.setattr("yaadwatch.client.autostart.start", lambda: None)
 
-    assert said.code is Code.REFUSED
-    assert f"no units below {home}" in said.message
-    assert "HOME" in said.hint
+    answer = install.install(world)
+
+    assert answer["state"] == "on_demand"
+    assert f"no units below {home}" in answer["why"]
     assert tree(home) == {}
     assert manager.told == []
 
@@ -562,7 +529,7 @@ def test_a_home_with_a_blank_is_found(environment):
 
     found, _ = managers.here(home, {}, platform="linux", asking=asking)
 
-    assert found.is_read
+    assert found.folder == home / ".config/systemd/user"
 
 
 def test_where_the_manager_is_out_of_reach_the_daemon_is_started_without_it(world, monkeypatch):

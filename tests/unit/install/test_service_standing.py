@@ -20,6 +20,7 @@ from yaadwatch.projects.diagnosis import (
     ServiceFacts,
     SettingsFacts,
 )
+from yaadwatch.system.clock import Clock
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the units of systemd")
 
@@ -38,7 +39,7 @@ def manager(home):
             home=home,
             environ=os.environ,
             client=FakeDaemon(manager),
-            clock=None,
+            clock=Clock(),
             platform="linux",
             asking=manager,
         )
@@ -74,11 +75,11 @@ def test_units_that_no_receipt_knows_are_told(home, manager):
 def test_what_is_gone_or_changed_is_told(home, manager):
     folder = home / ".config" / "systemd" / "user"
     (folder / "yaadwatch.service").write_text("mine")
-    (folder / "default.target.wants" / "yaadwatch.service").unlink()
+    (folder / "yaadwatch.socket").unlink()
 
-    assert [Path(path).parent.name for path in told(home, manager).altered] == [
-        "user",
-        "default.target.wants",
+    assert [Path(path).name for path in told(home, manager).altered] == [
+        "yaadwatch.socket",
+        "yaadwatch.service",
     ]
 
 
