@@ -60,16 +60,16 @@ def ask(home, call, queries, *, meant):
 
 
 def parts(home, call, queries):
-    """Print what the vector of a question costs, and what is near it: by the worker and the store.
+    """Print what the vector of a question costs, and what is near it.
 
     The vectors of the questions are known by then to nobody.
     """
     model = recall_vectors.active(home)
     worker = home.vectors.of(model.name)
-    made, costs = [], []
+    costs = []
     for query in queries:
         before = time.process_time() + processes.cpu_s(worker.pid)
-        made += worker.embed([f"{query.text}?"], wait_s=60)
+        worker.embed([f"{query.text}?"], wait_s=60)
         costs.append(1000 * (time.process_time() + processes.cpu_s(worker.pid) - before))
     print(f"  the vector of a question: {spent(costs)} ms")
     rss = processes.rss_bytes(worker.pid) / 2**20
@@ -80,12 +80,6 @@ def parts(home, call, queries):
             recall_vectors.nearest(home, space.db, query.text, limit=NEAREST)
             costs.append(1000 * (time.process_time() + processes.cpu_s(worker.pid) - before))
         print(f"  the nearest {NEAREST} by the worker, question known or not: {spent(costs)} ms")
-        costs = []
-        for vector in made:
-            before = time.process_time()
-            space.db.read(vectors.nearest, model.space, vector, NEAREST)
-            costs.append(1000 * (time.process_time() - before))
-        print(f"  the same by a scan of the store: {spent(costs)} ms")
         before = time.process_time()
         _, rows = space.db.read(vectors.rows, model.space, model.dimensions)
         took = 1000 * (time.process_time() - before)

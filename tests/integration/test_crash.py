@@ -43,7 +43,7 @@ WRITER = textwrap.dedent(
             updated_at=NOW,
         )
         number = nodes.insert(conn, node)
-        fulltext.index(conn, number, text=text, sub="", tags="")
+        fulltext.index(conn, [(number, text, "", "")])
         events.append(conn, Event(kind=NODE_CREATED, at=NOW, subject=id))
 
     db = Database.open(Path(sys.argv[1]), role="project", project="p1", create=True)

@@ -96,7 +96,7 @@ def test_a_change_behind_a_whole_group_is_made_too(store):
     before = [store.db._group.join(_append(f"n{number}")) for number in range(64)]
 
     assert store.db.write(_append("last")) == 65
-    assert [one.result() for one in before] == list(range(1, 65))
+    assert [one.outcome.result() for one in before] == list(range(1, 65))
     assert len(store.commits) == 1
 
 

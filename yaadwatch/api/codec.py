@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, Field, fields
 from functools import cache
 from sys import float_info
-from typing import Final, NamedTuple, TypeVar, cast
+from typing import Final, NamedTuple, TypeVar
 
 from yaadwatch.api.frames import kind_of
 from yaadwatch.api.message import Message, check_folder
@@ -20,8 +20,6 @@ from yaadwatch.places import PROTOCOL
 
 Kind = TypeVar("Kind")
 
-_ENVELOPE: Final = dict.fromkeys(("jsonrpc", "id", "method", "params")).keys()
-_PROJECT: Final = "project"
 _Reader = Callable[[str, object], object]
 NESTED_MAX: Final = 100
 """Depth to which objects and lists may be nested in the metadata of a caller."""
@@ -75,9 +73,36 @@ def request(frame: Mapping[str, object]) -> Request:
         YaadError: not_found for an operation we do not have, else bad_request.
     """
     try:
-        return _request(frame)
+        _refuse_unknown(frame, ("jsonrpc", "id", "method", "params"))
+        if frame.get("jsonrpc") != "2.0":
+            raise ValueError('jsonrpc must be "2.0"')
+        identity = request_id(frame)
+        if identity is None:
+            raise ValueError(f"id must be a number or text, got {kind_of(frame.get('id'))}")
+        name = _text("method", frame.get("method"))
+        operation = BY_NAME.get(name)
+        if operation is None:
+            meant = nearest(name, BY_NAME)
+            raise YaadError(
+                Code.NOT_FOUND,
+                f"There is no operation {name!r}; nothing was done.",
+                hint=f"The nearest one is {meant!r}." if meant else "",
+            )
+        params = frame.get("params", {})
+        if not isinstance(params, dict):
+            raise ValueError(f"params must be an object, got {kind_of(params)}")
+        project = None
+        if "project" in params:
+            params = dict(params)
+            given = params.pop("project")
+            if given is not None:
+                # Names of files need not be UTF-8: a byte that is none is a lone surrogate.
+                project = _text("project", given, "surrogateescape")
+                check_folder("project", project)
+        read = message(operation.request, params)
     except ValueError as error:
         raise YaadError(Code.BAD_REQUEST, f"The request was not done: {error}.") from None
+    return Request(id=identity, operation=operation, message=read, project=project)
 
 
 def message(kind: type[Kind], given: Mapping[str, object]) -> Kind:
@@ -87,8 +112,6 @@ def message(kind: type[Kind], given: Mapping[str, object]) -> Kind:
         ValueError: a field is unknown, missing, of the wrong type or outside its limits.
     """
     known, needed = _form(kind)  # type: ignore[arg-type]
-    if not given and not needed:
-        return cast("Kind", _usual(kind))  # type: ignore[arg-type]
     _refuse_unknown(given, known)
     if not all(map(given.__contains__, needed)):
         missing = [name for name in needed if name not in given]
@@ -112,12 +135,6 @@ def _form(kind: type[object]) -> tuple[dict[str, tuple[str, _Reader]], tuple[str
     return known, tuple(name.removesuffix("_") for name, _, is_needed in found if is_needed)
 
 
-@cache
-def _usual(kind: type[object]) -> object:
-    """Return the request `kind` without arguments; cached, because it is immutable."""
-    return kind()
-
-
 def nearest(name: str, known: Collection[str]) -> str | None:
     """Return the one of `known` that `name` was probably meant to be.
 
@@ -130,51 +147,6 @@ def nearest(name: str, known: Collection[str]) -> str | None:
         return whole[0]
     found = get_close_matches(name, sorted(known), n=1, cutoff=0.5)
     return found[0] if found else None
-
-
-def _request(frame: Mapping[str, object]) -> Request:
-    if frame.keys() != _ENVELOPE:
-        _refuse_unknown(frame, _ENVELOPE)
-    if frame.get("jsonrpc") != "2.0":
-        raise ValueError('jsonrpc must be "2.0"')
-    identity = request_id(frame)
-    if identity is None:
-        raise ValueError(f"id must be a number or text, got {kind_of(frame.get('id'))}")
-    operation = _operation(frame.get("method"))
-    params = frame.get("params", {})
-    if not isinstance(params, dict):
-        raise ValueError(f"params must be an object, got {kind_of(params)}")
-    project = None
-    if _PROJECT in params:
-        project = _project(params[_PROJECT])
-        params = {name: value for name, value in params.items() if name != _PROJECT}
-    return Request(
-        id=identity,
-        operation=operation,
-        message=message(operation.request, params),
-        project=project,
-    )
-
-
-def _operation(method: object) -> Operation:
-    found = BY_NAME.get(method) if isinstance(method, str) else None
-    if found is not None:
-        return found
-    name = _text("method", method)
-    meant = nearest(name, BY_NAME)
-    raise YaadError(
-        Code.NOT_FOUND,
-        f"There is no operation {name!r}; nothing was done.",
-        hint=f"The nearest one is {meant!r}." if meant else "",
-    )
-
-
-def _project(given: object) -> str | None:
-    if given is None:
-        return None
-    folder = _path(_PROJECT, given)
-    check_folder(_PROJECT, folder)
-    return folder
 
 
 def _refuse_unknown(given: Iterable[str], known: Collection[str]) -> None:
@@ -198,27 +170,16 @@ def _wrong(name: str, wanted: str, value: object) -> ValueError:
     return ValueError(f"{name} must be {wanted}, got {kind_of(value)}")
 
 
-def _path(name: str, value: object) -> str:
-    """Names of files need not be UTF-8; a byte that is none is a lone surrogate, as in `os`."""
+def _text(name: str, value: object, errors: str = "strict") -> str:
     if not isinstance(value, str):
         raise _wrong(name, "text", value)
-    return _whole(name, value, "surrogateescape")
-
-
-def _text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise _wrong(name, "text", value)
-    return _whole(name, value, "strict")
-
-
-def _whole(name: str, text: str, errors: str) -> str:
     try:
-        text.encode("utf-8", errors)
+        value.encode("utf-8", errors)
     except UnicodeEncodeError as error:
         raise ValueError(f"{name} holds half a character at {error.start}") from None
-    if "\0" in text:
+    if "\0" in value:
         raise ValueError(f"{name} must not hold a NUL character")
-    return text
+    return value
 
 
 def _number(name: str, value: object) -> int:

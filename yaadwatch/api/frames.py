@@ -7,11 +7,9 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from yaadwatch.model.errors import Code, YaadError
-
-_Encode = Callable[[object, int], Iterable[str]]
 
 
 class Stopping(YaadError):
@@ -45,7 +43,7 @@ def to_text(value: object) -> str:
         ValueError, TypeError: as for `encode`.
     """
     try:
-        return "".join(_encode(value, 0))
+        return _encoder.encode(value)
     except RecursionError:
         raise ValueError("a frame must not nest so deeply") from None
 
@@ -57,7 +55,7 @@ def decode(line: bytes) -> dict[str, object]:
         ValueError: it is not UTF-8, not JSON, not an object, or has a duplicate name.
     """
     try:
-        found = _whole(line.decode("utf-8"))
+        found = _strict.decode(line.decode("utf-8"))
     except UnicodeDecodeError:
         raise ValueError("a line must be UTF-8") from None
     except json.JSONDecodeError as error:
@@ -86,13 +84,8 @@ def kind_of(value: object) -> str:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    names: tuple[tuple[type, str], ...] = (
-        (str, "text"),
-        (int, "a number"),
-        (float, "a number with a fraction"),
-        (dict, "an object"),
-    )
-    return next((name for kind, name in names if isinstance(value, kind)), "a list")
+    names = {str: "text", int: "a number", float: "a number with a fraction", dict: "an object"}
+    return next((name for kind, name in names.items() if isinstance(value, kind)), "a list")
 
 
 def answer(identity: int | str | None, result: dict[str, object]) -> dict[str, object]:
@@ -130,19 +123,6 @@ def to_error(found: object) -> YaadError:
     return YaadError(code, str(found.get("message", "")), str(found.get("hint") or ""))
 
 
-def _whole(text: str) -> object:
-    """Return the one value in `text`.
-
-    Raises:
-        ValueError: as for `decode`.
-    """
-    if text[:1] == "{":  # without a look for blanks before it, and behind
-        found, end = _strict.raw_decode(text)
-        if text[end:] == "\n":
-            return found
-    return _strict.decode(text)
-
-
 def _time(value: object) -> str:
     import datetime  # here, because a client that sends no time goes without it
 
@@ -166,22 +146,9 @@ def _refuse(constant: str) -> object:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _encoder() -> _Encode:
-    """Return the C encoder that `json.JSONEncoder` would create for each value."""
-    made = getattr(json.encoder, "c_make_encoder", None)
-    if made is None:  # a Python without it
-        whole = json.JSONEncoder(
-            ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_time
-        )
-        return lambda value, _: (whole.encode(value),)
-    escape = json.encoder.encode_basestring
-    # Without the table in which it would look for circles: an error in the middle leaves what it
-    # holds there, and the next value at that address would be taken for one.
-    made_once: _Encode = made(None, _time, escape, None, ":", ",", False, False, False)
-    return made_once
-
-
-_encode = _encoder()
+_encoder = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_time
+)
 _strict = json.JSONDecoder(object_pairs_hook=_each_once, parse_constant=_refuse)
 
 

@@ -31,13 +31,12 @@ class Field:
     """The declaration of one value of a request.
 
     Args:
-        name: of the attribute; a trailing `_` is not part of the name on the wire.
-        type: of the value, as annotated.
+        said: its form on the command line, two blanks, and its meaning in one line, such as
+            `--tag T  a word to find it by`. The form may be `ID`, `[ID]` or `WORDS...`, too; a flag
+            whose default is true is named `--no-NAME`. '': no option.
         default: the value when it is not given.
         limit: the allowed values; None is always allowed where it is the default.
-        help: its meaning, in one line.
-        option: its form on the command line: `--tag T`, `ID`, `[ID]`, `WORDS...`; None: no option.
-            A flag whose default is true is named `--no-NAME`.
+        help: the meaning of a field without an option.
         tool: its description for agents; None: not offered to them.
         group: its heading in the help of the command.
         one_of: options that exclude one another share this name.
@@ -47,21 +46,23 @@ class Field:
 
     def __init__(
         self,
+        said: str = "",
         *,
-        default: object,
-        limit: "Limit | None",
-        help: str,
-        option: str | None,
-        tool: str | None,
-        group: str,
-        one_of: str,
+        default: object = MISSING,
+        limit: "Limit | None" = None,
+        help: str = "",
+        tool: str | None = None,
+        group: str = "",
+        one_of: str = "",
     ) -> None:
         self.name = ""
+        """Of the attribute; a trailing `_` is not part of the name on the wire."""
         self.type: object = object
+        option, _, meaning = said.partition("  ")
+        self.option = option or None
+        self.help = meaning or help
         self.default = default
         self.limit = limit
-        self.help = help
-        self.option = option
         self.tool = tool
         self.group = group
         self.one_of = one_of
@@ -72,26 +73,9 @@ class Field:
         return self.default is MISSING
 
 
-def field(
-    *,
-    default: object = MISSING,
-    limit: "Limit | None" = None,
-    help: str = "",
-    option: str | None = None,
-    tool: str | None = None,
-    group: str = "",
-    one_of: str = "",
-) -> "Any":
+def field(said: str = "", **given: "Any") -> "Any":
     """Declare a field of a request; see `Field`."""
-    return Field(
-        default=default,
-        limit=limit,
-        help=help,
-        option=option,
-        tool=tool,
-        group=group,
-        one_of=one_of,
-    )
+    return Field(said, **given)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
@@ -105,7 +89,7 @@ class Message:
 
     def __init_subclass__(cls, *, answer: str = "") -> None:
         cls.ANSWER = answer
-        own = {}
+        own = dict(cls.FIELDS)
         for name, kind in cls.__annotations__.items():
             declared = cls.__dict__.get(name, MISSING)
             found = declared if isinstance(declared, Field) else field(default=declared)
@@ -158,12 +142,8 @@ class Message:
 
 TOKENS_MAX = 100_000
 KINDS_MAX = 32
-TAG_CHARS_MAX = 64
 NAME_CHARS_MAX = 4_096
 """A path, a symbol or a cursor."""
-REASON_CHARS_MAX = 1_000
-WORDS_CHARS_MAX = 256
-"""A subject, an attribute or a value."""
 NUMBER_MAX = 2**63 - 1
 """The number of an edge, a claim or a version, as SQLite counts."""
 
@@ -301,8 +281,9 @@ def check_folder(name: str, folder: str) -> None:
 ID = Text(ID_CHARS_MAX)
 """An id, or a part of one."""
 PATH = Text(NAME_CHARS_MAX)
-REASON = Text(REASON_CHARS_MAX, may_be_empty=True)
-WORDS = Text(WORDS_CHARS_MAX)
+REASON = Text(1_000, may_be_empty=True)
+WORDS = Text(256)
+"""A subject, an attribute or a value."""
 NUMBER = Within(1, NUMBER_MAX)
 TOKENS = Within(1, TOKENS_MAX)
 SHARE = Within(0, 1)

@@ -68,19 +68,14 @@ OPERATIONS: Final = (
     _write("session_note", store.SessionNote, "note something in a session"),
     _write("session_end", store.SessionEnd, "end a session; say what it is remembered by"),
     _read("handoff", store.Handoff, "make a prompt for the next session"),
-    Operation(
-        name="session_news",
-        request=store.SessionNews,
-        kind="write",
-        help="say what is new since this session last asked",
-        wires=SOCKET,
+    _write(
+        "session_news", store.SessionNews, "say what is new since this session last asked", SOCKET
     ),
-    Operation(
-        name="session_touched",
-        request=store.SessionTouched,
-        kind="write",
-        help="note which files an agent touched; say what rests on them",
-        wires=SOCKET,
+    _write(
+        "session_touched",
+        store.SessionTouched,
+        "note which files an agent touched; say what rests on them",
+        SOCKET,
     ),
     _read("claims", graph.Claims, "list what memories claim: values of things", WIDE),
     _write("add_claim", graph.AddClaim, "add a claim to a memory: a subject has a value", WIDE),
@@ -123,21 +118,9 @@ OPERATIONS: Final = (
     _read("embed_status", store.EmbedStatus, "say how questions are answered, and which models"),
     _write("embed_enable", store.EmbedEnable, "have a model find memories by what they mean"),
     _write("embed_disable", store.EmbedDisable, "answer questions by words alone"),
-    Operation(
-        name="subscribe",
-        request=store.Subscribe,
-        kind="read",
-        help="follow the events from a cursor on",
-        wires=SOCKET,
-    ),
+    _read("subscribe", store.Subscribe, "follow the events from a cursor on", SOCKET),
     _read("config", store.Config, "say which settings hold, and where each is from"),
-    Operation(
-        name="health",
-        request=store.Health,
-        kind="read",
-        help="say whether all is well, from memory alone",
-        wires=SOCKET,
-    ),
+    _read("health", store.Health, "say whether all is well, from memory alone", SOCKET),
     _write("shutdown", store.Shutdown, "end the daemon"),
 )
 """In the order of docs/contracts.md."""

@@ -217,8 +217,6 @@ def embed(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
         terminal.table(rows, indent=4)
     if not answer["models"]:
         _print_models(answer["known"], terminal)
-    if not answer["extension"]:
-        terminal.line(styled("sqlite-vec is not installed: the same answers, slower", "yellow"))
     for problem in answer["problems"]:
         terminal.line(styled(str(problem), "red"))
 

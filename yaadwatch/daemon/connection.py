@@ -17,7 +17,7 @@ from yaadwatch.api import codec, frames
 from yaadwatch.api.messages.store import Hello, Shutdown, Subscribe
 from yaadwatch.daemon.dispatch import Dispatcher, Events
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import CONNECTIONS_MAX, FRAME_BYTES_MAX, REQUESTS_AT_ONCE_MAX
+from yaadwatch.model.settings import FRAME_BYTES_MAX, REQUESTS_AT_ONCE_MAX
 from yaadwatch.places import PROTOCOL
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Limits:
         write_time: how long a client may leave answers unread.
     """
 
-    connections_max: int = CONNECTIONS_MAX
+    connections_max: int = 256
     in_flight_max: int = REQUESTS_AT_ONCE_MAX - 1
     waiting_max: int = 64
     frame_bytes_max: int = FRAME_BYTES_MAX

@@ -13,25 +13,18 @@ from typing import Any, Final
 import apsw
 
 from yaadwatch.db import nodes
-from yaadwatch.db.codec import Record, from_ms, json_list, to_json, to_ms
+from yaadwatch.db.codec import Record, column, from_ms, json_list, to_json
 from yaadwatch.model.anchors import HELD, Anchor, Commit, Evidence, Flag, Sighting, Suggestion
 from yaadwatch.model.memories import Node
 
-_ROW: Final = Record(Anchor, {"commit": "commit_id"})
-_OWN: Final = Record(Anchor, {"commit": "commit_id"}, but=["node"])
+_ROW: Final = Record(Anchor, "file_watch", {"commit": "commit_id"})
+_OWN: Final = Record(Anchor, "file_watch", {"commit": "commit_id"}, but=["node"])
+_LIVES: Final = "EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)"
 
 
-def insert(conn: apsw.Connection, anchors: Iterable[Anchor]) -> None:
-    """Add anchors; an anchor of the same node, path and symbol is replaced.
-
-    Raises:
-        apsw.ConstraintError: a node is not there.
-    """
-    insert_of(conn, ((anchor.node, anchor) for anchor in anchors))
-
-
-def insert_of(conn: apsw.Connection, anchors: Iterable[tuple[str, Anchor]]) -> None:
-    """Add anchors as `insert` does, each paired with the node it belongs to.
+def insert(conn: apsw.Connection, anchors: Iterable[tuple[str, Anchor]]) -> None:
+    """Add anchors, each to the node it is paired with; one of the same node, path and symbol is
+    replaced.
 
     Raises:
         apsw.ConstraintError: a node is not there.
@@ -41,10 +34,8 @@ def insert_of(conn: apsw.Connection, anchors: Iterable[tuple[str, Anchor]]) -> N
         INSERT INTO file_watch ({_ROW.columns})
         VALUES ({_ROW.marks})
         ON CONFLICT (node, path, symbol) DO UPDATE
-           SET commit_id = excluded.commit_id, blob = excluded.blob, method = excluded.method,
-               fingerprint = excluded.fingerprint, line = excluded.line, trust = excluded.trust,
-               spread = excluded.spread
-        """,  # noqa: S608
+           SET {", ".join(f"{name} = excluded.{name}" for name in _OWN.names)}
+        """,
         ((node, *_OWN.values(anchor)) for node, anchor in anchors),
     )
 
@@ -55,66 +46,37 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[Anchor
     Every given id is a key; a node without anchors has an empty list.
     """
     wanted = sorted(set(ids))
-    rows = conn.execute(
-        f"""
-        SELECT {_ROW.columns}
-          FROM file_watch
-         WHERE node IN (SELECT value FROM json_each(?))
-         ORDER BY node, id
-        """,  # noqa: S608
-        (json_list(wanted),),
-    )
+    where = "WHERE node IN (SELECT value FROM json_each(?)) ORDER BY node, id"
     found: dict[str, list[Anchor]] = {node: [] for node in wanted}
-    for row in rows:
-        anchor = _ROW.read(row)
+    for anchor in _ROW.select(conn, where, (json_list(wanted),)):
         found[anchor.node].append(anchor)
     return found
 
 
 def on_paths(conn: apsw.Connection, paths: Iterable[str]) -> list[Anchor]:
     """Return the anchors of living nodes on any of `paths`, by path, then node."""
-    rows = conn.execute(
-        f"""
-        SELECT {_ROW.columns}
-          FROM file_watch
-         WHERE path IN (SELECT value FROM json_each(?))
-           AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
-         ORDER BY path, node, symbol
-        """,  # noqa: S608
-        (json_list(paths),),
-    )
-    return list(map(_ROW.read, rows))
+    where = f"""
+         WHERE path IN (SELECT value FROM json_each(?)) AND {_LIVES} ORDER BY path, node, symbol
+    """
+    return _ROW.select(conn, where, (json_list(paths),))
 
 
 def nodes_on(conn: apsw.Connection, path: str, symbol: str, limit: int) -> list[str]:
     """Return the living nodes with an anchor on exactly this path and symbol, newest first."""
-    rows = conn.execute(
-        """
-        SELECT node
-          FROM file_watch
-         WHERE path = ? AND symbol = ?
-           AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
-         ORDER BY id DESC
-         LIMIT ?
-        """,
-        (path, symbol, limit),
-    )
-    return [node for (node,) in rows]
+    sql = f"""
+        SELECT node FROM file_watch
+         WHERE path = ? AND symbol = ? AND {_LIVES} ORDER BY id DESC LIMIT ?
+    """
+    return column(conn, sql, (path, symbol, limit))
 
 
 def nodes_resting_on(conn: apsw.Connection, paths: Iterable[str]) -> list[tuple[str, str]]:
     """Return path and node of each living node anchored to any of `paths`, in that order."""
-    rows = conn.execute(
-        """
-        SELECT DISTINCT path, node
-          FROM file_watch
-         WHERE path IN (SELECT value FROM json_each(?))
-           AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
-         ORDER BY path, node
-        """,
-        (json_list(paths),),
-    )
-    return list(rows)
+    sql = f"""
+        SELECT DISTINCT path, node FROM file_watch
+         WHERE path IN (SELECT value FROM json_each(?)) AND {_LIVES} ORDER BY path, node
+    """
+    return list(conn.execute(sql, (json_list(paths),)))
 
 
 def unchanged(conn: apsw.Connection, known: Mapping[str, Sequence[Anchor]]) -> set[str]:
@@ -124,12 +86,11 @@ def unchanged(conn: apsw.Connection, known: Mapping[str, Sequence[Anchor]]) -> s
     """
     rows = conn.execute(
         f"""
-        SELECT n.id, {_OWN.of("w")}
-          FROM nodes AS n
-          LEFT JOIN file_watch AS w ON w.node = n.id
-         WHERE n.id IN (SELECT value FROM json_each(?)) AND n.archived_ms IS NULL
-         ORDER BY n.id, w.id
-        """,  # noqa: S608
+        SELECT nodes.id, {_OWN.read_columns}
+          FROM nodes LEFT JOIN file_watch ON node = nodes.id
+         WHERE nodes.id IN (SELECT value FROM json_each(?)) AND archived_ms IS NULL
+         ORDER BY nodes.id, file_watch.id
+        """,
         (json_list(known),),
     )
     found: dict[str, list[list[Any]]] = {}
@@ -142,15 +103,7 @@ def unchanged(conn: apsw.Connection, known: Mapping[str, Sequence[Anchor]]) -> s
 
 def everything(conn: apsw.Connection) -> list[Anchor]:
     """Return the anchors of living nodes, by path, then node."""
-    rows = conn.execute(
-        f"""
-        SELECT {_ROW.columns}
-          FROM file_watch
-         WHERE EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
-         ORDER BY path, node, symbol
-        """  # noqa: S608
-    )
-    return list(map(_ROW.read, rows))
+    return _ROW.select(conn, f"WHERE {_LIVES} ORDER BY path, node, symbol")
 
 
 def census(conn: apsw.Connection) -> dict[str, int]:
@@ -158,7 +111,7 @@ def census(conn: apsw.Connection) -> dict[str, int]:
     cover.
     """
     memories, definitions, files = conn.execute(
-        """
+        f"""
         SELECT count(DISTINCT node),
                count(DISTINCT iif(method IN ('tree', 'hunks'), path || char(0) || symbol,
                               iif(method = 'value' AND instr(symbol, ?1),
@@ -166,7 +119,7 @@ def census(conn: apsw.Connection) -> dict[str, int]:
                                   NULL))),
                count(DISTINCT iif(method NOT IN ('folder', 'glob'), path, NULL))
           FROM file_watch
-         WHERE EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
+         WHERE {_LIVES}
         """,
         (HELD,),
     ).get
@@ -177,45 +130,26 @@ def named_elsewhere(conn: apsw.Connection) -> list[Anchor]:
     """Return the anchors of living nodes other than globs, targets and values, by path, then
     node.
     """
-    rows = conn.execute(
-        f"""
-        SELECT {_ROW.columns}
-          FROM file_watch
-         WHERE method NOT IN ('glob', 'target', 'value')
-           AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
-         ORDER BY path, node, symbol
-        """  # noqa: S608
-    )
-    return list(map(_ROW.read, rows))
+    where = f"WHERE method NOT IN ('glob', 'target', 'value') AND {_LIVES}"
+    return _ROW.select(conn, f"{where} ORDER BY path, node, symbol")
 
 
 def paths(conn: apsw.Connection) -> list[str]:
     """Return the paths that living nodes are anchored to, sorted."""
-    rows = conn.execute(
-        """
-        SELECT DISTINCT path
-          FROM file_watch
-         WHERE EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
-         ORDER BY path
-        """
-    )
-    return [path for (path,) in rows]
+    sql = f"SELECT DISTINCT path FROM file_watch WHERE {_LIVES} ORDER BY path"
+    return column(conn, sql)
 
 
 def folders(conn: apsw.Connection) -> list[Anchor]:
     """Return the anchors of living nodes to folders and patterns, by path, then node."""
-    rows = conn.execute(
-        f"""
-        SELECT {_ROW.columns}
-          FROM file_watch
+    where = f"""
          WHERE path IN (SELECT path FROM file_watch WHERE reference IN ('directory', 'glob')
                         EXCEPT
                         SELECT path FROM file_watch WHERE reference NOT IN ('directory', 'glob'))
-           AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
+           AND {_LIVES}
          ORDER BY path, node, symbol
-        """  # noqa: S608
-    )
-    return list(map(_ROW.read, rows))
+    """
+    return _ROW.select(conn, where)
 
 
 def above(conn: apsw.Connection, changed: Iterable[str]) -> list[str]:
@@ -226,18 +160,14 @@ def above(conn: apsw.Connection, changed: Iterable[str]) -> list[str]:
             if path in inside:
                 break
             inside.add(path)
-    rows = conn.execute(
-        """
+    sql = f"""
         SELECT DISTINCT path
           FROM file_watch
          WHERE reference IN ('directory', 'glob')
-           AND (path = '' OR path IN (SELECT value FROM json_each(?)))
-           AND EXISTS (SELECT 1 FROM nodes WHERE id = node AND archived_ms IS NULL)
+           AND (path = '' OR path IN (SELECT value FROM json_each(?))) AND {_LIVES}
          ORDER BY path
-        """,
-        (json_list(sorted(inside)),),
-    )
-    return [path for (path,) in rows]
+    """
+    return column(conn, sql, (json_list(inside),))
 
 
 def drop(conn: apsw.Connection, node: str) -> None:
@@ -245,155 +175,86 @@ def drop(conn: apsw.Connection, node: str) -> None:
     conn.execute("DELETE FROM file_watch WHERE node = ?", (node,))
 
 
+_SIGHTING: Final = Record(Sighting, "sightings")
+
+
 def sightings_of_worktree(conn: apsw.Connection, worktree: int) -> dict[str, Sighting]:
     """Return the file fingerprints of a work tree, by path."""
-    rows = conn.execute(
-        "SELECT path, signature, blob FROM sightings WHERE worktree = ? ORDER BY path", (worktree,)
-    )
-    return {
-        path: Sighting(path=path, signature=signature, blob=blob) for path, signature, blob in rows
-    }
+    rows = _SIGHTING.select(conn, "WHERE worktree = ? ORDER BY path", (worktree,))
+    return {seen.path: seen for seen in rows}
 
 
 def put_sightings(conn: apsw.Connection, worktree: int, sightings: Iterable[Sighting]) -> None:
     """Store file fingerprints of a work tree; earlier ones of those paths are replaced."""
     conn.executemany(
-        """
-        INSERT INTO sightings (worktree, path, signature, blob)
-        VALUES (?, ?, ?, ?)
-        ON CONFLICT (worktree, path) DO UPDATE
-           SET signature = excluded.signature, blob = excluded.blob
-        """,
+        "INSERT OR REPLACE INTO sightings (worktree, path, signature, blob) VALUES (?, ?, ?, ?)",
         [(worktree, seen.path, seen.signature, seen.blob) for seen in sightings],
     )
 
 
-def drop_sightings_everywhere(conn: apsw.Connection, paths: Iterable[str]) -> None:
-    """Delete the fingerprints of `paths` in every work tree."""
+def drop_sightings(
+    conn: apsw.Connection, paths: Iterable[str], worktree: int | None = None
+) -> None:
+    """Delete the fingerprints of `paths` in one work tree, or in all."""
     conn.execute(
         """
         DELETE FROM sightings
-         WHERE worktree IN (SELECT id FROM worktrees)
-           AND path IN (SELECT value FROM json_each(?))
+         WHERE worktree IN (SELECT id FROM worktrees WHERE ?2 IS NULL OR id = ?2)
+           AND path IN (SELECT value FROM json_each(?1))
         """,
-        (json_list(paths),),
-    )
-
-
-def drop_sightings(conn: apsw.Connection, worktree: int, paths: Iterable[str]) -> None:
-    """Delete the fingerprints of `paths` in one work tree."""
-    conn.execute(
-        """
-        DELETE FROM sightings
-         WHERE worktree = ? AND path IN (SELECT value FROM json_each(?))
-        """,
-        (worktree, json_list(paths)),
+        (json_list(paths), worktree),
     )
 
 
 def flags_of_worktree(conn: apsw.Connection, worktree: int) -> list[Flag]:
     """Return the flags of a work tree, by node."""
-    nodes = conn.execute(
-        "SELECT node FROM stale_flags WHERE worktree = ? ORDER BY node", (worktree,)
-    )
-    return list(flags_of_nodes(conn, worktree, [node for (node,) in nodes]).values())
+    return _FLAG.select(conn, "WHERE worktree = ? ORDER BY node", (worktree,))
 
 
 def flags_of_nodes(conn: apsw.Connection, worktree: int, ids: Iterable[str]) -> dict[str, Flag]:
     """Return the flags that these nodes have in a work tree, by node."""
-    rows = conn.execute(
-        f"""
-        SELECT {_FLAG.columns}
-          FROM stale_flags
-         WHERE worktree = ? AND node IN (SELECT value FROM json_each(?))
-         ORDER BY node
-        """,  # noqa: S608
-        (worktree, json_list(ids)),
-    )
-    return {flag.node: flag for flag in map(_FLAG.read, rows)}
+    where = "WHERE worktree = ? AND node IN (SELECT value FROM json_each(?)) ORDER BY node"
+    return {flag.node: flag for flag in _FLAG.select(conn, where, (worktree, json_list(ids)))}
 
 
 def warned_nodes(conn: apsw.Connection, worktree: int) -> set[str]:
     """Return the nodes that have a warning in a work tree."""
-    rows = conn.execute(
-        "SELECT node FROM stale_flags WHERE worktree = ? AND level = 'warn'", (worktree,)
-    )
-    return {node for (node,) in rows}
+    sql = "SELECT node FROM stale_flags WHERE worktree = ? AND level = 'warn'"
+    return set(column(conn, sql, (worktree,)))
 
 
 def flagged_places(conn: apsw.Connection, worktree: int) -> set[str]:
     """Return the files named in the evidence of a work tree's flags."""
-    rows = conn.execute(
-        """
-        SELECT DISTINCT value ->> 'path'
-          FROM stale_flags, json_each(evidence)
-         WHERE worktree = ?
-         ORDER BY 1
-        """,
-        (worktree,),
-    )
-    return {path for (path,) in rows}
+    sql = "SELECT value ->> 'path' FROM stale_flags, json_each(evidence) WHERE worktree = ?"
+    return set(column(conn, sql, (worktree,)))
 
 
-def put_flags(conn: apsw.Connection, flag: Flag) -> None:
+def put_flag(conn: apsw.Connection, flag: Flag) -> None:
     """Store a flag; an earlier one of the same node and work tree is replaced.
 
     Raises:
         apsw.ConstraintError: the verdict raises no flag, or the node or work tree does not
             exist.
     """
-    conn.execute(
-        f"INSERT OR REPLACE INTO stale_flags ({_FLAG.columns}) VALUES ({_FLAG.marks})",  # noqa: S608
-        _FLAG.values(flag),
-    )
+    _FLAG.put(conn, flag)
 
 
-def drop_flags(conn: apsw.Connection, worktree: int, nodes: Iterable[str]) -> None:
-    """Delete the flags of these nodes in one work tree."""
+def drop_flags(conn: apsw.Connection, nodes: Iterable[str], worktree: int | None = None) -> None:
+    """Delete the flags of these nodes in one work tree, or in all."""
     conn.execute(
         """
         DELETE FROM stale_flags
-         WHERE worktree = ? AND node IN (SELECT value FROM json_each(?))
+         WHERE node IN (SELECT value FROM json_each(?1)) AND (?2 IS NULL OR worktree = ?2)
         """,
-        (worktree, json_list(nodes)),
+        (json_list(nodes), worktree),
     )
-
-
-def drop_flags_of_node(conn: apsw.Connection, node: str) -> None:
-    """Delete the flags of a node in every work tree."""
-    drop_flags_of_nodes(conn, [node])
-
-
-def drop_flags_of_nodes(conn: apsw.Connection, nodes: Iterable[str]) -> None:
-    """Delete the flags of these nodes in every work tree."""
-    conn.execute(
-        "DELETE FROM stale_flags WHERE node IN (SELECT value FROM json_each(?))",
-        (json_list(nodes),),
-    )
-
-
-def _evidence_as_json(evidence: Evidence) -> dict[str, object]:
-    commit = evidence.commit
-    return {
-        "path": evidence.path,
-        "symbol": evidence.symbol,
-        "commit": None
-        if commit is None
-        else {"id": commit.id, "at_ms": to_ms(commit.at), "subject": commit.subject},
-        "summary": evidence.summary,
-    }
 
 
 def _evidence(found: dict[str, Any]) -> Evidence:
     commit = found["commit"]
-    return Evidence(
-        path=found["path"],
-        symbol=found["symbol"],
-        commit=None
-        if commit is None
-        else Commit(id=commit["id"], at=from_ms(commit["at_ms"]), subject=commit["subject"]),
-        summary=found["summary"],
-    )
+    if commit is not None:
+        commit = Commit(**commit | {"at": from_ms(commit["at"])})
+    return Evidence(**found | {"commit": commit})
 
 
 def _suggestion(text: str | None) -> Suggestion | None:
@@ -405,9 +266,10 @@ def _suggestion(text: str | None) -> Suggestion | None:
 
 _FLAG: Final = Record(
     Flag,
+    "stale_flags",
     codecs={
         "evidence": (
-            lambda found: to_json(list(map(_evidence_as_json, found))),
+            lambda found: to_json(list(map(asdict, found))),
             lambda text: tuple(map(_evidence, json.loads(text))),
         ),
         "suggestion": (lambda one: None if one is None else to_json(asdict(one)), _suggestion),
@@ -454,21 +316,14 @@ class Lookback:
 
 
 def lookback_of(conn: apsw.Connection, worktree: int) -> Lookback:
-    """Return the lookback of a work tree; an empty one when the stored JSON is not valid."""
+    """Return the lookback of a work tree."""
     said = conn.execute("SELECT lookback FROM worktrees WHERE id = ?", (worktree,)).get
-    try:
-        found = Lookback(**json.loads(said or "{}"))
-        fits = all(isinstance(one, str) for one in (*found.failed, *found.cut, found.why))
-        for at, ids in found.pending.items():
-            fits = fits and isinstance(at, str) and all(isinstance(one, str) for one in ids)
-        return found if fits and isinstance(found.total, int) else Lookback()
-    except (ValueError, TypeError, AttributeError):
-        return Lookback()
+    return Lookback(**json.loads(said or "{}"))
 
 
 def put_lookback(conn: apsw.Connection, worktree: int, lookback: Lookback) -> None:
     """Store the lookback of a work tree."""
-    said = "" if lookback == Lookback() else json.dumps(asdict(lookback), separators=(",", ":"))
+    said = "" if lookback == Lookback() else to_json(asdict(lookback))
     conn.execute("UPDATE worktrees SET lookback = ? WHERE id = ?", (said, worktree))
 
 
@@ -482,8 +337,8 @@ def add_lookback(conn: apsw.Connection, worktree: int, ids: Iterable[str], read_
 
 def waiting_lookbacks(conn: apsw.Connection) -> list[int]:
     """Return the work trees with pending memories."""
-    rows = conn.execute("SELECT id FROM worktrees WHERE lookback <> '' ORDER BY id")
-    return [tree for (tree,) in rows if lookback_of(conn, tree).pending]
+    trees = column(conn, "SELECT id FROM worktrees WHERE lookback <> '' ORDER BY id")
+    return [tree for tree in trees if lookback_of(conn, tree).pending]
 
 
 def untouched(conn: apsw.Connection, ids: Iterable[str]) -> list[Node]:

@@ -16,26 +16,22 @@ from typing import Final
 import apsw
 
 from yaadwatch.db import projects
-from yaadwatch.db.codec import Record, from_ms, json_list, to_ms
-from yaadwatch.db.edges import is_superseded_sql
+from yaadwatch.db.codec import Record, column, from_ms, json_list
+from yaadwatch.db.edges import is_superseded_sql, taken_back_sql
 from yaadwatch.model.memories import USER, Version
 from yaadwatch.model.projects import Authority, Proposal, of_origin
 
-_ROW: Final = Record(Proposal)
+_ROW: Final = Record(Proposal, "proposals")
 
 
 def put_proposal(conn: apsw.Connection, proposal: Proposal) -> None:
     """Store a proposal; an earlier one for the same memory is replaced."""
-    conn.execute(
-        f"INSERT OR REPLACE INTO proposals ({_ROW.columns}) VALUES ({_ROW.marks})",  # noqa: S608
-        _ROW.values(proposal),
-    )
+    _ROW.put(conn, proposal)
 
 
 def get_proposal(conn: apsw.Connection, node: str) -> Proposal | None:
     """Return the proposal for a memory, waiting or decided, or None."""
-    rows = conn.execute(f"SELECT {_ROW.columns} FROM proposals WHERE node = ?", (node,))  # noqa: S608
-    return next(map(_ROW.read, rows), None)
+    return _ROW.first(conn, "WHERE node = ?", (node,))
 
 
 def waiting_proposals(
@@ -49,10 +45,9 @@ def waiting_proposals(
         conn: a snapshot.
         ids: of the memories; all when None.
     """
-    rows = conn.execute(
+    rows = _ROW.select(
+        conn,
         f"""
-        SELECT {_ROW.columns}
-          FROM proposals
          WHERE decision = '' AND (:ids IS NULL OR node IN (SELECT value FROM json_each(:ids)))
            AND EXISTS (
                SELECT 1
@@ -62,10 +57,10 @@ def waiting_proposals(
                   AND coalesce(seen.text, nodes.text) = nodes.text)
            AND NOT {is_superseded_sql("proposals.node")}
          ORDER BY at_ms DESC, node
-        """,  # noqa: S608
+        """,
         {"ids": None if ids is None else json_list(ids)},
     )
-    return {proposal.node: proposal for proposal in map(_ROW.read, rows)}
+    return {proposal.node: proposal for proposal in rows}
 
 
 def drop_proposals_holding(conn: apsw.Connection, words: Iterable[str]) -> None:
@@ -83,9 +78,6 @@ APPROVED: Final = "approved"
 """The change of a version by which a person approved the words of an agent or an import."""
 SHARED: Final = "shared"
 """The change of a version by which a person sent a statement of an agent file to other agents."""
-TAKEN_BACK: Final = "taken back"
-"""The change of a version that takes back the one before it."""
-
 UPKEEP: Final = "upkeep"
 """The actor of the daily upkeep."""
 FROM_GIT: Final = "from git"
@@ -111,12 +103,8 @@ def approvals(node: str) -> str:
                  FROM node_versions
                 WHERE node = {node}.id AND NOT {_BY_PERSON}
                   AND (change = 'edited' OR (change = 'restored' AND reason <> ''))), 0)
-           AND NOT EXISTS (
-               SELECT 1
-                 FROM node_versions AS back
-                WHERE back.node = {node}.id AND back.version = node_versions.version + 1
-                  AND back.change = '{TAKEN_BACK}')
-"""  # noqa: S608
+           AND NOT {taken_back_sql(node)}
+"""
 
 
 def persons_word(node: str) -> str:
@@ -133,7 +121,7 @@ def persons_word(node: str) -> str:
                WHERE node = {node}.id AND NOT {_BY_PERSON}
                  AND (change = 'edited' OR (change = 'restored' AND reason <> ''))))
          OR EXISTS ({approvals(node)}))
-"""  # noqa: S608
+"""
 
 
 def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Authority]:
@@ -157,7 +145,7 @@ def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Authority]:
           FROM nodes
          WHERE id IN (SELECT value FROM json_each(?))
          ORDER BY id
-        """,  # noqa: S608
+        """,
         (json_list(wanted),),
     )
     found = {}
@@ -202,8 +190,7 @@ def only_in(
         paths: the files.
         among: ids of memories; None: all.
     """
-    rows = conn.execute(
-        """
+    sql = """
         WITH files AS (SELECT value AS path, 'file:' || value AS origin FROM json_each(?1))
         SELECT id
           FROM nodes
@@ -230,11 +217,9 @@ def only_in(
                   AND (actor = 'cli' OR actor LIKE 'file:%')
                   AND (change IN ('created', 'approved')
                        OR (change = 'confirmed' AND reason = 'said again')))
-         ORDER BY id
-        """,
-        (json_list(paths), None if among is None else json_list(among)),
-    )
-    return {node for (node,) in rows}
+    """
+    given = (json_list(paths), None if among is None else json_list(among))
+    return set(column(conn, sql, given))
 
 
 def author_of(version: Version) -> str:
@@ -255,8 +240,7 @@ def waiting(conn: apsw.Connection, limit: int) -> list[str]:
 
     These are rules, skills and notes for all projects by an agent or an import.
     """
-    rows = conn.execute(f"{_WAITING} ORDER BY updated_ms DESC, id LIMIT ?", (limit,))
-    return [node for (node,) in rows]
+    return column(conn, f"{_WAITING} ORDER BY updated_ms DESC, id LIMIT ?", (limit,))
 
 
 def is_waiting(conn: apsw.Connection, id: str) -> bool:
@@ -266,7 +250,7 @@ def is_waiting(conn: apsw.Connection, id: str) -> bool:
 
 def count_waiting(conn: apsw.Connection) -> int:
     """Return the number of notes and proposals that await a person."""
-    notes = int(conn.execute(f"SELECT count(*) FROM ({_WAITING})").get)  # noqa: S608
+    notes = int(conn.execute(f"SELECT count(*) FROM ({_WAITING})").get)
     return notes + len(waiting_proposals(conn))
 
 
@@ -277,7 +261,7 @@ _WAITING: Final = f"""
        AND (tier = 1 OR pinned OR kind = 'skill' OR scope = 'user')
        AND NOT (origin LIKE 'file:%' AND from_git = 1)
        AND NOT {persons_word("nodes")}
-"""  # noqa: S608
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,44 +274,23 @@ class Dismissal:
     at: datetime
 
 
+_DISMISSAL: Final = Record(Dismissal, "dismissals")
+
+
 def put_dismissal(conn: apsw.Connection, dismissal: Dismissal) -> None:
     """Store a dismissal; an earlier one of the same text is replaced."""
-    conn.execute(
-        "INSERT OR REPLACE INTO dismissals (text_hash, node, how, at_ms) VALUES (?, ?, ?, ?)",
-        (dismissal.text_hash, dismissal.node, dismissal.how, to_ms(dismissal.at)),
-    )
-
-
-def has_dismissal(conn: apsw.Connection) -> bool:
-    """Return whether the store has any dismissal."""
-    return conn.execute("SELECT 1 FROM dismissals LIMIT 1").fetchone() is not None
+    _DISMISSAL.put(conn, dismissal)
 
 
 def dismissals_of_hashes(conn: apsw.Connection, hashes: Iterable[str]) -> dict[str, Dismissal]:
     """Return the dismissals of these texts, by hash."""
-    rows = conn.execute(
-        """
-        SELECT text_hash, node, how, at_ms
-          FROM dismissals
-         WHERE text_hash IN (SELECT value FROM json_each(?))
-         ORDER BY text_hash
-        """,
-        (json_list(hashes),),
-    )
-    return {
-        text_hash: Dismissal(text_hash=text_hash, node=node, how=how, at=from_ms(at_ms))
-        for text_hash, node, how, at_ms in rows
-    }
+    where = "WHERE text_hash IN (SELECT value FROM json_each(?)) ORDER BY text_hash"
+    return {one.text_hash: one for one in _DISMISSAL.select(conn, where, (json_list(hashes),))}
 
 
 def dismissal_of_node(conn: apsw.Connection, node: str) -> Dismissal | None:
     """Return the dismissal of a memory, or None."""
-    row = conn.execute(
-        "SELECT text_hash, how, at_ms FROM dismissals WHERE node = ? ORDER BY at_ms DESC", (node,)
-    ).fetchone()
-    if row is None:
-        return None
-    return Dismissal(text_hash=row[0], node=node, how=row[1], at=from_ms(row[2]))
+    return _DISMISSAL.first(conn, "WHERE node = ? ORDER BY at_ms DESC", (node,))
 
 
 def lift_dismissal(conn: apsw.Connection, hashes: Iterable[str]) -> None:

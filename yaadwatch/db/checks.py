@@ -6,6 +6,7 @@ opening it as a store: a damaged, newer or locked store is a result there, not a
 
 import re
 import stat
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -14,6 +15,7 @@ import apsw
 
 from yaadwatch.db import connections, database, migrations
 from yaadwatch.db import projects as db_projects
+from yaadwatch.db.codec import column
 from yaadwatch.db.files import is_damage, translated_errors
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.memories import ACYCLIC, circle
@@ -27,19 +29,15 @@ def bytes_used(conn: apsw.Connection) -> int:
     )
 
 
-SHOWN_MAX: Final = 20
-"""Faults listed per kind; the count covers all."""
-
 _HEX: Final = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})?")
 _ODD_PATH: Final = re.compile(r"\A/|(?:\A|/)\.{1,2}(?:/|\Z)|//|\0")
 
 
 def integrity(conn: apsw.Connection) -> list[str]:
     """Return what SQLite's integrity checks report on the file and its indexes, full-text
-    included.
+    included: the first 20 faults.
     """
-    found = conn.execute(f"PRAGMA integrity_check({SHOWN_MAX})").fetchall()
-    return [str(row[0]) for row in found if row[0] != "ok"]
+    return [str(said) for said in column(conn, "PRAGMA integrity_check(20)") if said != "ok"]
 
 
 def dangling(conn: apsw.Connection) -> list[tuple[str, str, int]]:
@@ -52,23 +50,15 @@ def dangling(conn: apsw.Connection) -> list[tuple[str, str, int]]:
          ORDER BY "table", parent
         """
     )
-    return [(table, parent, count) for table, parent, count in rows]
+    return list(rows)
 
 
 def circles(conn: apsw.Connection) -> list[tuple[str, list[str]]]:
     """Return one circle of open edges for each acyclic kind that has any."""
     found = []
     for kind in sorted(ACYCLIC):
-        rows = conn.execute(
-            """
-            SELECT from_node, to_node
-              FROM edges
-             WHERE kind = ? AND valid_until_ms IS NULL
-             ORDER BY id
-            """,
-            (kind,),
-        )
-        nodes = circle((start, end) for start, end in rows)
+        sql = "SELECT from_node, to_node FROM edges WHERE kind = ? AND valid_until_ms IS NULL"
+        nodes = circle(conn.execute(sql, (kind,)))
         if nodes is not None:
             found.append((kind, nodes))
     return found
@@ -93,7 +83,7 @@ def overlaps(conn: apsw.Connection) -> list[tuple[int, int]]:
          ORDER BY id
         """
     )
-    return [(before, id) for before, id in rows]  # noqa: A001
+    return list(rows)
 
 
 def odd_anchors(conn: apsw.Connection) -> list[tuple[str, str, str]]:
@@ -116,8 +106,7 @@ def odd_anchors(conn: apsw.Connection) -> list[tuple[str, str, str]]:
 
 def odd_versions(conn: apsw.Connection) -> list[str]:
     """Return the memories whose version is not the last one of their history."""
-    rows = conn.execute(
-        """
+    sql = """
         SELECT id
           FROM nodes
          WHERE kind NOT IN ('file', 'entity')
@@ -125,38 +114,33 @@ def odd_versions(conn: apsw.Connection) -> list[str]:
                                       FROM node_versions
                                      WHERE node = nodes.id), version)
          ORDER BY id
-        """
-    )
-    return [node for (node,) in rows]
+    """
+    return column(conn, sql)
 
 
 def unindexed(conn: apsw.Connection) -> list[str]:
     """Return the living memories missing from the full-text index."""
-    rows = conn.execute(
-        """
+    sql = """
         SELECT id
           FROM nodes
          WHERE archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
            AND num NOT IN (SELECT rowid FROM nodes_fts)
          ORDER BY id
-        """
-    )
-    return [node for (node,) in rows]
+    """
+    return column(conn, sql)
 
 
 def left_in_index(conn: apsw.Connection) -> list[int]:
     """Return the numbers in the full-text index that belong to no living memory."""
-    rows = conn.execute(
-        """
+    sql = """
         SELECT rowid
           FROM nodes_fts
          WHERE rowid NOT IN (SELECT num FROM nodes
                               WHERE archived_ms IS NULL
                                 AND kind NOT IN ('file', 'entity', 'session'))
          ORDER BY rowid
-        """
-    )
-    return [num for (num,) in rows]
+    """
+    return column(conn, sql)
 
 
 def words(conn: apsw.Connection) -> dict[str, int]:
@@ -175,13 +159,7 @@ def copies(conn: apsw.Connection) -> list[tuple[str, str, str, int]]:
         SELECT path, 'snapshots', name, size FROM file_snapshots ORDER BY name
         """
     )
-    return [(what, folder, name, size) for what, folder, name, size in rows]
-
-
-State = Literal["absent", "damaged", "older", "newer", "unusable", "ok"]
-
-EXAMPLES_MAX: Final = 3
-"""Faults listed per file."""
+    return list(rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +167,7 @@ class StoreState:
     """The state of a store; `said` is the message of SQLite or the system."""
 
     path: Path
-    state: State
+    state: Literal["absent", "damaged", "older", "newer", "unusable", "ok"]
     said: str = ""
 
 
@@ -249,10 +227,12 @@ def _faults(path: Path, role: str | None) -> list[str]:
     """
     conn = connections.read_only(path)
     try:
-        rows = conn.execute(f"PRAGMA quick_check({EXAMPLES_MAX})").fetchall()
-        faults = [str(text) for (text,) in rows if text != "ok"]
+        faults = [str(text) for text in column(conn, "PRAGMA quick_check(3)") if text != "ok"]
         if not faults and role is not None:
-            faults = [f"it has no table {name}" for name in _lacking(conn)]
+            with closing(apsw.Connection(":memory:")) as ours:
+                migrations.run(ours, migrations.chain())
+                missing = sorted(_tables(ours) - _tables(conn))
+            faults = [f"it has no table {name}" for name in missing]
         if not faults and role is not None and database.get_meta(conn, "role") != role:
             raise YaadError(Code.UNAVAILABLE, f"it is not the store of a {role}")
         return faults
@@ -260,19 +240,10 @@ def _faults(path: Path, role: str | None) -> list[str]:
         connections.discard(conn)
 
 
-def _lacking(conn: apsw.Connection) -> list[str]:
-    ours = apsw.Connection(":memory:")
-    try:
-        migrations.run(ours, migrations.chain())
-        return sorted(_tables(ours) - _tables(conn))
-    finally:
-        ours.close()
-
-
 def _tables(conn: apsw.Connection) -> set[str]:
     """Return the plain tables. The full-text index is virtual, and is rebuilt when missing."""
-    rows = conn.execute(
-        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' "
-        "AND name NOT LIKE 'sqlite_%'"
-    )
-    return {name for (name,) in rows}
+    sql = """
+        SELECT name FROM pragma_table_list
+         WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'
+    """
+    return set(column(conn, sql))

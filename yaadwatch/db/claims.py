@@ -8,20 +8,19 @@ after a person or agent approves it.
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 import apsw
 
-from yaadwatch.db.codec import Record, from_ms, from_ms_or_null, to_json, to_ms
+from yaadwatch.db.codec import Record, from_ms, json_list, to_ms
 from yaadwatch.db.edges import is_superseded_sql
 from yaadwatch.model.memories import EVIDENCE, LINK, Claimed, Clash, Gap, Settled, Stated, Thing
 
 TEXT: Final = "text"
 """The source of a claim made by its memory's text."""
 
-_ROW: Final = Record(Claimed)
-_NEW: Final = Record(Claimed, but=["id"])
-_COLUMNS: Final = _ROW.of("claims")
+_ROW: Final = Record(Claimed, "claims")
+_NEW: Final = Record(Claimed, "claims", but=["id"])
 
 
 def insert(conn: apsw.Connection, claim: Claimed) -> int:
@@ -40,27 +39,20 @@ def insert_all(conn: apsw.Connection, new: Iterable[Claimed]) -> None:
     Raises:
         apsw.ConstraintError: as for `insert`, for any claim.
     """
-    conn.executemany(
-        f"INSERT INTO claims ({_NEW.columns}) VALUES ({_NEW.marks})",  # noqa: S608
-        map(_NEW.values, new),
-    )
+    _NEW.insert(conn, new)
 
 
 def many(conn: apsw.Connection, ids: Iterable[int]) -> dict[int, Claimed]:
     """Return the claims with these numbers, in the order of the numbers; unknown ones are left
     out.
     """
-    rows = conn.execute(
-        f"SELECT {_COLUMNS} FROM claims WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",  # noqa: S608
-        (f"[{','.join(str(one) for one in sorted(set(ids)))}]",),
-    )
-    return {claim.id: claim for claim in map(_ROW.read, rows)}
+    where = "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
+    return {claim.id: claim for claim in _ROW.select(conn, where, (json_list(ids),))}
 
 
 def of_node(conn: apsw.Connection, node: str) -> list[Claimed]:
     """Return the claims of a memory, ended claims too, in insertion order."""
-    rows = conn.execute(f"SELECT {_COLUMNS} FROM claims WHERE node = ? ORDER BY id", (node,))  # noqa: S608
-    return list(map(_ROW.read, rows))
+    return _ROW.select(conn, "WHERE node = ? ORDER BY id", (node,))
 
 
 def found(
@@ -84,10 +76,10 @@ def found(
         now: what holds is what holds then.
         limit: how many at most.
     """
-    rows = conn.execute(
+    return _ROW.select(
+        conn,
         f"""
-        SELECT {_COLUMNS}
-          FROM claims JOIN nodes ON nodes.id = claims.node
+          JOIN nodes ON nodes.id = claims.node
          WHERE (:node IS NULL OR claims.node = :node)
            AND (:subject IS NULL OR claims.subject = :subject
                 OR substr(claims.subject, 1, length(:subject) + 1) = :subject || ' ')
@@ -98,16 +90,15 @@ def found(
                 AND NOT {is_superseded_sql("claims.node")}))
          ORDER BY claims.subject, claims.attribute, claims.id
          LIMIT :limit
-        """,  # noqa: S608
+        """,
         {
             "node": node,
             "subject": subject,
-            "ended": int(ended),
+            "ended": ended,
             "now_ms": to_ms(now),
             "limit": limit,
         },
     )
-    return list(map(_ROW.read, rows))
 
 
 def end(conn: apsw.Connection, ids: Iterable[int], at: datetime) -> int:
@@ -122,7 +113,7 @@ def end(conn: apsw.Connection, ids: Iterable[int], at: datetime) -> int:
          WHERE id IN (SELECT value FROM json_each(:ids))
            AND (valid_until_ms IS NULL OR valid_until_ms > max(valid_from_ms, :at_ms))
         """,
-        {"ids": f"[{','.join(str(one) for one in sorted(set(ids)))}]", "at_ms": to_ms(at)},
+        {"ids": json_list(ids), "at_ms": to_ms(at)},
     )
     return conn.changes()
 
@@ -132,7 +123,7 @@ def let_go(conn: apsw.Connection, claim: int) -> None:
     conn.execute("UPDATE claims SET edge = NULL WHERE id = ?", (claim,))
 
 
-_GAP_COLUMNS: Final = "hash, asked, first_ms, last_ms, text, approved_ms, approved_by, reason"
+_GAP: Final = Record(Gap, "gaps")
 
 
 def count_gap(conn: apsw.Connection, asked: Mapping[str, int], at: datetime) -> None:
@@ -150,32 +141,15 @@ def count_gap(conn: apsw.Connection, asked: Mapping[str, int], at: datetime) -> 
 
 def get_gap(conn: apsw.Connection, hash: str) -> Gap | None:
     """Return the gap with this hash, or None."""
-    row = conn.execute(f"SELECT {_GAP_COLUMNS} FROM gaps WHERE hash = ?", (hash,)).fetchone()  # noqa: S608
-    return None if row is None else _gap(row)
+    return _GAP.first(conn, "WHERE hash = ?", (hash,))
 
 
-def all_gaps(conn: apsw.Connection, limit: int) -> list[Gap]:
-    """Return at most `limit` gaps, those asked most often first, then those asked last."""
-    rows = conn.execute(
-        f"SELECT {_GAP_COLUMNS} FROM gaps ORDER BY asked DESC, last_ms DESC, hash LIMIT ?",  # noqa: S608
-        (limit,),
-    )
-    return list(map(_gap, rows))
-
-
-def approved_gaps(conn: apsw.Connection, limit: int) -> list[Gap]:
-    """Return at most `limit` gaps with approved text, those asked most often first."""
-    rows = conn.execute(
-        f"""
-        SELECT {_GAP_COLUMNS}
-          FROM gaps
-         WHERE text IS NOT NULL
-         ORDER BY asked DESC, last_ms DESC, hash
-         LIMIT ?
-        """,  # noqa: S608
-        (limit,),
-    )
-    return list(map(_gap, rows))
+def all_gaps(conn: apsw.Connection, limit: int, *, approved: bool = False) -> list[Gap]:
+    """Return at most `limit` gaps, or those with approved text, those asked most often first, then
+    those asked last.
+    """
+    where = "WHERE text IS NOT NULL OR NOT ? ORDER BY asked DESC, last_ms DESC, hash LIMIT ?"
+    return _GAP.select(conn, where, (approved, limit))
 
 
 def approve_gap(
@@ -214,21 +188,7 @@ def count_gaps(conn: apsw.Connection) -> int:
     return int(conn.execute("SELECT count(*) FROM gaps").get)
 
 
-def _gap(row: tuple[Any, ...]) -> Gap:
-    hash, asked, first_ms, last_ms, text, approved_ms, approved_by, reason = row  # noqa: A001
-    return Gap(
-        hash=hash,
-        asked=asked,
-        first=from_ms(first_ms),
-        last=from_ms(last_ms),
-        text=text,
-        approved_at=from_ms_or_null(approved_ms),
-        approved_by=approved_by,
-        reason=reason,
-    )
-
-
-_SETTLED: Final = Record(Settled)
+_SETTLED: Final = Record(Settled, "contradictions")
 _HOLDS: Final = "(claims.valid_until_ms IS NULL OR claims.valid_until_ms > :now_ms)"
 _ABOUT_THE_SAME: Final = """
     claims.valid_until_ms IS NULL
@@ -248,36 +208,7 @@ def _current(which: str = _HOLDS) -> str:
            AND nodes.archived_ms IS NULL
            AND claims.node NOT IN (SELECT id FROM temp.hidden)
            AND NOT {is_superseded_sql("claims.node")})
-"""  # noqa: S608
-
-
-def may_conflict(conn: apsw.Connection, node: str) -> bool:
-    """Return whether another memory claims another value for a claim of this one.
-
-    A cheap test that is mostly false; when it is true, compare the values.
-    """
-    # No join: most memories have at most one claim, and a join takes several times as long.
-    mine = conn.execute(
-        """
-        SELECT subject, attribute, place, sense
-          FROM claims
-         WHERE node = ? AND valid_until_ms IS NULL
-        """,
-        (node,),
-    ).fetchall()
-    return any(
-        conn.execute(
-            """
-            SELECT EXISTS (
-                SELECT 1
-                  FROM claims
-                 WHERE subject = ? AND attribute = ? AND place = ? AND valid_until_ms IS NULL
-                   AND sense <> ? AND node <> ?)
-            """,
-            (*one, node),
-        ).get
-        for one in mine
-    )
+"""
 
 
 def conflicting(
@@ -290,16 +221,9 @@ def conflicting(
         now: what holds is what holds then.
         node: only what this memory claims something of, and has no end; None for all.
     """
-    sql, given = (_TORN, {}) if node is None else (_TORN_NEAR, {"node": node})
-    rows = conn.execute(sql, {"now_ms": to_ms(now), **given})
-    found: dict[Thing, list[Stated]] = {}
-    for subject, attribute, place, claim, of, sense in rows:
-        found.setdefault(Thing(subject, attribute, place), []).append(Stated(claim, of, sense))
-    return found
-
-
-def _conflicting(current: str) -> str:
-    return f"""
+    current = _current(_HOLDS if node is None else _ABOUT_THE_SAME)
+    rows = conn.execute(
+        f"""
         WITH {current},
         torn AS (
             SELECT subject, attribute, place
@@ -309,11 +233,13 @@ def _conflicting(current: str) -> str:
         SELECT subject, attribute, place, current.id, current.node, current.sense
           FROM current JOIN torn USING (subject, attribute, place)
          ORDER BY current.id
-"""  # noqa: S608
-
-
-_TORN: Final = _conflicting(_current())
-_TORN_NEAR: Final = _conflicting(_current(_ABOUT_THE_SAME))
+        """,
+        {"now_ms": to_ms(now), "node": node},
+    )
+    found: dict[Thing, list[Stated]] = {}
+    for subject, attribute, place, claim, of, sense in rows:
+        found.setdefault(Thing(subject, attribute, place), []).append(Stated(claim, of, sense))
+    return found
 
 
 def both_right(conn: apsw.Connection, ids: Iterable[int]) -> set[tuple[int, int]]:
@@ -329,7 +255,7 @@ def both_right(conn: apsw.Connection, ids: Iterable[int]) -> set[tuple[int, int]
           FROM contradictions
          WHERE claim IN (SELECT value FROM json_each(?)) AND kind = 'values' AND decision = 'both'
         """,
-        (to_json(sorted(ids)),),
+        (json_list(ids),),
     )
     return {(min(pair), max(pair)) for pair in rows}
 
@@ -350,7 +276,7 @@ def contradiction_links(conn: apsw.Connection, *, now: datetime, limit: int) -> 
                   AND (again.valid_until_ms IS NULL OR again.valid_until_ms > :now_ms))
          ORDER BY current.id
          LIMIT :limit
-        """,  # noqa: S608
+        """,
         {"now_ms": to_ms(now), "limit": limit},
     )
     return [Clash(kind=LINK, claim=claim, at=from_ms(at_ms)) for claim, at_ms in rows]
@@ -374,7 +300,7 @@ def contradiction_evidence(
     there = f"""
         nodes.archived_ms IS NULL AND nodes.id NOT IN (SELECT id FROM temp.hidden)
         AND NOT {is_superseded_sql("nodes.id")}
-    """  # noqa: S608
+    """
     rows = conn.execute(
         f"""
         WITH {_current()},
@@ -406,7 +332,7 @@ def contradiction_evidence(
          GROUP BY id
          ORDER BY id
          LIMIT :limit
-        """,  # noqa: S608
+        """,
         {"now_ms": to_ms(now), "limit": limit, "after_ms": after // timedelta(milliseconds=1)},
     )
     return [
@@ -415,27 +341,15 @@ def contradiction_evidence(
     ]
 
 
-def settle_contradiction(conn: apsw.Connection, settled: Settled) -> None:
-    """Store a decision on a contradiction.
+def settle_contradiction(conn: apsw.Connection, settled: Iterable[Settled]) -> None:
+    """Store the decision on a contradiction, a row for each pair of claims.
 
     Raises:
         apsw.ConstraintError: one of its claims does not exist.
     """
-    conn.execute(
-        f"INSERT INTO contradictions ({_SETTLED.columns}) VALUES ({_SETTLED.marks})",  # noqa: S608
-        _SETTLED.values(settled),
-    )
+    _SETTLED.insert(conn, settled)
 
 
 def decided_contradictions(conn: apsw.Connection, limit: int) -> list[Settled]:
     """Return at most `limit` decisions, newest first."""
-    rows = conn.execute(
-        f"""
-        SELECT {_SETTLED.columns}
-          FROM contradictions
-         ORDER BY at_ms DESC, id DESC
-         LIMIT ?
-        """,  # noqa: S608
-        (limit,),
-    )
-    return list(map(_SETTLED.read, rows))
+    return _SETTLED.select(conn, "ORDER BY at_ms DESC, id DESC LIMIT ?", (limit,))

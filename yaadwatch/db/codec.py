@@ -1,7 +1,7 @@
 """Convert model values to SQL and back: instants as Unix milliseconds, lists and maps as JSON."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -10,12 +10,12 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Final, Generic, TypeVar, get_args, get_origin, get_type_hints
 
+from apsw import Connection
+
 T = TypeVar("T")
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
-# `json.dumps` builds a new encoder per call unless all its options are defaults.
-_ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def to_ms(at: datetime) -> int:
@@ -43,17 +43,29 @@ def from_ms_or_null(ms: int | None) -> datetime | None:
 
 
 def to_json(value: object) -> str:
-    """Return `value` as compact JSON, for a column or for json_each.
+    """Return `value` as compact JSON, for a column or for json_each; instants as milliseconds.
 
     Raises:
         TypeError: something in `value` is not JSON-able.
     """
-    return _ENCODE(value)
+    return _ENCODER.encode(value)
 
 
-def json_list(values: Iterable[str]) -> str:
+# `json.dumps` builds a new encoder per call unless all its options are defaults.
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=to_ms)
+
+
+def json_list(values: Iterable[Any]) -> str:
     """Return `values` as a sorted JSON array without duplicates, for json_each."""
     return to_json(sorted(set(values)))
+
+
+Values = Sequence[Any] | Mapping[str, Any]
+
+
+def column(conn: Connection, sql: str, values: Values = ()) -> list[Any]:
+    """Return the first column of what a query finds."""
+    return [row[0] for row in conn.execute(sql, values)]
 
 
 _Codec = tuple[Callable[[Any], Any], Callable[[Any], Any]]
@@ -62,25 +74,30 @@ _MAYBE_INSTANT: Final[_Codec] = (to_ms_or_null, from_ms_or_null)
 
 
 class Record(Generic[T]):
-    """Maps a dataclass to the columns of a table, and each field to SQL and back.
+    """Maps a dataclass to the rows of a table.
 
     Args:
         make: the dataclass.
+        table: the name of the table.
         named: columns not named like their fields; by default an instant `x_at` is in
             `x_ms`, and any other instant `x` in `x_ms`.
         codecs: converters of other field types to SQL and back.
         but: fields without a column.
+        computed: for columns that are not read as they are stored, the SQL that reads them.
     """
 
     def __init__(
         self,
         make: type[T],
+        table: str,
         named: Mapping[str, str] | None = None,
         *,
         codecs: Mapping[str, _Codec] | None = None,
         but: Iterable[str] = (),
+        computed: Mapping[str, str] | None = None,
     ) -> None:
         self._make = make
+        self.table = table
         types = get_type_hints(make)
         self._names = [one.name for one in fields(make) if one.name not in set(but)]  # type: ignore[arg-type]
         self._get = attrgetter(*self._names)
@@ -98,10 +115,33 @@ class Record(Generic[T]):
         """The same, as SQL lists them."""
         self.marks = ", ".join("?" for _ in self.names)
         """As many question marks."""
+        self.read_columns = ", ".join(
+            (computed or {}).get(name) or f"{table}.{name}" for name in self.names
+        )
+        """What a query selects for `read`."""
 
-    def of(self, alias: str) -> str:
-        """Return the column list for a table with an alias."""
-        return ", ".join(f"{alias}.{name}" for name in self.names)
+    def select(self, conn: Connection, where: str = "", values: Values = ()) -> list[T]:
+        """Return the rows that fit; `where` is the query from its WHERE, or its first JOIN, on."""
+        rows = conn.execute(f"SELECT {self.read_columns} FROM {self.table} {where}", values)
+        return list(map(self.read, rows))
+
+    def first(self, conn: Connection, where: str, values: Values = ()) -> T | None:
+        """Return the first of the rows that fit, or None."""
+        return next(iter(self.select(conn, where, values)), None)
+
+    def put(self, conn: Connection, row: T) -> None:
+        """Insert a row, in place of a stored one with its key."""
+        sql = f"INSERT OR REPLACE INTO {self.table} ({self.columns}) VALUES ({self.marks})"
+        conn.execute(sql, self.values(row))
+
+    def insert(self, conn: Connection, rows: Iterable[T]) -> None:
+        """Insert rows.
+
+        Raises:
+            ConstraintError: a row breaks a rule of the table, such as that its key is new.
+        """
+        sql = f"INSERT INTO {self.table} ({self.columns}) VALUES ({self.marks})"
+        conn.executemany(sql, map(self.values, rows))
 
     def values(self, row: T) -> list[Any]:
         """Return the values of a row, in the order of the columns."""
@@ -136,7 +176,7 @@ def _codec(type_: Any) -> _Codec | None:
             lambda found: to_json(found) if found else "[]",
             lambda text: () if text == "[]" else tuple(json.loads(text)),
         )
-    if kind is Mapping:
+    if kind in (Mapping, dict):
         return (
             lambda found: to_json(dict(found)) if found else "{}",
             lambda text: {} if text == "{}" else json.loads(text),

@@ -10,6 +10,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import Condition, Lock
@@ -26,9 +27,6 @@ APPLICATION_ID: Final = 0x79616164
 """In the header of every store; reads 'yaad'."""
 
 _BUSY_MS: Final = 5_000
-_WRITER_CACHE_KIB: Final = 2_048
-_READER_CACHE_KIB: Final = 256
-_STATEMENTS_KEPT: Final = 64
 
 
 def probe(path: Path) -> int:
@@ -98,14 +96,7 @@ def writer(path: Path) -> apsw.Connection:
     Raises:
         YaadError: UNAVAILABLE when a setting did not take.
     """
-    conn = _connect(path, apsw.SQLITE_OPEN_READWRITE)
-    try:
-        conn.pragma("journal_mode", "wal")
-        _settle(conn, path, cache_kib=_WRITER_CACHE_KIB)
-    except BaseException:
-        discard(conn)
-        raise
-    return conn
+    return _connect(path, apsw.SQLITE_OPEN_READWRITE, cache_kib=2_048)
 
 
 def reader(path: Path) -> apsw.Connection:
@@ -114,13 +105,7 @@ def reader(path: Path) -> apsw.Connection:
     Raises:
         YaadError: UNAVAILABLE when a setting did not take.
     """
-    conn = _connect(path, apsw.SQLITE_OPEN_READONLY)
-    try:
-        _settle(conn, path, cache_kib=_READER_CACHE_KIB)
-    except BaseException:
-        discard(conn)
-        raise
-    return conn
+    return _connect(path, apsw.SQLITE_OPEN_READONLY, cache_kib=256)
 
 
 def read_only(path: Path) -> apsw.Connection:
@@ -176,14 +161,19 @@ def discard(conn: apsw.Connection) -> None:
     conn.close()
 
 
-def _connect(path: Path, flags: int) -> apsw.Connection:
+def _connect(path: Path, flags: int, *, cache_kib: int) -> apsw.Connection:
     conn = apsw.Connection(
-        str(path),
-        flags=flags | apsw.SQLITE_OPEN_NOFOLLOW,
-        statementcachesize=_STATEMENTS_KEPT,
+        str(path), flags=flags | apsw.SQLITE_OPEN_NOFOLLOW, statementcachesize=64
     )
     # Set first: the first access may meet another connection that is closing.
     conn.set_busy_timeout(_BUSY_MS)
+    try:
+        if flags == apsw.SQLITE_OPEN_READWRITE:
+            conn.pragma("journal_mode", "wal")
+        _settle(conn, path, cache_kib=cache_kib)
+    except BaseException:
+        discard(conn)
+        raise
     return conn
 
 
@@ -214,8 +204,6 @@ def _settle(conn: apsw.Connection, path: Path, *, cache_kib: int) -> None:
 
 
 _log: Final = logging.getLogger(__name__)
-
-_READERS_KEPT: Final = 2
 
 
 class Pool:
@@ -294,7 +282,7 @@ class Pool:
         finally:
             with self._guard:
                 try:
-                    if conn is not None and len(self._idle) < _READERS_KEPT:
+                    if conn is not None and len(self._idle) < 2:
                         self._idle.append(conn)
                     elif conn is not None:
                         conn.close()
@@ -384,43 +372,18 @@ class Pool:
 
 R = TypeVar("R")
 
-TOGETHER_MAX: Final = 64
-"""Most changes in one transaction."""
-
 
 class Waiting(Generic[R]):
-    """A change that waits for its transaction, and later its outcome."""
+    """A change that waits for its transaction, and its outcome."""
 
     def __init__(self, change: Callable[[apsw.Connection], R]) -> None:
-        self._change = change
-        self._outcome: Callable[[], R] | None = None
-
-    @property
-    def done(self) -> bool:
-        """Whether the outcome is known."""
-        return self._outcome is not None
-
-    def run(self, conn: apsw.Connection) -> R:
-        """Make the change."""
-        return self._change(conn)
-
-    def succeed(self, result: R) -> None:
-        """Set the result."""
-        self._outcome = lambda: result
+        self.change = change
+        self.outcome: Future[R] = Future()
 
     def fail(self, error: BaseException) -> None:
-        """Set the error."""
-
-        def outcome() -> R:
-            raise error
-
-        self._outcome = outcome
-
-    def result(self) -> R:
-        """Return what the change returned, or raise what it raised."""
-        if self._outcome is None:
-            raise RuntimeError("this change is of no transaction")
-        return self._outcome()
+        """Set the error, unless the outcome is known."""
+        if not self.outcome.done():
+            self.outcome.set_exception(error)
 
 
 class Group:
@@ -439,14 +402,14 @@ class Group:
 
     def leave(self, waiting: Waiting[Any]) -> None:
         """Withdraw a change that its thread no longer waits for."""
-        if not waiting.done:
+        if not waiting.outcome.done():
             with self._guard:
                 if waiting in self._queue:
                     self._queue.remove(waiting)
 
     @contextmanager
-    def taken(self) -> Iterator["TransactionChanges"]:
-        """Take at most TOGETHER_MAX waiting changes; each has an outcome in the end.
+    def taken(self) -> Iterator[list[Waiting[Any]]]:
+        """Take at most 64 waiting changes; each has an outcome in the end.
 
         An error in the block becomes the outcome of every change that has none yet, and is raised
         in its own thread.
@@ -455,89 +418,83 @@ class Group:
             BaseException: this thread was interrupted, or told to end.
         """
         with self._guard:
-            rows = [self._queue.popleft() for _ in range(min(len(self._queue), TOGETHER_MAX))]
-        group = TransactionChanges(rows)
+            rows = [self._queue.popleft() for _ in range(min(len(self._queue), 64))]
         try:
-            yield group
+            yield rows
         except BaseException as error:
-            if not isinstance(error, Exception):
-                group.fail(unavailable("The write was interrupted; nothing was changed."))
+            ended = not isinstance(error, Exception)
+            said = unavailable("The write was interrupted; nothing was changed.")
+            for row in rows:
+                row.fail(said if ended else error)
+            if ended:
                 raise
-            group.fail(error)
 
 
-class TransactionChanges:
-    """The changes of one transaction."""
+def commit_together(conn: apsw.Connection, rows: Sequence[Waiting[Any]], path: Path) -> bool:
+    """Run changes in one transaction and commit the successful ones; return whether there were any.
 
-    def __init__(self, rows: Sequence[Waiting[Any]]) -> None:
-        self._rows = rows
+    When one change rolled back the whole transaction, the others run again, each alone.
 
-    def commit(self, conn: apsw.Connection, path: Path) -> bool:
-        """Run the changes and commit the successful ones; return whether there were any.
+    Raises:
+        apsw.Error: the transaction could not begin, or could not be committed: no change of it was
+            made.
+    """
+    made: list[tuple[Waiting[Any], Any]] = []
+    alone = len(rows) == 1
+    conn.execute("BEGIN IMMEDIATE")
+    try:
+        whole = all(_make(conn, row, path, made, alone=alone) for row in rows)
+        if whole and made:
+            conn.execute("COMMIT")
+    except apsw.FullError:
+        if alone:
+            raise
+        whole = False
+    finally:
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
+    if not whole:
+        done = [_commit_alone(conn, row, path) for row in rows if not row.outcome.done()]
+        return True in done
+    for row, result in made:
+        row.outcome.set_result(result)
+    return bool(made)
 
-        When one change rolled back the whole transaction, the others run again, each alone.
 
-        Raises:
-            apsw.Error: the transaction could not begin, or could not be committed: no change of it
-                was made.
-        """
-        made: list[tuple[Waiting[Any], Any]] = []
-        conn.execute("BEGIN IMMEDIATE")
-        try:
-            whole = all(self._make(conn, row, path, made) for row in self._rows)
-            if whole and made:
-                conn.execute("COMMIT")
-        except apsw.FullError:
-            if len(self._rows) == 1:
-                raise
-            whole = False
-        finally:
-            if conn.in_transaction:
-                conn.execute("ROLLBACK")
-        if not whole:
-            done = [_commit_alone(conn, row, path) for row in self._rows if not row.done]
-            return True in done
-        for row, result in made:
-            row.succeed(result)
-        return bool(made)
+def _make(
+    conn: apsw.Connection,
+    row: Waiting[Any],
+    path: Path,
+    made: list[tuple[Waiting[Any], Any]],
+    *,
+    alone: bool,
+) -> bool:
+    """Run one change, or undo its part; return False when the whole transaction was rolled back.
 
-    def fail(self, error: BaseException) -> None:
-        """Set this as the outcome of the changes that have none."""
-        for row in self._rows:
-            if not row.done:
-                row.fail(error)
-
-    def _make(
-        self, conn: apsw.Connection, row: Waiting[Any], path: Path, made: list[tuple[Any, Any]]
-    ) -> bool:
-        """Run one change, or undo its part; False when the whole transaction was rolled back.
-
-        After some faults (no space, a broken disk) SQLite rolls back the whole transaction by
-        itself.
-        """
-        alone = len(self._rows) == 1
+    After some faults (no space, a broken disk) SQLite rolls back the whole transaction by itself.
+    """
+    if not alone:
+        conn.execute("SAVEPOINT one")
+    try:
+        with translated_errors(path):
+            result = row.change(conn)
+    except BaseException as error:  # noqa: BLE001  (its own thread raises it)
+        row.fail(error)
+        if not conn.in_transaction:
+            return False
         if not alone:
-            conn.execute("SAVEPOINT one")
-        try:
-            with translated_errors(path):
-                result = row.run(conn)
-        except BaseException as error:  # noqa: BLE001  (its own thread raises it)
-            row.fail(error)
-            if not conn.in_transaction:
-                return False
-            if not alone:
-                conn.execute("ROLLBACK TO one")
-        else:
-            made.append((row, result))
-        if not alone:
-            conn.execute("RELEASE one")
-        return True
+            conn.execute("ROLLBACK TO one")
+    else:
+        made.append((row, result))
+    if not alone:
+        conn.execute("RELEASE one")
+    return True
 
 
 def _commit_alone(conn: apsw.Connection, row: Waiting[Any], path: Path) -> bool:
     try:
         with translated_errors(path):
-            return TransactionChanges([row]).commit(conn, path)
+            return commit_together(conn, [row], path)
     except YaadError as error:
         row.fail(error)
         return False

@@ -8,12 +8,12 @@ from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock, get_ident
-from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import apsw
 
 from yaadwatch.db import connections, migrations
-from yaadwatch.db.connections import Group, Pool
+from yaadwatch.db.connections import Group, Pool, commit_together
 from yaadwatch.db.files import (
     StoreFile,
     make_folder,
@@ -48,12 +48,12 @@ def drop_meta(conn: apsw.Connection, key: str) -> None:
     conn.execute("DELETE FROM meta WHERE key = ?", (key,))
 
 
-_Answer = TypeVar("_Answer")
+P = ParamSpec("P")
+R = TypeVar("R")
+Role = Literal["user", "project"]
 
 
-def read_in_place(
-    path: Path, project: str, ask: Callable[[apsw.Connection], _Answer]
-) -> _Answer | None:
+def read_in_place(path: Path, project: str, ask: Callable[[apsw.Connection], R]) -> R | None:
     """Return what `ask(conn)` reads in the store at `path`, which this process must not have open.
 
     Args:
@@ -100,21 +100,6 @@ def _state(path: Path) -> tuple[int, ...] | None:
     if not plain or found.st_uid != os.geteuid() or not found.st_size:
         return None
     return connections.state_at_rest(path)
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-Role = Literal["user", "project"]
-
-
-_KNOWN_MAX: Final = 256
-"""Results cached until the next change."""
-
-_FORMAT_AT: Final = 18
-"""Offset of the two header bytes with the journal mode."""
-
-_WRITE_AHEAD_LOG: Final = bytes((2, 2))
-"""Those bytes of a database with a write-ahead log."""
 
 
 class _Undone(Exception):
@@ -179,7 +164,13 @@ class Database:
         with translated_errors(path):
             if create and not os.path.lexists(real):
                 _make(real, role, project)
-            pool = _open(real, read_only=read_only)
+            file = StoreFile(real, read_only=read_only)
+            try:
+                migrations.check(real, connections.probe(real), migrations.chain())
+            except BaseException:
+                file.close()
+                raise
+            pool = Pool(file, read_only=read_only)
             try:
                 if read_only:
                     with pool.reader() as conn:
@@ -212,7 +203,8 @@ class Database:
             try:
                 return look(conn, *args, **kw)
             finally:
-                _roll_back(conn)
+                if conn.in_transaction:  # SQLite rolls back by itself after a fault
+                    conn.execute("ROLLBACK")
 
     def known(
         self, look: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
@@ -234,7 +226,7 @@ class Database:
             result: R = kept[1]
             return result
         result = self.read(look, *args, **kw)
-        if len(self._kept) >= _KNOWN_MAX:
+        if len(self._kept) >= 256:
             self._kept = {}
         self._kept[key] = (changes, result)
         return result
@@ -271,14 +263,14 @@ class Database:
         committed = False
         try:
             with self._writing:
-                while not waiting.done:  # more may wait before it than go together
+                while not waiting.outcome.done():  # more may wait before it than go together
                     if self._commit_group():
                         committed = True
         finally:
             self._group.leave(waiting)
         if committed and self._on_commit is not None:
             self._on_commit()
-        return waiting.result()
+        return waiting.outcome.result()
 
     def rehearse(self, change: Callable[[apsw.Connection], R]) -> R:
         """Run `change(conn)` as `write` does, roll it back, and return its result.
@@ -309,8 +301,8 @@ class Database:
         outcome = "no backup was made"
         with translated_errors(target, outcome):
             make_folder(target.parent, outcome)
-            with self._pool.reader() as conn:
-                migrations.copy_into(conn, target, outcome)
+            with self._pool.reader() as conn, replacing(target, outcome) as temporary:
+                conn.execute("VACUUM INTO ?", (str(temporary),))
 
     def scrub(self) -> None:
         """Rewrite the file and empty its log, so that no byte of deleted rows is left.
@@ -355,7 +347,7 @@ class Database:
                 self._writer_thread = get_ident()
                 self._changes += 1
                 try:
-                    return group.commit(self._pool.writer, self.path)
+                    return commit_together(self._pool.writer, group, self.path)
                 finally:
                     self._changes += 1
                     self._writer_thread = 0
@@ -371,17 +363,6 @@ class Database:
                 raise not_in_place(self.path)
 
 
-def _open(path: Path, *, read_only: bool) -> Pool:
-    """Open the file at `path` after its header shows a store that is not newer."""
-    file = StoreFile(path, read_only=read_only)
-    try:
-        migrations.check(path, connections.probe(path), migrations.chain())
-    except BaseException:
-        file.close()
-        raise
-    return Pool(file, read_only=read_only)
-
-
 def _make(path: Path, role: Role, project: str) -> None:
     """Create an empty store at `path`, atomically."""
     make_folder(path.parent, "no store was made")
@@ -394,11 +375,11 @@ def _make(path: Path, role: Role, project: str) -> None:
             put_meta(conn, "role", role)
             if project:
                 put_meta(conn, "project", project)
-        # Otherwise the first open would change this in a transaction, and wait for the disk four
-        # times more.
+        # The two bytes of the header that mean a write-ahead log. Otherwise the first open would
+        # change them in a transaction, and wait for the disk four times more.
         with temporary.open("r+b") as file:
-            file.seek(_FORMAT_AT)
-            file.write(_WRITE_AHEAD_LOG)
+            file.seek(18)
+            file.write(bytes((2, 2)))
 
 
 @lru_cache(maxsize=1)
@@ -425,9 +406,3 @@ def _check_identity(conn: apsw.Connection, path: Path, role: Role, project: str)
             f"{path} belongs to project {found_project}, not to {project}; it was not used.",
             "Add the project again.",
         )
-
-
-def _roll_back(conn: apsw.Connection) -> None:
-    """Roll back, unless SQLite has done so itself after a fault."""
-    if conn.in_transaction:
-        conn.execute("ROLLBACK")

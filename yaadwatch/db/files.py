@@ -23,9 +23,6 @@ __all__ = (
 
 UNTOUCHED = "nothing was changed"
 
-_LACKS = ("no such table: ", "no such column: ")
-"""Messages about a missing table or column: the file was altered by hand."""
-
 
 class translated_errors:  # noqa: N801  (used like a function; a generator costs three times as much)
     """Turn errors on a store's file inside a `with` block into a YaadError.
@@ -87,8 +84,8 @@ def is_damage(error: YaadError) -> bool:
 
 
 def _is_damage(error: BaseException | None) -> bool:
-    if isinstance(error, apsw.SQLError):
-        return str(error).startswith(_LACKS)
+    if isinstance(error, apsw.SQLError):  # the file was altered by hand
+        return str(error).startswith(("no such table: ", "no such column: "))
     return isinstance(error, apsw.CorruptError | apsw.NotADBError)
 
 
@@ -124,10 +121,6 @@ def not_in_place(path: Path) -> YaadError:
     )
 
 
-_WRITE_AHEAD = "-wal"
-_SHARED_MEMORY = "-shm"
-
-
 class StoreFile:
     """The file of an open store, held by a descriptor.
 
@@ -145,7 +138,7 @@ class StoreFile:
                 it is a link or belongs to another user.
         """
         self.path = path
-        self._places = str(path), f"{path}{_WRITE_AHEAD}"  # asked with each write
+        self._places = str(path), f"{path}-wal"  # asked with each write
         self._descriptor = _open_own_file(path, read_only=read_only)
         self._main = _identity(os.fstat(self._descriptor))
         self._write_ahead: tuple[int, int] | None = None
@@ -191,8 +184,8 @@ def make_folder(folder: Path, outcome: str) -> None:
 
 def drop_logs(path: Path) -> None:
     """Delete the logs of a removed database, which its successor must not read."""
-    for ending in (_WRITE_AHEAD, _SHARED_MEMORY):
-        _beside(path, ending).unlink(missing_ok=True)
+    for ending in ("-wal", "-shm"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -240,7 +233,15 @@ def _open_own_file(path: Path, *, read_only: bool) -> int:
         ) from error
     try:
         found = os.fstat(descriptor)
-        _check_own_file(path, found)
+        if not stat.S_ISREG(found.st_mode):
+            raise unavailable(f"{path} is no file; nothing was changed.", "Move it away.")
+        if found.st_uid != os.geteuid():
+            raise refused(
+                f"{path} belongs to user {found.st_uid}, not to {os.geteuid()}; it was not read.",
+                "Use a store of your own.",
+            )
+        if found.st_size == 0:
+            raise damaged(path, "it is empty")
         if not read_only and stat.S_IMODE(found.st_mode) != 0o600:
             with _telling(path, "it was not opened"):
                 os.fchmod(descriptor, 0o600)
@@ -248,18 +249,6 @@ def _open_own_file(path: Path, *, read_only: bool) -> int:
         os.close(descriptor)
         raise
     return descriptor
-
-
-def _check_own_file(path: Path, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        raise unavailable(f"{path} is no file; nothing was changed.", "Move it away.")
-    if found.st_uid != os.geteuid():
-        raise refused(
-            f"{path} belongs to user {found.st_uid}, not to {os.geteuid()}; it was not read.",
-            "Use a store of your own.",
-        )
-    if found.st_size == 0:
-        raise damaged(path, "it is empty")
 
 
 @contextmanager
@@ -271,10 +260,6 @@ def _telling(path: Path, outcome: str) -> Iterator[None]:
             f"{path} could not be written ({error.strerror}); {outcome}.",
             "Look at the space on its disk and at the permissions of its folder.",
         ) from error
-
-
-def _beside(path: Path, ending: str) -> Path:
-    return path.with_name(path.name + ending)
 
 
 def _find(path: str) -> tuple[int, int] | None:

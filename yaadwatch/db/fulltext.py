@@ -14,7 +14,7 @@ import apsw
 
 from yaadwatch.db import edges, nodes
 from yaadwatch.db.authority import persons_word
-from yaadwatch.db.codec import Record, json_list, to_json, to_ms, to_ms_or_null
+from yaadwatch.db.codec import Record, column, json_list, to_ms, to_ms_or_null
 from yaadwatch.db.edges import by_person_sql
 from yaadwatch.model.memories import Node
 from yaadwatch.model.queries import EVERYTHING, Filter
@@ -48,7 +48,7 @@ AND (:at IS NULL
                             AND edges.valid_from_ms <= :at
                             AND (edges.valid_until_ms IS NULL OR edges.valid_until_ms > :at)
                             AND ({by_person_sql("later")} OR NOT {by_person_sql("nodes")}))))
-"""  # noqa: S608  (a constant of ours)
+"""
 """A condition on a row of `nodes`; the values come from `bindings`."""
 
 
@@ -65,34 +65,17 @@ def bindings(wanted: Filter) -> dict[str, str | int | None]:
     }
 
 
-def index(conn: apsw.Connection, num: int, *, text: str, sub: str, tags: str) -> None:
-    """Index the words of the node with this `num`, replacing earlier ones.
-
-    Args:
-        num: the node's number, from `nodes.insert` or `nodes.num`.
-        text: the node's text, masked.
-        sub: the parts of the identifiers in it, separated by spaces.
-        tags: its tags, separated by spaces.
-    """
-    reindex(conn, [(num, text, sub, tags)])
-
-
-def reindex(conn: apsw.Connection, words: Iterable[tuple[int, str, str, str]]) -> None:
-    """Index the words of many nodes as `index` does: number, text, parts and tags of each."""
-    conn.executemany(
-        "INSERT OR REPLACE INTO nodes_fts (rowid, text, sub, tags) VALUES (?, ?, ?, ?)", words
-    )
-
-
-def index_new(conn: apsw.Connection, words: Iterable[tuple[int, str, str, str]]) -> None:
-    """Index the words of nodes created in this transaction, which have none in the index.
+def index(conn: apsw.Connection, words: Iterable[tuple[int, str, str, str]]) -> None:
+    """Index the words of nodes, replacing earlier ones.
 
     Args:
         conn: in a transaction.
-        words: of each node its number, its text, the parts of its identifiers, its tags; as for
-            `index`.
+        words: of each node its number, its masked text, the parts of the identifiers in it, and its
+            tags, each separated by spaces.
     """
-    conn.executemany("INSERT INTO nodes_fts (rowid, text, sub, tags) VALUES (?, ?, ?, ?)", words)
+    conn.executemany(
+        "INSERT OR REPLACE INTO nodes_fts (rowid, text, sub, tags) VALUES (?, ?, ?, ?)", words
+    )
 
 
 def remove(conn: apsw.Connection, num: int) -> None:
@@ -125,10 +108,20 @@ def search(
     Raises:
         apsw.SQLError: `match` is no FTS5 expression.
     """
-    if wanted == EVERYTHING:
-        rows = conn.execute(_SEARCH, {"match": match, "limit": limit})
-    else:
-        rows = conn.execute(_SEARCH_AMONG, bindings(wanted) | {"match": match, "limit": limit})
+    among = "" if wanted == EVERYTHING else f"CROSS JOIN nodes USING (num) WHERE {FITS}"
+    sql = f"""
+        SELECT found.num, found.rank, size.sz
+          FROM (SELECT rowid AS num, bm25(nodes_fts, 1.0, 0.4, 0.6) AS rank
+                  FROM nodes_fts
+                 WHERE nodes_fts MATCH :match
+                 ORDER BY rank, rowid
+                 LIMIT {"-1" if among else ":limit"}) AS found
+         CROSS JOIN nodes_fts_docsize AS size ON size.id = found.num
+         {among}
+         ORDER BY found.rank, found.num
+         LIMIT :limit
+    """
+    rows = conn.execute(sql, bindings(wanted) | {"match": match, "limit": limit})
     return [Match(num, -rank, _first_number(sizes)) for num, rank, sizes in rows]
 
 
@@ -140,29 +133,6 @@ def _first_number(sizes: bytes) -> int:
         if byte < 0x80:
             break
     return max(number, 1)
-
-
-_SEARCH = """
-SELECT found.num, found.rank, size.sz
-  FROM (SELECT rowid AS num, bm25(nodes_fts, 1.0, 0.4, 0.6) AS rank
-          FROM nodes_fts
-         WHERE nodes_fts MATCH :match
-         ORDER BY rank, rowid
-         LIMIT :limit) AS found
- CROSS JOIN nodes_fts_docsize AS size ON size.id = found.num
- ORDER BY found.rank, found.num
-"""
-_SEARCH_AMONG = f"""
-SELECT found.num, found.rank, size.sz
-  FROM (SELECT rowid AS num, bm25(nodes_fts, 1.0, 0.4, 0.6) AS rank
-          FROM nodes_fts
-         WHERE nodes_fts MATCH :match) AS found
- CROSS JOIN nodes USING (num)
- CROSS JOIN nodes_fts_docsize AS size ON size.id = found.num
- WHERE {FITS}
- ORDER BY found.rank, found.num
- LIMIT :limit
-"""  # noqa: S608  (a constant of ours)
 
 
 def holders(conn: apsw.Connection, match: str) -> int:
@@ -182,10 +152,8 @@ def holding(conn: apsw.Connection, match: str, limit: int) -> list[int]:
     Raises:
         apsw.SQLError: `match` is no FTS5 expression.
     """
-    rows = conn.execute(
-        "SELECT rowid FROM nodes_fts WHERE nodes_fts MATCH ? ORDER BY rowid LIMIT ?", (match, limit)
-    )
-    return [num for (num,) in rows]
+    sql = "SELECT rowid FROM nodes_fts WHERE nodes_fts MATCH ? ORDER BY rowid LIMIT ?"
+    return column(conn, sql, (match, limit))
 
 
 def compact(conn: apsw.Connection) -> None:
@@ -240,73 +208,45 @@ class Sketch:
     pinned: bool
 
 
-_SKETCH: Final = Record(Sketch)
+_SKETCH: Final = Record(Sketch, "nodes")
 
 
 def sketches(conn: apsw.Connection, nums: Iterable[int]) -> dict[int, Sketch]:
     """Return the living memories among `nums`, by number."""
-    rows = conn.execute(
-        f"""
-        SELECT {_SKETCH.columns}
-          FROM nodes
-         WHERE num IN (SELECT value FROM json_each(?)) AND {LIVES}
-         ORDER BY num
-        """,  # noqa: S608  (a constant of ours)
-        (to_json(list(nums)),),
-    )
-    return {row[0]: _SKETCH.read(row) for row in rows}
+    where = f"WHERE num IN (SELECT value FROM json_each(?)) AND {LIVES} ORDER BY num"
+    return {row.num: row for row in _SKETCH.select(conn, where, (json_list(nums),))}
 
 
 def fitting(conn: apsw.Connection, nums: Iterable[int], wanted: Filter) -> set[int]:
     """Return those of `nums` that live and pass the filter."""
-    rows = conn.execute(
-        f"""
-        SELECT num
-          FROM nodes
-         WHERE num IN (SELECT value FROM json_each(:nums)) AND {FITS}
-         ORDER BY num
-        """,  # noqa: S608  (a constant of ours)
-        bindings(wanted) | {"nums": to_json(list(nums))},
-    )
-    return {num for (num,) in rows}
+    sql = f"SELECT num FROM nodes WHERE num IN (SELECT value FROM json_each(:nums)) AND {FITS}"
+    return set(column(conn, sql, bindings(wanted) | {"nums": json_list(nums)}))
 
 
 def named(conn: apsw.Connection, *, key: str, text_hash: str, ids: Iterable[str] = ()) -> set[int]:
     """Return the numbers of the living memories with this key, this text, or one of these ids."""
-    rows = conn.execute(
-        """
-        SELECT num
-          FROM nodes
+    sql = """
+        SELECT num FROM nodes
          WHERE archived_ms IS NULL AND scope IN ('user', 'project') AND key = ?1
          UNION
-        SELECT num
-          FROM nodes
+        SELECT num FROM nodes
          WHERE archived_ms IS NULL AND scope IN ('user', 'project')
            AND (kind IN ('file', 'entity')) = 0 AND text_hash = ?2
          UNION
-        SELECT num
-          FROM nodes
+        SELECT num FROM nodes
          WHERE archived_ms IS NULL AND id IN (SELECT value FROM json_each(?3))
-         ORDER BY num
-        """,
-        (key, text_hash, json_list(ids)),
-    )
-    return {num for (num,) in rows}
+    """
+    return set(column(conn, sql, (key, text_hash, json_list(ids))))
 
 
 def keyed(conn: apsw.Connection, keys: Iterable[str]) -> dict[str, str]:
     """Return the ids of the living project memories with these keys, by key."""
-    rows = conn.execute(
-        """
-        SELECT key, id
-          FROM nodes
+    sql = """
+        SELECT key, id FROM nodes
          WHERE archived_ms IS NULL AND scope = 'project'
            AND key IN (SELECT value FROM json_each(?))
-         ORDER BY key
-        """,
-        (json_list(keys),),
-    )
-    return {str(key): str(node) for key, node in rows}
+    """
+    return dict(iter(conn.execute(sql, (json_list(keys),))))
 
 
 def ways(
@@ -324,9 +264,9 @@ def ways(
          ORDER BY edges.id
          LIMIT ?
         """,
-        (to_json(list(nums)), limit),
+        (json_list(nums), limit),
     )
-    return [tuple(row) for row in rows]
+    return list(rows)
 
 
 def hot_rules(
@@ -348,7 +288,8 @@ def hot_rules(
         agreed: memories with a line in a block: when git changed the text elsewhere, the line
             follows.
     """
-    rows = conn.execute(
+    order = column(
+        conn,
         f"""
         SELECT id
           FROM nodes
@@ -358,32 +299,21 @@ def hot_rules(
                 OR (from_git = 1 AND (text_hash IN (SELECT value FROM json_each(?2))
                                       OR id IN (SELECT value FROM json_each(?3)))))
          ORDER BY pinned DESC, created_ms, id
-        """,  # noqa: S608
+        """,
         (int(agents), json_list(inside), json_list(agreed)),
     )
-    order = [node for (node,) in rows]
     gone = edges.successors(conn, order)
     found = nodes.many(conn, [node for node in order if node not in gone])
     return [found[node] for node in order if node in found]
 
 
-def is_persons(conn: apsw.Connection, id: str) -> bool:
-    """Return whether a person said, confirmed, pinned or typed a memory."""
-    return bool(persons(conn, [id]))
-
-
 def persons(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
     """Return those of `ids` that a person said, confirmed, pinned or typed."""
-    rows = conn.execute(
-        f"""
-        SELECT id
-          FROM nodes
+    sql = f"""
+        SELECT id FROM nodes
          WHERE id IN (SELECT value FROM json_each(?)) AND {by_person_sql("nodes")}
-         ORDER BY id
-        """,  # noqa: S608
-        (json_list(ids),),
-    )
-    return {node for (node,) in rows}
+    """
+    return set(column(conn, sql, (json_list(ids),)))
 
 
 def archived(conn: apsw.Connection, hashes: Iterable[str]) -> dict[str, Node]:
@@ -427,22 +357,16 @@ def former_words(conn: apsw.Connection) -> dict[str, str]:
 
 def living(conn: apsw.Connection, hashes: Iterable[str]) -> list[Node]:
     """Return the living memories with these texts, by id."""
-    rows = conn.execute(
-        """
-        SELECT id
-          FROM nodes
+    sql = """
+        SELECT id FROM nodes
          WHERE text_hash IN (SELECT value FROM json_each(?)) AND archived_ms IS NULL
            AND scope = 'project' AND kind NOT IN ('file', 'entity')
-         ORDER BY id
-        """,
-        (json_list(hashes),),
-    )
-    return list(nodes.many(conn, [node for (node,) in rows]).values())
+    """
+    return list(nodes.many(conn, column(conn, sql, (json_list(hashes),))).values())
 
 
 def hot_texts(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[str]]:
     """Return the current and earlier texts of each node, newest first, each once."""
-    wanted = json_list(ids)
     rows = conn.execute(
         """
         SELECT old.node, coalesce(old.text, nodes.text)
@@ -451,7 +375,7 @@ def hot_texts(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[str]]
          WHERE old.node IN (SELECT value FROM json_each(?))
          ORDER BY old.node, old.version DESC
         """,
-        (wanted,),
+        (json_list(ids),),
     )
     found: dict[str, dict[str, None]] = {}
     for node, text in rows:

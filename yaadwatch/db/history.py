@@ -1,24 +1,22 @@
 """Store the event log, provenance, file snapshots and versions of nodes."""
 
-import json
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
 import apsw
 
-from yaadwatch.db.codec import Record, from_ms, json_list, to_json, to_ms
+from yaadwatch.db.codec import Record, column, json_list, to_json, to_ms
 from yaadwatch.model.events import Event
-from yaadwatch.model.memories import Edge, Node, Provenance, Version
+from yaadwatch.model.memories import Edge, Provenance, Version
 from yaadwatch.model.projects import Snapshot
+
+_EVENT: Final = Record(Event, "events")
 
 
 def append(conn: apsw.Connection, event: Event) -> int:
     """Append an event, ignoring its `seq`; return its new number."""
-    conn.execute(
-        "INSERT INTO events (kind, at_ms, subject, body) VALUES (?, ?, ?, ?)",
-        (event.kind, to_ms(event.at), event.subject, to_json(event.body)),
-    )
+    append_all(conn, [(event.kind, event.subject, to_json(event.body))], event.at)
     return conn.last_insert_rowid()
 
 
@@ -39,31 +37,13 @@ def append_all(conn: apsw.Connection, new: Iterable[tuple[str, str, str]], at: d
 
 def after(conn: apsw.Connection, seq: int, limit: int) -> list[Event]:
     """Return at most `limit` events after number `seq`, oldest first."""
-    rows = conn.execute(
-        """
-        SELECT seq, kind, at_ms, subject, body
-          FROM events
-         WHERE seq > ?
-         ORDER BY seq
-         LIMIT ?
-        """,
-        (seq, limit),
-    )
-    return [
-        Event(seq=number, kind=kind, at=from_ms(at_ms), subject=subject, body=json.loads(body))
-        for number, kind, at_ms, subject, body in rows
-    ]
+    return _EVENT.select(conn, "WHERE seq > ? ORDER BY seq LIMIT ?", (seq, limit))
 
 
 def redact_events(conn: apsw.Connection, subject: str) -> None:
     """Remove free text (reasons) from the events about a node; the events stay."""
     conn.execute(
-        """
-        UPDATE events
-           SET body = json_remove(body, '$.reason')
-         WHERE subject = ? AND json_extract(body, '$.reason') IS NOT NULL
-        """,
-        (subject,),
+        "UPDATE events SET body = json_remove(body, '$.reason') WHERE subject = ?", (subject,)
     )
 
 
@@ -71,22 +51,12 @@ def about(
     conn: apsw.Connection, subject: str, kinds: Sequence[str], worktree: int, limit: int
 ) -> list[Event]:
     """Return at most `limit` events of some kinds about a file of a work tree, newest first."""
-    rows = conn.execute(
-        """
-        SELECT seq, kind, at_ms, subject, body
-          FROM events
-         WHERE subject = ?
-           AND kind IN (SELECT value FROM json_each(?))
-           AND json_extract(body, '$.worktree') = ?
-         ORDER BY seq DESC
-         LIMIT ?
-        """,
-        (subject, to_json(list(kinds)), worktree, limit),
+    return _EVENT.select(
+        conn,
+        "WHERE subject = ? AND kind IN (SELECT value FROM json_each(?))"
+        " AND json_extract(body, '$.worktree') = ? ORDER BY seq DESC LIMIT ?",
+        (subject, json_list(kinds), worktree, limit),
     )
-    return [
-        Event(seq=number, kind=kind, at=from_ms(at_ms), subject=told, body=json.loads(body))
-        for number, kind, at_ms, told, body in rows
-    ]
 
 
 def files_written(conn: apsw.Connection, kind: str, worktree: int, since: datetime) -> list[str]:
@@ -94,18 +64,15 @@ def files_written(conn: apsw.Connection, kind: str, worktree: int, since: dateti
 
     Looks at the last 256 events since `since`.
     """
-    rows = conn.execute(
-        """
+    sql = """
         SELECT subject
           FROM events
          WHERE seq > (SELECT max(seq) - 256 FROM events) AND kind = ? AND at_ms >= ?
            AND json_extract(body, '$.worktree') = ?
          GROUP BY subject
          ORDER BY min(seq)
-        """,
-        (kind, to_ms(since), worktree),
-    )
-    return [subject for (subject,) in rows]
+    """
+    return column(conn, sql, (kind, to_ms(since), worktree))
 
 
 def trim(conn: apsw.Connection, before: datetime, limit: int) -> int:
@@ -136,49 +103,27 @@ def last(conn: apsw.Connection) -> int:
     return int(conn.execute("SELECT coalesce(max(seq), 0) FROM events").get)
 
 
-_PROVENANCE: Final = Record(Provenance)
+_PROVENANCE: Final = Record(Provenance, "provenance")
 
 
 def provenance_of_node(conn: apsw.Connection, id: str) -> list[Provenance]:
     """Return the places that state a node, by work tree, path and position."""
-    rows = conn.execute(
-        f"""
-        SELECT {_PROVENANCE.columns}
-          FROM provenance
-         WHERE node = ?
-         ORDER BY worktree, path, position
-        """,  # noqa: S608
-        (id,),
-    )
-    return list(map(_PROVENANCE.read, rows))
+    return _PROVENANCE.select(conn, "WHERE node = ? ORDER BY worktree, path, position", (id,))
 
 
 def places_saying(conn: apsw.Connection, ids: Iterable[str]) -> list[Provenance]:
     """Return the places that state any of these nodes now, by work tree, path and position."""
-    rows = conn.execute(
-        f"""
-        SELECT {_PROVENANCE.columns}
-          FROM provenance
+    where = """
          WHERE line IS NOT NULL AND node IN (SELECT value FROM json_each(?))
          ORDER BY worktree, path, position
-        """,  # noqa: S608
-        (json_list(ids),),
-    )
-    return list(map(_PROVENANCE.read, rows))
+    """
+    return _PROVENANCE.select(conn, where, (json_list(ids),))
 
 
 def provenance_on_path(conn: apsw.Connection, worktree: int, path: str) -> list[Provenance]:
     """Return the provenance rows of one file of a work tree, from top to bottom."""
-    rows = conn.execute(
-        f"""
-        SELECT {_PROVENANCE.columns}
-          FROM provenance
-         WHERE worktree = ? AND path = ?
-         ORDER BY position
-        """,  # noqa: S608
-        (worktree, path),
-    )
-    return list(map(_PROVENANCE.read, rows))
+    where = "WHERE worktree = ? AND path = ? ORDER BY position"
+    return _PROVENANCE.select(conn, where, (worktree, path))
 
 
 def put_provenance(
@@ -197,55 +142,36 @@ def put_provenance(
     """
     conn.execute("DELETE FROM provenance WHERE worktree = ? AND path = ?", (worktree, path))
     conn.executemany(
-        """
-        INSERT INTO provenance (node, worktree, path, position, line, since_ms)
-        VALUES (?, ?, ?, ?, ?, ?)
-        """,
+        "INSERT INTO provenance (node, worktree, path, position, line, since_ms)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
         [(row.node, worktree, path, row.position, row.line, to_ms(row.since)) for row in rows],
     )
 
 
 def said_somewhere(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
     """Return those of `ids` stated in at least one place, also in one hidden by git."""
-    rows = conn.execute(
-        """
-        SELECT DISTINCT node
-          FROM provenance
-         WHERE node IN (SELECT value FROM json_each(?))
-         ORDER BY node
-        """,
-        (json_list(ids),),
-    )
-    return {node for (node,) in rows}
+    sql = "SELECT node FROM provenance WHERE node IN (SELECT value FROM json_each(?))"
+    return set(column(conn, sql, (json_list(ids),)))
 
 
 def no_longer_said(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
     """Return those of `ids` that a place once stated and does not now."""
-    rows = conn.execute(
-        """
-        SELECT DISTINCT node
-          FROM provenance
+    sql = """
+        SELECT node FROM provenance
          WHERE line IS NULL AND node IN (SELECT value FROM json_each(?))
-         ORDER BY node
-        """,
-        (json_list(ids),),
-    )
-    return {node for (node,) in rows}
+    """
+    return set(column(conn, sql, (json_list(ids),)))
 
 
 def also_said_elsewhere(conn: apsw.Connection, worktree: int, path: str) -> set[str]:
     """Return the nodes that this file states or stated, and another place states now."""
-    rows = conn.execute(
-        """
-        SELECT DISTINCT node
+    sql = """
+        SELECT node
           FROM provenance
          WHERE (worktree, path) <> (?1, ?2) AND line IS NOT NULL
            AND node IN (SELECT node FROM provenance WHERE worktree = ?1 AND path = ?2)
-         ORDER BY node
-        """,
-        (worktree, path),
-    )
-    return {node for (node,) in rows}
+    """
+    return set(column(conn, sql, (worktree, path)))
 
 
 HIDDEN: Final = """
@@ -272,139 +198,75 @@ def hidden_by_git(
     Nodes that were also stored by other means hold on every branch. All nodes, or those `among`.
     """
     given = {"worktree": worktree, "among": None if among is None else json_list(among)}
-    return {node for (node,) in conn.execute(HIDDEN, given)}
+    return set(column(conn, HIDDEN, given))
 
 
 def said_in_checkout(
     conn: apsw.Connection, worktree: int, paths: Collection[str] | None = None
 ) -> set[str]:
     """Return the nodes stated in checked-out files of this work tree: at `paths`, or any."""
-    rows = conn.execute(
-        """
-        SELECT DISTINCT node
+    sql = """
+        SELECT node
           FROM provenance
          WHERE worktree = ?1 AND line IS NOT NULL
            AND (?2 IS NULL OR path IN (SELECT value FROM json_each(?2)))
-         ORDER BY node
-        """,
-        (worktree, None if paths is None else json_list(paths)),
-    )
-    return {node for (node,) in rows}
+    """
+    return set(column(conn, sql, (worktree, None if paths is None else json_list(paths))))
 
 
-KEPT_MAX: Final = 20
-"""Snapshots kept of one file; the oldest is dropped first."""
-
-_SNAPSHOT: Final = Record(Snapshot)
+_SNAPSHOT: Final = Record(Snapshot, "file_snapshots")
+_NEW_SNAPSHOT: Final = Record(Snapshot, "file_snapshots", but=["id"])
 
 
-def add_snapshot(
-    conn: apsw.Connection,
-    *,
-    worktree: int,
-    path: str,
-    name: str,
-    size: int,
-    digest: str,
-    at: datetime,
-) -> list[str]:
-    """Store a snapshot; return the names of the snapshots that are dropped for it."""
-    conn.execute(
-        """
-        INSERT INTO file_snapshots (worktree, path, name, size, digest, at_ms)
-        VALUES (?, ?, ?, ?, ?, ?)
-        """,
-        (worktree, path, name, size, digest, to_ms(at)),
-    )
-    old = conn.execute(
-        """
+def add_snapshot(conn: apsw.Connection, new: Snapshot) -> list[str]:
+    """Store a snapshot, ignoring its `id`, and keep the newest 20 of its file; return the names of
+    those that are dropped.
+    """
+    _NEW_SNAPSHOT.insert(conn, [new])
+    sql = """
         DELETE FROM file_snapshots
-         WHERE id IN (
-               SELECT id
-                 FROM file_snapshots
-                WHERE worktree = ? AND path = ?
-                ORDER BY id DESC
-                LIMIT -1 OFFSET ?)
+         WHERE id IN (SELECT id FROM file_snapshots WHERE worktree = ? AND path = ?
+                       ORDER BY id DESC LIMIT -1 OFFSET 20)
         RETURNING name
-        """,
-        (worktree, path, KEPT_MAX),
-    )
-    return [gone for (gone,) in old]
+    """
+    return column(conn, sql, (new.worktree, new.path))
 
 
 def drop_snapshots(conn: apsw.Connection, names: Iterable[str]) -> None:
     """Delete snapshots by name; the caller deletes their files."""
-    conn.execute(
-        "DELETE FROM file_snapshots WHERE name IN (SELECT value FROM json_each(?))",
-        (json_list(names),),
-    )
+    sql = "DELETE FROM file_snapshots WHERE name IN (SELECT value FROM json_each(?))"
+    conn.execute(sql, (json_list(names),))
 
 
 def snapshot_names(conn: apsw.Connection) -> set[str]:
     """Return the names of all snapshots."""
-    return {name for (name,) in conn.execute("SELECT name FROM file_snapshots ORDER BY name")}
+    return set(column(conn, "SELECT name FROM file_snapshots"))
 
 
 def snapshots_of_path(conn: apsw.Connection, worktree: int, path: str) -> list[Snapshot]:
     """Return the snapshots of a file, newest first."""
-    rows = conn.execute(
-        f"""
-        SELECT {_SNAPSHOT.columns}
-          FROM file_snapshots
-         WHERE worktree = ? AND path = ?
-         ORDER BY id DESC
-        """,  # noqa: S608
-        (worktree, path),
-    )
-    return list(map(_SNAPSHOT.read, rows))
+    where = "WHERE worktree = ? AND path = ? ORDER BY id DESC"
+    return _SNAPSHOT.select(conn, where, (worktree, path))
 
 
-_VERSION: Final = Record(Version)
-_READ: Final = f"""
-SELECT {Record(Version, but=["text"]).of("old")}, coalesce(old.text, nodes.text)
-  FROM node_versions AS old
-  JOIN nodes ON nodes.id = old.node
-"""  # noqa: S608
-
-
-def add_version(conn: apsw.Connection, version: Version) -> None:
-    """Store a version of a node after a change; its text only when the node's text differs.
-
-    Raises:
-        apsw.ConstraintError: the node does not exist, or has a version of that number.
-    """
-    add_versions(conn, [version])
+_VERSION: Final = Record(
+    Version, "node_versions", computed={"text": "coalesce(node_versions.text, nodes.text)"}
+)
 
 
 def add_versions(conn: apsw.Connection, new: Iterable[Version]) -> None:
-    """Store versions as `add_version` does.
+    """Store versions of nodes after changes; a text only when the node's text differs.
 
     Raises:
-        apsw.ConstraintError: as for `add_version`, for any node.
+        apsw.ConstraintError: a node does not exist, or has a version of that number.
     """
     conn.executemany(
         f"""
         INSERT INTO node_versions ({_VERSION.columns})
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
                 nullif(?9, (SELECT nodes.text FROM nodes WHERE nodes.id = ?1)))
-        """,  # noqa: S608
-        map(_VERSION.values, new),
-    )
-
-
-def add_first_versions(conn: apsw.Connection, new: Iterable[Node], at: datetime) -> None:
-    """Store the first version of nodes created in this transaction.
-
-    Raises:
-        apsw.ConstraintError: a node does not exist, or has a version of that number.
-    """
-    at_ms = to_ms(at)
-    conn.executemany(
-        """
-        INSERT INTO node_versions (node, version, at_ms, change, actor, kind, tier)
-        VALUES (?, ?, ?, 'created', ?, ?, ?)
         """,
-        ((node.id, node.version, at_ms, node.origin, node.kind, node.tier) for node in new),
+        map(_VERSION.values, new),
     )
 
 
@@ -418,15 +280,8 @@ def other_words(conn: apsw.Connection, id: str, said: str | None) -> str | None:
 
 def versions_of_node(conn: apsw.Connection, id: str) -> list[Version]:
     """Return the versions of a node, oldest first."""
-    rows = conn.execute(
-        f"""
-        {_READ}
-         WHERE old.node = ?
-         ORDER BY old.version
-        """,
-        (id,),
-    )
-    return list(map(_VERSION.read, rows))
+    where = "JOIN nodes ON nodes.id = node WHERE node = ? ORDER BY node_versions.version"
+    return _VERSION.select(conn, where, (id,))
 
 
 def latest_version(
@@ -440,17 +295,10 @@ def latest_version(
         limit: how many at most.
         chars: total length of the texts, at most; the newest version is always returned.
     """
-    rows = conn.execute(
-        f"""
-        {_READ}
-         WHERE old.node = ?
-         ORDER BY old.version DESC
-         LIMIT ?
-        """,
-        (id, limit),
-    )
+    where = "JOIN nodes ON nodes.id = node WHERE node = ?"
+    where += " ORDER BY node_versions.version DESC LIMIT ?"
     found: list[Version] = []
-    for version in map(_VERSION.read, rows):
+    for version in _VERSION.select(conn, where, (id, limit)):
         chars -= len(version.text)
         if found and chars < 0:
             break
@@ -461,13 +309,9 @@ def latest_version(
 
 def versions_by_actor(conn: apsw.Connection, actor: str, limit: int) -> list[Version]:
     """Return at most `limit` changes by an actor or a file, newest first."""
-    rows = conn.execute(
-        f"""
-        {_READ}
-         WHERE old.actor = ?
-         ORDER BY old.at_ms DESC, old.node, old.version DESC
-         LIMIT ?
-        """,
-        (actor, limit),
-    )
-    return list(map(_VERSION.read, rows))
+    where = """
+         JOIN nodes ON nodes.id = node
+         WHERE actor = ?
+         ORDER BY node_versions.at_ms DESC, node, node_versions.version DESC LIMIT ?
+    """
+    return _VERSION.select(conn, where, (actor, limit))

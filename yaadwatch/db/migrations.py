@@ -5,24 +5,18 @@ A copy is checked without a lock and without creating a file beside it.
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import NamedTuple
 
 import apsw
 
 from yaadwatch.db import connections
-from yaadwatch.db.files import damaged, refused, replacing, translated_errors, unavailable
+from yaadwatch.db.files import damaged, refused, translated_errors, unavailable
 from yaadwatch.model.errors import Code, YaadError
 
-# Beside this module in a checkout and in an installed package. importlib.resources would find the
-# same folder, for 1.7 MB of memory that the daemon then keeps.
-_SCHEMA: Final = Path(__file__).parent / "schema"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(NamedTuple):
     """A numbered schema file: SQL from the previous version to `version`."""
 
     version: int
@@ -32,10 +26,10 @@ class Step:
 @cache
 def chain() -> tuple[Step, ...]:
     """Return all steps from an empty file to the newest version."""
-    return tuple(
-        Step(version=int(path.name[:4]), sql=path.read_text(encoding="utf-8"))
-        for path in sorted(_SCHEMA.glob("[0-9][0-9][0-9][0-9]-*.sql"))
-    )
+    # Beside this module in a checkout and in an installed package. importlib.resources would find
+    # the same folder, for 1.7 MB of memory that the daemon then keeps.
+    files = sorted((Path(__file__).parent / "schema").glob("[0-9][0-9][0-9][0-9]-*.sql"))
+    return tuple(Step(int(path.name[:4]), path.read_text(encoding="utf-8")) for path in files)
 
 
 def check(path: Path, version: int, steps: Sequence[Step]) -> None:
@@ -99,7 +93,14 @@ def run(conn: apsw.Connection, steps: Sequence[Step]) -> None:
     try:
         conn.execute("BEGIN IMMEDIATE")
         try:
-            _take(conn, steps)
+            version = conn.pragma("user_version")
+            for step in steps:
+                if step.version > version:
+                    conn.execute(step.sql).fetchall()
+                    conn.pragma("user_version", step.version)
+            dangling = conn.execute('SELECT "table" FROM pragma_foreign_key_check LIMIT 1').get
+            if dangling is not None:
+                raise apsw.ConstraintError(f"rows of {dangling} refer to rows that are not there")
             conn.execute("COMMIT")
         except BaseException:
             if conn.in_transaction:
@@ -107,28 +108,6 @@ def run(conn: apsw.Connection, steps: Sequence[Step]) -> None:
             raise
     finally:
         conn.pragma("foreign_keys", enforced)
-
-
-def copy_into(conn: apsw.Connection, target: Path, outcome: str) -> None:
-    """Write a consistent copy of the database to `target`, 0600; an existing file is replaced.
-
-    Raises:
-        apsw.Error, YaadError: it could not be written, and `target` is unchanged; the message of a
-            YaadError ends with `outcome`.
-    """
-    with replacing(target, outcome) as temporary:
-        conn.execute("VACUUM INTO ?", (str(temporary),))
-
-
-def _take(conn: apsw.Connection, steps: Sequence[Step]) -> None:
-    version = conn.pragma("user_version")
-    for step in steps:
-        if step.version > version:
-            conn.execute(step.sql).fetchall()
-            conn.pragma("user_version", step.version)
-    dangling = conn.execute('SELECT "table" FROM pragma_foreign_key_check LIMIT 1').get
-    if dangling is not None:
-        raise apsw.ConstraintError(f"rows of {dangling} refer to rows that are not there")
 
 
 def is_users(path: Path) -> bool:

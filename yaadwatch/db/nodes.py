@@ -7,15 +7,13 @@ from typing import Final
 import apsw
 
 from yaadwatch.db import edges
-from yaadwatch.db.codec import Record, json_list, to_json, to_ms
+from yaadwatch.db.codec import Record, column, json_list, to_json, to_ms
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.limits import short_id
+from yaadwatch.model.limits import ID_CHARS_MAX, short_id
 from yaadwatch.model.memories import Node
-from yaadwatch.model.settings import ID_CHARS_MAX
 
-_ROW: Final = Record(Node)
 # Most texts are short and are not stored twice.
-_READ: Final = _ROW.columns.replace("summary", "iif(summary = '', text, summary)")
+_ROW: Final = Record(Node, "nodes", computed={"summary": "iif(summary = '', text, summary)"})
 _WRITTEN: Final = ", ".join(
     "iif(?7 = ?5, '', ?7)" if name == "summary" else f"?{place}"
     for place, name in enumerate(_ROW.names, 1)
@@ -40,7 +38,7 @@ def insert_all(conn: apsw.Connection, new: Sequence[Node]) -> int:
     """
     first = last_num(conn) + 1
     conn.executemany(
-        f"INSERT INTO nodes ({_ROW.columns}, num) VALUES ({_WRITTEN}, ?)",  # noqa: S608
+        f"INSERT INTO nodes ({_ROW.columns}, num) VALUES ({_WRITTEN}, ?)",
         ((*_ROW.values(node), num) for num, node in enumerate(new, first)),
     )
     return first
@@ -48,15 +46,7 @@ def insert_all(conn: apsw.Connection, new: Sequence[Node]) -> int:
 
 def get(conn: apsw.Connection, id: str) -> Node | None:
     """Return the node, living or archived, or None."""
-    rows = conn.execute(
-        f"""
-        SELECT {_READ}
-          FROM nodes
-         WHERE id = ?
-        """,  # noqa: S608
-        (id,),
-    )
-    return next(map(_ROW.read, rows), None)
+    return _ROW.first(conn, "WHERE id = ?", (id,))
 
 
 def has(conn: apsw.Connection, id: str) -> bool:
@@ -71,145 +61,94 @@ def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Node]:
     wanted = json_list(ids)
     if wanted == "[]":
         return {}
-    rows = conn.execute(
-        f"""
-        SELECT {_READ}
-          FROM nodes
-         WHERE id IN (SELECT value FROM json_each(?))
-         ORDER BY id
-        """,  # noqa: S608
-        (wanted,),
-    )
-    return {node.id: node for node in map(_ROW.read, rows)}
+    where = "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
+    return {node.id: node for node in _ROW.select(conn, where, (wanted,))}
 
 
 def texts(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return the texts of the living ones of `ids`, by id."""
     rows = conn.execute(
-        """
-        SELECT id, text
-          FROM nodes
-         WHERE id IN (SELECT value FROM json_each(?)) AND archived_ms IS NULL
-         ORDER BY id
-        """,
+        "SELECT id, text FROM nodes"
+        " WHERE id IN (SELECT value FROM json_each(?)) AND archived_ms IS NULL ORDER BY id",
         (json_list(ids),),
     )
     return dict(rows)
 
 
-def find(conn: apsw.Connection, fragment: str, limit: int = 8) -> list[str]:
-    """Return at most `limit` ids that begin or end with `fragment`, living or archived, sorted.
+def find(
+    conn: apsw.Connection, fragment: str, limit: int = 8, *, table: str = "nodes"
+) -> list[str]:
+    """Return at most `limit` ids of a table that begin or end with `fragment`, sorted.
 
     An id equal to `fragment` is returned alone. ASCII letters match in either case.
     """
     if not fragment or len(fragment) > ID_CHARS_MAX:
         return []
-    exact = conn.execute("SELECT id FROM nodes WHERE id = ?", (fragment,)).fetchone()
-    if exact is not None:
-        return [exact[0]]
+    exact = column(conn, f"SELECT id FROM {table} WHERE id = ?", (fragment,))
     literal = fragment.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    rows = conn.execute(
-        r"""
-        SELECT id
-          FROM nodes
-         WHERE id LIKE ? ESCAPE '\' OR id LIKE ? ESCAPE '\'
-         ORDER BY id
-         LIMIT ?
-        """,
+    return exact or column(
+        conn,
+        rf"SELECT id FROM {table} WHERE id LIKE ? ESCAPE '\' OR id LIKE ? ESCAPE '\'"
+        " ORDER BY id LIMIT ?",
         (f"{literal}%", f"%{literal}", limit),
     )
-    return [node for (node,) in rows]
 
 
 def by_hash(conn: apsw.Connection, scope: str, text_hash: str, *, thing: bool) -> Node | None:
     """Return the living node of `scope` with this text: a file or entity if `thing`, else a
     memory.
     """
-    found = conn.execute(
-        f"""
-        SELECT {_READ}
-          FROM nodes
-         WHERE scope = ? AND text_hash = ? AND (kind IN ('file', 'entity')) = ?
-           AND archived_ms IS NULL
-        """,  # noqa: S608
+    return _ROW.first(
+        conn,
+        "WHERE scope = ? AND text_hash = ? AND (kind IN ('file', 'entity')) = ?"
+        " AND archived_ms IS NULL",
         (scope, text_hash, int(thing)),
-    ).fetchone()
-    return None if found is None else _ROW.read(found)
-
-
-def thing(conn: apsw.Connection, scope: str, text_hash: str) -> tuple[str, str] | None:
-    """Return id and kind of the living file or entity of `scope` with this name."""
-    rows = conn.execute(
-        """
-        SELECT id, kind
-          FROM nodes
-         WHERE scope = ? AND text_hash = ? AND (kind IN ('file', 'entity')) = 1
-           AND archived_ms IS NULL
-        """,
-        (scope, text_hash),
     )
-    return next(iter(rows), None)
 
 
 def hashes_said(conn: apsw.Connection, scope: str, hashes: Iterable[str]) -> set[str]:
     """Return those of `hashes` that are texts of living memories of `scope`."""
-    rows = conn.execute(
-        """
-        SELECT DISTINCT text_hash
-          FROM nodes
+    sql = """
+        SELECT text_hash FROM nodes
          WHERE scope = ? AND (kind IN ('file', 'entity')) = 0
            AND text_hash IN (SELECT value FROM json_each(?)) AND archived_ms IS NULL
-         ORDER BY text_hash
-        """,
-        (scope, json_list(hashes)),
-    )
-    return {text_hash for (text_hash,) in rows}
+    """
+    return set(column(conn, sql, (scope, json_list(hashes))))
 
 
 def by_key(conn: apsw.Connection, scope: str, key: str) -> Node | None:
     """Return the living node of `scope` with this key."""
-    found = conn.execute(
-        "SELECT id FROM nodes WHERE scope = ? AND key = ? AND archived_ms IS NULL", (scope, key)
-    ).fetchone()
-    return None if found is None else get(conn, found[0])
+    return _ROW.first(conn, "WHERE scope = ? AND key = ? AND archived_ms IS NULL", (scope, key))
 
 
 def archived_under(conn: apsw.Connection, key: str, limit: int) -> list[str]:
     """Return at most `limit` ids of archived nodes with this key, last archived first."""
-    rows = conn.execute(
-        """
-        SELECT id
-          FROM nodes
-         WHERE key = ? AND archived_ms IS NOT NULL
-         ORDER BY archived_ms DESC, id DESC
-         LIMIT ?
-        """,
+    return column(
+        conn,
+        "SELECT id FROM nodes WHERE key = ? AND archived_ms IS NOT NULL"
+        " ORDER BY archived_ms DESC, id DESC LIMIT ?",
         (key, limit),
     )
-    return [node for (node,) in rows]
 
 
-def replace(conn: apsw.Connection, node: Node, *, expected_version: int) -> None:
-    """Write every field of a node; `node.version` is the new one.
+def replace(conn: apsw.Connection, node: Node) -> None:
+    """Write every field of a node over its version before `node.version`.
 
     Raises:
-        YaadError: CONFLICT when the stored version is not `expected_version`, NOT_FOUND when the
-            node does not exist; nothing was changed.
-        ValueError: `node.version` is not the one after `expected_version`.
+        YaadError: CONFLICT when the stored version is not the one before, NOT_FOUND when the node
+            does not exist; nothing was changed.
         apsw.ConstraintError: a living node of its scope says the same or has the same key.
     """
-    if node.version != expected_version + 1:
-        raise ValueError(f"version after {expected_version} must be the next, got {node.version}")
     conn.execute(
         f"""
         UPDATE nodes
            SET ({", ".join(_ROW.names[1:])}) = ({_WRITTEN.partition(", ")[2]})
          WHERE id = ?1 AND version = ? - 1
-        """,  # noqa: S608
+        """,
         (*_ROW.values(node), node.version),
     )
     if conn.changes() == 0:
-        raise _not_the_expected_version(conn, node.id, expected_version)
+        raise _not_the_expected_version(conn, node.id, node.version - 1)
 
 
 def require_version(conn: apsw.Connection, id: str, expected_version: int) -> None:
@@ -223,20 +162,8 @@ def require_version(conn: apsw.Connection, id: str, expected_version: int) -> No
         raise _not_the_expected_version(conn, id, expected_version)
 
 
-def num(conn: apsw.Connection, id: str) -> int:
-    """Return the number of a node in the full-text index.
-
-    Raises:
-        YaadError: NOT_FOUND when there is no such node.
-    """
-    found = conn.execute("SELECT num FROM nodes WHERE id = ?", (id,)).get
-    if found is None:
-        raise _not_found(id)
-    return int(found)
-
-
 def nums(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, int]:
-    """Return the numbers of those of `ids` that exist, as `num` does."""
+    """Return the numbers in the full-text index of those of `ids` that exist."""
     rows = conn.execute(
         "SELECT id, num FROM nodes WHERE id IN (SELECT value FROM json_each(?)) ORDER BY num",
         (json_list(ids),),
@@ -258,17 +185,12 @@ def batch(conn: apsw.Connection, *, after: str, limit: int, archived: bool) -> l
         limit: how many at most.
         archived: return archived nodes instead of living ones.
     """
-    rows = conn.execute(
-        """
-        SELECT id
-          FROM nodes
-         WHERE id > ? AND (archived_ms IS NOT NULL) = ? AND kind NOT IN ('file', 'entity')
-         ORDER BY id
-         LIMIT ?
-        """,
+    return _ROW.select(
+        conn,
+        "WHERE id > ? AND (archived_ms IS NOT NULL) = ? AND kind NOT IN ('file', 'entity')"
+        " ORDER BY id LIMIT ?",
         (after, int(archived), limit),
     )
-    return list(many(conn, [node for (node,) in rows]).values())
 
 
 def has_own_memories(conn: apsw.Connection) -> bool:
@@ -276,17 +198,13 @@ def has_own_memories(conn: apsw.Connection) -> bool:
 
     Such a memory cannot be rebuilt by reading the agent files again.
     """
-    found = conn.execute(
-        """
+    sql = """
         SELECT EXISTS (
-            SELECT 1
-              FROM nodes
+            SELECT 1 FROM nodes
              WHERE kind NOT IN ('file', 'entity')
-               AND (substr(origin, 1, 5) <> 'file:' OR version > 1)
-        )
-        """
-    ).get
-    return bool(found)
+               AND (substr(origin, 1, 5) <> 'file:' OR version > 1))
+    """
+    return bool(conn.execute(sql).get)
 
 
 def hot(conn: apsw.Connection, limit: int) -> list[Node]:
@@ -294,45 +212,35 @@ def hot(conn: apsw.Connection, limit: int) -> list[Node]:
 
     Over the limit the pinned ones stay, then those confirmed last.
     """
-    rows = conn.execute(
-        """
-        SELECT id
-          FROM nodes
-         WHERE archived_ms IS NULL AND (tier = 1 OR pinned)
-           AND kind NOT IN ('file', 'entity', 'task')
-         ORDER BY pinned DESC, confirmed_ms DESC, id
-         LIMIT ?
-        """,
+    found = _ROW.select(
+        conn,
+        "WHERE archived_ms IS NULL AND (tier = 1 OR pinned)"
+        " AND kind NOT IN ('file', 'entity', 'task')"
+        " ORDER BY pinned DESC, confirmed_ms DESC, id LIMIT ?",
         (limit,),
     )
-    return list(many(conn, [node for (node,) in rows]).values())
+    return sorted(found, key=lambda node: node.id)
 
 
 def of_kind(conn: apsw.Connection, kind: str, limit: int) -> list[Node]:
     """Return at most `limit` living nodes of a kind, by id; over the limit the newest."""
-    rows = conn.execute(
-        """
-        SELECT id
-          FROM nodes
-         WHERE archived_ms IS NULL AND kind = ?
-         ORDER BY confirmed_ms DESC, id
-         LIMIT ?
-        """,
-        (kind, limit),
-    )
-    return list(many(conn, [node for (node,) in rows]).values())
+    where = "WHERE archived_ms IS NULL AND kind = ? ORDER BY confirmed_ms DESC, id LIMIT ?"
+    return sorted(_ROW.select(conn, where, (kind, limit)), key=lambda node: node.id)
 
 
-def count(conn: apsw.Connection) -> int:
-    """Return the number of living memories, without session nodes."""
-    rows = conn.execute(
-        """
-        SELECT count(*)
-          FROM nodes
-         WHERE archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
-        """
-    )
-    return int(rows.get)
+def count(conn: apsw.Connection, *, archived: bool = False) -> int:
+    """Return the number of living, or of archived memories, without session nodes."""
+    sql = """
+        SELECT count(*) FROM nodes
+         WHERE (archived_ms IS NOT NULL) = ? AND kind NOT IN ('file', 'entity', 'session')
+    """
+    return int(conn.execute(sql, (archived,)).get)
+
+
+def kinds(conn: apsw.Connection) -> dict[str, int]:
+    """Return the number of living nodes of each kind, files and symbols included."""
+    sql = "SELECT kind, count(*) FROM nodes WHERE archived_ms IS NULL GROUP BY kind ORDER BY kind"
+    return dict(iter(conn.execute(sql)))
 
 
 def erase(conn: apsw.Connection, ids: Iterable[str]) -> None:
@@ -340,11 +248,9 @@ def erase(conn: apsw.Connection, ids: Iterable[str]) -> None:
 
     Memories that they superseded are then superseded by what superseded them.
     """
-    gone = list(ids)
+    gone = json_list(ids)
     edges.hand_on(conn, gone)
-    conn.execute(
-        "DELETE FROM nodes WHERE id IN (SELECT value FROM json_each(?))", (json_list(gone),)
-    )
+    conn.execute("DELETE FROM nodes WHERE id IN (SELECT value FROM json_each(?))", (gone,))
 
 
 def boost(conn: apsw.Connection, raised: Mapping[str, float], *, now: datetime) -> int:
@@ -394,22 +300,16 @@ def strengthen(conn: apsw.Connection, ids: Iterable[str], *, now: datetime) -> i
     return conn.changes()
 
 
-def _not_found(id: str) -> YaadError:
-    return YaadError(Code.NOT_FOUND, f"There is no memory {id}.", "yaadwatch recall finds the id.")
-
-
 def _not_the_expected_version(conn: apsw.Connection, id: str, expected: int) -> YaadError:
     there = get(conn, id)
     if there is None:
-        return _not_found(id)
+        hint = "yaadwatch recall finds the id."
+        return YaadError(Code.NOT_FOUND, f"There is no memory {id}.", hint)
+    text = " ".join(there.text.split()).replace('"', "'")
     return YaadError(
         Code.CONFLICT,
         f"{short_id(id)} was changed by somebody else: it is at version {there.version}, not"
-        f' {expected}, and reads "{_in_one_line(there.text)}"; nothing was written.',
+        f' {expected}, and reads "{text}"; nothing was written.',
         f"If the change is still right, repeat it for version {there.version}. "
         f"What was changed: yaadwatch history {short_id(id)}",
     )
-
-
-def _in_one_line(text: str) -> str:
-    return " ".join(text.split()).replace('"', "'")

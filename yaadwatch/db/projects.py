@@ -9,59 +9,40 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import apsw
 
-from yaadwatch.db.codec import Record, from_ms, from_ms_or_null, json_list, to_ms, to_ms_or_null
+from yaadwatch.db.codec import Record, column, from_ms, json_list, to_ms, to_ms_or_null
 from yaadwatch.model.projects import AgentFileRow, Agreed, Agreement, Project, Worktree
 
-_ROW: Final = Record(Project)
+_ROW: Final = Record(Project, "projects")
 
 
 def put(conn: apsw.Connection, project: Project) -> None:
     """Insert or replace a project."""
-    conn.execute(
-        f"INSERT OR REPLACE INTO projects ({_ROW.columns}) VALUES ({_ROW.marks})",  # noqa: S608
-        _ROW.values(project),
-    )
+    _ROW.put(conn, project)
 
 
 def get(conn: apsw.Connection, id: str) -> Project | None:
     """Return the project, watched or removed, or None."""
-    return next(iter(_many(conn, [id])), None)
+    return _ROW.first(conn, "WHERE id = ?", (id,))
 
 
 def everything(conn: apsw.Connection) -> list[Project]:
     """Return the watched projects, by root."""
-    return _many(conn, _watched(conn))
+    return _ROW.select(conn, "WHERE removed_ms IS NULL ORDER BY root, id")
 
 
 def known(conn: apsw.Connection) -> list[Project]:
     """Return the projects, watched or removed, those that left last first."""
-    rows = conn.execute(
-        "SELECT id FROM projects ORDER BY coalesce(removed_ms, gone_ms, 0) DESC, id DESC"
-    )
-    ids = [project for (project,) in rows]
-    found = {project.id: project for project in _many(conn, ids)}
-    return [found[each] for each in ids]
-
-
-def read_through(conn: apsw.Connection) -> int:
-    """Read every row that `everything` reads without building objects; return the count.
-
-    For health checks every few seconds.
-    """
-    return sum(1 for _ in _rows(conn, _watched(conn)))
+    return _ROW.select(conn, "ORDER BY coalesce(removed_ms, gone_ms, 0) DESC, id DESC")
 
 
 def by_path(conn: apsw.Connection, common_dir: Path) -> Project | None:
     """Return the watched project that is registered by its git common directory alone."""
-    row = conn.execute(
-        "SELECT id FROM projects WHERE common_dir = ? AND by_path AND removed_ms IS NULL",
-        (str(common_dir),),
-    ).fetchone()
-    return None if row is None else get(conn, row[0])
+    where = "WHERE common_dir = ? AND by_path AND removed_ms IS NULL"
+    return _ROW.first(conn, where, (str(common_dir),))
 
 
 def move(conn: apsw.Connection, project: Project) -> bool:
@@ -95,45 +76,23 @@ def drop(conn: apsw.Connection, id: str) -> None:
     conn.execute("DELETE FROM projects WHERE id = ?", (id,))
 
 
-def _watched(conn: apsw.Connection) -> list[str]:
-    ids = conn.execute("SELECT id FROM projects WHERE removed_ms IS NULL ORDER BY id")
-    return [project for (project,) in ids]
-
-
-def _many(conn: apsw.Connection, ids: Iterable[str]) -> list[Project]:
-    return list(map(_ROW.read, _rows(conn, ids)))
-
-
-def _rows(conn: apsw.Connection, ids: Iterable[str]) -> Iterable[tuple[Any, ...]]:
-    return conn.execute(
-        f"""
-        SELECT {_ROW.columns}
-          FROM projects
-         WHERE id IN (SELECT value FROM json_each(?))
-         ORDER BY root, id
-        """,  # noqa: S608
-        (json_list(ids),),
-    )
+_TREE: Final = Record(Worktree, "worktrees")
 
 
 def all_worktrees(conn: apsw.Connection) -> list[Worktree]:
     """Return the work trees in the order they were added."""
-    rows = conn.execute("SELECT id, path, head, branch, checked_ms FROM worktrees ORDER BY id")
-    return [_tree(*row) for row in rows]
+    return _TREE.select(conn, "ORDER BY id")
 
 
 def worktree_by_path(conn: apsw.Connection, path: Path) -> Worktree | None:
     """Return the work tree at this absolute path, or None."""
-    row = conn.execute(
-        "SELECT id, path, head, branch, checked_ms FROM worktrees WHERE path = ?", (str(path),)
-    ).fetchone()
-    return None if row is None else _tree(*row)
+    return _TREE.first(conn, "WHERE path = ?", (str(path),))
 
 
 def add_worktree(conn: apsw.Connection, path: Path) -> Worktree:
     """Return the work tree at this absolute path, adding it when new."""
     conn.execute("INSERT INTO worktrees (path) VALUES (?) ON CONFLICT DO NOTHING", (str(path),))
-    return next(tree for tree in all_worktrees(conn) if tree.path == path)
+    return _TREE.select(conn, "WHERE path = ?", (str(path),))[0]
 
 
 def set_worktree_head(conn: apsw.Connection, id: int, head: str, branch: str) -> None:
@@ -160,26 +119,18 @@ def drop_worktree(conn: apsw.Connection, id: int) -> None:
     conn.execute("DELETE FROM worktrees WHERE id = ?", (id,))
 
 
-def _tree(
-    id: int,
-    path: str,
-    head: str,
-    branch: str,
-    checked_ms: int | None,
-) -> Worktree:
-    return Worktree(
-        id=id, path=Path(path), head=head, branch=branch, checked_at=from_ms_or_null(checked_ms)
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRun:
     """The last run of a job. `ended_at` is None while it runs, and after an interrupted run."""
 
+    job: str
     started_at: datetime
     ended_at: datetime | None
     error: str | None
     runs: int
+
+
+_JOB: Final = Record(JobRun, "job_runs", {"started_at": "start_ms", "ended_at": "end_ms"})
 
 
 def start_job(conn: apsw.Connection, job: str, at: datetime) -> None:
@@ -202,17 +153,12 @@ def end_job(conn: apsw.Connection, job: str, at: datetime, error: str | None) ->
 
 def all_jobs(conn: apsw.Connection) -> dict[str, JobRun]:
     """Return the last run of each job, by name."""
-    rows = conn.execute("SELECT job, start_ms, end_ms, error, runs FROM job_runs ORDER BY job")
-    return {
-        job: JobRun(
-            started_at=from_ms(start_ms), ended_at=from_ms_or_null(end_ms), error=error, runs=runs
-        )
-        for job, start_ms, end_ms, error, runs in rows
-    }
+    return {run.job: run for run in _JOB.select(conn, "ORDER BY job")}
 
 
 _AGENT_FILE: Final = Record(
     AgentFileRow,
+    "agent_files",
     {"written": "written_ms"},
     codecs={
         "written": (
@@ -225,36 +171,19 @@ _AGENT_FILE: Final = Record(
 
 def get_agent_file(conn: apsw.Connection, worktree: int, path: str) -> AgentFileRow | None:
     """Return the row of one file, or None."""
-    rows = conn.execute(
-        f"SELECT {_AGENT_FILE.columns} FROM agent_files WHERE worktree = ? AND path = ?",  # noqa: S608
-        (worktree, path),
-    )
-    return next(map(_AGENT_FILE.read, rows), None)
+    return _AGENT_FILE.first(conn, "WHERE worktree = ? AND path = ?", (worktree, path))
 
 
 def agent_files_of_worktree(conn: apsw.Connection, worktree: int) -> dict[str, AgentFileRow]:
     """Return the rows of a work tree, sorted by path."""
-    rows = conn.execute(
-        f"SELECT {_AGENT_FILE.columns} FROM agent_files WHERE worktree = ? ORDER BY path",  # noqa: S608
-        (worktree,),
-    )
-    return {row.path: row for row in map(_AGENT_FILE.read, rows)}
-
-
-def agent_file_paths(conn: apsw.Connection, worktree: int) -> set[str]:
-    """Return the known agent file paths of a work tree."""
-    rows = conn.execute(
-        "SELECT path FROM agent_files WHERE worktree = ? ORDER BY path", (worktree,)
-    )
-    return {path for (path,) in rows}
+    rows = _AGENT_FILE.select(conn, "WHERE worktree = ? ORDER BY path", (worktree,))
+    return {row.path: row for row in rows}
 
 
 def personal_files(conn: apsw.Connection) -> list[str]:
     """Return the paths of files that git shares in no work tree."""
-    rows = conn.execute(
-        "SELECT path FROM agent_files GROUP BY path HAVING min(personal) = 1 ORDER BY path"
-    )
-    return [path for (path,) in rows]
+    sql = "SELECT path FROM agent_files GROUP BY path HAVING min(personal) = 1 ORDER BY path"
+    return column(conn, sql)
 
 
 def note_personal_file(conn: apsw.Connection, worktree: int, paths: Iterable[str]) -> None:
@@ -265,33 +194,22 @@ def note_personal_file(conn: apsw.Connection, worktree: int, paths: Iterable[str
            SET personal = path IN (SELECT value FROM json_each(?2))
          WHERE worktree = ?1 AND personal <> (path IN (SELECT value FROM json_each(?2)))
         """,
-        (worktree, json.dumps(sorted(paths))),
+        (worktree, json_list(paths)),
     )
 
 
 def put_agent_file(conn: apsw.Connection, row: AgentFileRow) -> None:
     """Insert or replace the row of a file."""
-    conn.execute(
-        f"INSERT OR REPLACE INTO agent_files ({_AGENT_FILE.columns}) VALUES ({_AGENT_FILE.marks})",  # noqa: S608
-        _AGENT_FILE.values(row),
-    )
+    _AGENT_FILE.put(conn, row)
 
 
 def drop_agent_files(conn: apsw.Connection, worktree: int, paths: Iterable[str]) -> None:
     """Delete the rows of files."""
-    conn.execute(
-        """
+    sql = """
         DELETE FROM agent_files
          WHERE worktree = ? AND path IN (SELECT value FROM json_each(?))
-        """,
-        (worktree, json.dumps(sorted(paths))),
-    )
-
-
-KEPT_MAX: Final = 16
-"""Agreements kept of one file: a branch that comes back brings an older block with it."""
-BRANCHES_MAX: Final = 16
-"""Branches kept of one file, the last used ones."""
+    """
+    conn.execute(sql, (worktree, json_list(paths)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,50 +221,36 @@ class BranchBlock:
     block: str
 
 
+_BRANCH_BLOCK: Final = Record(BranchBlock, "branch_blocks")
+_AGREED: Final = Record(Agreed, "agreements", {"graph": "text", "file": "line"})
+
+
 def agreements_of_block(
     conn: apsw.Connection, worktree: int, path: str, block: str
 ) -> Agreement | None:
     """Return the agreement on a block of a file; None without an agreed rule."""
-    rows = conn.execute(
-        """
-        SELECT position, node, text, line
-          FROM agreements
-         WHERE worktree = ? AND path = ? AND block = ?
-         ORDER BY position
-        """,
-        (worktree, path, block),
-    )
-    items = tuple(
-        Agreed(position=position, node=node, graph=text, file=line)
-        for position, node, text, line in rows
-    )
+    where = "WHERE worktree = ? AND path = ? AND block = ? ORDER BY position"
+    items = tuple(_AGREED.select(conn, where, (worktree, path, block)))
     return Agreement(digest=block, items=items) if items else None
 
 
 def put_agreements(
     conn: apsw.Connection, worktree: int, path: str, agreement: Agreement, at: datetime
 ) -> None:
-    """Store the current agreement; the newest 16 blocks of the file are kept."""
+    """Store the current agreement; the newest 16 blocks of the file are kept, because a branch that
+    comes back brings an older block with it.
+    """
     conn.execute(
         "DELETE FROM agreements WHERE worktree = ? AND path = ? AND block = ?",
         (worktree, path, agreement.digest),
     )
     conn.executemany(
-        """
-        INSERT INTO agreements (worktree, path, block, position, node, text, line, at_ms)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        f"""
+        INSERT INTO agreements (worktree, path, block, at_ms, {_AGREED.columns})
+        VALUES (?, ?, ?, ?, {_AGREED.marks})
         """,
         [
-            (
-                worktree,
-                path,
-                agreement.digest,
-                row.position,
-                row.node,
-                row.graph,
-                row.file,
-                to_ms(at),
-            )
+            (worktree, path, agreement.digest, to_ms(at), *_AGREED.values(row))
             for row in agreement.items
         ],
     )
@@ -360,9 +264,9 @@ def put_agreements(
                 WHERE worktree = ?1 AND path = ?2
                 GROUP BY block
                 ORDER BY max(at_ms) DESC, block = ?3 DESC
-                LIMIT ?4)
+                LIMIT 16)
         """,
-        (worktree, path, agreement.digest, KEPT_MAX),
+        (worktree, path, agreement.digest),
     )
 
 
@@ -374,55 +278,37 @@ def forget_agreements(conn: apsw.Connection, worktree: int, path: str) -> None:
 
 def offer_rules(conn: apsw.Connection, nodes: Iterable[str]) -> None:
     """Delete agreements that these nodes have no line, so that they are exported again."""
-    conn.execute(
-        """
-        DELETE FROM agreements
-         WHERE line = '' AND node IN (SELECT value FROM json_each(?))
-        """,
-        (json_list(nodes),),
-    )
+    sql = "DELETE FROM agreements WHERE line = '' AND node IN (SELECT value FROM json_each(?))"
+    conn.execute(sql, (json_list(nodes),))
 
 
 def agreed_places(conn: apsw.Connection, node: str) -> list[tuple[int, str]]:
     """Return the work trees and files whose blocks have an agreed line of a node."""
-    rows = conn.execute(
-        """
-        SELECT DISTINCT worktree, path
-          FROM agreements
-         WHERE node = ? AND line <> ''
-         ORDER BY worktree, path
-        """,
-        (node,),
-    )
-    return [(worktree, path) for worktree, path in rows]
+    sql = """
+        SELECT DISTINCT worktree, path FROM agreements
+         WHERE node = ? AND line <> '' ORDER BY worktree, path
+    """
+    return list(conn.execute(sql, (node,)))
 
 
 def agreed_files(conn: apsw.Connection, node: str) -> list[str]:
     """Return the files whose last agreed blocks contain a node."""
-    rows = conn.execute(
-        """
+    sql = """
         SELECT DISTINCT path
           FROM agreements JOIN agent_files USING (worktree, path)
          WHERE agreements.node = ? AND agreements.block = agent_files.block
            AND agreements.line <> ''
          ORDER BY path
-        """,
-        (node,),
-    )
-    return [path for (path,) in rows]
+    """
+    return column(conn, sql, (node,))
 
 
 def branch_block(
     conn: apsw.Connection, worktree: int, path: str, branch: str
 ) -> BranchBlock | None:
     """Return the last agreement on a branch, or None."""
-    rows = conn.execute(
-        "SELECT head, block FROM branch_blocks WHERE worktree = ? AND path = ? AND branch = ?",
-        (worktree, path, branch),
-    )
-    for head, block in rows:
-        return BranchBlock(branch=branch, head=head, block=block)
-    return None
+    where = "WHERE worktree = ? AND path = ? AND branch = ?"
+    return _BRANCH_BLOCK.first(conn, where, (worktree, path, branch))
 
 
 def put_branch_block(
@@ -430,24 +316,18 @@ def put_branch_block(
 ) -> None:
     """Store the agreement on a branch; the last used 16 branches are kept."""
     conn.execute(
-        """
-        INSERT OR REPLACE INTO branch_blocks (worktree, path, branch, head, block, at_ms)
-        VALUES (?, ?, ?, ?, ?, ?)
-        """,
+        "INSERT OR REPLACE INTO branch_blocks (worktree, path, branch, head, block, at_ms)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
         (worktree, path, found.branch, found.head, found.block, to_ms(at)),
     )
     conn.execute(
         """
         DELETE FROM branch_blocks
          WHERE worktree = ?1 AND path = ?2
-           AND branch NOT IN (
-               SELECT branch
-                 FROM branch_blocks
-                WHERE worktree = ?1 AND path = ?2
-                ORDER BY at_ms DESC, branch
-                LIMIT ?3)
+           AND branch NOT IN (SELECT branch FROM branch_blocks WHERE worktree = ?1 AND path = ?2
+                               ORDER BY at_ms DESC, branch LIMIT 16)
         """,
-        (worktree, path, BRANCHES_MAX),
+        (worktree, path),
     )
 
 
@@ -456,10 +336,7 @@ def note_taken_out(
 ) -> None:
     """Store that a person removed these texts from a block."""
     conn.executemany(
-        """
-        INSERT OR REPLACE INTO tombstones (worktree, path, text_hash, at_ms)
-        VALUES (?, ?, ?, ?)
-        """,
+        "INSERT OR REPLACE INTO tombstones (worktree, path, text_hash, at_ms) VALUES (?, ?, ?, ?)",
         [(worktree, path, one, to_ms(at)) for one in hashes],
     )
 
@@ -474,5 +351,4 @@ def note_typed_again(conn: apsw.Connection, hashes: Iterable[str]) -> None:
 
 def buried_rules(conn: apsw.Connection) -> set[str]:
     """Return the hashes of all texts that a person removed from a block."""
-    rows = conn.execute("SELECT DISTINCT text_hash FROM tombstones ORDER BY text_hash")
-    return {one for (one,) in rows}
+    return set(column(conn, "SELECT text_hash FROM tombstones"))

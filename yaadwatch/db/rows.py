@@ -5,22 +5,21 @@ are listed in `STAYS` with the reason, and a test compares both. The other datab
 input: only its tables are read, never its views, triggers or functions.
 """
 
-import base64
-import binascii
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import apsw
 
 from yaadwatch.db import migrations
-from yaadwatch.db.codec import from_ms, json_list, to_json, to_ms
+from yaadwatch.db.codec import Record, column, from_ms, json_list, to_json, to_ms
 from yaadwatch.db.files import damaged, translated_errors
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import time_text
@@ -37,23 +36,17 @@ class Import:
     counts: Mapping[str, object]
 
 
+_IMPORT: Final = Record(Import, "imports")
+
+
 def note_import(conn: apsw.Connection, row: Import) -> None:
     """Store an import."""
-    conn.execute(
-        "INSERT INTO imports (id, at_ms, format, source, counts) VALUES (?, ?, ?, ?, ?)",
-        (row.id, to_ms(row.at), row.format, row.source, to_json(dict(row.counts))),
-    )
+    _IMPORT.insert(conn, [row])
 
 
 def imports(conn: apsw.Connection) -> list[Import]:
     """Return the imports, newest first."""
-    rows = conn.execute(
-        "SELECT id, at_ms, format, source, counts FROM imports ORDER BY at_ms DESC, id DESC"
-    )
-    return [
-        Import(id=id, at=from_ms(at_ms), format=kind, source=source, counts=json.loads(counts))
-        for id, at_ms, kind, source, counts in rows  # noqa: A001
-    ]
+    return _IMPORT.select(conn, "ORDER BY at_ms DESC, id DESC")
 
 
 STAYS: Final = {
@@ -81,16 +74,9 @@ STAYS: Final = {
 LEFT: Final = {"nodes": {"num", "text_hash", "summary"}, "sessions": {"num", "told_seq"}}
 """Columns that are not exported, because they are computed."""
 
-_READINGS_MAX: Final = 64
-"""Cached kinds of lines per table; our exports have a few."""
-
-_AT, _AT_MS = "at", "at_ms"
 _MS_MIN: Final = to_ms(datetime(1, 1, 1, tzinfo=UTC))
 _MS_MAX: Final = to_ms(datetime(9999, 12, 31, tzinfo=UTC))
 _FITS: Final = {"TEXT": (str,), "INTEGER": (int,), "REAL": (int, float)}
-_CHECKED_JSON: Final = re.compile(r"json_valid\((\w+)\)")
-_HALF: Final = re.compile("[\ud800-\udfff]")
-_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +92,7 @@ class Table:
         number: the column with a number assigned by the store; None without one.
         refers: for each foreign key column the referenced table and column.
         needed: required columns: not null and without a default.
-        plain: text columns that need no conversion.
         numbers: REAL columns, and times in milliseconds.
-        readings: cache of how to read a line, by the names on it.
     """
 
     name: str
@@ -119,18 +103,7 @@ class Table:
     number: str | None
     refers: Mapping[str, tuple[str, str]]
     needed: frozenset[str]
-    plain: frozenset[str]
     numbers: tuple[str, ...]
-    readings: dict[tuple[str, ...], "_Reading"] = field(default_factory=dict, compare=False)
-
-
-class _Reading(NamedTuple):
-    """How to read a line with certain names: name, column and type of each value, and missing
-    columns.
-    """
-
-    steps: list[tuple[str, str, type | None]]
-    missing: frozenset[str]
 
 
 class Unreadable(ValueError):
@@ -139,25 +112,25 @@ class Unreadable(ValueError):
 
 def tables(conn: apsw.Connection) -> list[Table]:
     """Return the exported tables, referenced tables first."""
-    waiting = {name: _table(conn, name) for name in _names(conn) if name not in STAYS}
-    done: list[Table] = []
-    while waiting:
-        ready = [
-            table
-            for name, table in waiting.items()
-            if not {other for other, _ in table.refers.values()} & (waiting.keys() - {name})
-        ]
-        if not ready:
-            raise RuntimeError(f"tables refer to one another in a circle: {sorted(waiting)}")
-        done += ready
-        waiting = {name: table for name, table in waiting.items() if table not in ready}
-    return done
+    sql = """
+        SELECT name
+          FROM pragma_table_list
+         WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'
+         ORDER BY name
+    """
+    found = {name: _table(conn, name) for name in column(conn, sql) if name not in STAYS}
+    needs = {
+        name: {other for other, _ in table.refers.values()} - {name}
+        for name, table in found.items()
+    }
+    order = TopologicalSorter(needs).static_order()
+    return [found[name] for name in order if name in found]
 
 
 def everything(conn: apsw.Connection, table: Table) -> Iterator[dict[str, Any]]:
     """Yield every row of a table as stored, in a stable order."""
     order = ", ".join(table.key or table.columns)
-    rows = conn.execute(f"SELECT {', '.join(table.columns)} FROM {table.name} ORDER BY {order}")  # noqa: S608
+    rows = conn.execute(f"SELECT {', '.join(table.columns)} FROM {table.name} ORDER BY {order}")
     for row in rows:
         yield dict(zip(table.columns, row, strict=True))
 
@@ -171,7 +144,7 @@ def find(conn: apsw.Connection, table: Table, row: Mapping[str, Any]) -> dict[st
     given = [name for name in key if name in row]
     where = " AND ".join(f"{name} IS ?" for name in given)
     found = conn.execute(
-        f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {where} LIMIT 1",  # noqa: S608
+        f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {where} LIMIT 1",
         tuple(row[name] for name in given),
     ).fetchone()
     return None if found is None else dict(zip(table.columns, found, strict=True))
@@ -181,12 +154,12 @@ def last(conn: apsw.Connection, table: Table) -> int:
     """Return the highest number in a table; 0 when empty or without numbers."""
     if table.number is None:
         return 0
-    return int(conn.execute(f"SELECT coalesce(max({table.number}), 0) FROM {table.name}").get)  # noqa: S608
+    return int(conn.execute(f"SELECT coalesce(max({table.number}), 0) FROM {table.name}").get)
 
 
 def is_free(conn: apsw.Connection, table: Table, number: int) -> bool:
     """Return whether no row of a table has this number."""
-    query = f"SELECT 1 FROM {table.name} WHERE {table.number} = ?"  # noqa: S608
+    query = f"SELECT 1 FROM {table.name} WHERE {table.number} = ?"
     return conn.execute(query, (number,)).fetchone() is None
 
 
@@ -203,21 +176,19 @@ def insert(conn: apsw.Connection, table: Table, row: Mapping[str, Any]) -> int:
 @lru_cache(maxsize=64)
 def _adding(table: str, columns: tuple[str, ...]) -> str:
     marks = ", ".join("?" * len(columns))
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
 
 
 def to_line(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row as JSON: instants as text, JSON columns as JSON, bytes in base64."""
+    """Return a row as JSON: instants as text, JSON columns as JSON."""
     line: dict[str, Any] = {"table": table.name}
     for name, value in row.items():
         if value is None:
             continue
         if name.endswith("_ms") and isinstance(value, int) and _MS_MIN <= value <= _MS_MAX:
-            line[_AT if name == _AT_MS else f"{name[:-3]}_at"] = time_text(from_ms(value))
+            line["at" if name == "at_ms" else f"{name[:-3]}_at"] = time_text(from_ms(value))
         elif name in table.trees and isinstance(value, str):
             line[name] = json.loads(value)
-        elif isinstance(value, bytes):
-            line[name] = {"base64": base64.b64encode(value).decode()}
         else:
             line[name] = value
     return line
@@ -229,109 +200,48 @@ def from_line(table: Table, line: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         Unreadable: a column is unknown, missing, or has an invalid value.
     """
-    reading = table.readings.get(names := tuple(line))
-    if reading is None:
-        reading = _reading(table, names)
-        if len(table.readings) < _READINGS_MAX:
-            table.readings[names] = reading
-    row: dict[str, Any] = {}
-    for name, column, plain in reading.steps:
-        value = line[name]
-        if (plain is str and type(value) is str and not _spoiled(value)) or (
-            plain is int and type(value) is int and _fits_sql(value)
-        ):
-            row[column] = value  # most of what there is
-        else:
-            row[column] = _value(table, column, value)
-    missing = reading.missing
-    if None in row.values():
-        missing = table.needed - {name for name, value in row.items() if value is not None}
-    if missing:
+    given: dict[str, Any] = {}
+    for name, value in line.items():
+        known = name
+        if name not in table.types and (name == "at" or name.endswith("_at")):
+            known = "at_ms" if name == "at" else f"{name[:-3]}_ms"
+        if known in table.types:
+            given[known] = None if value is None else _value(table, known, value)
+        elif name != "table":
+            raise Unreadable(f"{table.name} has no {name}")
+    if missing := table.needed - {name for name, value in given.items() if value is not None}:
         raise Unreadable(f"{table.name} needs {', '.join(sorted(missing))}")
-    return row
-
-
-def _reading(table: Table, names: Iterable[str]) -> _Reading:
-    """Return how to read a line with these names.
-
-    Raises:
-        Unreadable: a column is unknown.
-    """
-    columns: dict[str, str] = {}
-    for name in names:
-        column = name
-        if column not in table.columns and (name == _AT or name.endswith("_at")):
-            column = _AT_MS if name == _AT else f"{name[:-3]}_ms"
-        if name != "table":
-            if column not in table.columns:
-                raise Unreadable(f"{table.name} has no {name}")
-            columns[column] = name
-    plain: dict[str, type | None] = dict.fromkeys(table.plain, str)
-    plain |= {column: int for column, kind in table.types.items() if kind == "INTEGER"}
-    steps = [
-        (columns[column], column, plain.get(column))
-        for column in table.columns
-        if column in columns
-    ]
-    return _Reading(steps, table.needed - columns.keys())
-
-
-def _spoiled(said: str) -> str:
-    """Return what makes a text invalid for a store; '' for a valid text."""
-    if "\0" in said:
-        return "a zero character"
-    return "" if said.isascii() or not _HALF.search(said) else "half a character"
-
-
-def _sound(column: str, said: str) -> str:
-    """Return a valid text unchanged.
-
-    Raises:
-        Unreadable: no store accepts it.
-    """
-    spoiled = _spoiled(said)
-    if spoiled:
-        raise Unreadable(f"{column} holds {spoiled}")
-    return said
-
-
-def _fits_sql(number: int) -> bool:
-    return -(2**63) <= number < 2**63
+    return {name: given[name] for name in table.columns if name in given}
 
 
 def _value(table: Table, column: str, value: Any) -> Any:
     kind = table.types[column]
-    if value is None:
-        return None
     if column in table.trees:
-        return _sound(column, to_json(value))
+        value = to_json(value)
     if isinstance(value, str):
-        _sound(column, value)
-    if column.endswith("_ms") and isinstance(value, str):
-        if not _TIME.fullmatch(value):
-            raise Unreadable(f"{column[:-3]}_at must be a time like 2026-11-21T09:30:00.000Z")
-        try:
-            return _ms_of(value)
-        except ValueError:
-            raise Unreadable(f"{column[:-3]}_at is no time: {value[:40]}") from None
-    if column in table.refers and table.refers[column][0] == "worktrees" and isinstance(value, str):
-        return value
-    if kind == "BLOB" and isinstance(value, dict) and isinstance(value.get("base64"), str):
-        try:
-            return base64.b64decode(value["base64"], validate=True)
-        except (binascii.Error, ValueError):
-            raise Unreadable(f"{column} is not base64") from None
-    fits: tuple[type, ...] = _FITS.get(kind, ())
-    if isinstance(value, bool) or not isinstance(value, fits):
+        if "\0" in value or (not value.isascii() and re.search("[\ud800-\udfff]", value)):
+            spoiled = "a zero character" if "\0" in value else "half a character"
+            raise Unreadable(f"{column} holds {spoiled}")
+        if column.endswith("_ms"):
+            return _ms_of(column, value)
+        # The path of a work tree stands for its number.
+        if kind == "TEXT" or table.refers.get(column, ("",))[0] == "worktrees":
+            return value
+    if isinstance(value, bool) or not isinstance(value, _FITS.get(kind, ())):
         raise Unreadable(f"{column} must be {kind.lower()}")
-    if isinstance(value, int) and not _fits_sql(value):
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise Unreadable(f"{column} is too large")
     return float(value) if kind == "REAL" and isinstance(value, int) else value
 
 
 @lru_cache(maxsize=256)
-def _ms_of(at: str) -> int:
-    return to_ms(datetime.fromisoformat(at))
+def _ms_of(column: str, at: str) -> int:
+    if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", at):
+        raise Unreadable(f"{column[:-3]}_at must be a time like 2026-11-21T09:30:00.000Z")
+    try:
+        return to_ms(datetime.fromisoformat(at))
+    except ValueError:
+        raise Unreadable(f"{column[:-3]}_at is no time: {at[:40]}") from None
 
 
 def _table(conn: apsw.Connection, name: str) -> Table:
@@ -356,12 +266,11 @@ def _table(conn: apsw.Connection, name: str) -> Table:
             'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)', (name,)
         )
     }
-    trees = frozenset(_CHECKED_JSON.findall(sql)) & types.keys()
     return Table(
         name=name,
         columns=tuple(types),
         types=types,
-        trees=trees,
+        trees=frozenset(re.findall(r"json_valid\((\w+)\)", sql)) & types.keys(),
         key=primary or _unique(conn, name),
         number=number,
         refers=refers,
@@ -369,11 +278,6 @@ def _table(conn: apsw.Connection, name: str) -> Table:
             column
             for column, _, not_null, default, _ in found
             if not_null and default is None and column != number
-        ),
-        plain=frozenset(
-            column
-            for column, kind in types.items()
-            if kind == "TEXT" and column not in trees and not column.endswith("_ms")
         ),
         numbers=tuple(
             column for column, kind in types.items() if kind == "REAL" or column.endswith("_ms")
@@ -386,20 +290,8 @@ def _unique(conn: apsw.Connection, name: str) -> tuple[str, ...]:
     index = conn.execute(
         "SELECT name FROM pragma_index_list(?) WHERE origin = 'u' ORDER BY seq LIMIT 1", (name,)
     ).get
-    rows = conn.execute("SELECT name FROM pragma_index_info(?) ORDER BY seqno", (index,))
-    return tuple(column for (column,) in rows)
-
-
-def _names(conn: apsw.Connection) -> list[str]:
-    rows = conn.execute(
-        """
-        SELECT name
-          FROM pragma_table_list
-         WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'
-         ORDER BY name
-        """
-    )
-    return [name for (name,) in rows]
+    sql = "SELECT name FROM pragma_index_info(?) ORDER BY seqno"
+    return tuple(column(conn, sql, (index,)))
 
 
 NOT_INDEXED: Final = ("file", "entity", "session")
@@ -435,9 +327,6 @@ ROWS_MAX: Final = 1_000_000
 _COLUMNS: Final = (
     *("id", "type", "content", "key", "tier", "tags", "confidence", "created_at", "project"),
 )
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_FIRST: Final = datetime(2000, 1, 1, tzinfo=UTC)
-"""Earlier times come from a field that was never set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -488,10 +377,7 @@ def opened_yaad(path: Path) -> Iterator[apsw.Connection]:
 
 def yaad_nodes(conn: apsw.Connection) -> Iterator[YaadStore | str]:
     """Yield the nodes, and for an invalid node the reason."""
-    there = {
-        str(name).lower()
-        for (name,) in conn.execute("SELECT name FROM pragma_table_info(?)", ("nodes",))
-    }
+    there = set(column(conn, "SELECT lower(name) FROM pragma_table_info('nodes')"))
     columns = [name for name in _COLUMNS if name in there]
     if not {"id", "content"} <= there:
         raise damaged(Path("nodes"), "it has no column id or content", "nothing was imported")
@@ -501,7 +387,7 @@ def yaad_nodes(conn: apsw.Connection) -> Iterator[YaadStore | str]:
         "confidence" in there
         and conn.execute("SELECT 1 FROM nodes WHERE confidence > 0 LIMIT 1").get is not None
     )
-    for number, values in enumerate(conn.execute(f"SELECT {', '.join(columns)} FROM nodes")):  # noqa: S608
+    for number, values in enumerate(conn.execute(f"SELECT {', '.join(columns)} FROM nodes")):
         if number >= ROWS_MAX:
             raise damaged(
                 Path("nodes"), f"it has more than {ROWS_MAX} rows", "nothing was imported"
@@ -528,15 +414,15 @@ def rows_left(conn: apsw.Connection) -> Iterator[str]:
     """Yield the other tables that have rows, with their counts; they are not imported."""
     for table in sorted(_tables(conn) - {"nodes"}):
         name = table.replace('"', '""')
-        count = conn.execute(f'SELECT count(*) FROM "{name}"').get  # noqa: S608
+        count = conn.execute(f'SELECT count(*) FROM "{name}"').get
         if count and not table.startswith(("sqlite_", "nodes_fts")):
             yield f"{table}, {count} {'row' if count == 1 else 'rows'}"
 
 
 def _tables(conn: apsw.Connection) -> set[str]:
-    rows = conn.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
-    virtual = conn.execute("SELECT name FROM pragma_table_list WHERE type <> 'table'")
-    return {str(name) for (name,) in rows} - {str(name) for (name,) in virtual}
+    tables = column(conn, "SELECT name FROM sqlite_schema WHERE type = 'table'")
+    virtual = column(conn, "SELECT name FROM pragma_table_list WHERE type <> 'table'")
+    return {str(name) for name in tables} - {str(name) for name in virtual}
 
 
 def _tags(value: object) -> tuple[str, ...]:
@@ -547,24 +433,21 @@ def _tags(value: object) -> tuple[str, ...]:
         found: object = json.loads(value)
     except (ValueError, RecursionError):
         found = value.split(",")
-    named = (
-        (one.strip() for one in found if isinstance(one, str)) if isinstance(found, list) else ()
-    )
+    named = [str(one).strip() for one in found] if isinstance(found, list) else []
     return tuple(dict.fromkeys(one for one in named if one))
 
 
 def _instant(value: object) -> datetime | None:
-    """Return a time given as text or as seconds or milliseconds since 1970; None for none or
-    zero.
+    """Return a time given as text or as seconds or milliseconds since 1970; None for none, or one
+    before 2000, which comes from a field that was never set.
     """
-    found = None
     try:
         if isinstance(value, int | float):
-            found = _EPOCH + timedelta(milliseconds=value if abs(value) > 1e11 else value * 1000)
-        elif isinstance(value, str):
-            text = value.strip().replace(" UTC", "").replace(" +0000", "+00:00")
+            found = from_ms(0) + timedelta(milliseconds=value if abs(value) > 1e11 else value * 1e3)
+        else:
+            text = str(value).strip().replace(" UTC", "").replace(" +0000", "+00:00")
             found = datetime.fromisoformat(text)
-            found = found if found.tzinfo else found.replace(tzinfo=UTC)
+            found = found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         return None
-    return found.astimezone(UTC) if found is not None and found >= _FIRST else None
+    return found if found.year >= 2000 else None

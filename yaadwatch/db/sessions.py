@@ -6,13 +6,13 @@ counts as the default, so that every task stays listed.
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Final
 
 import apsw
 
-from yaadwatch.db.codec import Record, from_ms, json_list, to_json, to_ms
+from yaadwatch.db.codec import Record, json_list, to_json, to_ms
 from yaadwatch.model.limits import NORMAL, OPEN, PRIORITIES, STATES
 from yaadwatch.model.projects import (
     DAY,
@@ -38,7 +38,7 @@ def put(conn: apsw.Connection, session: Session) -> None:
         VALUES ({_ROW.marks})
         ON CONFLICT (id) DO UPDATE
            SET {", ".join(f"{name} = excluded.{name}" for name in _ROW.names)}
-        """,  # noqa: S608
+        """,
         _ROW.values(session),
     )
 
@@ -49,19 +49,8 @@ def touch(conn: apsw.Connection, id: str, at: datetime) -> bool:
     Returns:
         Whether the session exists.
     """
-    # Most are open: the index of open sessions is written only to reopen one.
     conn.execute(
-        "UPDATE sessions SET last_ms = max(last_ms, ?) WHERE id = ? AND end_ms IS NULL",
-        (to_ms(at), id),
-    )
-    if conn.changes() > 0:
-        return True
-    conn.execute(
-        """
-        UPDATE sessions
-           SET last_ms = max(last_ms, ?), end_ms = NULL, ended_by = ''
-         WHERE id = ?
-        """,
+        "UPDATE sessions SET last_ms = max(last_ms, ?), end_ms = NULL, ended_by = '' WHERE id = ?",
         (to_ms(at), id),
     )
     return conn.changes() > 0
@@ -69,49 +58,20 @@ def touch(conn: apsw.Connection, id: str, at: datetime) -> bool:
 
 def get(conn: apsw.Connection, id: str) -> Session | None:
     """Return the session, or None."""
-    return many(conn, [id]).get(id)
+    return _ROW.first(conn, "WHERE id = ?", (id,))
 
 
 def many(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, Session]:
     """Return the sessions with these ids, by id; unknown ids are left out."""
-    rows = conn.execute(
-        f"""
-        SELECT {_ROW.columns}
-          FROM sessions
-         WHERE id IN (SELECT value FROM json_each(?))
-         ORDER BY id
-        """,  # noqa: S608
-        (json_list(ids),),
-    )
-    return {session.id: session for session in map(_ROW.read, rows)}
-
-
-def find(conn: apsw.Connection, fragment: str, limit: int) -> list[str]:
-    """Return at most `limit` ids that begin or end with `fragment`, sorted; an equal id alone."""
-    literal = fragment.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    rows = conn.execute(
-        r"""
-        SELECT id
-          FROM sessions
-         WHERE id = ?1 OR ((id LIKE ?2 ESCAPE '\' OR id LIKE ?3 ESCAPE '\')
-           AND NOT EXISTS (SELECT 1 FROM sessions WHERE id = ?1))
-         ORDER BY id
-         LIMIT ?4
-        """,
-        (fragment, f"{literal}%", f"%{literal}", limit),
-    )
-    return [session for (session,) in rows]
+    where = "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
+    return {session.id: session for session in _ROW.select(conn, where, (json_list(ids),))}
 
 
 def named(conn: apsw.Connection, worktree: int, agent: str, name: str) -> Session | None:
     """Return the newest session with this name by an agent in a work tree, ended or not."""
-    return _first(
+    return _ROW.first(
         conn,
-        """
-        SELECT id FROM sessions
-         WHERE worktree = ? AND agent = ? AND name = ?
-         ORDER BY start_ms DESC, id DESC LIMIT 1
-        """,
+        "WHERE worktree = ? AND agent = ? AND name = ? ORDER BY start_ms DESC, id DESC LIMIT 1",
         (worktree, agent, name),
     )
 
@@ -122,38 +82,23 @@ def going_on(conn: apsw.Connection, worktree: int, agent: str, since: datetime) 
 
     Day sessions of the command line are left out.
     """
-    rows = conn.execute(
-        """
-        SELECT id
-          FROM sessions
-         WHERE end_ms IS NULL AND worktree = ? AND agent = ? AND last_ms >= ?
-           AND name NOT LIKE ?
-         ORDER BY start_ms DESC, id DESC
-        """,
+    return _ROW.select(
+        conn,
+        "WHERE end_ms IS NULL AND worktree = ? AND agent = ? AND last_ms >= ? AND name NOT LIKE ?"
+        " ORDER BY start_ms DESC, id DESC",
         (worktree, agent, to_ms(since), f"{DAY}%"),
     )
-    order = [session for (session,) in rows]
-    found = many(conn, order)
-    return [found[session] for session in order]
 
 
 def idle(conn: apsw.Connection, before: datetime) -> list[Session]:
     """Return the open sessions without a request since `before`, oldest first."""
-    rows = conn.execute(
-        "SELECT id FROM sessions WHERE end_ms IS NULL AND last_ms < ? ORDER BY last_ms, id",
-        (to_ms(before),),
-    )
-    order = [session for (session,) in rows]
-    found = many(conn, order)
-    return [found[session] for session in order]
+    where = "WHERE end_ms IS NULL AND last_ms < ? ORDER BY last_ms, id"
+    return _ROW.select(conn, where, (to_ms(before),))
 
 
 def latest(conn: apsw.Connection, limit: int) -> list[Session]:
     """Return at most `limit` sessions, newest first."""
-    rows = conn.execute("SELECT id FROM sessions ORDER BY start_ms DESC, id DESC LIMIT ?", (limit,))
-    order = [session for (session,) in rows]
-    found = many(conn, order)
-    return [found[session] for session in order]
+    return _ROW.select(conn, "ORDER BY start_ms DESC, id DESC LIMIT ?", (limit,))
 
 
 def last_with_news(conn: apsw.Connection, worktree: int, but: str) -> Session | None:
@@ -161,14 +106,10 @@ def last_with_news(conn: apsw.Connection, worktree: int, but: str) -> Session | 
 
     Day sessions of the command line and the session `but` are left out.
     """
-    return _first(
+    return _ROW.first(
         conn,
-        """
-        SELECT id FROM sessions
-         WHERE end_ms IS NOT NULL AND worktree = ? AND id <> ? AND summary <> ''
-           AND name NOT LIKE ?
-         ORDER BY end_ms DESC, id DESC LIMIT 1
-        """,
+        "WHERE end_ms IS NOT NULL AND worktree = ? AND id <> ? AND summary <> ''"
+        " AND name NOT LIKE ? ORDER BY end_ms DESC, id DESC LIMIT 1",
         (worktree, but, f"{DAY}%"),
     )
 
@@ -232,28 +173,11 @@ def search(conn: apsw.Connection, match: str, limit: int) -> list[tuple[str, flo
     return [(session, score) for session, score in rows]
 
 
-def _first(conn: apsw.Connection, sql: str, values: tuple[str | int, ...]) -> Session | None:
-    found = conn.execute(sql, values).fetchone()
-    return None if found is None else get(conn, found[0])
-
-
-def _facts_row(facts: Facts) -> dict[str, object]:
-    return {
-        "commits": [[made.id, made.subject] for made in facts.commits],
-        "files": [[one.path, one.how, int(one.committed)] for one in facts.files],
-        "more": facts.more,
-        "reason": facts.reason,
-    }
-
-
 def _facts(row: str) -> Facts:
     read = json.loads(row)
     return Facts(
-        commits=tuple(SessionCommit(id=id, subject=said) for id, said in read.get("commits", ())),  # noqa: A001
-        files=tuple(
-            Touched(path=path, how=how, committed=bool(committed))
-            for path, how, committed in read.get("files", ())
-        ),
+        commits=tuple(SessionCommit(**one) for one in read.get("commits", ())),
+        files=tuple(Touched(**one) for one in read.get("files", ())),
         more=read.get("more", 0),
         reason=read.get("reason", ""),
     )
@@ -261,9 +185,14 @@ def _facts(row: str) -> Facts:
 
 _ROW: Final = Record(
     Session,
+    "sessions",
     {"started_at": "start_ms", "ended_at": "end_ms"},
-    codecs={"facts": (lambda facts: to_json(_facts_row(facts)), _facts)},
+    codecs={"facts": (lambda facts: to_json(asdict(facts)), _facts)},
 )
+
+
+_NODE: Final = Record(SessionNode, "session_nodes")
+_NOTE: Final = Record(SessionNote, "session_notes")
 
 
 def note_shown_nodes(
@@ -309,19 +238,8 @@ def drop_node(conn: apsw.Connection, session: str, node: str) -> None:
 
 def of_session(conn: apsw.Connection, session: str) -> list[SessionNode]:
     """Return the nodes of a session in order of appearance."""
-    rows = conn.execute(
-        """
-        SELECT node, role, at_ms, tokens
-          FROM session_nodes
-         WHERE session = ?
-         ORDER BY at_ms, node, role
-        """,
-        (session,),
-    )
-    return [
-        SessionNode(session=session, node=node, role=role, at=from_ms(at_ms), tokens=tokens)
-        for node, role, at_ms, tokens in rows
-    ]
+    where = "WHERE session = ? ORDER BY at_ms, node, role"
+    return _NODE.select(conn, where, (session,))
 
 
 def learned_in(conn: apsw.Connection, nodes: Iterable[str]) -> dict[str, list[str]]:
@@ -345,17 +263,13 @@ def learned_in(conn: apsw.Connection, nodes: Iterable[str]) -> dict[str, list[st
 
 def used(conn: apsw.Connection, nodes: Iterable[str]) -> dict[str, int]:
     """Return the number of sessions that used each of `nodes`; unused nodes are left out."""
-    rows = conn.execute(
-        """
+    sql = """
         SELECT node, count(*)
           FROM session_nodes
          WHERE node IN (SELECT value FROM json_each(?)) AND role = ?
          GROUP BY node
-         ORDER BY node
-        """,
-        (json_list(nodes), USED),
-    )
-    return dict(iter(rows))
+    """
+    return dict(iter(conn.execute(sql, (json_list(nodes), USED))))
 
 
 def tallies(conn: apsw.Connection, sessions: Iterable[str]) -> dict[str, dict[str, int]]:
@@ -397,10 +311,8 @@ def add_note(conn: apsw.Connection, session: str, text: str, at: datetime) -> No
 
 def notes(conn: apsw.Connection, session: str) -> list[SessionNote]:
     """Return the notes of a session, oldest first."""
-    rows = conn.execute(
-        "SELECT at_ms, text FROM session_notes WHERE session = ? ORDER BY id", (session,)
-    )
-    return [SessionNote(at=from_ms(at_ms), text=text) for at_ms, text in rows]
+    where = "WHERE session = ? ORDER BY id"
+    return _NOTE.select(conn, where, (session,))
 
 
 def sessions_with_note(conn: apsw.Connection, is_meant: Callable[[str], bool]) -> list[str]:
@@ -449,29 +361,6 @@ def note_told_files(conn: apsw.Connection, session: str, paths: Iterable[str]) -
     )
 
 
-LISTED_MAX: Final = 1_000
-
-
-def skill_named(conn: apsw.Connection, name: str) -> str | None:
-    """Return the id of the living skill with this name, or None."""
-    found = conn.execute(
-        """
-        SELECT id FROM nodes
-         WHERE scope = 'project' AND key = ? AND kind = 'skill' AND archived_ms IS NULL
-        """,
-        (name,),
-    ).fetchone()
-    return None if found is None else str(found[0])
-
-
-def skill_holder(conn: apsw.Connection, key: str) -> str | None:
-    """Return the id of the living project memory with this key, or None."""
-    found = conn.execute(
-        "SELECT id FROM nodes WHERE scope = 'project' AND key = ? AND archived_ms IS NULL", (key,)
-    ).fetchone()
-    return None if found is None else str(found[0])
-
-
 def describe_skill(conn: apsw.Connection, id: str, *, name: str, description: str) -> None:
     """Set the name and the masked description of a skill.
 
@@ -485,14 +374,6 @@ def describe_skill(conn: apsw.Connection, id: str, *, name: str, description: st
         """,
         (name, description, id),
     )
-
-
-def skill_description(conn: apsw.Connection, id: str) -> str:
-    """Return the description of a skill; '' without one."""
-    found = conn.execute(
-        "SELECT json_extract(attributes, '$.description') FROM nodes WHERE id = ?", (id,)
-    ).fetchone()
-    return str(found[0]) if found is not None and found[0] is not None else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -529,42 +410,37 @@ def of_states(conn: apsw.Connection, wanted: Iterable[str], limit: int) -> list[
                   (SELECT key FROM json_each(?2) WHERE value = priority),
                   waits_for <> '[]', pinned DESC, created_ms, id
          LIMIT ?3
-        """,  # noqa: S608  (the parts are constants of this module)
+        """,
         (json_list(wanted), to_json(list(PRIORITIES)), limit),
     )
     return [
-        TaskRow(node=node, state=state, priority=priority, waits_for=tuple(_read(waits_for)))
+        TaskRow(node=node, state=state, priority=priority, waits_for=tuple(json.loads(waits_for)))
         for node, state, priority, waits_for in rows
     ]
 
 
 def counts(conn: apsw.Connection) -> dict[str, int]:
     """Return the number of living tasks in each state that occurs."""
-    rows = conn.execute(
-        f"""
+    sql = f"""
         SELECT {_STATE} AS state, count(*) FROM nodes
-         WHERE kind = 'task' AND archived_ms IS NULL GROUP BY state ORDER BY state
-        """  # noqa: S608
-    )
-    return dict(iter(rows))
+         WHERE kind = 'task' AND archived_ms IS NULL GROUP BY state
+    """
+    return dict(iter(conn.execute(sql)))
 
 
 def states(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return the states of those of `ids` that are tasks."""
-    rows = conn.execute(
-        f"""
+    sql = f"""
         SELECT id, {_STATE} FROM nodes
-         WHERE kind = 'task' AND id IN (SELECT value FROM json_each(?)) ORDER BY id
-        """,  # noqa: S608
-        (json_list(ids),),
-    )
-    return dict(iter(rows))
+         WHERE kind = 'task' AND id IN (SELECT value FROM json_each(?))
+    """
+    return dict(iter(conn.execute(sql, (json_list(ids),))))
 
 
 def get_task(conn: apsw.Connection, id: str) -> TaskRow | None:
     """Return the state of a task, living or archived; None when there is no such task."""
     row = conn.execute(
-        f"SELECT {_STATE}, {_PRIORITY} FROM nodes WHERE kind = 'task' AND id = ?",  # noqa: S608
+        f"SELECT {_STATE}, {_PRIORITY} FROM nodes WHERE kind = 'task' AND id = ?",
         (id,),
     ).fetchone()
     return None if row is None else TaskRow(node=id, state=row[0], priority=row[1])
@@ -591,10 +467,3 @@ def _one_of(known: Iterable[str], node: str, name: str, other: str) -> str:
 _STATE = _one_of(STATES, "nodes", "state", OPEN)
 _WAITED_FOR = _one_of(STATES, "other", "state", OPEN)
 _PRIORITY = _one_of(PRIORITIES, "nodes", "priority", NORMAL)
-
-
-def _read(array: str) -> list[str]:
-    import json
-
-    found: list[str] = json.loads(array)
-    return found

@@ -1,189 +1,21 @@
-"""Store embedding vectors and models, and search for the nearest vectors.
-
-Vectors are signed bytes. Dot products of up to 1,024 of them are exact even in single precision, so
-sqlite-vec, numpy and plain Python return identical scores.
-"""
+"""Store embedding vectors and models. Vectors are signed bytes; the worker compares them."""
 
 import hashlib
-import heapq
-import importlib.util
-import math
-import operator
-import struct
 from collections.abc import Iterable, Sequence
-from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Final, NamedTuple
 
 import apsw
 
-from yaadwatch.db.codec import from_ms, from_ms_or_null, json_list, to_ms, to_ms_or_null
+from yaadwatch.db.codec import Record, column, json_list
 from yaadwatch.model.queries import Model, State, Unembedded
 
-Scored = list[tuple[int, float]]
-"""The numbers of nodes with a cosine, -1 to 1, best first; of equals the lower number."""
-
-_CHUNK_ROWS = 4_096
-"""Vectors per numpy call."""
-
-
-def nearest(conn: apsw.Connection, space: str, vector: bytes, limit: int) -> Scored:
-    """Return the `limit` nodes whose vectors in `space` are nearest to `vector`.
-
-    Uses sqlite-vec where installed, else numpy or Python with identical results. Vectors of another
-    length are skipped.
-    """
-    if not any(vector):
-        return []
-    if not extend(conn):
-        return exact(scanned_rows(conn, space, len(vector)), vector, limit)
-    found = conn.execute(
-        """
-        SELECT node,
-               coalesce(vec_distance_cosine(vec_int8(vector), vec_int8(:vector)), 2.0) AS distance
-          FROM embeddings
-         WHERE space = :space AND length(vector) = :length
-         ORDER BY distance, node
-         LIMIT :limit
-        """,
-        {"space": space, "vector": vector, "length": len(vector), "limit": limit},
-    )
-    return [(node, 1.0 - distance) for node, distance in found]
-
-
-def extend(conn: apsw.Connection) -> bool:
-    """Load sqlite-vec into a connection; return whether that succeeded.
-
-    Extension loading is enabled for that moment only, and never from SQL.
-    """
-    known = conn.execute(
-        "SELECT 1 FROM pragma_function_list WHERE name = 'vec_distance_cosine' LIMIT 1"
-    ).get
-    if known is not None:
-        return True
-    path = extension()
-    if path is None:
-        return False
-    conn.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1)
-    try:
-        conn.load_extension(path)
-    except apsw.ExtensionLoadingError:
-        return False
-    finally:
-        conn.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0)
-    return True
-
-
-@cache
-def extension() -> str | None:
-    """Return the path of sqlite-vec without its suffix; None when it is not installed.
-
-    Its package is not imported, because that would load the standard library's own SQLite.
-    """
-    found = importlib.util.find_spec("sqlite_vec")
-    if found is None or found.origin is None:
-        return None
-    return str(Path(found.origin).with_name("vec0"))
-
-
-def scanned_rows(conn: apsw.Connection, space: str, length: int) -> Iterable[tuple[int, bytes]]:
-    """Return the nodes with a vector of `length` dimensions in a space, and the vectors."""
-    return conn.execute(
-        """
-        SELECT node, vector
-          FROM embeddings
-         WHERE space = ? AND length(vector) = ?
-         ORDER BY node
-        """,
-        (space, length),
-    )
-
-
-def exact(found: Iterable[tuple[int, bytes]], vector: bytes, limit: int) -> Scored:
-    """Return what `nearest` does without sqlite-vec, with numpy where installed."""
-    numpy = _numpy()
-    distances = plainly(found, vector) if numpy is None else with_numpy(numpy, found, vector)
-    return best(distances, limit)
-
-
-def best(distances: Iterable[tuple[float, int]], limit: int) -> Scored:
-    """Return the `limit` nodes with the smallest distances, as cosines."""
-    return [(node, 1.0 - distance) for distance, node in heapq.nsmallest(limit, distances)]
-
-
-def plainly(found: Iterable[tuple[int, bytes]], vector: bytes) -> Iterable[tuple[float, int]]:
-    """Yield the distance of each vector from `vector`, and its node."""
-    asked = memoryview(vector).cast("b").tolist()
-    length = math.sqrt(_dot(asked, asked))
-    for node, stored in found:
-        given = memoryview(stored).cast("b").tolist()
-        yield _distance(_dot(given, asked), _dot(given, given), length), node
-
-
-def with_numpy(
-    numpy: Any, found: Iterable[tuple[int, bytes]], vector: bytes
-) -> Iterable[tuple[float, int]]:
-    """Yield what `plainly` does, in a tenth of the time."""
-    asked = numpy.frombuffer(vector, numpy.int8).astype(numpy.float32)
-    length = math.sqrt(float(asked @ asked))
-    chunk: list[tuple[int, bytes]] = []
-
-    def measured() -> Iterable[tuple[float, int]]:
-        whole = b"".join(stored for _, stored in chunk)
-        given = numpy.frombuffer(whole, numpy.int8).reshape(len(chunk), -1).astype(numpy.float32)
-        dots, squares = given @ asked, (given * given).sum(axis=1)
-        for (node, _), dot, square in zip(chunk, dots.tolist(), squares.tolist(), strict=True):
-            yield _distance(dot, square, length), node
-        chunk.clear()
-
-    for row in found:
-        chunk.append(row)
-        if len(chunk) == _CHUNK_ROWS:
-            yield from measured()
-    if chunk:
-        yield from measured()
-
-
-def _dot(one: Sequence[int], other: Sequence[int]) -> int:
-    return sum(map(operator.mul, one, other))
-
-
-def _distance(dot: float, square: float, length: float) -> float:
-    """Return 1 minus the cosine, rounded as sqlite-vec rounds it; 2.0 for a zero vector."""
-    if not square:
-        return 2.0
-    whole = 1.0 - dot / (math.sqrt(square) * length)
-    return float(struct.unpack("<f", struct.pack("<f", whole))[0])
-
-
-@cache
-def _numpy() -> Any:
-    """Return numpy if installed. It takes 27 MB, so it is loaded only without sqlite-vec."""
-    if importlib.util.find_spec("numpy") is None:
-        return None
-    return importlib.import_module("numpy")
+_MODEL: Final = Record(Model, "embedding_models")
+_UNEMBEDDED: Final = Record(Unembedded, "nodes")
 
 
 def everything(conn: apsw.Connection) -> list[Model]:
     """Return every known model, the last enabled first."""
-    rows = conn.execute(
-        """
-        SELECT space, name, dimensions, state, enabled_ms, active_ms
-          FROM embedding_models
-         ORDER BY enabled_ms DESC, space
-        """
-    )
-    return [
-        Model(
-            space=space,
-            name=name,
-            dimensions=dimensions,
-            state=state,
-            enabled_at=from_ms(enabled_ms),
-            active_at=from_ms_or_null(active_ms),
-        )
-        for space, name, dimensions, state, enabled_ms, active_ms in rows
-    ]
+    return _MODEL.select(conn, "ORDER BY enabled_ms DESC, space")
 
 
 def in_state(conn: apsw.Connection, state: State) -> Model | None:
@@ -200,22 +32,11 @@ def put_model(conn: apsw.Connection, model: Model) -> None:
     Raises:
         apsw.ConstraintError: another model is already active or filling.
     """
+    sets = ", ".join(f"{name} = excluded.{name}" for name in _MODEL.names)
     conn.execute(
-        """
-        INSERT INTO embedding_models (space, name, dimensions, state, enabled_ms, active_ms)
-        VALUES (?, ?, ?, ?, ?, ?)
-            ON CONFLICT (space) DO UPDATE
-           SET name = excluded.name, dimensions = excluded.dimensions, state = excluded.state,
-               enabled_ms = excluded.enabled_ms, active_ms = excluded.active_ms
-        """,
-        (
-            model.space,
-            model.name,
-            model.dimensions,
-            model.state,
-            to_ms(model.enabled_at),
-            to_ms_or_null(model.active_at),
-        ),
+        f"INSERT INTO embedding_models ({_MODEL.columns}) VALUES ({_MODEL.marks})"
+        f" ON CONFLICT (space) DO UPDATE SET {sets}",
+        _MODEL.values(model),
     )
 
 
@@ -229,7 +50,14 @@ def digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8]
 
 
-def missing(conn: apsw.Connection, space: str, *, after: int, limit: int) -> list[Unembedded]:
+def missing(
+    conn: apsw.Connection,
+    space: str,
+    *,
+    after: int = 0,
+    limit: int = -1,
+    ids: Iterable[str] | None = None,
+) -> list[Unembedded]:
     """Return at most `limit` living memories without a vector in `space`, by number.
 
     Session nodes are left out: their content is in their memories.
@@ -238,36 +66,18 @@ def missing(conn: apsw.Connection, space: str, *, after: int, limit: int) -> lis
         conn: a snapshot.
         space: the vector space.
         after: the last number of the previous batch; 0 to begin.
-        limit: how many at most.
+        limit: how many at most; -1: all.
+        ids: only these memories; all when None.
     """
-    found = conn.execute(
-        """
-        SELECT num, text
-          FROM nodes
-         WHERE num > ? AND archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
-           AND NOT EXISTS (SELECT 1 FROM embeddings WHERE space = ? AND node = num)
-         ORDER BY num
-         LIMIT ?
-        """,
-        (after, space, limit),
-    )
-    return [Unembedded(num=num, text=text) for num, text in found]
-
-
-def missing_of(conn: apsw.Connection, space: str, ids: Iterable[str]) -> list[Unembedded]:
-    """Return those of `ids` that are living memories without a vector in `space`, by number."""
-    found = conn.execute(
-        """
-        SELECT num, text
-          FROM nodes
-         WHERE id IN (SELECT value FROM json_each(?))
-           AND archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
-           AND NOT EXISTS (SELECT 1 FROM embeddings WHERE space = ? AND node = num)
-         ORDER BY num
-        """,
-        (json_list(ids), space),
-    )
-    return [Unembedded(num=num, text=text) for num, text in found]
+    among = "" if ids is None else "AND id IN (SELECT value FROM json_each(:ids))"
+    where = f"""
+         WHERE num > :after AND archived_ms IS NULL AND kind NOT IN ('file', 'entity', 'session')
+           AND NOT EXISTS (SELECT 1 FROM embeddings WHERE space = :space AND node = num)
+           {among}
+         ORDER BY num LIMIT :limit
+    """
+    given = {"space": space, "after": after, "limit": limit, "ids": json_list(ids or ())}
+    return _UNEMBEDDED.select(conn, where, given)
 
 
 def put(
@@ -323,11 +133,12 @@ def rows(conn: apsw.Connection, space: str, dimensions: int) -> tuple[int, bytes
     """Return the stamp of a space and its vectors: for each the number of its memory in 8 bytes,
     little-endian, and one byte per dimension.
     """
-    found = (
-        node.to_bytes(8, "little") + vector
-        for node, vector in scanned_rows(conn, space, dimensions)
+    found = conn.execute(
+        "SELECT node, vector FROM embeddings WHERE space = ? AND length(vector) = ? ORDER BY node",
+        (space, dimensions),
     )
-    return stamp(conn, space).stamp, b"".join(found)
+    vectors = (node.to_bytes(8, "little") + vector for node, vector in found)
+    return stamp(conn, space).stamp, b"".join(vectors)
 
 
 def count(conn: apsw.Connection, space: str) -> int:
@@ -337,8 +148,7 @@ def count(conn: apsw.Connection, space: str) -> int:
 
 def spaces(conn: apsw.Connection) -> list[str]:
     """Return the spaces with vectors, sorted."""
-    found = conn.execute(
-        """
+    sql = """
         WITH RECURSIVE found (space) AS (
             SELECT min(space) FROM embeddings
              UNION ALL
@@ -347,9 +157,8 @@ def spaces(conn: apsw.Connection) -> list[str]:
              WHERE found.space IS NOT NULL
         )
         SELECT space FROM found WHERE space IS NOT NULL
-        """
-    )
-    return [space for (space,) in found]
+    """
+    return column(conn, sql)
 
 
 def drop(conn: apsw.Connection, space: str, limit: int) -> int:
@@ -372,11 +181,6 @@ def outdated(conn: apsw.Connection) -> list[str]:
     For store checks; see `digest`.
     """
     found = conn.execute(
-        """
-        SELECT nodes.id, nodes.text, embeddings.hash
-          FROM embeddings
-          JOIN nodes ON nodes.num = embeddings.node
-         ORDER BY nodes.id
-        """
+        "SELECT id, text, hash FROM embeddings JOIN nodes ON nodes.num = embeddings.node"
     )
     return sorted({node for node, text, kept in found if digest(text) != kept})

@@ -11,7 +11,7 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import apsw
 
-from yaadwatch.db.codec import json_list, to_ms
+from yaadwatch.db.codec import Record, column, json_list, to_ms
 from yaadwatch.db.history import HIDDEN
 from yaadwatch.model.projects import Checkout
 
@@ -33,6 +33,7 @@ CREATE TEMP TABLE hidden (
 ) STRICT, WITHOUT ROWID
 """
 
+_CHECKOUT: Final = Record(Checkout, "provisional")
 _HIDE: Final = f"""
 WITH unmerged(commit_id) AS MATERIALIZED (SELECT value FROM json_each(:unmerged)),
 here(node) AS MATERIALIZED (
@@ -59,7 +60,7 @@ SELECT nodes.id, away.reason
         WHERE node = nodes.id AND worktree = :worktree AND line IS NOT NULL)
  UNION ALL
 SELECT node, '{FILE}' FROM ({HIDDEN})
-"""  # noqa: S608  (constants of ours)
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,16 +113,11 @@ def seen_from(
 
 def hidden(conn: apsw.Connection, *reasons: str) -> set[str]:
     """Return the ids of the hidden memories, for any of these reasons or all."""
-    rows = conn.execute(
-        """
-        SELECT DISTINCT id
-          FROM temp.hidden
+    sql = """
+        SELECT id FROM temp.hidden
          WHERE ?1 = '[]' OR reason IN (SELECT value FROM json_each(?1))
-         ORDER BY id
-        """,
-        (json_list(reasons),),
-    )
-    return {node for (node,) in rows}
+    """
+    return set(column(conn, sql, (json_list(reasons),)))
 
 
 def of_other_branches(conn: apsw.Connection) -> set[str]:
@@ -131,16 +127,8 @@ def of_other_branches(conn: apsw.Connection) -> set[str]:
 
 def among(conn: apsw.Connection, ids: Collection[str]) -> set[str]:
     """Return those of `ids` that are hidden."""
-    rows = conn.execute(
-        """
-        SELECT DISTINCT id
-          FROM temp.hidden
-         WHERE id IN (SELECT value FROM json_each(?))
-         ORDER BY id
-        """,
-        (json_list(ids),),
-    )
-    return {node for (node,) in rows}
+    sql = "SELECT id FROM temp.hidden WHERE id IN (SELECT value FROM json_each(?))"
+    return set(column(conn, sql, (json_list(ids),)))
 
 
 def by_work(
@@ -168,43 +156,27 @@ def by_work(
         """,
         (WORK, None if ids is None else json_list(ids)),
     )
-    return [tuple(row) for row in rows]
+    return list(rows)
 
 
-_KEPT = 4
-
-
-def note_learned(
-    conn: apsw.Connection, node: str, commit: str, at: datetime, *, fresh: bool = False
-) -> None:
+def note_learned(conn: apsw.Connection, node: str, commit: str, at: datetime) -> None:
     """Store that a memory was learned, or stated again, at a commit; the last four are kept.
-
-    A `fresh` memory, stored in this transaction, has no earlier commits.
 
     Raises:
         apsw.ConstraintError: the node is not there.
     """
     conn.execute(
-        """
-        INSERT INTO learned (node, commit_id, at_ms)
-        VALUES (?, ?, ?)
-        ON CONFLICT (node, commit_id) DO UPDATE SET at_ms = excluded.at_ms
-        """,
+        "INSERT OR REPLACE INTO learned (node, commit_id, at_ms) VALUES (?, ?, ?)",
         (node, commit, to_ms(at)),
     )
-    if fresh:
-        return
     conn.execute(
         """
         DELETE FROM learned
          WHERE node = ?1
-           AND commit_id NOT IN (SELECT commit_id
-                                   FROM learned
-                                  WHERE node = ?1
-                                  ORDER BY at_ms DESC, commit_id
-                                  LIMIT ?2)
+           AND commit_id NOT IN (SELECT commit_id FROM learned WHERE node = ?1
+                                  ORDER BY at_ms DESC, commit_id LIMIT 4)
         """,
-        (node, _KEPT),
+        (node,),
     )
 
 
@@ -233,8 +205,7 @@ def learned_of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, set
 def learned_commits(conn: apsw.Connection) -> set[str]:
     """Return the commits at which memories were learned."""
     # Skips from commit to commit in the index: few commits have many memories.
-    rows = conn.execute(
-        """
+    sql = """
         WITH RECURSIVE found(commit_id) AS (
             SELECT min(commit_id) FROM learned
              UNION ALL
@@ -242,9 +213,8 @@ def learned_commits(conn: apsw.Connection) -> set[str]:
               FROM found
              WHERE found.commit_id IS NOT NULL)
         SELECT commit_id FROM found WHERE commit_id IS NOT NULL
-        """
-    )
-    return {commit for (commit,) in rows}
+    """
+    return set(column(conn, sql))
 
 
 def put_provisional(
@@ -262,10 +232,8 @@ def put_provisional(
         apsw.ConstraintError: the node is not there.
     """
     drop_provisional(conn, node)
-    conn.executemany(
-        "INSERT INTO provisional (node, worktree, branch, base) VALUES (?, ?, ?, ?)",
-        [(node, one.worktree, one.branch, base) for one in checkouts],
-    )
+    sql = "INSERT INTO provisional (node, worktree, branch, base) VALUES (?, ?, ?, ?)"
+    conn.executemany(sql, [(node, one.worktree, one.branch, base) for one in checkouts])
 
 
 def drop_provisional(conn: apsw.Connection, node: str) -> None:
@@ -292,7 +260,5 @@ def all_provisional(conn: apsw.Connection) -> dict[str, tuple[str, tuple[Checkou
 
 def provisional_of_node(conn: apsw.Connection, node: str) -> tuple[Checkout, ...]:
     """Return the checkouts with uncommitted files that a memory rests on."""
-    rows = conn.execute(
-        "SELECT worktree, branch FROM provisional WHERE node = ? ORDER BY worktree", (node,)
-    )
-    return tuple(Checkout(worktree=worktree, branch=branch) for worktree, branch in rows)
+    where = "WHERE node = ? ORDER BY worktree"
+    return tuple(_CHECKOUT.select(conn, where, (node,)))

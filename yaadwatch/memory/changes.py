@@ -4,7 +4,7 @@ A memory stays superseded until its text is stored again, which reports what it 
 agent cannot restore a memory that a person superseded.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -27,9 +27,6 @@ from yaadwatch.text import words
 from yaadwatch.text.quoting import quoted
 from yaadwatch.workspace.lookup import Shelf
 from yaadwatch.workspace.workspace import AGENT, Home
-
-IMPORT: Final = "import"
-"""Prefix of the origin of an import."""
 
 
 def reopen_superseded(conn: Connection, node: str, now: datetime, *, actor: str) -> None:
@@ -57,7 +54,7 @@ def reopen_superseded(conn: Connection, node: str, now: datetime, *, actor: str)
             new = edge.from_node
             if new in away and not edges.successors(conn, [new]):
                 continue
-            edges.close(conn, edge, now)
+            edges.close(conn, [edge], now)
             history.append_edge(conn, events.EDGE_CLOSED, edge, now)
 
 
@@ -72,7 +69,7 @@ def may_supersede(conn: Connection, new: str, old: str, *, actor: str) -> bool:
 
 def is_person(actor: str) -> bool:
     """Return whether the actor is a person, by a command or in a file of theirs."""
-    return not actor.startswith((AGENT, IMPORT))
+    return not actor.startswith((AGENT, "import"))
 
 
 def here(
@@ -92,36 +89,33 @@ def here(
     return {old: sorted(new) for old, new in later.items()}
 
 
-def superseded_both_ways(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
-    """Return what supersedes the memory, and what it supersedes; mostly empty.
+def superseded_by(
+    home: Home, shelf: Shelf, node: str, *, both_ways: bool = False
+) -> dict[str, object]:
+    """Return the part of an answer that names what supersedes a memory; mostly empty.
 
-    Confirming an agent's memory may let it supersede a person's.
+    `both_ways`: also what it supersedes. Confirming an agent's memory may let it supersede a
+    person's.
     """
-    former = shelf.db.read(edges.predecessors, node)
+
+    def attributed(conn: Connection, ids: Collection[str]) -> list[dict[str, object]]:
+        found = nodes.many(conn, ids).values()
+        return views.attributed(conn, [{"id": one.id, "text": one.summary} for one in found])
+
+    former = shelf.db.read(edges.predecessors, node) if both_ways else []
     if former:
         former = shelf.db.read(seen_from, view_of(home, shelf), edges.predecessors, node)
-    before = shelf.db.read(nodes.many, former) if former else {}
-    stands = shelf.db.read(_attributed, before)
-    return superseded_by(home, shelf, node) | ({"stands_for": stands} if stands else {})
-
-
-def superseded_by(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
-    """Return the part of an answer that names what supersedes a memory; mostly empty."""
     later = here(home, shelf, [node]).get(node)
-    if not later:
-        return {}
-    found = shelf.db.read(nodes.many, later)
-    return {"superseded_by": shelf.db.read(_attributed, found)}
-
-
-def _attributed(conn: Connection, found: Mapping[str, Node]) -> list[dict[str, object]]:
-    rows = [{"id": one.id, "text": one.summary} for one in found.values()]
-    return views.attributed(conn, rows)
+    rows: dict[str, object] = {}
+    if later:
+        rows["superseded_by"] = shelf.db.read(attributed, later)
+    if former:
+        rows["stands_for"] = shelf.db.read(attributed, former)
+    return rows
 
 
 _TELLING: Final = frozenset({"task", "session", "bug", "fix", "skill", *THINGS})
 """Kinds that describe events, tasks or procedures; none of them becomes a rule."""
-_VOUCHED: Final = "confirmed"
 _IN_PLACE: Final = "in the place of "
 """Prefix of the reason of a change made by `note_superseded`."""
 
@@ -157,12 +151,12 @@ def note_superseded(
     if new is None:
         return
     by_person = is_person(actor)
-    vouched = by_person and not fulltext.is_persons(conn, new.id)
+    vouched = by_person and not fulltext.persons(conn, [new.id])
     is_rule = (
         not keeps_tier
         and (old.tier == HOT or old.pinned)
         and new.kind not in _TELLING
-        and (by_person or not fulltext.is_persons(conn, old.id))
+        and (by_person or not fulltext.persons(conn, [old.id]))
     )
     done = replace(new, tier=min(new.tier, HOT) if is_rule else new.tier)
     if vouched:
@@ -170,7 +164,7 @@ def note_superseded(
     if done == new:
         return
     done = replace(done, updated_at=now, version=new.version + 1)
-    change = _VOUCHED if vouched else "promoted"
+    change = "confirmed" if vouched else "promoted"
     save(conn, done, change, actor=actor, reason=f"{_IN_PLACE}{short_id(old.id)}")
 
 
@@ -185,7 +179,7 @@ def undo_superseded(conn: Connection, node_id: str, now: datetime, *, actor: str
     if new is None or new.archived_at is not None or past[1:] == []:
         return
     before, last = past
-    ours = last.change in (_VOUCHED, "promoted") and last.reason.startswith(_IN_PLACE)
+    ours = last.change in ("confirmed", "promoted") and last.reason.startswith(_IN_PLACE)
     stands = any(
         edge.kind == SUPERSEDES and edge.from_node == node_id
         for edge in edges.of_node(conn, node_id)
@@ -213,13 +207,7 @@ NOWHERE: Final = Where()
 
 
 def learn(
-    conn: Connection,
-    node: Node,
-    where: Where,
-    now: datetime,
-    *,
-    fresh: bool = False,
-    reworded: bool = False,
+    conn: Connection, node: Node, where: Where, now: datetime, *, reworded: bool = False
 ) -> None:
     """Store where a memory is learned, or stated again.
 
@@ -231,10 +219,9 @@ def learn(
             visibility.forget_learned(conn, node.id)
         visibility.put_provisional(conn, node.id, where.commit, [where.checkout])
         return
-    if not fresh:
-        visibility.drop_provisional(conn, node.id)
+    visibility.drop_provisional(conn, node.id)
     if where.commit:
-        visibility.note_learned(conn, node.id, where.commit, now, fresh=fresh)
+        visibility.note_learned(conn, node.id, where.commit, now)
 
 
 def settle(
@@ -268,13 +255,14 @@ def save(
         YaadError: CONFLICT; the stored version is not the previous one.
     """
     at = node.updated_at
-    nodes.replace(conn, node, expected_version=node.version - 1)
-    history.add_version(conn, version_of(node, at, change, actor, reason))
-    said: dict[str, dict[str, object]] = {
-        events.NODE_UPDATED: {"change": change},
-        events.NODE_ARCHIVED: {"reason": reason},
-    }
-    history.append(conn, Event(kind=event, at=at, subject=node.id, body=said.get(event, {})))
+    nodes.replace(conn, node)
+    history.add_versions(conn, [version_of(node, at, change, actor, reason)])
+    body: dict[str, object] = {}
+    if event == events.NODE_UPDATED:
+        body = {"change": change}
+    elif event == events.NODE_ARCHIVED:
+        body = {"reason": reason}
+    history.append(conn, Event(kind=event, at=at, subject=node.id, body=body))
 
 
 def archive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str) -> Node:
@@ -284,8 +272,8 @@ def archive(conn: Connection, node: Node, now: datetime, *, actor: str, reason: 
     )
     save(conn, archived, "archived", actor=actor, reason=reason, event=events.NODE_ARCHIVED)
     memory_visibility.note_dismissed(conn, node, now, actor=actor, reason=reason)
-    fulltext.remove(conn, nodes.num(conn, node.id))
-    anchors.drop_flags_of_node(conn, node.id)
+    fulltext.remove(conn, nodes.nums(conn, [node.id])[node.id])
+    anchors.drop_flags(conn, [node.id])
     return archived
 
 
@@ -388,7 +376,7 @@ def recheck_files(conn: Connection, rests_on: Sequence[Anchor]) -> None:
     between may have stored their fingerprints.
     """
     if rests_on:
-        anchors.drop_sightings_everywhere(conn, {anchor.path for anchor in rests_on})
+        anchors.drop_sightings(conn, {anchor.path for anchor in rests_on})
 
 
 def index(conn: Connection, node: Node) -> None:
@@ -396,12 +384,11 @@ def index(conn: Connection, node: Node) -> None:
 
     Files and entities are not indexed; sessions have their own index.
     """
-    num = nodes.num(conn, node.id)
+    num = nodes.nums(conn, [node.id])[node.id]
     if node.kind in rows.NOT_INDEXED:
         fulltext.remove(conn, num)
         return
-    said, sub, tags = words_of(node.text, tags=node.tags, key=node.key)
-    fulltext.index(conn, num, text=said, sub=sub, tags=tags)
+    fulltext.index(conn, [(num, *words_of(node.text, tags=node.tags, key=node.key))])
 
 
 def claim_in_words(node: Node, now: datetime) -> Claimed | None:

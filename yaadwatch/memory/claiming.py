@@ -16,10 +16,6 @@ from typing import Final
 from yaadwatch.model.memories import Node, Stated
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
 def _units() -> dict[str, tuple[str, float]]:
     table = (
         ("ms", 1, "ms millisecond milliseconds msec msecs"),
@@ -45,7 +41,7 @@ def _units() -> dict[str, tuple[str, float]]:
         ("items", 1, "item items entry entries row rows"),
         ("px", 1, "px pixel pixels"),
     )
-    return {name: (base, factor) for base, factor, names in table for name in _words(names)}
+    return {name: (base, factor) for base, factor, names in table for name in names.split()}
 
 
 UNITS: Final = _units()
@@ -200,11 +196,6 @@ def of_text(text: str) -> Claim | None:
     if found is None or not subject or not attribute[0].isalpha():
         return None
     return given_claim(subject=subject, attribute=attribute, value=found["value"], evidence=text)
-
-
-def subject_of(words: str) -> str:
-    """Return a subject in a caller's words, normalised."""
-    return as_noun(words)
 
 
 HOLDS_IN: Final = "holds_in"

@@ -6,7 +6,7 @@ To settle a contradiction is to end the claims of the memory that was wrong.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from yaadwatch.api.messages.graph import AddClaim, Claims, EndClaim, Resolve
 from yaadwatch.db import claims as db_claims
@@ -16,7 +16,13 @@ from yaadwatch.db.files import Connection
 from yaadwatch.db.visibility import View, seen_from
 from yaadwatch.memory import changes, claiming, contradictions, views
 from yaadwatch.memory.claiming import differ
-from yaadwatch.memory.contradictions import Contradiction, Side, in_store, stores, with_all_pairs
+from yaadwatch.memory.contradictions import (
+    Contradiction,
+    Side,
+    of_memory,
+    open_contradictions,
+    stores,
+)
 from yaadwatch.memory.flags import said_places
 from yaadwatch.memory.visibility import view_of
 from yaadwatch.model import events
@@ -30,6 +36,7 @@ from yaadwatch.model.memories import (
     KEPT,
     LINK,
     NONE,
+    VALUES,
     Claimed,
     Edge,
     Node,
@@ -48,11 +55,11 @@ def claims(home: Home, call: Call, ask: Claims) -> dict[str, object]:
         YaadError: NOT_FOUND, BAD_REQUEST or CONFLICT when `id` does not name exactly one.
     """
     now = home.clock.now()
-    about = claiming.subject_of(ask.subject) if ask.subject is not None else None
+    about = claiming.as_noun(ask.subject) if ask.subject is not None else None
     rows: list[dict[str, object]] = []
     with shelves(home, call) as both:
         held = both.find(ask.id) if ask.id is not None else None
-        wanted = [held.shelf] if held is not None else _both(both.project, both.own)
+        wanted = [held.shelf] if held is not None else stores(both)
         for shelf in wanted:
             found = shelf.db.read(
                 seen_from,
@@ -159,17 +166,15 @@ def end_claim(home: Home, call: Call, ask: EndClaim) -> dict[str, object]:
     """
     now = home.clock.now()
 
-    def commit(conn: Connection) -> Claimed | None:
+    def commit(conn: Connection) -> Claimed:
         db_claims.end(conn, [ask.claim], now)
-        return db_claims.many(conn, [ask.claim]).get(ask.claim)
+        return db_claims.many(conn, [ask.claim])[ask.claim]
 
     with shelves(home, call) as both:
-        for shelf in _both(both.project, both.own):
+        for shelf in stores(both):
             if ask.claim in shelf.db.read(db_claims.many, [ask.claim]):
-                done = shelf.db.write(commit)
-                if done is not None:
-                    row = claim_row(done, now)
-                    return shelf.db.read(views.attributed, [row], key="node")[0]
+                row = claim_row(shelf.db.write(commit), now)
+                return shelf.db.read(views.attributed, [row], key="node")[0]
     raise YaadError(
         Code.NOT_FOUND,
         f"There is no claim {ask.claim} here; nothing was ended.",
@@ -179,22 +184,20 @@ def end_claim(home: Home, call: Call, ask: EndClaim) -> dict[str, object]:
 
 def claim_row(claim: Claimed, now: datetime) -> dict[str, object]:
     """Return the JSON of a claim."""
-    return {
+    given = {name: getattr(claim, name) for name in _AS_IT_IS}
+    return given | {
         "claim": claim.id,
-        "node": claim.node,
-        "subject": claim.subject,
-        "attribute": claim.attribute,
-        "value": claim.value,
         "place": claim.place or None,
-        "source": claim.source,
         "evidence": claim.evidence or None,
-        "evidence_at": claim.evidence_at,
-        "edge": claim.edge,
-        "supersedes": claim.supersedes,
         "since": claim.valid_from,
         "until": claim.valid_until,
         "holds": _holds(claim, now),
     }
+
+
+_AS_IT_IS: Final = (
+    *("node", "subject", "attribute", "value", "source", "evidence_at", "edge", "supersedes"),
+)
 
 
 def _holds(claim: Claimed, now: datetime) -> bool:
@@ -215,10 +218,6 @@ def _edge(conn: Connection, node: str, number: int) -> Edge:
             hint=f"Its relations with their numbers: yaadwatch show {short_id(node)} --view all",
         )
     return found
-
-
-def _both(project: Shelf | None, own: Shelf) -> list[Shelf]:
-    return [shelf for shelf in (project, own) if shelf is not None]
 
 
 def resolve(home: Home, call: Call, ask: Resolve) -> dict[str, object]:
@@ -280,7 +279,7 @@ def _named(home: Home, both: Shelves, name: str, now: datetime) -> tuple[Shelf, 
     found = [
         (shelf, one)
         for shelf in stores(both)
-        for one in in_store(home, shelf, now)
+        for one in open_contradictions(shelf.db, view_of(home, shelf), now)
         if one.name.startswith(name.lower())
     ]
     if not found:
@@ -296,7 +295,11 @@ def _named(home: Home, both: Shelves, name: str, now: datetime) -> tuple[Shelf, 
             hint="Give all of its eight characters.",
         )
     ((shelf, one),) = found
-    return shelf, with_all_pairs(home, shelf, one, now)
+    if one.kind == VALUES:  # with all pairs of claims to settle, not only the first
+        node = one.sides[0].node.id
+        for whole in of_memory(home, shelf, node, now, clashes_max=20_000):
+            one = whole if whole.name == one.name else one
+    return shelf, one
 
 
 def _side(db: Database, one: Contradiction, keep: str) -> Node:
@@ -320,52 +323,45 @@ def _settle(
     conn: Connection, one: Contradiction, decided: _Decision
 ) -> tuple[dict[str, object], list[str]]:
     """Store the decision; return its JSON and the memories that are not kept."""
-    losing = [] if decided.kind == BOTH else _losing(one, decided)
+    kept = decided.kept.id if decided.kept is not None else None
+    right = {side.claim.sense for side in one.sides if side.node.id == kept}
+    losing = [
+        side
+        for side in one.sides
+        if decided.kind != BOTH
+        and all(differ(side.claim.attribute, side.claim.sense, sense) for sense in right)
+    ]
     _refuse_persons(conn, one, losing, decided)
-    for clash in one.clashes:
-        db_claims.settle_contradiction(
-            conn,
-            Settled(
-                name=one.name,
-                kind=one.kind,
-                claim=clash.claim,
-                other=clash.other or None,
-                decision=decided.kind,
-                kept=decided.kept.id if decided.kept is not None else None,
-                actor=decided.actor,
-                reason=decided.reason,
-                at=decided.at,
-            ),
+    settled = [
+        Settled(
+            name=one.name,
+            kind=one.kind,
+            claim=clash.claim,
+            other=clash.other or None,
+            decision=decided.kind,
+            kept=kept,
+            actor=decided.actor,
+            reason=decided.reason,
+            at=decided.at,
         )
+        for clash in one.clashes
+    ]
+    db_claims.settle_contradiction(conn, settled)
     superseded = _supersede(conn, losing, decided)
     # A superseded memory keeps its claims: they count again once it is not superseded.
     ended = [side.claim.id for side in losing if side.node.id not in superseded]
     db_claims.end(conn, ended, decided.at)
-    stands = decided.kind != NONE
-    if stands and one.kind == LINK:
+    if decided.kind != NONE and one.kind == LINK:
         db_claims.let_go(conn, one.sides[0].claim.id)
     if decided.kind == KEPT and one.kind == EVIDENCE:
         nodes.strengthen(conn, [one.sides[0].node.id], now=decided.at)
     forgotten = _forget(conn, one, losing, decided) if decided.forget else []
-    history.append(
-        conn,
-        Event(
-            kind=events.CONTRADICTION_RESOLVED,
-            at=decided.at,
-            subject=one.name,
-            body={
-                "decision": decided.kind,
-                "kept": decided.kept.id if decided.kept is not None else None,
-                "ended": ended,
-            },
-        ),
-    )
-    done: dict[str, object] = {
+    outcome: dict[str, object] = {"decision": decided.kind, "kept": kept, "ended": ended}
+    event = Event(kind=events.CONTRADICTION_RESOLVED, at=decided.at, subject=one.name, body=outcome)
+    history.append(conn, event)
+    done = outcome | {
         "id": one.name,
-        "decision": decided.kind,
         "words": one.words,
-        "kept": decided.kept.id if decided.kept is not None else None,
-        "ended": ended,
         "superseded": superseded,
         "forgotten": forgotten,
     }
@@ -395,18 +391,6 @@ def _refuse_persons(
                 "can reject it; nothing was changed.",
                 hint=f"Ask the person to run: yaadwatch resolve {one.name} --keep MEMORY",
             )
-
-
-def _losing(one: Contradiction, decided: _Decision) -> list[Side]:
-    """Return the sides with another value than the kept one."""
-    if decided.kept is None:
-        return list(one.sides)
-    kept = {side.claim.sense for side in one.sides if side.node.id == decided.kept.id}
-    return [
-        side
-        for side in one.sides
-        if all(differ(side.claim.attribute, side.claim.sense, sense) for sense in kept)
-    ]
 
 
 def _supersede(conn: Connection, losing: Sequence[Side], decided: _Decision) -> list[str]:

@@ -8,7 +8,7 @@ stored.
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from yaadwatch.api.messages.graph import Contradictions
@@ -23,15 +23,12 @@ from yaadwatch.model.memories import LINK, VALUES, Claimed, Clash, Node, Settled
 from yaadwatch.model.projects import Authority, of_origin
 from yaadwatch.model.settings import (
     CLASHES_MAX,
-    CLASHES_SETTLED_MAX,
     CONTRADICTIONS_MAX,
-    EVIDENCE_NEWER,
 )
 from yaadwatch.text.quoting import as_name, quoted
 from yaadwatch.workspace.lookup import Shelf, Shelves, shelves
 from yaadwatch.workspace.workspace import PERSON, Call, Home
 
-NAME_CHARS: Final = 8
 NAMED_MAX: Final = 8
 """Most values, and memories per value, named in a line."""
 
@@ -73,34 +70,32 @@ def open_contradictions(
         now: what holds is what holds then.
         limit: how many at most.
     """
-    return db.read(seen_from, view, _open, now)[:limit]
 
+    def look(conn: Connection) -> list[Contradiction]:
+        found = [
+            *_values(conn, now, CLASHES_MAX),
+            *claims.contradiction_links(conn, now=now, limit=CONTRADICTIONS_MAX),
+            *claims.contradiction_evidence(
+                conn, now=now, after=timedelta(days=30), limit=CONTRADICTIONS_MAX
+            ),
+        ]
+        return _grouped(conn, found)
 
-def in_store(home: Home, shelf: Shelf, now: datetime) -> list[Contradiction]:
-    """Return the contradictions of a store as the current work tree sees them."""
-    return open_contradictions(shelf.db, view_of(home, shelf), now)
+    return db.read(seen_from, view, look)[:limit]
 
 
 def of_memory(
     home: Home, shelf: Shelf, node: str, now: datetime, *, clashes_max: int = CLASHES_MAX
 ) -> list[Contradiction]:
-    """Return the contradictions of `in_store` about a value that a memory claims.
+    """Return the contradictions of values that a memory claims, as the current work tree sees them.
 
-    One query suffices for most memories, because no other one claims another value; otherwise
-    branches are checked too. Each has at most `clashes_max` pairs of claims.
+    Each has at most `clashes_max` pairs of claims.
     """
-    if not shelf.db.read(claims.may_conflict, node):
-        return []
-    return shelf.db.read(seen_from, view_of(home, shelf), _of_memory, node, now, clashes_max)
 
+    def look(conn: Connection) -> list[Contradiction]:
+        return _grouped(conn, _values(conn, now, clashes_max, node=node))
 
-def with_all_pairs(home: Home, shelf: Shelf, one: Contradiction, now: datetime) -> Contradiction:
-    """Return a contradiction with all pairs of claims to settle, not only the first."""
-    if one.kind != VALUES:
-        return one
-    node = one.sides[0].node.id
-    found = of_memory(home, shelf, node, now, clashes_max=CLASHES_SETTLED_MAX)
-    return next((each for each in found if each.name == one.name), one)
+    return shelf.db.read(seen_from, view_of(home, shelf), look)
 
 
 def stores(both: Shelves) -> list[Shelf]:
@@ -121,8 +116,10 @@ def contradictions(home: Home, call: Call, ask: Contradictions) -> dict[str, obj
     decided: list[dict[str, object]] = []
     with shelves(home, call) as both:
         for shelf in stores(both):
-            found = in_store(home, shelf, now)
-            whose = shelf.db.read(authority.of_nodes, _memories(found))
+            found = open_contradictions(shelf.db, view_of(home, shelf), now)
+            ids = {side.node.id for one in found for side in one.sides}
+            ids |= {one.against.id for one in found if one.against is not None}
+            whose = shelf.db.read(authority.of_nodes, ids)
             rows += [_row(one, whose) for one in found]
             if ask.settled:
                 decided += shelf.db.read(_decided)
@@ -144,21 +141,6 @@ def _decided(conn: Connection) -> list[dict[str, object]]:
         _settled_row(group[-1], [known[number] for number in sorted(set(about))], is_strange)
         for group, about in zip(groups.values(), numbers, strict=True)
     ]
-
-
-def _open(conn: Connection, now: datetime) -> list[Contradiction]:
-    found = [
-        *_values(conn, now, CLASHES_MAX),
-        *claims.contradiction_links(conn, now=now, limit=CONTRADICTIONS_MAX),
-        *claims.contradiction_evidence(
-            conn, now=now, after=EVIDENCE_NEWER, limit=CONTRADICTIONS_MAX
-        ),
-    ]
-    return _grouped(conn, found)
-
-
-def _of_memory(conn: Connection, node: str, now: datetime, clashes_max: int) -> list[Contradiction]:
-    return _grouped(conn, _values(conn, now, clashes_max, node=node))
 
 
 def _values(conn: Connection, now: datetime, limit: int, *, node: str | None = None) -> list[Clash]:
@@ -200,7 +182,27 @@ def _grouped(conn: Connection, clashes: Sequence[Clash]) -> list[Contradiction]:
         about = (claim.subject, claim.attribute, claim.place) if one.kind == VALUES else (claim.id,)
         groups.setdefault((one.kind, *about), []).append(one)
     is_strange = _strange(conn, known)
-    return [_told(key, tuple(group), known, memories, is_strange) for key, group in groups.items()]
+    found = []
+    for key, group in groups.items():
+        numbers = {number for one in group for number in (one.claim, one.other) if number}
+        sides = tuple(
+            Side(claim=known[number], node=memories[known[number].node])
+            for number in sorted(numbers)
+        )
+        first = group[0]
+        against = memories.get(first.against)
+        found.append(
+            Contradiction(
+                name=hashlib.sha256("\0".join(map(str, key)).encode()).hexdigest()[:8],
+                kind=first.kind,
+                sides=sides,
+                words=_words(first, sides, against, is_strange),
+                clashes=tuple(group),
+                against=against,
+                at=first.at,
+            )
+        )
+    return found
 
 
 def _strange(conn: Connection, known: Mapping[int, Claimed]) -> Callable[[Claimed], bool]:
@@ -213,54 +215,24 @@ def _strange(conn: Connection, known: Mapping[int, Claimed]) -> Callable[[Claime
     return is_strange
 
 
-def _told(
-    key: tuple[object, ...],
-    clashes: tuple[Clash, ...],
-    known: dict[int, Claimed],
-    memories: dict[str, Node],
-    is_strange: Callable[[Claimed], bool],
-) -> Contradiction:
-    kind = clashes[0].kind
-    numbers = dict.fromkeys(
-        number for one in clashes for number in (one.claim, one.other) if number
-    )
-    sides = tuple(
-        Side(claim=known[number], node=memories[known[number].node]) for number in sorted(numbers)
-    )
-    against = memories.get(clashes[0].against)
-    return Contradiction(
-        name=hashlib.sha256("\0".join(map(str, key)).encode()).hexdigest()[:NAME_CHARS],
-        kind=kind,
-        sides=sides,
-        words=_words(kind, sides, against, clashes[0].at, is_strange),
-        clashes=clashes,
-        against=against,
-        at=clashes[0].at,
-    )
-
-
 def _words(
-    kind: str,
+    clash: Clash,
     sides: Sequence[Side],
     against: Node | None,
-    at: datetime | None,
     is_strange: Callable[[Claimed], bool],
 ) -> str:
     """Return a contradiction in a line: "api port: 8080 (5c01f2e4) or 9090 (77aa01bc)"."""
-    first = sides[0].claim
     said = _claimed([side.claim for side in sides], is_strange)
-    if kind == VALUES:
+    if clash.kind == VALUES or clash.at is None:
         return said
-    when = f"{at:%Y-%m-%d}" if at is not None else ""
-    if kind == LINK:
+    when = f"{clash.at:%Y-%m-%d}"
+    if clash.kind == LINK:
         return f"{said} rests on a relation that ended on {when}"
-    what = (
-        f"memory {short_id(against.id)}"
-        if against is not None
-        else as_name(first.evidence)
-        if first.evidence
-        else "its evidence"
-    )
+    what = "its evidence"
+    if against is not None:
+        what = f"memory {short_id(against.id)}"
+    elif sides[0].claim.evidence:
+        what = as_name(sides[0].claim.evidence)
     return (
         f"{said} was last confirmed on {sides[0].node.confirmed_at:%Y-%m-%d}, and {what} is newer, "
         f"of {when}"
@@ -289,12 +261,6 @@ def _listed(said: Sequence[str], between: str) -> str:
     """Return the first few texts joined, and the number of further ones."""
     more = len(said) - NAMED_MAX
     return between.join([*said[:NAMED_MAX], *([f"{more} more"] if more > 0 else [])])
-
-
-def _memories(found: Sequence[Contradiction]) -> set[str]:
-    """Return the ids of all memories in some contradictions."""
-    sides = {side.node.id for one in found for side in one.sides}
-    return sides | {one.against.id for one in found if one.against is not None}
 
 
 def _row(one: Contradiction, whose: Mapping[str, Authority]) -> dict[str, object]:
@@ -361,44 +327,32 @@ def contradicts_row(home: Home, shelf: Shelf, node: str) -> dict[str, object]:
     """
     found = of_memory(home, shelf, node, home.clock.now())
     against = {"contradicts": shelf.db.read(_rows, found, node)} if found else {}
-    return against | changes.superseded_both_ways(home, shelf, node)
+    return against | changes.superseded_by(home, shelf, node, both_ways=True)
 
 
-def _rows(
-    conn: Connection, found: Sequence[Contradiction], node: str
-) -> list[Mapping[str, object]]:
-    return [_contradiction_row(conn, one, node) for one in found]
-
-
-def _contradiction_row(conn: Connection, one: Contradiction, node: str) -> Mapping[str, object]:
-    mine = [side for side in one.sides if side.node.id == node]
-    others = _against(one, mine)
-    more = len(others) - AGAINST_MAX
-    first = mine[0].claim
-    return {
-        "id": one.name,
-        "words": one.words,
-        "subject": first.subject,
-        "attribute": first.attribute,
-        "place": first.place or None,
-        "value": first.value,
-        "against": views.attributed(conn, [_side(side) for side in others[:AGAINST_MAX]]),
-        "more": more if more > 0 else None,
-        "settle": f"yaadwatch resolve {one.name} --keep MEMORY, --both or --none",
-    }
-
-
-def _side(side: Side) -> Mapping[str, object]:
-    return {"id": side.node.id, "value": side.claim.value, "text": side.node.summary}
-
-
-def _against(one: Contradiction, mine: Sequence[Side]) -> Sequence[Side]:
-    """Return the sides whose values contradict these."""
-    numbers = {side.claim.id for side in mine}
-    torn = {
-        number
-        for clash in one.clashes
-        if clash.claim in numbers or clash.other in numbers
-        for number in (clash.claim, clash.other)
-    }
-    return [side for side in one.sides if side.claim.id in torn - numbers]
+def _rows(conn: Connection, found: Sequence[Contradiction], node: str) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for one in found:
+        mine = {side.claim.id: side.claim for side in one.sides if side.node.id == node}
+        pairs = [{clash.claim, clash.other} for clash in one.clashes]
+        torn = {number for pair in pairs if pair & mine.keys() for number in pair} - mine.keys()
+        others = [
+            {"id": side.node.id, "value": side.claim.value, "text": side.node.summary}
+            for side in one.sides
+            if side.claim.id in torn
+        ]
+        first = next(iter(mine.values()))
+        rows.append(
+            {
+                "id": one.name,
+                "words": one.words,
+                "subject": first.subject,
+                "attribute": first.attribute,
+                "place": first.place or None,
+                "value": first.value,
+                "against": views.attributed(conn, others[:AGAINST_MAX]),
+                "more": max(len(others) - AGAINST_MAX, 0) or None,
+                "settle": f"yaadwatch resolve {one.name} --keep MEMORY, --both or --none",
+            }
+        )
+    return rows

@@ -12,12 +12,13 @@ words; sharing a file is not enough. That is a reason to offer a replacement, ne
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from yaadwatch.anchors.counts import subjects_of
 from yaadwatch.anchors.definitions import last_part
 from yaadwatch.db import anchors, edges, history, nodes, projects, visibility
 from yaadwatch.db.files import Connection
+from yaadwatch.db.fulltext import Sketch
 from yaadwatch.memory import impact
 from yaadwatch.memory.impact import CARRIES, Graph, Reached
 from yaadwatch.model import events
@@ -27,41 +28,13 @@ from yaadwatch.model.events import Event
 from yaadwatch.model.limits import short_id
 from yaadwatch.model.memories import THINGS, Edge, Node
 from yaadwatch.model.projects import Settled, Worktree
-from yaadwatch.model.settings import IMPACT_EDGES_MAX, IMPACT_HOPS_MAX, Settings
+from yaadwatch.model.settings import IMPACT_HOPS_MAX, Settings
 from yaadwatch.text.quoting import quoted
 from yaadwatch.workspace.workspace import Home, Space
 
 
-class Ageing(Protocol):
-    """What the confidence of a memory is computed from; a node has it."""
-
-    @property
-    def id(self) -> str:
-        """Return its id."""
-
-    @property
-    def kind(self) -> str:
-        """Return its kind."""
-
-    @property
-    def confidence(self) -> float:
-        """Return its stated confidence, 0.0 to 1.0."""
-
-    @property
-    def confirmed_at(self) -> datetime:
-        """Return when it was last confirmed."""
-
-    @property
-    def accessed_at(self) -> datetime | None:
-        """Return when it was last recalled."""
-
-    @property
-    def pinned(self) -> bool:
-        """Return whether it never ages."""
-
-
 def confidences(
-    conn: Connection, memories: Sequence[Ageing], settings: Settings, now: datetime
+    conn: Connection, memories: Sequence[Node | Sketch], settings: Settings, now: datetime
 ) -> dict[str, float]:
     """Return the effective confidence of each memory at `now`, by id, from 0.0 to 1.0."""
     ids = [node.id for node in memories]
@@ -74,12 +47,8 @@ def confidences(
             node.confirmed_at,
             now,
             half_life=settings.memory.half_life(node.kind),
-            facts=impact.Facts(
-                orphan=not degrees.get(node.id, 0),
-                superseded=node.id in superseded,
-                pinned=node.pinned,
-                said=node.id in said,
-            ),
+            ages=not (node.pinned or node.id in said),
+            hasty=not degrees.get(node.id, 0) or node.id in superseded,
             accessed_at=node.accessed_at,
         )
         for node in memories
@@ -88,7 +57,6 @@ def confidences(
 
 PASSED_ON = {Verdict.GONE: 1.0, Verdict.CHANGED: 1.0, Verdict.MOVED: 0.5}
 """The share of a flag that spreads: what only moved is as true as before."""
-SUMMARY_CHARS = 60
 
 
 def spread_flags(conn: Connection, worktree: int) -> list[Flag]:
@@ -98,7 +66,8 @@ def spread_flags(conn: Connection, worktree: int) -> list[Flag]:
     to the one before this.
     """
     direct = {flag.node: flag for flag in anchors.flags_of_worktree(conn, worktree)}
-    reached = _reached(conn, worktree, direct, around(conn, _spreading(direct)))
+    sources = [node for node, flag in direct.items() if flag.verdict in PASSED_ON]
+    reached = _reached(conn, worktree, direct, around(conn, sources))
     return sorted((*direct.values(), *reached.values()), key=lambda flag: flag.node)
 
 
@@ -121,21 +90,17 @@ def around(conn: Connection, start: Iterable[str]) -> list[Edge]:
         if not layer:
             break
         seen |= layer
-        rows = edges.between_memories(conn, layer, CARRIES, IMPACT_EDGES_MAX)
+        rows = edges.between_memories(conn, layer, CARRIES, 5_000)
         found |= dict.fromkeys(rows)
         layer = {end for row in rows for end in (row.from_node, row.to_node)} - seen
     return list(found)
-
-
-def _spreading(direct: Mapping[str, Flag]) -> dict[str, Flag]:
-    return {node: flag for node, flag in direct.items() if flag.verdict in PASSED_ON}
 
 
 def _reached(
     conn: Connection, worktree: int, direct: Mapping[str, Flag], linked: Sequence[Edge]
 ) -> dict[str, Flag]:
     """Return the flags that the `direct` ones spread along edges, by node."""
-    sources = _spreading(direct)
+    sources = {node: flag for node, flag in direct.items() if flag.verdict in PASSED_ON}
     if not linked or not sources:
         return {}
     ends = {end for edge in linked for end in (edge.from_node, edge.to_node)}
@@ -150,7 +115,15 @@ def _reached(
     for source, flag in sources.items():
         if source not in living:
             continue
-        for node, reached in _from(flag, graph, living).items():
+
+        def halts(edge: Edge, node: str, since: datetime = flag.since) -> bool:
+            """Stop at a memory that was confirmed after the flag was raised and the edge made."""
+            if node not in living:
+                return True
+            return living[node].confirmed_at >= max(since, edge.created_at)
+
+        spread = graph.spread({source: flag.score * PASSED_ON[flag.verdict]}, halts)
+        for node, reached in spread.items():
             if node not in direct and (node not in best or reached.part > best[node].part):
                 best[node] = reached
     return {
@@ -158,20 +131,6 @@ def _reached(
         for node, reached in best.items()
         if impact.level_of(reached.part)
     }
-
-
-def _from(flag: Flag, graph: Graph, living: Mapping[str, Node]) -> dict[str, Reached]:
-    """Return what one flag reaches.
-
-    It stops at a memory that was confirmed after the flag was raised and the edge created.
-    """
-
-    def halts(edge: Edge, node: str) -> bool:
-        if node not in living:
-            return True
-        return living[node].confirmed_at >= max(flag.since, edge.created_at)
-
-    return graph.spread({flag.node: flag.score * PASSED_ON[flag.verdict]}, halts)
 
 
 def _flag(reached: Reached, source: Flag, living: Mapping[str, Node]) -> Flag:
@@ -191,7 +150,7 @@ def _flag(reached: Reached, source: Flag, living: Mapping[str, Node]) -> Flag:
 
 def _named(node: Node) -> str:
     text = node.summary
-    short = text if len(text) <= SUMMARY_CHARS else f"{text[: SUMMARY_CHARS - 3]}..."
+    short = text if len(text) <= 60 else f"{text[:57]}..."
     return f"{short_id(node.id)} ({quoted(short)})"
 
 
@@ -252,7 +211,7 @@ def write(home: Home, space: Space, gathered: Gathered) -> Checked:
         before = {flag.node: flag for flag in anchors.flags_of_worktree(conn, worktree)}
         own = {node_id: judged_on for node_id, (judged_on, _) in gathered.judged.items()}
         unchanged = anchors.unchanged(conn, own)
-        raised = cleared = 0
+        said: list[Event] = []
         held = set()
         for node_id, (_, flag) in gathered.judged.items():
             if node_id not in unchanged:
@@ -260,44 +219,52 @@ def write(home: Home, space: Space, gathered: Gathered) -> Checked:
             if node_id in gathered.held:
                 held.add(node_id)
             _settle(conn, node_id, gathered.provisional.get(node_id), now)
-            old = before.get(node_id)
-            if flag is not None and flag != old:
-                anchors.put_flags(conn, flag)
-            elif flag is None and old is not None:
-                anchors.drop_flags(conn, worktree, [node_id])
-            if _shown(flag) and (old is None or old.verdict != _verdict(flag)):
-                raised += 1
-                history.append(conn, _raised(flag, now))
-            elif _shown(old) and not _shown(flag):
-                cleared += 1
-                body: dict[str, object] = {"worktree": worktree}
-                history.append(
-                    conn, Event(kind=events.STALE_CLEARED, at=now, subject=node_id, body=body)
-                )
+            said += _set_flag(conn, worktree, node_id, before.get(node_id), flag, now=now)
         _strengthen(conn, held, now)
-        anchors.put_sightings(conn, worktree, _vouched(conn, gathered, unchanged))
-        _forget_sightings(conn, worktree)
+        _note_sightings(conn, worktree, gathered, unchanged)
         if (row.head, row.branch) != (gathered.commit, gathered.branch):
             projects.set_worktree_head(conn, worktree, gathered.commit, gathered.branch)
-            history.append(
-                conn,
-                Event(
-                    kind=events.HEAD_MOVED,
-                    at=now,
-                    subject=str(space.root),
-                    body={
-                        "worktree": worktree,
-                        "from": row.head,
-                        "to": gathered.commit,
-                        "branch": gathered.branch,
-                    },
-                ),
-            )
+            body: dict[str, object] = {"worktree": worktree, "from": row.head}
+            body |= {"to": gathered.commit, "branch": gathered.branch}
+            said += [Event(kind=events.HEAD_MOVED, at=now, subject=str(space.root), body=body)]
+        for event in said:
+            history.append(conn, event)
         if gathered.full:
             projects.set_worktree_checked(conn, worktree, now)
-        return Checked(judged=len(gathered.judged), raised=raised, cleared=cleared, at=now)
+        kinds = [event.kind for event in said]
+        return Checked(
+            judged=len(gathered.judged),
+            raised=kinds.count(events.STALE_RAISED),
+            cleared=kinds.count(events.STALE_CLEARED),
+            at=now,
+        )
 
     return space.db.write(commit)
+
+
+def _set_flag(
+    conn: Connection,
+    worktree: int,
+    node: str,
+    old: Flag | None,
+    new: Flag | None,
+    *,
+    now: datetime,
+) -> list[Event]:
+    """Replace a flag, None for none; return the event if people see a difference."""
+    if new is not None and new != old:
+        anchors.put_flag(conn, new)
+    elif new is None and old is not None:
+        anchors.drop_flags(conn, [node], worktree)
+    body: dict[str, object] = {"worktree": worktree}
+    if new is not None and new.level:
+        if old is not None and old.verdict == new.verdict:
+            return []
+        body |= {"verdict": new.verdict.value, "score": new.score}
+        return [Event(kind=events.STALE_RAISED, at=now, subject=node, body=body)]
+    if old is not None and old.level:
+        return [Event(kind=events.STALE_CLEARED, at=now, subject=node, body=body)]
+    return []
 
 
 def _settle(conn: Connection, node_id: str, found: Settled | None, now: datetime) -> None:
@@ -309,10 +276,10 @@ def _settle(conn: Connection, node_id: str, found: Settled | None, now: datetime
     if found.checkouts:
         if visibility.provisional_of_node(conn, node_id) != found.checkouts:
             visibility.put_provisional(conn, node_id, found.base, found.checkouts)
-            anchors.insert(conn, found.anchors)
+            anchors.insert(conn, ((one.node, one) for one in found.anchors))
         return
     visibility.drop_provisional(conn, node_id)
-    anchors.insert(conn, found.anchors)
+    anchors.insert(conn, ((one.node, one) for one in found.anchors))
     node = nodes.get(conn, node_id)
     of_file = node is None or node.origin.startswith("file:")  # the file determines where it holds
     if found.commit and not of_file:
@@ -332,43 +299,22 @@ def _strengthen(conn: Connection, held: set[str], now: datetime) -> None:
     nodes.strengthen(conn, held, now=now)
 
 
-def _vouched(conn: Connection, gathered: Gathered, unchanged: set[str]) -> list[Sighting]:
-    """Return the fingerprints of files whose memories were all judged with their current anchors.
+def _note_sightings(
+    conn: Connection, worktree: int, gathered: Gathered, unchanged: set[str]
+) -> None:
+    """Store the fingerprints of files whose memories were all judged with their current anchors,
+    and delete those that no anchor or flag needs.
 
     Every other file must look changed to the next check: one of its memories was not judged,
     because it was anchored or restored meanwhile, or the file was read for another one only.
     """
     seen = [sighting.path for sighting in gathered.seen]
     pending = {path for path, node in anchors.nodes_resting_on(conn, seen) if node not in unchanged}
-    return [sighting for sighting in gathered.seen if sighting.path not in pending]
-
-
-def _forget_sightings(conn: Connection, worktree: int) -> None:
-    """Delete the fingerprints that no anchor or flag needs."""
-    needed = set(anchors.paths(conn))
-    for flag in anchors.flags_of_worktree(conn, worktree):
-        needed |= {evidence.path for evidence in flag.evidence}
+    judged = [sighting for sighting in gathered.seen if sighting.path not in pending]
+    anchors.put_sightings(conn, worktree, judged)
+    needed = set(anchors.paths(conn)) | anchors.flagged_places(conn, worktree)
     known = anchors.sightings_of_worktree(conn, worktree)
-    anchors.drop_sightings(conn, worktree, known.keys() - needed)
-
-
-def _raised(flag: Flag | None, now: datetime) -> Event:
-    if flag is None:
-        raise ValueError("only a flag can be raised")
-    return Event(
-        kind=events.STALE_RAISED,
-        at=now,
-        subject=flag.node,
-        body={"worktree": flag.worktree, "verdict": flag.verdict.value, "score": flag.score},
-    )
-
-
-def _shown(flag: Flag | None) -> bool:
-    return flag is not None and bool(flag.level)
-
-
-def _verdict(flag: Flag | None) -> Verdict | None:
-    return flag.verdict if flag is not None else None
+    anchors.drop_sightings(conn, known.keys() - needed, worktree)
 
 
 class SaidPlace(NamedTuple):
@@ -383,12 +329,12 @@ def said_places(conn: Connection, worktree: int, ids: Iterable[str]) -> dict[str
 
     Places in the given work tree come first.
     """
-    trees = {row.id: row for row in projects.all_worktrees(conn)}
+    trees = {row.id: row.path for row in projects.all_worktrees(conn)}
     found: dict[str, list[SaidPlace]] = {}
     saying = history.places_saying(conn, ids)
     for row in sorted(saying, key=lambda row: row.worktree != worktree):
         if row.line is not None:
-            path = row.path if row.worktree == worktree else _in_full(trees[row.worktree], row.path)
+            path = row.path if row.worktree == worktree else str(trees[row.worktree] / row.path)
             found.setdefault(row.node, []).append(SaidPlace(path, row.line))
     return found
 
@@ -402,20 +348,10 @@ def superseded(conn: Connection, worktree: int, ids: Collection[str]) -> frozens
     return frozenset(former - said_places(conn, worktree, former).keys()) if former else frozenset()
 
 
-def _in_full(tree: Worktree, path: str) -> str:
-    return str(tree.path / path)
-
-
 DEFINITION: Final = "definition"
 FILE: Final = "file"
 WORDS: Final = "words"
 _RANK: Final = {DEFINITION: 0, FILE: 1, WORDS: 2}
-WORDS_SHARED_MIN: Final = 2
-"""Stems that two statements must share where they rest on nothing in common."""
-SHARE_MIN: Final = 0.6
-"""The part of the stems of the shorter statement that must be among them."""
-NEWER_MAX: Final = 3
-"""Newer statements shown beside one flagged memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -452,9 +388,10 @@ def flagged_beside(
         other = known[other_id]
         if other.archived_at is not None or other.kind in THINGS:
             continue
-        shared = _shared_words(node.text, other.text)
         on = _common(rests_on, resting[other_id], flag)
-        if on == DEFINITION or _is_alike(node, other):
+        mine, theirs = _stems(node.text), _stems(other.text)
+        shared = len(mine & theirs)
+        if on == DEFINITION or shared >= max(2, 0.6 * min(len(mine), len(theirs))):
             on = on or WORDS
             overlaps.append(Overlap(node=other, flag=flag, on=on, shared_words=shared))
     overlaps.sort(key=lambda one: (_RANK[one.on], -one.shared_words, -one.flag.score, one.node.id))
@@ -464,7 +401,7 @@ def flagged_beside(
 def newer_than(
     conn: Connection, raised: Iterable[Flag], *, hidden: Collection[str]
 ) -> dict[str, list[Node]]:
-    """Return the statements about flagged memories since they were flagged, by id.
+    """Return the first three statements about flagged memories since they were flagged, by id.
 
     Only those that share a definition with one, or a file and a word.
 
@@ -482,7 +419,11 @@ def newer_than(
     beside: dict[str, list[Anchor]] = {}
     for anchor in anchors.on_paths(conn, paths):
         beside.setdefault(anchor.node, []).append(anchor)
-    others = _stated_since(nodes.many(conn, beside.keys() - since.keys() - set(hidden)), oldest)
+    others = [
+        node
+        for node in nodes.many(conn, beside.keys() - since.keys() - set(hidden)).values()
+        if node.archived_at is None and node.kind not in THINGS and node.created_at > oldest
+    ]
     flagged = nodes.many(conn, since)
     found: dict[str, list[Node]] = {}
     for flag in since.values():
@@ -493,20 +434,13 @@ def newer_than(
             for other in others
             if other.created_at > flag.since
             if (on := _common(beside[other.id], resting[flag.node], flag))
-            if (shared := _shared_words(other.text, flagged[flag.node].text)) or on == DEFINITION
+            if (shared := len(_stems(other.text) & _stems(flagged[flag.node].text)))
+            or on == DEFINITION
         ]
         newer.sort(key=lambda one: (*one[:2], one[2].id))
         if newer:
-            found[flag.node] = [other for _, _, other in newer[:NEWER_MAX]]
+            found[flag.node] = [other for _, _, other in newer[:3]]
     return found
-
-
-def _stated_since(known: Mapping[str, Node], at: datetime) -> list[Node]:
-    return [
-        node
-        for node in known.values()
-        if node.archived_at is None and node.kind not in THINGS and node.created_at > at
-    ]
 
 
 def _common(mine: Sequence[Anchor], theirs: Sequence[Anchor], flag: Flag) -> str:
@@ -525,17 +459,6 @@ def _paths(rests_on: Sequence[Anchor], flag: Flag) -> set[str]:
     if flag.suggestion is not None:
         paths |= {flag.suggestion.path or "", *flag.suggestion.places}
     return paths - {""}
-
-
-def _shared_words(one: str, other: str) -> int:
-    return len(_stems(one) & _stems(other))
-
-
-def _is_alike(one: Node, other: Node) -> bool:
-    """Return whether two statements share most of their words."""
-    mine, theirs = _stems(one.text), _stems(other.text)
-    shared = len(mine & theirs)
-    return shared >= WORDS_SHARED_MIN and shared >= SHARE_MIN * min(len(mine), len(theirs))
 
 
 def _stems(text: str) -> frozenset[str]:

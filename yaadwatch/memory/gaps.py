@@ -18,7 +18,6 @@ from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.memories import Gap
-from yaadwatch.model.settings import GAPS_TOLD_MAX
 from yaadwatch.system import files
 from yaadwatch.text import privacy
 from yaadwatch.text import words as text_words
@@ -31,7 +30,7 @@ NAME_CHARS: Final = 8
 
 def open_gaps(db: Database, limit: int) -> list[Gap]:
     """Return at most `limit` gaps with approved text, those asked most often first."""
-    return db.read(claims.approved_gaps, limit)
+    return db.read(claims.all_gaps, limit, approved=True)
 
 
 def write_down(home: Home, project: str, db: Database) -> None:
@@ -62,7 +61,7 @@ def gaps(home: Home, call: Call) -> dict[str, object]:
     """
     with home.space(call) as space:
         write_down(home, space.project.id, space.db)
-        found = space.db.read(claims.all_gaps, GAPS_TOLD_MAX)
+        found = space.db.read(claims.all_gaps, 200)
         total = space.db.read(claims.count_gaps)
     return {"gaps": [_row(gap) for gap in found], "more": max(total - len(found), 0)}
 

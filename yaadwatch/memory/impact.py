@@ -44,9 +44,6 @@ WARN_MIN: Final = 0.68
 with full weight on a memory whose only file is gone (0.85 by `doubt.weights`, 0.8 of it carried).
 """
 
-Halts = Callable[[Edge, str], bool]
-"""Given an edge and the end a flag would reach, whether the flag stops before it."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
@@ -86,7 +83,9 @@ class Graph:
                     self._steps.setdefault(start, []).append((end, part, edge))
 
     def spread(
-        self, sources: Mapping[str, float], halts: Halts = lambda _edge, _node: False
+        self,
+        sources: Mapping[str, float],
+        halts: Callable[[Edge, str], bool] = lambda _edge, _node: False,
     ) -> dict[str, Reached]:
         """Return every node that flags reach, sources included, with the strongest path.
 
@@ -94,7 +93,7 @@ class Graph:
 
         Args:
             sources: flagged nodes and their strength, 0.0 to 1.0.
-            halts: whether a flag stops before a node.
+            halts: given an edge and the end a flag would reach, whether the flag stops before it.
         """
         layer = {
             node: Reached(node=node, part=min(max(part, 0.0), 1.0), path=(node,))
@@ -129,10 +128,12 @@ class Graph:
         # Rank flows against flags: from a node to what it rests on.
         rests: dict[str, list[tuple[str, float]]] = {node: [] for node in ids}
         for start in ids:
-            for end, part, _ in sorted(self._steps.get(start, ()), key=_step_order):
+            for end, part, _ in sorted(
+                self._steps.get(start, ()), key=lambda step: (step[0], step[1], step[2].kind)
+            ):
                 if end in rests:
                     rests[end].append((start, part))
-        for _ in range(_ROUNDS):
+        for _ in range(40):  # the remaining error is below a thousandth
             given = dict.fromkeys(ids, 0.0)
             for node in ids:
                 whole = sum(part for _, part in rests[node])
@@ -147,8 +148,7 @@ class Graph:
 
 
 _FOLLOWED: Final = 0.85
-_ROUNDS: Final = 40
-"""Rounds of PageRank; the remaining error is below a thousandth."""
+"""The share of the rank of a node that it passes on, as in PageRank."""
 
 
 def level_of(part: float) -> str:
@@ -174,65 +174,15 @@ _WORDS: Final = {
 
 
 def _stronger(one: Reached | None, other: Reached) -> Reached:
-    if one is None:
-        return other
-    return min(one, other, key=_order)
+    def order(reached: Reached) -> tuple[object, ...]:
+        edges = tuple((edge.kind, edge.from_node, edge.weight) for edge in reached.edges)
+        return (-reached.part, len(reached.path), reached.path, edges)
 
+    return other if one is None else min(one, other, key=order)
 
-def _order(reached: Reached) -> tuple[object, ...]:
-    edges = tuple((edge.kind, edge.from_node, edge.weight) for edge in reached.edges)
-    return (-reached.part, len(reached.path), reached.path, edges)
-
-
-def _step_order(step: tuple[str, float, Edge]) -> tuple[str, float, str, str]:
-    end, part, edge = step
-    return end, part, edge.kind, edge.from_node
-
-
-HASTE: Final = 2
-"""How much faster an orphan or superseded memory ages."""
 
 SANE_FROM: Final = datetime(2005, 1, 1, tzinfo=UTC)
 """Earlier times are invalid: a column of zeros, a machine without a clock. Git is that old."""
-HELD_SHARE: Final = 0.5
-HELD_FROM: Final = 20
-"""More than this share of all memories, and more than this many, never fade at once naturally."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """Facts from the graph that change how a memory ages.
-
-    `orphan`: no open edge but `learned_in`. `superseded`: the old end of an open `supersedes`.
-    `said`: at least one place in a person's own file still states it.
-    """
-
-    orphan: bool = False
-    superseded: bool = False
-    pinned: bool = False
-    said: bool = False
-
-
-PLAIN: Final = Facts()
-
-
-def effective_confidence(stated: float, age: timedelta, *, half_life: timedelta) -> float:
-    """Return the rest of `stated` after `age`, from 0.0 to 1.0.
-
-    Args:
-        stated: confidence when the memory was last confirmed, 0.0 to 1.0.
-        age: time since then. A negative age (a clock that went back) counts as zero.
-        half_life: the age at which half is left; positive.
-
-    Raises:
-        ValueError: `stated` is outside 0.0 to 1.0, or `half_life` is not positive.
-    """
-    if not 0.0 <= stated <= 1.0:
-        raise ValueError(f"stated must be within 0.0 and 1.0, got {stated!r}")
-    if half_life <= timedelta(0):
-        raise ValueError(f"half_life must be positive, got {half_life}")
-    half_lives: float = max(age, timedelta(0)) / half_life
-    return float(stated * 0.5**half_lives)
 
 
 def boosted(left: float, boost: float) -> float:
@@ -250,16 +200,7 @@ def too_many(fading: int, living: int) -> bool:
 
     A clock that jumped ahead, or times lost in an import, look like great age.
     """
-    return fading > max(HELD_FROM, living * HELD_SHARE)
-
-
-def counts_from(confirmed_at: datetime, accessed_at: datetime | None, now: datetime) -> datetime:
-    """Return the start of a memory's age: when it was confirmed or last recalled.
-
-    Without a plausible time that is `now`: a memory of unknown age has none.
-    """
-    known = [at for at in (confirmed_at, accessed_at) if at is not None and at >= SANE_FROM]
-    return max(known, default=now)
+    return fading > max(20, living * 0.5)
 
 
 def confidence(
@@ -268,27 +209,34 @@ def confidence(
     now: datetime,
     *,
     half_life: timedelta,
-    facts: Facts = PLAIN,
+    ages: bool = True,
+    hasty: bool = False,
     accessed_at: datetime | None = None,
 ) -> float:
     """Return the confidence of a memory at `now`, from 0.0 to 1.0.
 
-    Pinned memories, and those in a person's own file, do not age. An orphan or superseded memory
-    ages twice as fast; one that is both too, not four times, because superseding a memory often
-    takes its links.
+    Its age starts when it was confirmed or last recalled. Without a plausible time it has none.
 
     Args:
         stated: confidence when the memory was last confirmed, 0.0 to 1.0.
         confirmed_at: when that was, aware. A time after `now` counts as `now`.
         now: aware.
-        half_life: the age at which half is left without such facts; positive.
-        facts: its facts from the graph.
+        half_life: the age at which half is left; positive.
+        ages: not for pinned memories, and those in a person's own file.
+        hasty: it ages twice as fast: an orphan or superseded memory. One that is both does, too,
+            because superseding a memory often takes its links.
         accessed_at: when a recall last raised `stated`, aware; its age counts from there.
 
     Raises:
         ValueError: `stated` is outside 0.0 to 1.0, or `half_life` is not positive.
     """
-    ages = not (facts.pinned or facts.said)
-    age = now - counts_from(confirmed_at, accessed_at, now) if ages else timedelta(0)
-    hasty = facts.orphan or facts.superseded
-    return effective_confidence(stated, age, half_life=half_life / HASTE if hasty else half_life)
+    if not 0.0 <= stated <= 1.0:
+        raise ValueError(f"stated must be within 0.0 and 1.0, got {stated!r}")
+    if half_life <= timedelta(0):
+        raise ValueError(f"half_life must be positive, got {half_life}")
+    if not ages:
+        return stated
+    known = [at for at in (confirmed_at, accessed_at) if at is not None and at >= SANE_FROM]
+    age = max(now - max(known, default=now), timedelta(0))
+    half_lives: float = age / half_life * (2 if hasty else 1)
+    return float(stated * 0.5**half_lives)

@@ -9,7 +9,7 @@ that returns memories: a read writes nothing.
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -22,23 +22,15 @@ from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.memories import COLD, Edge, Node
-from yaadwatch.model.projects import DAY, IDLE, LEARNED, Facts, Session, Touched, of_origin
+from yaadwatch.model.projects import DAY, IDLE, LEARNED, Facts, Session, of_origin
 from yaadwatch.model.settings import SHOWN_NOTED_MAX
 from yaadwatch.text import privacy, words
 from yaadwatch.text.quoting import as_kind, as_name, author, quoted, words_hash
 from yaadwatch.workspace.live_sessions import Live
 from yaadwatch.workspace.workspace import AGENT, FRAGMENT_CHARS_MIN, Call, Home, Space, too_short
 
-LEARNED_TOLD: Final = 8
-COMMITS_TOLD: Final = 8
-FILES_TOLD: Final = 20
 LINE_CHARS_MAX: Final = 300
 """A note or a statement that is longer is cut after a whole word."""
-
-_NAME = re.compile(r"`([^`\s]{3,80})`|\b([A-Za-z_][\w.-]*[\w])")
-_IS_NAME = re.compile(r"[a-z0-9][A-Z]|[_./-]|[A-Z]{2}|\d")
-_NAME_CHARS_MIN: Final = 4
-_WORD = re.compile(r"[\w./-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,17 +52,39 @@ def session_lines(
     ended_at: datetime | None,
 ) -> str:
     """Return the description of a session, a line per topic; '' when nothing happened."""
-    lines = [
-        *(f"Noted: {quoted(_line(note))}" for note in notes[-12:]),
-        *_lessons(learned),
-        *_commits(facts),
-        *_files(facts),
-    ]
+    lines = [f"Noted: {quoted(_line(note))}" for note in notes[-12:]]
+    for sort, are_tasks in (("Learned", False), ("Tasks", True)):
+        told = [
+            f"{one.state or as_kind(one.kind)}: {quoted(_line(one.text))}"
+            for one in learned
+            if (one.kind == "task") == are_tasks
+        ]
+        lines += _listed(sort, told[:8], left_out=len(told) - 8)
+    # The newest commits describe best where it ended.
+    told = [f"{made.id[:8]} {quoted(_line(made.subject))}" for made in facts.commits]
+    lines += _listed("Commits", told[-8:], left_out=len(told) - 8)
+    for sort, committed in (("Files", True), ("Files not committed", False)):
+        told = [
+            as_name(one.path) + ("" if one.how == "changed" else f" ({one.how})")
+            for one in facts.files
+            if one.committed == committed
+        ]
+        left_out = max(0, len(told) - 20) + (facts.more if committed else 0)
+        lines += _listed(sort, told[:20], left_out=left_out, between=", ")
     if facts.reason:
         lines.append(f"Not known: {_line(facts.reason)}")
     if not lines or (facts.reason and len(lines) == 1):
         return ""
     return "\n".join([_headline(session, ended_at), *lines])
+
+
+def _listed(sort: str, told: Sequence[str], *, left_out: int, between: str = "; ") -> list[str]:
+    more = f"{between}and {left_out} more" if left_out > 0 else ""
+    return [f"{sort}: {between.join(told)}{more}"] if told else []
+
+
+_NAME = re.compile(r"`([^`\s]{3,80})`|\b([A-Za-z_][\w.-]*[\w])")
+_IS_NAME = re.compile(r"[a-z0-9][A-Z]|[_./-]|[A-Z]{2}|\d")
 
 
 def names(text: str) -> frozenset[str]:
@@ -81,7 +95,7 @@ def names(text: str) -> frozenset[str]:
     found = set()
     for match in _NAME.finditer(text):
         name = (match[1] or match[2]).strip(".-/()")
-        if len(name) >= _NAME_CHARS_MIN and (match[1] or _IS_NAME.search(name)):
+        if len(name) >= 4 and (match[1] or _IS_NAME.search(name)):
             found.add(name)
     return frozenset(found)
 
@@ -94,7 +108,7 @@ def new_names(before: str, after: str) -> frozenset[str]:
 def _words(text: str) -> set[str]:
     """Return the words of a text, whole (`a/b.py`) and split."""
     found: set[str] = set()
-    for word in _WORD.findall(text):
+    for word in re.findall(r"[\w./-]+", text):
         found.add(word.strip(".-/"))
         found.update(re.split(r"[./-]", word))
     return found
@@ -108,45 +122,6 @@ def _headline(session: Session, ended_at: datetime | None) -> str:
         return f"{who}{where}, since {begun:%Y-%m-%d %H:%M} UTC."
     until = f"{ended_at:%H:%M}" if ended_at.date() == begun.date() else f"{ended_at:%Y-%m-%d %H:%M}"
     return f"{who}{where}, {begun:%Y-%m-%d %H:%M} to {until} UTC."
-
-
-def _lessons(learned: Sequence[Lesson]) -> Iterable[str]:
-    tasks = [one for one in learned if one.kind == "task"]
-    others = [one for one in learned if one.kind != "task"]
-    for sort, found in (("Learned", others), ("Tasks", tasks)):
-        told = [
-            f"{one.state or as_kind(one.kind)}: {quoted(_line(one.text))}"
-            for one in found[:LEARNED_TOLD]
-        ]
-        if told:
-            yield f"{sort}: " + "; ".join(told) + _more(found, LEARNED_TOLD)
-
-
-def _commits(facts: Facts) -> Iterable[str]:
-    told = [f"{made.id[:8]} {quoted(_line(made.subject))}" for made in facts.commits]
-    if told:
-        # The newest commits describe best where it ended.
-        yield "Commits: " + "; ".join(told[-COMMITS_TOLD:]) + _more(told, COMMITS_TOLD)
-
-
-def _files(facts: Facts) -> Iterable[str]:
-    for sort, found in (
-        ("Files", [one for one in facts.files if one.committed]),
-        ("Files not committed", [one for one in facts.files if not one.committed]),
-    ):
-        left_out = max(0, len(found) - FILES_TOLD) + (facts.more if sort == "Files" else 0)
-        told = [_file(one) for one in found[:FILES_TOLD]]
-        if told:
-            yield f"{sort}: " + ", ".join(told) + (f", and {left_out} more" if left_out else "")
-
-
-def _file(touched: Touched) -> str:
-    how = "" if touched.how == "changed" else f" ({touched.how})"
-    return as_name(touched.path) + how
-
-
-def _more(found: Sequence[object], told: int) -> str:
-    return f"; and {len(found) - told} more" if len(found) > told else ""
 
 
 def _line(text: str) -> str:
@@ -172,7 +147,10 @@ def current(home: Home, call: Call, space: Space, named: str = "") -> Live:
     now = home.clock.now()
     with home.live.lock:
         name = privacy.kept(named).text or _name(call, now)
-        live = _called(home, call, space, name) if named else _known(home, call, space, now)
+        live = _known(home, call, space, now)
+        if named:
+            there = home.live.of(space.project.id, space.worktree.id, call.origin)
+            live = next((one for one in there if one.session.name == name), None)
         if live is None:
             stored = _stored(home, call, space, now, name=name, only=bool(named))
             live = stored or new(home, call, space, name)
@@ -229,7 +207,7 @@ def find(space: Space, fragment: str) -> Session:
     Raises:
         YaadError: NOT_FOUND, BAD_REQUEST (a match shorter than four characters), CONFLICT.
     """
-    found = space.db.read(db_sessions.find, fragment, 2)
+    found = space.db.read(nodes.find, fragment, 2, table="sessions")
     if found and fragment not in found and len(fragment) < FRAGMENT_CHARS_MIN:
         raise too_short(fragment)
     session = space.db.read(db_sessions.get, found[0]) if len(found) == 1 else None
@@ -320,21 +298,14 @@ def idle_after(agent: str) -> timedelta:
 def _known(home: Home, call: Call, space: Space, now: datetime) -> Live | None:
     """Return the session of a call from memory."""
     found = home.live.of(space.project.id, space.worktree.id, call.origin)
+    fresh = [live for live in found if now - live.session.last_at < idle_after(call.origin)]
     if call.session:
-        own = next((live for live in found if call.session in live.connections), None)
-        free = (live for live in found if not live.connections and _is_fresh(live.session, now))
-        return own or next(free, None)
-    if call.origin.startswith(AGENT):
-        return next((live for live in found if _is_fresh(live.session, now)), None)
-    begun = (live for live in found if not live.session.is_day and _is_fresh(live.session, now))
-    today = (live for live in found if live.session.name == _name(call, now))
-    return next(begun, None) or next(today, None)
-
-
-def _called(home: Home, call: Call, space: Space, name: str) -> Live | None:
-    """Return the session that the agent named so, from memory."""
-    found = home.live.of(space.project.id, space.worktree.id, call.origin)
-    return next((live for live in found if live.session.name == name), None)
+        own = [live for live in found if call.session in live.connections]
+        fresh = own or [live for live in fresh if not live.connections]
+    elif not call.origin.startswith(AGENT):
+        begun = [live for live in fresh if not live.session.is_day]
+        fresh = begun or [live for live in found if live.session.name == _name(call, now)]
+    return next(iter(fresh), None)
 
 
 def _stored(
@@ -353,10 +324,6 @@ def _stored(
     return Live(project=space.project.id, session=replace(session, ended_at=None, ended_by=""))
 
 
-def _is_fresh(session: Session, now: datetime) -> bool:
-    return now - session.last_at < idle_after(session.agent)
-
-
 def _name(call: Call, now: datetime) -> str:
     """Return the name of the day's session, for calls from the command line."""
     return "" if call.origin.startswith(AGENT) else f"{DAY}{now.date()}"
@@ -364,20 +331,15 @@ def _name(call: Call, now: datetime) -> str:
 
 def session_text(conn: Connection, session: Session) -> str:
     """Return the current text of a session; '' when nothing happened in it."""
+    notes = [note.text for note in db_sessions.notes(conn, session.id)]
+    dismissed = authority.dismissals_of_hashes(conn, map(words_hash, notes)) if notes else {}
     return session_lines(
         session,
         facts=session.facts,
         learned=lessons_of(conn, session.id),
-        notes=_wanted(conn, [note.text for note in db_sessions.notes(conn, session.id)]),
+        notes=[note for note in notes if words_hash(note) not in dismissed],
         ended_at=session.ended_at,
     )
-
-
-def _wanted(conn: Connection, notes: Sequence[str]) -> list[str]:
-    """Return the notes of a session without dismissed texts."""
-    hashes = [words_hash(note) for note in notes]
-    unwanted = authority.dismissals_of_hashes(conn, hashes) if hashes else {}
-    return [note for note, digest in zip(notes, hashes, strict=True) if digest not in unwanted]
 
 
 def lessons_of(conn: Connection, session: str) -> list[Lesson]:
@@ -386,9 +348,14 @@ def lessons_of(conn: Connection, session: str) -> list[Lesson]:
     found = nodes.many(conn, order)
     states = db_sessions.states(conn, order)
     return [
-        Lesson(id=node, kind=found[node].kind, text=_said(found[node]), state=states.get(node, ""))
-        for node in order
-        if node in found and found[node].archived_at is None
+        Lesson(
+            id=node.id,
+            kind=node.kind,
+            text=node.text if len(node.text) <= LINE_CHARS_MAX else node.summary,
+            state=states.get(node.id, ""),
+        )
+        for node in (found[one] for one in order if one in found)
+        if node.archived_at is None
     ]
 
 
@@ -455,13 +422,6 @@ def without(conn: Connection, node: str, now: datetime) -> None:
             reword_session(conn, session.id, now)
 
 
-def _said(node: Node) -> str:
-    return node.text if len(node.text) <= LINE_CHARS_MAX else node.summary
-
-
-KIND = "learned_in"
-
-
 def learned(
     conn: Connection,
     home: Home,
@@ -486,9 +446,11 @@ def learned(
         return
     ensure_node(conn, found, now)
     db_sessions.note_nodes(conn, session, LEARNED, [node.id], now)
-    edge = Edge(from_node=node.id, to_node=session, kind=KIND, created_at=now, valid_from=now)
+    edge = Edge(
+        from_node=node.id, to_node=session, kind="learned_in", created_at=now, valid_from=now
+    )
     if fresh:
-        edges.add(conn, edge)
+        edges.add_all(conn, [edge])
     if fresh or edges.begin(conn, edge):
         history.append_edge(conn, events.EDGE_CREATED, edge, now)
     if found.ended_at is not None:
@@ -523,4 +485,4 @@ def ensure_node(conn: Connection, session: Session, now: datetime) -> None:
         updated_at=now,
     )
     nodes.insert(conn, node)
-    history.add_version(conn, changes.version_of(node, now, "created", node.origin))
+    history.add_versions(conn, [changes.version_of(node, now, "created", node.origin)])

@@ -31,12 +31,12 @@ HANGS = "See which it is: findmnt; umount --lazy it, or wait until it answers."
 
 def anchor_row(anchor: Anchor) -> dict[str, object]:
     """Return the JSON of an anchor: path, and symbol and line where it has them."""
-    shown: dict[str, object] = {"path": anchor.path}
-    if anchor.symbol:
-        shown["symbol"] = anchor.name
-    if anchor.line is not None:
-        shown["line"] = anchor.line
-    return shown
+    given = {"path": anchor.path, "symbol": anchor.name if anchor.symbol else None}
+    return _without_null(given | {"line": anchor.line})
+
+
+def _without_null(row: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def anchor_rows(anchors: Iterable[Anchor]) -> list[dict[str, object]]:
@@ -77,13 +77,14 @@ def flag_row(flag: Flag, node: Node, said_in: Iterable[tuple[str, int]] = ()) ->
         "uncommitted": None if any(row.is_open for row in flag.evidence) else flag.uncommitted,
         "evidence": [evidence_row(evidence) for evidence in flag.evidence],
     }
-    if flag.via:
-        shown["via"] = list(flag.via)
-    if flag.suggestion is not None:
-        shown["suggestion"] = proposal_row(flag.suggestion)
-    if places := [{"path": path, "line": line} for path, line in said_in]:
-        shown["said_in"] = places
-    return shown
+    places = [{"path": path, "line": line} for path, line in said_in]
+    return shown | _without_null(
+        {
+            "via": list(flag.via) or None,
+            "suggestion": proposal_row(flag.suggestion) if flag.suggestion is not None else None,
+            "said_in": places or None,
+        }
+    )
 
 
 def shallow_row(space: Space) -> dict[str, object] | None:
@@ -130,12 +131,8 @@ def proposal_row(proposal: Suggestion) -> dict[str, object]:
 
     `places` only with several; `also_changed` only when true.
     """
-    shown: dict[str, object] = {"path": proposal.path, "text": proposal.text}
-    if proposal.places:
-        shown["places"] = list(proposal.places)
-    if proposal.also_changed:
-        shown["also_changed"] = True
-    return shown
+    more = {"places": list(proposal.places) or None, "also_changed": proposal.also_changed or None}
+    return {"path": proposal.path, "text": proposal.text} | _without_null(more)
 
 
 def short_flag(flag: Flag | None) -> dict[str, object] | None:
@@ -163,16 +160,10 @@ def by_row(whose: Authority | None) -> dict[str, object]:
     only if any: a new text that awaits a person.
     """
     if whose is None:  # erased meanwhile
-        return {
-            "by": None,
-            "said_at": None,
-            "approved_at": None,
-            "unverified": True,
-            "reach": None,
-        }
+        nothing = dict.fromkeys(("by", "said_at", "approved_at", "reach"))
+        return nothing | {"unverified": True}
     file = whose.name if whose.kind in (PERSON, REPOSITORY) else ""
-    proposal = whose.proposal
-    return {
+    row: dict[str, object] = {
         "by": whose.by,
         "said_at": whose.at,
         "approved_at": whose.approved_at,
@@ -184,18 +175,11 @@ def by_row(whose: Authority | None) -> dict[str, object]:
             "branch": whose.branch or None,
             "personal": whose.is_personal or None,
         },
-    } | (
-        {
-            "proposed": {
-                "text": summarise(proposal.text),
-                "by": proposal.by,
-                "at": proposal.at,
-                "unverified": True,
-            }
-        }
-        if proposal is not None
-        else {}
-    )
+    }
+    if (new := whose.proposal) is not None:
+        proposed = {"text": summarise(new.text), "by": new.by, "at": new.at, "unverified": True}
+        row["proposed"] = proposed
+    return row
 
 
 def attributed(
@@ -227,55 +211,32 @@ def changed_row(node: Node, *, undo: str = "") -> dict[str, object]:
 
 def project_row(home: Home, project: Project) -> dict[str, object]:
     """Return the JSON of a project: its place, contents and problems."""
-    shown: dict[str, object] = {
-        "id": project.id,
-        "path": str(project.root),
-        "branch": None,
-        "memories": 0,
-        "waiting": 0,
-        "stale": 0,
-        "unknown": 0,
-        "last_check": None,
-        "state": "ok",
-        "files": [],
-        "comparing": None,
-        "gone_since": None,
-    }
+    shown: dict[str, object] = dict.fromkeys(("memories", "waiting", "stale", "unknown"), 0)
+    shown |= dict.fromkeys(("branch", "last_check", "comparing", "gone_since"))
+    shown |= {"id": project.id, "path": str(project.root), "state": "ok", "files": []}
     if home.pulse is not None and home.pulse.hangs(project.id):
         why = "a disk that it is on does not answer; it was not looked at"
         return shown | {"state": "broken", "reason": why, "hint": HANGS}
     try:
         if reason := why_missing(project):
             memories = home.stores.look(project, nodes.count)
-            shown |= {"gone_since": project.gone_at, "memories": memories, "hint": _gone(project)}
+            hint = (
+                "its memories are kept. Moved: yaadwatch add NEW-PLACE. Cloned again: yaadwatch add"
+                " --adopt DIR. Not needed any more: yaadwatch remove "
+                f"{shlex.quote(str(project.root))}"
+            )
+            shown |= {"gone_since": project.gone_at, "memories": memories, "hint": hint}
             return shown | {"state": "missing", "reason": reason}
         with home.stores.use(project) as db:
             found, main, doubts = db.read(_contents, home, project)
         shown |= found | counted(_flagged_here(home, project, main, doubts))
-        _require_ours(home, project)
+        layout = repo_layout.find(project.root)
+        if layout is not None and is_of(project, layout) and not layout.is_own():
+            home.repository(layout).require_ours()
         return shown
     except YaadError as error:
         state = "refused" if error.code is Code.REFUSED else "broken"
         return shown | {"state": state, "reason": error.message, "hint": error.hint}
-
-
-def _gone(project: Project) -> str:
-    """Return the next steps for a project whose repository is not at its place."""
-    return (
-        "its memories are kept. Moved: yaadwatch add NEW-PLACE. Cloned again: yaadwatch add --adopt"
-        f" DIR. Not needed any more: yaadwatch remove {shlex.quote(str(project.root))}"
-    )
-
-
-def _require_ours(home: Home, project: Project) -> None:
-    """Refuse a repository that git reports as another user's.
-
-    Raises:
-        YaadError: REFUSED when it is.
-    """
-    layout = repo_layout.find(project.root)
-    if layout is not None and is_of(project, layout) and not layout.is_own():
-        home.repository(layout).require_ours()
 
 
 def _contents(
@@ -308,15 +269,15 @@ def _flagged_here(
     try:
         with home.tree(project.id, main.id) as space:
             ids = [flag.node for flag in doubts]
-            gone = space.db.read(seen_from, view_of(home, space), _not_recalled, main.id, ids)
+
+            def not_recalled(conn: Connection) -> set[str]:
+                superseded = flags.superseded(conn, main.id, ids)
+                return visibility.of_other_branches(conn) | superseded
+
+            gone = space.db.read(seen_from, view_of(home, space), not_recalled)
     except YaadError:  # its folder is missing
         return doubts
     return [flag for flag in doubts if flag.node not in gone]
-
-
-def _not_recalled(conn: Connection, worktree: int, ids: Sequence[str]) -> set[str]:
-    """Return the memories of other branches, and the superseded ones of `ids`."""
-    return visibility.of_other_branches(conn) | flags.superseded(conn, worktree, ids)
 
 
 def counted(doubts: Sequence[Flag]) -> dict[str, object]:

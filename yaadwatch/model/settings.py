@@ -1,9 +1,9 @@
 """Settings that a person may change, and fixed limits: each with its unit."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from yaadwatch.model.limits import (
     ANCHORS_PER_NODE_MAX,
@@ -51,7 +51,6 @@ HALF_LIFE_DAYS: Final = {
 
 STORED_TEXT_CHARS_MAX: Final = 8 * TEXT_CHARS_MAX
 """The same as it is stored: control characters are escaped, secrets masked."""
-CONNECTIONS_MAX: Final = 256
 REQUESTS_AT_ONCE_MAX: Final = 4
 """Verbs running at the same time, over all connections."""
 
@@ -65,12 +64,8 @@ BLOCK_BYTES_MAX: Final = 4 * 1024
 """Size of a managed block, markers and line ends included, up to which rules are put in."""
 ALIKE_MIN: Final = 0.6
 """A line that replaced another is that rule in new words if they are so alike, 0 to 1."""
-ALIKE_PAIRS_MAX: Final = 2_500
-"""Pairs of lines compared in one place of a file; in a larger one no line is taken for another."""
 ALIKE_CHARS_MAX: Final = 500
 """How many characters of two lines are compared, from their beginning."""
-AGENT_FILE_WRITES_MAX: Final = 3
-"""Writes of one agent file within AGENT_FILE_WRITES_WITHIN; then it is paused."""
 AGENT_FILE_WRITES_WITHIN: Final = timedelta(minutes=1)
 SYMBOL_FILES_MAX: Final = 12
 """A name that is defined or used in more files than this anchors nothing."""
@@ -82,17 +77,11 @@ HISTORY_COMMITS_MAX: Final = 2_000
 """Commits searched for the removal or rename of a file."""
 EVIDENCE_COMMITS_MAX: Final = 50
 """Commits of one file in which a change of a definition is sought, the newest."""
-REFLOG_STEPS_MAX: Final = 1_000
-"""Steps of HEAD looked back for the commits of a session."""
-TREE_PATHS_MAX: Final = 200_000
-"""In a work tree of more files it is not looked for what a session changed and did not commit."""
 MOVE_CANDIDATES_MAX: Final = 200
 """Untracked files looked at for a file that was moved without git knowing."""
 
 IMPACT_HOPS_MAX: Final = 3
 """Edges in a row along which a flag is inherited."""
-IMPACT_EDGES_MAX: Final = 5_000
-"""Edges considered for one hop of inheritance, strongest first."""
 IMPACT_NODES_MAX: Final = 200
 """Memories listed with an inherited flag, strongest first; the others are counted."""
 
@@ -107,20 +96,6 @@ GRAPH_EDGES_MAX: Final = 2_000
 """Edges listed for a walk, strongest first."""
 GRAPH_STEP_EDGES_MAX: Final = 5_000
 """Edges looked at for one step of a walk in one direction, the strongest."""
-GRAPH_SEEDS_MAX: Final = 5
-"""Answers to a question that a subgraph is drawn around."""
-EDGES_SHOWN_MAX: Final = 200
-"""Edges listed with one memory; a walk lists the others."""
-EDGE_TEXT_CHARS_MAX: Final = 1_000
-"""Of a longer memory at the other end, only its first sentence is shown."""
-VERSIONS_SHOWN_MAX: Final = 100
-VERSIONS_CHARS_MAX: Final = 200_000
-"""Versions listed with a memory, and characters of their texts; its history lists the others."""
-HISTORY_SHOWN_MAX: Final = 5_000
-HISTORY_CHARS_MAX: Final = 500_000
-"""Versions listed in a history, and characters of their texts: an answer is 4 MiB at most."""
-GRAPH_HUBS_MAX: Final = 5
-"""Nodes named by `graph_stats` as those with most edges."""
 
 DIRTY_PATHS_MAX: Final = 512
 """More changed paths than this at once are one check of everything."""
@@ -138,44 +113,44 @@ LONG_REST: Final = timedelta(minutes=10)
 rebuilt within half a second."""
 QUESTION_WAIT_MS: Final = 250
 """A warm worker has so long for the vector of a question; after that, words have to do."""
-STOCK_VECTORS_MAX: Final = 20_000
-"""Of a store with more vectors the worker holds no copy: they are looked through in the store."""
 FILL_BATCH: Final = 16
 """Memories embedded and written at once."""
-FILL_WAIT_S: Final = 120.0
-"""A batch that takes longer is given up, and tried again."""
-MODEL_WAIT_S: Final = 120.0
-"""Loading a model takes no longer when it is enabled, or it is not."""
 UPKEEP_BATCH: Final = 500
 """Nodes changed in one transaction by upkeep."""
 BACKUPS_KEPT: Final = 7
 """Dated copies kept of one store."""
-BACKUPS_KEPT_A_DAY: Final = 3
-"""Of one day, where there are others."""
 TRIM_BATCH: Final = 5_000
 """Events forgotten in one transaction."""
-"""Days for which it is known how large a store was."""
-ACCESS_BOOST: Final = 0.2
 CLAIMS_TOLD_MAX: Final = 500
 """Claims listed at once."""
 CONTRADICTIONS_MAX: Final = 200
 """Contradictions listed, of each kind."""
 CLASHES_MAX: Final = 200
 """Pairs of claims compared for each open contradiction that is listed."""
-CLASHES_SETTLED_MAX: Final = 20_000
-"""Pairs of claims compared for each settled contradiction."""
-EVIDENCE_NEWER: Final = timedelta(days=30)
-"""Evidence that is so much newer than what it speaks against contradicts it."""
-GAPS_TOLD_MAX: Final = 200
-"""Unanswered questions listed at once, most frequent first."""
 GAPS_NOTED_MAX: Final = 1_000
 """Different questions without a good answer that are noted between two times of writing down."""
 SHOWN_NOTED_MAX: Final = 10_000
 """Memories that are noted as shown, or recalled, between two times of writing down."""
 
 
+def _within(default: float, low: float, high: float) -> Any:
+    """Declare a setting with its default and its limits."""
+    return field(default=default, metadata={"limits": (low, high)})
+
+
+class _Limited:
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for one in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, one.name)
+            low, high = one.metadata.get("limits", (value, value))
+            if not low <= value <= high:
+                raise ValueError(f"{one.name} must be within {low} and {high}, got {value}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class Memory(_Limited):
     """How memories age.
 
     Args:
@@ -185,21 +160,14 @@ class Memory:
         prune_after_days: an archived memory that nothing points at is erased after so long.
     """
 
-    half_life_days: float = 30.0
+    half_life_days: float = _within(30.0, 0.001, 100_000)
     half_lives: tuple[str, ...] = ()
-    min_confidence: float = 0.1
-    prune_after_days: float = 90.0
+    min_confidence: float = _within(0.1, 0, 0.999)
+    prune_after_days: float = _within(90.0, 0, 100_000)
 
     def __post_init__(self) -> None:
-        if not 0.001 <= self.half_life_days <= 100_000:
-            raise ValueError(
-                f"half_life_days must be within 0.001 and 100000, got {self.half_life_days}"
-            )
+        _Limited.__post_init__(self)
         _half_lives(self.half_lives)
-        if not 0 <= self.min_confidence < 1:
-            raise ValueError(f"min_confidence must be from 0 to below 1, got {self.min_confidence}")
-        if self.prune_after_days < 0:
-            raise ValueError(f"prune_after_days must not be negative, got {self.prune_after_days}")
 
     def half_life(self, kind: str) -> timedelta:
         """Return the age at which half the confidence of a memory of `kind` is left."""
@@ -230,7 +198,7 @@ def _half_lives(rows: tuple[str, ...]) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recall:
+class Recall(_Limited):
     """Defaults of recall.
 
     Args:
@@ -240,21 +208,13 @@ class Recall:
             less for long texts.
     """
 
-    top_k: int = 10
-    min_score: float = 0.0
-    semantic_weight: float = 0.5
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.top_k <= TOP_K_MAX:
-            raise ValueError(f"top_k must be within 1 and {TOP_K_MAX}, got {self.top_k}")
-        if not 0 <= self.min_score <= 1:
-            raise ValueError(f"min_score must be within 0 and 1, got {self.min_score}")
-        if not 0 <= self.semantic_weight <= 1:
-            raise ValueError(f"semantic_weight must be within 0 and 1, got {self.semantic_weight}")
+    top_k: int = _within(10, 1, TOP_K_MAX)
+    min_score: float = _within(0.0, 0, 1)
+    semantic_weight: float = _within(0.5, 0, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Store:
+class Store(_Limited):
     """How large a store may get, and how long its log of events is kept.
 
     Args:
@@ -262,46 +222,28 @@ class Store:
         events_days: events are forgotten after this.
     """
 
-    budget_mib: int = 1024
-    events_days: int = 90
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.budget_mib <= 1024 * 1024:
-            raise ValueError(f"budget_mib must be within 0 and 1048576, got {self.budget_mib}")
-        if not 1 <= self.events_days <= 36_500:
-            raise ValueError(f"events_days must be within 1 and 36500, got {self.events_days}")
+    budget_mib: int = _within(1024, 0, 1024 * 1024)
+    events_days: int = _within(90, 1, 36_500)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
+class Watch(_Limited):
     """How files are watched."""
 
-    quiet_ms: int = 100
-    poll_s: int = 60
-    directories_max: int = 4096
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.quiet_ms <= 2000:
-            raise ValueError(f"quiet_ms must be within 0 and 2000, got {self.quiet_ms}")
-        if not 1 <= self.poll_s <= 3600:
-            raise ValueError(f"poll_s must be within 1 and 3600, got {self.poll_s}")
-        if self.directories_max < 0:
-            raise ValueError(f"directories_max must not be negative, got {self.directories_max}")
+    quiet_ms: int = _within(100, 0, 2000)
+    poll_s: int = _within(60, 1, 3600)
+    directories_max: int = _within(4096, 0, 10_000_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Git:
+class Git(_Limited):
     """How git is run."""
 
-    timeout_ms: int = 10_000
-
-    def __post_init__(self) -> None:
-        if not 50 <= self.timeout_ms <= 600_000:
-            raise ValueError(f"timeout_ms must be within 50 and 600000, got {self.timeout_ms}")
+    timeout_ms: int = _within(10_000, 50, 600_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentFiles:
+class AgentFiles(_Limited):
     """How agent files are kept in sync.
 
     Args:
@@ -311,12 +253,8 @@ class AgentFiles:
             '*' for anything in a name, '**/' for any folders.
     """
 
-    idle_s: int = 60
+    idle_s: int = _within(60, 0, 3600)
     also: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.idle_s <= 3600:
-            raise ValueError(f"idle_s must be within 0 and 3600, got {self.idle_s}")
 
 
 ALWAYS: Final = "always"
@@ -340,18 +278,14 @@ class Agents:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vectors:
+class Vectors(_Limited):
     """How texts are made vectors; see `yaadwatch embed`.
 
     Args:
         idle_s: the process that runs the model ends when nothing was asked of it for so long.
     """
 
-    idle_s: int = 300
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.idle_s <= 86_400:
-            raise ValueError(f"idle_s must be within 1 and 86400, got {self.idle_s}")
+    idle_s: int = _within(300, 1, 86_400)
 
 
 WIDE_TOOLS: Final = ("graph", "curate")
@@ -372,8 +306,6 @@ class Mcp:
         for name in self.wide:
             if name not in WIDE_TOOLS:
                 raise ValueError(f"wide must hold {' and '.join(WIDE_TOOLS)} only, got {name!r}")
-        if len(set(self.wide)) < len(self.wide):
-            raise ValueError(f"wide must name each tool once, got {', '.join(self.wide)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

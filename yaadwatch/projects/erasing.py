@@ -323,8 +323,8 @@ def _reword(conn: Connection, node: Node, quoted: Sequence[str], now: datetime) 
         updated_at=now,
         version=node.version + 1,
     )
-    nodes.replace(conn, done, expected_version=node.version)
-    history.add_version(conn, changes.version_of(done, now, "redacted", "erase"))
+    nodes.replace(conn, done)
+    history.add_versions(conn, [changes.version_of(done, now, "redacted", "erase")])
 
 
 def _copies(db: Database, place: _Place, words: _Words, done: _Outcome) -> None:

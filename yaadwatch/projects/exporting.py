@@ -33,7 +33,7 @@ from yaadwatch.db.rows import Table
 from yaadwatch.memory import gaps
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import time_text
-from yaadwatch.model.settings import BACKUPS_KEPT, BACKUPS_KEPT_A_DAY, TRIM_BATCH
+from yaadwatch.model.settings import BACKUPS_KEPT, TRIM_BATCH
 from yaadwatch.projects import pages, row_import
 from yaadwatch.projects.row_import import (
     ImportCounts,
@@ -515,7 +515,8 @@ def superfluous(kept: Sequence[Path]) -> list[Path]:
     by_day: dict[str, list[Path]] = {}
     for copy in kept:
         by_day.setdefault(copy.name[:8], []).append(copy)
-    of_a_day = [copy for copies_ in by_day.values() for copy in copies_[BACKUPS_KEPT_A_DAY:]]
+    # Three of one day, where there are others.
+    of_a_day = [copy for copies_ in by_day.values() for copy in copies_[3:]]
     more = max(0, len(kept) - BACKUPS_KEPT)
     gone = sorted(of_a_day)[:more]
     left = [copy for copy in kept if copy not in gone]

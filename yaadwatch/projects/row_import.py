@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from yaadwatch.db import anchors, edges, fulltext, graph, history, nodes, rows
+from yaadwatch.db import anchors, edges, fulltext, history, nodes, rows
 from yaadwatch.db import projects as db_projects
 from yaadwatch.db.codec import to_json
 from yaadwatch.db.database import Database
@@ -403,9 +403,9 @@ class _RowImport:
 
     def _flush(self) -> None:
         """Store the collected words and events of new memories."""
-        fulltext.index_new(self._conn, self._words)
+        fulltext.index(self._conn, self._words)
         history.append_all(self._conn, self._events, self._now)
-        anchors.drop_sightings_everywhere(self._conn, self._watched)
+        anchors.drop_sightings(self._conn, self._watched)
         for gathered in (self._words, self._events, self._watched):
             gathered.clear()
 
@@ -533,13 +533,12 @@ class _RowImport:
 
     def _ask_for_circles(self, kind: str) -> None:
         added = self._links.pop(kind)
-        graph.refuse_circles(self._conn, kind, added)
+        edges.refuse_circles(self._conn, kind, added)
 
     def _overlaps(self, row: Mapping[str, Any]) -> bool:
         """Return whether the validity of an edge overlaps that of an equal one."""
         ends = (row["from_node"], row["kind"], row["to_node"])
-        times = (row["valid_from_ms"], row.get("valid_until_ms"))
-        return edges.holds_within(self._conn, ends, times)
+        return edges.holds_within(self._conn, ends, row["valid_from_ms"], row.get("valid_until_ms"))
 
 
 def _named(table: Table, row: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.memories import NOT_GIVEN, THINGS, Node
-from yaadwatch.model.settings import ACCESS_BOOST, UPKEEP_BATCH, Settings
+from yaadwatch.model.settings import UPKEEP_BATCH, Settings
 from yaadwatch.projects.row_import import NamedStore, for_each_store, raise_failures
 from yaadwatch.workspace.workspace import Call, Home
 
@@ -116,7 +116,7 @@ def _boost(conn: Connection, settings: Settings, ids: Iterable[str], now: dateti
     """Raise the confidence of recalled memories, once a UTC day; return how many were."""
     living = [node for node in nodes.many(conn, ids).values() if node.archived_at is None]
     left = flags.confidences(conn, living, settings, now)
-    raised = {id_: impact.boosted(one, ACCESS_BOOST) for id_, one in left.items()}
+    raised = {id_: impact.boosted(one, 0.2) for id_, one in left.items()}
     return nodes.boost(conn, raised, now=now)
 
 

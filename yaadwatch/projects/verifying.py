@@ -309,5 +309,5 @@ def _move_aside(path: Path) -> Path:
 
 def _read_essentials(conn: Connection) -> None:
     """Read the tables without which the daemon cannot work."""
-    projects.read_through(conn)
+    projects.everything(conn)
     projects.all_jobs(conn)

@@ -22,7 +22,6 @@ from datetime import datetime, timedelta
 from itertools import accumulate, pairwise
 from typing import Final, TypeVar
 
-from yaadwatch.memory.impact import effective_confidence
 from yaadwatch.model.memories import COLD, HOT
 from yaadwatch.model.settings import Settings
 from yaadwatch.text import words as text_words
@@ -140,7 +139,7 @@ def worth_ranking(scores: Mapping[Name, float], count: int) -> list[Name]:
 
 def mild_factor(candidate: Candidate, *, now: datetime, half_life: timedelta) -> float:
     """Return the factor of everything but relevance: 0.9 to 1.1."""
-    recency = effective_confidence(1.0, now - candidate.updated_at, half_life=half_life)
+    recency: float = 0.5 ** (max(now - candidate.updated_at, timedelta(0)) / half_life)
     share = (
         _CONFIDENCE * candidate.confidence
         + _RECENCY * recency

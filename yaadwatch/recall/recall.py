@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from yaadwatch.api.messages.memories import Recall
-from yaadwatch.db import authority, edges, fulltext, graph, nodes, sessions
+from yaadwatch.db import authority, edges, fulltext, nodes, sessions
 from yaadwatch.db.files import Connection
 from yaadwatch.db.visibility import among, by_work, seen_from
 from yaadwatch.memory import changes, flags, lessons, views, visibility
@@ -388,6 +388,4 @@ def _by_shelf(found: _Answers, ids: Sequence[str]) -> Iterator[tuple[Shelf, list
 
 
 def _between(conn: Connection, ids: Sequence[str]) -> list[Edge]:
-    numbers = graph.among(conn, ids, kinds=(), view=CURRENT, limit=EDGES_MAX)
-    strength = {edge.id: edge for edge in edges.many(conn, numbers)}
-    return [strength[number] for number in numbers]
+    return edges.among(conn, ids, kinds=(), view=CURRENT, limit=EDGES_MAX)

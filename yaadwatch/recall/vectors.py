@@ -24,13 +24,10 @@ from yaadwatch.model.projects import Project
 from yaadwatch.model.queries import Model, Unembedded
 from yaadwatch.model.settings import (
     FILL_BATCH,
-    FILL_WAIT_S,
-    MODEL_WAIT_S,
     QUESTION_WAIT_MS,
-    STOCK_VECTORS_MAX,
 )
 from yaadwatch.system import embedding_sources, processes
-from yaadwatch.system.embedding_process import Near, Stock
+from yaadwatch.system.embedding_process import Stock
 from yaadwatch.workspace.workspace import Call, Home
 
 
@@ -62,21 +59,13 @@ def nearest(
     held = db.read(db_vectors.stamp, model.space)
     if held.vectors == 0 and worker.state == "warm":
         return []
-    if held.vectors > STOCK_VECTORS_MAX:
-        vector = worker.ask(text, QUESTION_WAIT_MS / 1000)
-        near = None if vector is None else Near(vector=vector, found=None)
-    else:
-        stock = Stock(
-            key=f"{db.path} {model.space}",
-            stamp=held.stamp,
-            rows=lambda: db.read(db_vectors.rows, model.space, model.dimensions),
-        )
-        near = worker.near(text, stock, limit, QUESTION_WAIT_MS / 1000)
-    if near is None or worker.space != model.space:
-        return None
-    if near.found is None:
-        return db.read(db_vectors.nearest, model.space, near.vector, limit)
-    return near.found
+    stock = Stock(
+        key=f"{db.path} {model.space}",
+        stamp=held.stamp,
+        rows=lambda: db.read(db_vectors.rows, model.space, model.dimensions),
+    )
+    found = worker.near(text, stock, limit, QUESTION_WAIT_MS / 1000)
+    return found if worker.space == model.space else None
 
 
 def warm_up(home: Home, wait_s: float) -> bool:
@@ -154,7 +143,7 @@ def these(home: Home, store: str, model: Model, ids: Iterable[str]) -> None:
         YaadError: as for `batch`.
     """
     with _opened(home, store) as db:
-        found = db.read(db_vectors.missing_of, model.space, ids)
+        found = db.read(db_vectors.missing, model.space, ids=ids)
         for begin in range(0, len(found), FILL_BATCH):
             _make(home, db, model, found[begin : begin + FILL_BATCH])
 
@@ -203,7 +192,7 @@ def _make(home: Home, db: Database, model: Model, found: Sequence[Unembedded]) -
     if not found:
         return
     worker = home.vectors.of(model.name)
-    vectors = worker.embed([one.text for one in found], wait_s=FILL_WAIT_S)
+    vectors = worker.embed([one.text for one in found], wait_s=120.0)
     if worker.space != model.space:
         raise YaadError(
             Code.CONFLICT,
@@ -295,7 +284,7 @@ def embed_enable(home: Home, call: Call, ask: EmbedEnable) -> dict[str, object]:
     """
     name = ask.model or _installed()
     home.vectors.forget(name)
-    space, dimensions = home.vectors.of(name).meet(MODEL_WAIT_S)
+    space, dimensions = home.vectors.of(name).meet(120.0)
     home.user.write(_enable, space, name, dimensions, home.clock.now())
     return embedding_row(home)
 
@@ -335,7 +324,6 @@ def embedding_row(home: Home) -> dict[str, object]:
             }
             for one in embedding_sources.KNOWN
         ],
-        "extension": db_vectors.extension() is not None,
         "problems": problems,
     }
 

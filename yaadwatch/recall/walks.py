@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 
 from yaadwatch.api.messages.graph import Subgraph, Traverse
 from yaadwatch.api.messages.memories import Recall
-from yaadwatch.db import authority, edges, graph, history, nodes
+from yaadwatch.db import authority, edges, history, nodes
 from yaadwatch.db.files import Connection
 from yaadwatch.memory import flags, views
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.memories import THINGS, Node, canonical_relation
 from yaadwatch.model.settings import (
     GRAPH_EDGES_MAX,
-    GRAPH_HUBS_MAX,
-    GRAPH_SEEDS_MAX,
     GRAPH_STEP_EDGES_MAX,
 )
 from yaadwatch.recall import brief, recall
@@ -36,11 +34,11 @@ def graph_stats(home: Home, call: Call) -> dict[str, object]:
 
 
 def _count(conn: Connection) -> dict[str, object]:
-    living = graph.living(conn)
+    living = nodes.kinds(conn)
     things = sum(living.pop(kind, 0) for kind in THINGS)
     sessions = living.pop("session", 0)
-    current = graph.current(conn)
-    hubs = graph.hubs(conn, GRAPH_HUBS_MAX)
+    current, historical = edges.counts(conn)
+    hubs = edges.hubs(conn, 5)
     known = nodes.many(conn, [node for node, _ in hubs])
     rows = [
         {"id": node, "kind": known[node].kind, "text": known[node].summary, "edges": number}
@@ -48,14 +46,14 @@ def _count(conn: Connection) -> dict[str, object]:
     ]
     return {
         "memories": sum(living.values()),
-        "archived": graph.archived(conn),
+        "archived": nodes.count(conn, archived=True),
         "sessions": sessions,
         "things": things,
-        "orphans": graph.orphans(conn),
+        "orphans": edges.orphans(conn),
         "kinds": living,
         "edges": {
             "current": sum(current.values()),
-            "historical": graph.historical(conn),
+            "historical": historical,
             "kinds": current,
         },
         "hubs": views.attributed(conn, rows),
@@ -63,9 +61,9 @@ def _count(conn: Connection) -> dict[str, object]:
 
 
 _DIRECTIONS = {
-    "both": (graph.OUT, graph.IN),
-    "ancestors": (graph.IN,),
-    "descendants": (graph.OUT,),
+    "both": (True, False),
+    "ancestors": (False,),
+    "descendants": (True,),
 }
 
 
@@ -103,7 +101,7 @@ def subgraph(home: Home, call: Call, ask: Subgraph) -> dict[str, object]:
         )
     starts: list[str] = []
     if ask.query is not None:
-        found = recall.recall(home, call, Recall(query=ask.query, top_k=GRAPH_SEEDS_MAX))["results"]
+        found = recall.recall(home, call, Recall(query=ask.query, top_k=5))["results"]
         starts = [str(row["id"]) for row in found] if isinstance(found, list) else []
     with shelves(home, call) as both:
         if ask.id is None:
@@ -126,7 +124,7 @@ def _walked(
         ask.tokens_max,
     )
     shown = {item.id: item for item in fitted.items}
-    numbers = graph.among(conn, shown, kinds=kinds, view=ask.view, limit=GRAPH_EDGES_MAX + 1)
+    related = edges.among(conn, shown, kinds=kinds, view=ask.view, limit=GRAPH_EDGES_MAX + 1)
     flagged = flags.spread_flags_of(conn, worktree, shown)
     whose = authority.of_nodes(conn, shown)
     more = len(walk.left) + len(walk.found) - len(shown)
@@ -145,9 +143,12 @@ def _walked(
             }
             for node_id, item in shown.items()
         ],
-        "edges": [views.edge_row(edge) for edge in edges.many(conn, numbers[:GRAPH_EDGES_MAX])],
+        "edges": [
+            views.edge_row(edge)
+            for edge in sorted(related[:GRAPH_EDGES_MAX], key=lambda edge: edge.id)
+        ],
         "more": more,
-        "complete": walk.complete and not more and len(numbers) <= GRAPH_EDGES_MAX,
+        "complete": walk.complete and not more and len(related) <= GRAPH_EDGES_MAX,
         "budget": {"used": fitted.used, "left": fitted.left},
     }
 
@@ -167,11 +168,11 @@ def _walk(
         if not layer:
             break
         ahead: dict[str, None] = {}
-        for direction in _DIRECTIONS[ask.direction if isinstance(ask, Traverse) else "both"]:
-            rows = graph.beyond(
+        for forward in _DIRECTIONS[ask.direction if isinstance(ask, Traverse) else "both"]:
+            rows = edges.beyond(
                 conn,
                 layer,
-                direction=direction,
+                forward=forward,
                 kinds=kinds,
                 view=ask.view,
                 limit=GRAPH_STEP_EDGES_MAX,

@@ -23,11 +23,7 @@ from yaadwatch.model.events import Event
 from yaadwatch.model.limits import short_id
 from yaadwatch.model.memories import ALL, HOT, Node
 from yaadwatch.model.settings import (
-    EDGE_TEXT_CHARS_MAX,
-    EDGES_SHOWN_MAX,
     TAGS_MAX,
-    VERSIONS_CHARS_MAX,
-    VERSIONS_SHOWN_MAX,
 )
 from yaadwatch.remember import preparing, proposing
 from yaadwatch.remember.write_batch import change_one, require, require_living
@@ -364,10 +360,8 @@ def _show(
     places = history.provenance_of_node(conn, node_id)
     own = said_places(conn, worktree, [node_id]).get(node_id, ())
     trees = {row.id: str(row.path) for row in projects.all_worktrees(conn)}
-    related, more_edges = edges.some_of_node(conn, node_id, view, EDGES_SHOWN_MAX)
-    past, more_versions = history.latest_version(
-        conn, node_id, limit=VERSIONS_SHOWN_MAX, chars=VERSIONS_CHARS_MAX
-    )
+    related, more_edges = edges.some_of_node(conn, node_id, view, 200)
+    past, more_versions = history.latest_version(conn, node_id, limit=100, chars=200_000)
     ends = [edge.to_node if edge.from_node == node_id else edge.from_node for edge in related]
     others = nodes.many(conn, ends)
     whose = authority.of_nodes(conn, ends)
@@ -402,9 +396,7 @@ def _show(
         "edges": [
             views.edge_row(edge)
             | {
-                "text": others[end].text
-                if len(others[end].text) <= EDGE_TEXT_CHARS_MAX
-                else others[end].summary,
+                "text": others[end].text if len(others[end].text) <= 1_000 else others[end].summary,
                 "archived": others[end].archived_at is not None,
             }
             | views.by_row(whose.get(end))

@@ -24,7 +24,7 @@ from yaadwatch.model.anchors import Anchor, Flag
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.limits import short_id
 from yaadwatch.model.memories import THINGS, Node, Version
-from yaadwatch.model.settings import HISTORY_CHARS_MAX, HISTORY_SHOWN_MAX, IMPACT_NODES_MAX
+from yaadwatch.model.settings import IMPACT_NODES_MAX
 from yaadwatch.remember import curate, edit, preparing, proposing
 from yaadwatch.remember.drafts import folder_of, place_of
 from yaadwatch.remember.write_batch import require
@@ -174,9 +174,7 @@ def _with_versions(conn: Connection, node_id: str) -> tuple[Node, list[Version]]
 
 
 def _with_latest(conn: Connection, node_id: str) -> tuple[Node, tuple[list[Version], int]]:
-    found = db_history.latest_version(
-        conn, node_id, limit=HISTORY_SHOWN_MAX, chars=HISTORY_CHARS_MAX
-    )
+    found = db_history.latest_version(conn, node_id, limit=5_000, chars=500_000)
     return require(conn, node_id), found
 
 

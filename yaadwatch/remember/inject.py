@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Final, TypeVar
 
 from yaadwatch.api.messages.graph import Inject
-from yaadwatch.db import edges, graph, history, nodes
+from yaadwatch.db import edges, history, nodes
 from yaadwatch.db.files import Connection
 from yaadwatch.memory import changes, visibility
 from yaadwatch.model import events
@@ -158,7 +158,7 @@ def _store_edges(
             fresh.append(replace(edge, valid_from=free_from(edge.valid_from, ended)))
     for kind in sorted({edge.kind for edge in fresh} & ACYCLIC):
         open_ones = [one for one in fresh if one.kind == kind and one.valid_until is None]
-        graph.refuse_circles(conn, kind, [(one.from_node, one.to_node) for one in open_ones])
+        edges.refuse_circles(conn, kind, [(one.from_node, one.to_node) for one in open_ones])
     added: dict[tuple[str, str, str], list[Interval]] = {}
     for edge in fresh:
         others = edges.equal(conn, edge)
@@ -177,8 +177,8 @@ def _store_edges(
                 hint="Let one begin when the other one has ended.",
             )
         mine.append(edge.interval)
-        graph.refuse_overlap(edge, others)
-        edges.add(conn, edge)
+        edges.refuse_overlap(edge, others)
+        edges.add_all(conn, [edge])
         history.append_edge(conn, events.EDGE_CREATED, edge, now)
         done.edges[NEW] += 1
     for edge in fresh:
@@ -198,13 +198,13 @@ def _there_already(
         ):
             if other.valid_until is not None:
                 return SAME
-            weighed = edges.weigh(conn, edge, now)
             attributes = edge.attributes or other.attributes
-            return CHANGED if edges.describe(conn, edge, attributes, now) or weighed else SAME
+            changed = edges.update(conn, edge, now, weight=edge.weight, attributes=attributes)
+            return CHANGED if changed else SAME
         if dated and begun and other.valid_until is not None and edge.valid_until is None:
             return f"ended here at {events.time_text(other.valid_until)}"
         if dated and begun and other.valid_until is None and edge.valid_until is not None:
-            edges.close(conn, other, edge.valid_until)
+            edges.close(conn, [other], edge.valid_until)
             history.append_edge(conn, events.EDGE_CLOSED, edge, now)
             return CHANGED
         if other.valid_until is None and edge.valid_until is None:

@@ -207,10 +207,8 @@ def _link(
                 f"{before.id}); nothing was changed.",
                 hint=f"Delete that one first: yaadwatch graph delete-link {before.id}",
             )
-        if ask.weight is not None:
-            edges.weigh(conn, edge, now)
-        if ask.attributes is not None:
-            edges.describe(conn, edge, edge.attributes, now)
+        attributes = None if ask.attributes is None else edge.attributes
+        edges.update(conn, edge, now, weight=ask.weight, attributes=attributes)
         return before, _open(conn, edge) or edge, ends
     old = ends[edge.to_node]
     supersedes = edge.kind == SUPERSEDES
@@ -301,7 +299,7 @@ def _end(
 ) -> Edge:
     """End an open edge at a time; return the ended edge."""
     _refuse_to_end(conn, edge, ends, actor=actor)
-    edges.close(conn, edge, at)
+    edges.close(conn, [edge], at)
     history.append_edge(conn, events.EDGE_CLOSED, edge, now)
     if edge.kind == SUPERSEDES:
         changes.undo_superseded(conn, edge.from_node, now, actor=actor)
@@ -310,7 +308,8 @@ def _end(
 
 def _delete(conn: Connection, which: int | Edge, now: datetime, *, actor: str) -> list[Edge]:
     """Delete one edge by its number, or all that equal another; return them."""
-    gone = edges.many(conn, [which]) if isinstance(which, int) else edges.equal(conn, which)
+    one = edges.get(conn, which) if isinstance(which, int) else None
+    gone = edges.equal(conn, which) if isinstance(which, Edge) else [one] if one else []
     for edge in gone:
         given_kind(edge.kind)
         if edge.valid_until is None:

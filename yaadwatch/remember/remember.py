@@ -198,7 +198,7 @@ def admit(
 def _with_others(conn: Connection, space: Space | None, item: Ready, one: Admitted) -> Admitted:
     """Add to the outcome of a draft the memories that it may contradict, replace or repeat."""
     node = one.node
-    conflict = claims.may_conflict(conn, node.id) or (
+    conflict = bool(claims.of_node(conn, node.id)) or (
         one.decision != NEW
         and bool(edges.successors(conn, [node.id]) or edges.predecessors(conn, node.id))
     )

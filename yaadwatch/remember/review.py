@@ -10,7 +10,8 @@ from yaadwatch.api.messages.graph import Decide, Review
 from yaadwatch.api.messages.memories import Restore
 from yaadwatch.db import anchors, authority, edges, nodes, projects
 from yaadwatch.db import history as db_history
-from yaadwatch.db.authority import APPROVED, TAKEN_BACK
+from yaadwatch.db.authority import APPROVED
+from yaadwatch.db.edges import TAKEN_BACK
 from yaadwatch.db.files import Connection
 from yaadwatch.memory import changes, lessons, views, visibility
 from yaadwatch.memory import flags as memory_flags

@@ -129,7 +129,7 @@ def store(
     writes = WriteBatch(conn, home, now)
     writes.add(node, item)
     writes.flush()
-    changes.learn(conn, node, item.where, now, fresh=True)
+    changes.learn(conn, node, item.where, now)
     lessons.learned(conn, home, node, draft.session, now, fresh=True)
     return _admitted(item, node, NEW, item.why)
 

@@ -86,10 +86,15 @@ class WriteBatch:
         """Write what was collected."""
         conn, now = self.conn, self.now
         first = nodes.insert_all(conn, self._nodes)
-        history.add_first_versions(
-            conn, (one for one in self._nodes if one.kind not in THINGS), now
+        history.add_versions(
+            conn,
+            (
+                changes.version_of(one, now, "created", one.origin)
+                for one in self._nodes
+                if one.kind not in THINGS
+            ),
         )
-        fulltext.index_new(
+        fulltext.index(
             conn,
             (
                 (num, *changes.words_of(one.text, tags=one.tags, key=one.key))
@@ -97,7 +102,7 @@ class WriteBatch:
                 if one.kind not in NOT_INDEXED
             ),
         )
-        anchors.insert_of(conn, self._anchors)
+        anchors.insert(conn, self._anchors)
         claims.insert_all(conn, self._claims)
         edges.add_all(conn, self._edges)
         history.append_all(conn, self._events, now)
@@ -110,13 +115,13 @@ class WriteBatch:
         """Return the node id of a file or an entity; create the node if necessary."""
         known = self._things.get(name)
         if known is None:
-            found = nodes.thing(self.conn, node.scope, text_hash(name))
+            found = nodes.by_hash(self.conn, node.scope, text_hash(name), thing=True)
             if found is None:
                 made = changes.new_thing(self._home, node, name, self.now, kind=kind)
                 self._nodes.append(made)
                 known = made.id
             else:
-                known = found[0]
+                known = found.id
             self._things[name] = known
         return known
 
@@ -154,7 +159,7 @@ def change_one(
     changes.index(conn, node)
     changes.claim_words(conn, node, now)
     rest_on(conn, home, node, rests_on, now, names=names)
-    anchors.drop_flags_of_node(conn, node.id)
+    anchors.drop_flags(conn, [node.id])
     if not keeps_places:
         changes.unhide(conn, node)
     visibility.lift_words_dismissed(conn, [node.text], actor=actor)
@@ -176,7 +181,7 @@ def rest_on(
     The memory gets no new version.
     """
     anchors.drop(conn, node.id)
-    anchors.insert_of(conn, ((node.id, anchor) for anchor in rests_on))
+    anchors.insert(conn, ((node.id, anchor) for anchor in rests_on))
     changes.recheck_files(conn, rests_on)
     writes = WriteBatch(conn, home, now)
     wanted = writes.things(node, rests_on, names or ())
@@ -194,7 +199,7 @@ def rest_on(
     for thing, edge in known.items():
         stays = names is None and edge.attributes == _BY_WORDS
         if thing not in wanted and not stays:
-            edges.close(conn, edge, now)
+            edges.close(conn, [edge], now)
             history.append_edge(conn, events.EDGE_CLOSED, edge, now)
 
 

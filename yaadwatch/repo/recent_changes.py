@@ -18,8 +18,6 @@ from typing import Final
 from yaadwatch.model.settings import (
     FILE_BYTES_MAX,
     HISTORY_COMMITS_MAX,
-    REFLOG_STEPS_MAX,
-    TREE_PATHS_MAX,
 )
 from yaadwatch.repo import layout
 from yaadwatch.repo.changes import Cache, IndexKey, index_key, path_texts
@@ -55,7 +53,7 @@ def commits(git: Git, since: datetime, start: str) -> list[RecentCommit]:
         YaadError: as every method of `Repository`.
     """
     log = ["log", "-z", "-g", "--date=unix", "--format=%H%x1f%at%x1f%gd%x1f%gs%x1f%s"]
-    log += [f"--max-count={REFLOG_STEPS_MAX}"]
+    log += ["--max-count=1000"]
     made_here = r"(?:commit|cherry-pick|revert|am|rebase)\b"
     since_s = int(since.timestamp())
     made: dict[str, RecentCommit] = {}
@@ -120,7 +118,7 @@ def uncommitted(repository: Repository, since: datetime, until: datetime) -> dic
     if root is None:
         return {}
     tracked, others = repository.tracked(), repository.untracked()
-    if len(tracked) + len(others) > TREE_PATHS_MAX:
+    if len(tracked) + len(others) > 200_000:
         return {}
     at = repository.head()
     head, names = at.commit, layout.object_format(repository.layout, at)

@@ -17,7 +17,7 @@ from yaadwatch.db.visibility import seen_from
 from yaadwatch.memory import changes, flags, lessons, views
 from yaadwatch.memory.visibility import view_of
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.limits import OPEN, STATES, short_id
+from yaadwatch.model.limits import OPEN, PROJECT, STATES, short_id
 from yaadwatch.model.memories import Node
 from yaadwatch.remember import edit, remember
 from yaadwatch.remember.drafts import Draft, refuse_secret
@@ -196,10 +196,10 @@ def skill_add(home: Home, call: Call, ask: SkillAdd) -> dict[str, object]:
     about = privacy.kept(" ".join(ask.description.split())).text
     with home.space(call) as space, home.naming:
         words = f"{about}\n\n{ask.body.strip()}"
-        known = space.db.read(sessions.skill_named, ask.name)
-        if known is not None:
-            edit.update(home, call, Update(id=known, text=words))
-            space.db.write(_name, known, ask.name, about)
+        known = space.db.read(nodes.by_key, PROJECT, ask.name)
+        if known is not None and known.kind == SKILL:
+            edit.update(home, call, Update(id=known.id, text=words))
+            space.db.write(_name, known.id, ask.name, about)
         else:
             draft = Draft(
                 text=words,
@@ -217,11 +217,11 @@ def _keep(home: Home, space: Space, draft: Draft, name: str, about: str) -> None
     Raises:
         YaadError: CONFLICT when another memory has the name or the words.
     """
-    holder = space.db.read(sessions.skill_holder, name)
+    holder = space.db.read(nodes.by_key, PROJECT, name)
     if holder is not None:
         raise YaadError(
             Code.CONFLICT,
-            f"Memory {short_id(holder)} has the key {name}, and is no skill; nothing was done.",
+            f"Memory {short_id(holder.id)} has the key {name}, and is no skill; nothing was done.",
             hint="Give the skill another name.",
         )
     admitted = remember.admit(home, space, [draft])[0]
@@ -240,7 +240,8 @@ def _name(conn: Connection, id: str, name: str, about: str) -> None:
     Raises:
         YaadError: CONFLICT when another memory got that name meanwhile.
     """
-    if sessions.skill_holder(conn, name) not in {None, id}:
+    holder = nodes.by_key(conn, PROJECT, name)
+    if holder is not None and holder.id != id:
         raise YaadError(
             Code.CONFLICT,
             f"Another memory was just given the key {name}; this one is kept without a name.",
@@ -253,23 +254,21 @@ def _name(conn: Connection, id: str, name: str, about: str) -> None:
 
 
 def _listed_skills(conn: Connection, worktree: int) -> list[dict[str, object]]:
-    found = [node for node in nodes.of_kind(conn, SKILL, sessions.LISTED_MAX) if node.key]
+    found = [node for node in nodes.of_kind(conn, SKILL, 1_000) if node.key]
     return [
         _skill_row(conn, node, worktree) for node in sorted(found, key=lambda node: str(node.key))
     ]
 
 
 def _shown(conn: Connection, name: str, worktree: int) -> dict[str, object]:
-    id = sessions.skill_named(conn, name)  # noqa: A001
-    node = nodes.get(conn, id) if id is not None else None
-    if node is None:
+    node = nodes.by_key(conn, PROJECT, name)
+    if node is None or node.kind != SKILL:
         raise YaadError(
             Code.NOT_FOUND,
             f"There is no skill called {name}.",
             hint="See those there are: yaadwatch skill list",
         )
-    about = sessions.skill_description(conn, node.id)
-    body = node.text.removeprefix(about).lstrip("\n")
+    body = node.text.removeprefix(str(node.attributes.get("description", ""))).lstrip("\n")
     return _skill_row(conn, node, worktree) | {"body": body}
 
 
@@ -278,7 +277,7 @@ def _skill_row(conn: Connection, node: Node, worktree: int) -> dict[str, object]
     return {
         "id": node.id,
         "name": node.key,
-        "description": sessions.skill_description(conn, node.id) or node.summary,
+        "description": node.attributes.get("description") or node.summary,
         **views.by_row(authority.of_nodes(conn, [node.id]).get(node.id)),
         "version": node.version,
         "updated_at": node.updated_at,

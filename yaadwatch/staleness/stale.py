@@ -536,7 +536,7 @@ def _mattering(conn: Connection) -> list[tuple[Worktree, set[str]]]:
             tree,
             resting
             | anchors.flagged_places(conn, tree.id)
-            | projects.agent_file_paths(conn, tree.id),
+            | projects.agent_files_of_worktree(conn, tree.id).keys(),
         )
         for tree in projects.all_worktrees(conn)
     ]

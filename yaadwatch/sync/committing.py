@@ -233,7 +233,7 @@ class _Commit:
             said = self._change(conn, twin, "confirmed", "said again", **vouched)
             self._reopen(conn, twin.id)
             self._learn_here(conn, said)
-            anchors.drop_flags_of_node(conn, twin.id)
+            anchors.drop_flags(conn, [twin.id])
             if node.archived_at is None:
                 reason = f"says the same as {short_id(twin.id)}"
                 changes.archive(conn, node, self._now, actor=self._actor, reason=reason)

@@ -19,7 +19,6 @@ from bridges.rules import Statement
 from bridges.zones import zones
 from yaadwatch.model.memories import Provenance
 from yaadwatch.model.settings import (
-    AGENT_FILE_WRITES_MAX,
     AGENT_FILE_WRITES_WITHIN,
     BLOCK_BYTES_MAX,
     BLOCK_ITEMS_MAX,
@@ -94,7 +93,7 @@ def ping_pong(written: Iterable[datetime], now: datetime) -> Paused | None:
         now: the time, aware.
     """
     recent = sum(at > now - AGENT_FILE_WRITES_WITHIN for at in written)
-    if recent < AGENT_FILE_WRITES_MAX:
+    if recent < 3:  # writes within that time; then it is paused
         return None
     seconds = AGENT_FILE_WRITES_WITHIN.total_seconds()
     return Paused(reason=f"it was written {recent} times within {seconds:.0f} seconds")

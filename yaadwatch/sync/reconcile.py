@@ -28,7 +28,7 @@ from typing import Self, TypeVar
 
 from bridges.items import Item, bare, items
 from yaadwatch.model.projects import Agreed
-from yaadwatch.model.settings import ALIKE_CHARS_MAX, ALIKE_MIN, ALIKE_PAIRS_MAX
+from yaadwatch.model.settings import ALIKE_CHARS_MAX, ALIKE_MIN
 from yaadwatch.sync.inventory import Paused
 from yaadwatch.text.words import text_hash
 
@@ -390,7 +390,7 @@ def _pair_equal(
 
 def _pair_alike(old: Mapping[K, str], new: Mapping[K, str]) -> Iterator[tuple[K, K]]:
     """Yield pairs of similar texts, best first; of equally good rivals none."""
-    if len(old) * len(new) > ALIKE_PAIRS_MAX:
+    if len(old) * len(new) > 2_500:
         return
     found = {
         (one, other): alike

@@ -26,7 +26,15 @@ from yaadwatch.memory.claiming import HOLDS_IN
 from yaadwatch.model.anchors import Flag
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.memories import Node
-from yaadwatch.model.projects import ABSENT, INLINE, PAUSED, PRIVATE, SYNCED, AgentFileRow
+from yaadwatch.model.projects import (
+    ABSENT,
+    INLINE,
+    PAUSED,
+    PRIVATE,
+    SYNCED,
+    AgentFileRow,
+    Snapshot,
+)
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX, ALWAYS
 from yaadwatch.sync.deciding import as_stored, gravest_first
 from yaadwatch.sync.gathering import digest_of
@@ -139,8 +147,8 @@ def keep_copy(home: Home, space: Space, path: str, data: bytes) -> None:
             f"No copy of {path} could be kept in {folder} ({error.strerror}); it was not written.",
             hint="Look at the space and the permissions there; it is tried again later.",
         ) from error
-    old = space.db.write(
-        history.add_snapshot,
+    kept = Snapshot(
+        id=0,
         worktree=space.worktree.id,
         path=path,
         name=name,
@@ -148,7 +156,7 @@ def keep_copy(home: Home, space: Space, path: str, data: bytes) -> None:
         digest=digest,
         at=home.clock.now(),
     )
-    for gone in old:
+    for gone in space.db.write(history.add_snapshot, kept):
         (folder / gone).unlink(missing_ok=True)
     known_names = space.db.read(history.snapshot_names)
     before_s = home.clock.now_ns() / 1e9 - ORPHAN_S

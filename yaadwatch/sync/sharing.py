@@ -9,7 +9,8 @@ from bridges.instructing import LINK, PROSE, THANKS, TO_DO
 from bridges.rules import CARRIERS, Statement
 from yaadwatch.api.messages.store import FilesHistory, FilesShare, FilesSync, Statements
 from yaadwatch.db import anchors, authority, fulltext, history, nodes, projects
-from yaadwatch.db.authority import SHARED, TAKEN_BACK
+from yaadwatch.db.authority import SHARED
+from yaadwatch.db.edges import TAKEN_BACK
 from yaadwatch.db.files import Connection
 from yaadwatch.memory import changes, views
 from yaadwatch.model import events

@@ -136,15 +136,6 @@ class Stock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Near:
-    """The vector of a query, and the numbers of its neighbours with cosines, best first; None when
-    only the store can find them."""
-
-    vector: bytes
-    found: list[tuple[int, float]] | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
     """The answer to a request; `found` is None when the worker lacks the vectors of that store."""
 
@@ -226,26 +217,6 @@ class Worker:
         with self._changed:
             self._start()
 
-    def ask(self, text: str, wait_s: float) -> bytes | None:
-        """Return the vector of a question; None when the worker is not warm, or not that quick.
-
-        A cold one is started, for the next question. What was asked lately is known still.
-        """
-        with self._changed:
-            known = self._asked.get(text)
-            if known is not None:
-                self._asked.move_to_end(text)
-                return known
-        if self._state != "warm":
-            self.warm_up()
-            return None
-        try:
-            vector = self.embed([text], wait_s=wait_s, urgent=True)[0]
-        except NotEmbedded:
-            return None
-        self._keep(text, vector)
-        return vector
-
     def _keep(self, text: str, vector: bytes) -> None:
         """Cache the vector of a query, evicting the least recently used."""
         with self._changed:
@@ -254,23 +225,26 @@ class Worker:
             if len(self._asked) > QUESTIONS_KEPT:
                 self._asked.popitem(last=False)
 
-    def near(self, text: str, stock: Stock, limit: int, wait_s: float) -> Near | None:
-        """Return what is near a question in a store; None when the worker is not warm, or slow.
+    def near(
+        self, text: str, stock: Stock, limit: int, wait_s: float
+    ) -> list[tuple[int, float]] | None:
+        """Return the numbers of what is nearest to a question in a store, with cosines, best first;
+        None when the worker is not warm, or not that quick.
 
-        A worker that lacks the vectors of the store, or has them as they were, is sent them first;
-        for that there is more time, because it is rare.
+        A cold worker is started for the next question. One that lacks the vectors of the store, or
+        has them as they were, is sent them first; for that there is more time, because it is rare.
 
         Args:
-            text: the question.
+            text: the question; the vector of a recent one is cached.
             stock: the vectors of the store.
             limit: memories at most.
             wait_s: the patience of the caller.
         """
-        with self._changed:
-            vector = self._asked.get(text)
         if self._state != "warm":
             self.warm_up()
-            return None if vector is None else Near(vector=vector, found=None)
+            return None
+        with self._changed:
+            vector = self._asked.get(text)
         try:
             texts = [text] if vector is None else []
             head: Head = {"texts": texts, "urgent": True, "stock": stock.key}
@@ -284,8 +258,8 @@ class Worker:
                 head |= {"texts": [], "stamp": stamp}
                 answer = self._exchange(head, vector, wait_s=wait_s, expected=0)
         except NotEmbedded:
-            return None if vector is None else Near(vector=vector, found=None)
-        return Near(vector=vector, found=answer.found)
+            return None
+        return answer.found
 
     def _hand_over(self, key: str, stamp: int, rows: bytes) -> None:
         """Send the vectors of a store, in parts that fit into frames."""

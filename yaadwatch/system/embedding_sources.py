@@ -1,9 +1,8 @@
 """Find an embedding model on this machine, and search vectors that the worker keeps in memory.
 
-A model comes from a package that brings its weights, or from a folder. Searching the copy in memory
-takes a tenth of a scan in the store. A copy is identified by a stamp that changes with every
-vector; a search with another stamp is refused. The results equal those of `db.vectors` to the last
-bit.
+A model comes from a package that brings its weights, or from a folder. A copy of the vectors of a
+store is identified by a stamp that changes with every vector; a search with another stamp is
+refused.
 """
 
 import importlib.util
@@ -276,7 +275,6 @@ class Stocks:
         asked = np.frombuffer(vector, np.int8).astype(np.float32)
         if not len(stock.nodes) or stock.vectors.shape[1] != len(asked) or not asked.any():
             return 0, b""
-        # In double precision, and rounded once: as sqlite-vec does.
         length = float(np.sqrt(np.float64(asked @ asked)))
         with np.errstate(divide="ignore", invalid="ignore"):
             distances = 1.0 - (stock.vectors @ asked).astype(np.float64) / (stock.lengths * length)

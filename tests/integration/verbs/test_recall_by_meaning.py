@@ -133,18 +133,6 @@ def test_a_question_that_nothing_is_about_finds_nothing(tree, monkeypatch):
     assert max(row["score"] for row in asked(tree, "port")["results"]) == 1.0
 
 
-def test_the_worker_holds_a_copy_and_gives_the_answers_of_the_store(tree, monkeypatch):
-    with tree.db() as db:
-        one = vectors.nearest(tree.home, db, "the vehicle", limit=9)
-        monkeypatch.setattr(
-            db_vectors, "nearest", lambda *given: pytest.fail("the store was scanned")
-        )
-        assert vectors.nearest(tree.home, db, "the vehicle", limit=9) == one
-        monkeypatch.undo()
-        monkeypatch.setattr(vectors, "STOCK_VECTORS_MAX", 0)
-        assert vectors.nearest(tree.home, db, "the vehicle", limit=9) == one
-
-
 def test_a_copy_is_of_the_vectors_as_they_are_now(tree):
     assert found(tree, "a shade")[0] == "port"
 

@@ -30,7 +30,6 @@ STATUS = {
     "why": "e5-0123456789ab",
     "models": [MODEL],
     "known": KNOWN,
-    "extension": True,
     "problems": [],
 }
 NONE = STATUS | {"search": "words", "why": "no model is enabled", "models": []}
@@ -80,12 +79,11 @@ def test_when_nothing_is_installed_it_tells_how():
     ],
 )
 def test_it_tells_how_the_process_is(worker, line):
-    answer = STATUS | {"models": [MODEL | {"worker": worker}], "extension": False}
+    answer = STATUS | {"models": [MODEL | {"worker": worker}]}
 
     ran = command("embed", answers={"embed_status": answer})
 
     assert f"    {line}" in ran.lines
-    assert ran.lines[-1] == "sqlite-vec is not installed: the same answers, slower"
 
 
 @pytest.mark.parametrize(

@@ -12,21 +12,19 @@ from yaadwatch.model.errors import YaadError
 class Paint(Message):
     """A request with an option of each form."""
 
-    wall: str = field(help="which wall", option="WALL")
-    words: str | None = field(default=None, help="what to write", option="[WORDS...]")
-    coats: int = field(default=2, help="how many (default: {default})", option="--coats N")
-    shade: float | None = field(default=None, help="how dark", option="--shade S")
+    wall: str = field("WALL  which wall")
+    words: str | None = field("[WORDS...]  what to write", default=None)
+    coats: int = field("--coats N  how many (default: {default})", default=2)
+    shade: float | None = field("--shade S  how dark", default=None)
     colours: tuple[str, ...] = field(
-        default=(), limit=Each(3, OneOf(("red", "blue"))), help="which", option="--colour"
+        "--colour  which", default=(), limit=Each(3, OneOf(("red", "blue")))
     )
     notes: dict[str, object] | None = field(
-        default=None, help="notes", option="--note NAME=VALUE", one_of="notes"
+        "--note NAME=VALUE  notes", default=None, one_of="notes"
     )
-    plan: dict[str, object] | None = field(
-        default=None, help="a plan", option="--plan JSON", one_of="notes"
-    )
-    sand: bool = field(default=True, help="leave it rough", option="--no-sand")
-    wet: bool = field(default=False, help="on wet paint", option="--wet")
+    plan: dict[str, object] | None = field("--plan JSON  a plan", default=None, one_of="notes")
+    sand: bool = field("--no-sand  leave it rough", default=True)
+    wet: bool = field("--wet  on wet paint", default=False)
     brush: str = field(default="wide", help="not on the command line")
 
 

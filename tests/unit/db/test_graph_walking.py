@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from store_samples import NOW, edge, empty_store, node
 
-from yaadwatch.db import edges, graph, nodes
+from yaadwatch.db import edges, nodes
 from yaadwatch.model.errors import YaadError
 
 NAMES = "abcdef"
@@ -49,13 +49,13 @@ def test_a_step_follows_every_edge_of_the_kinds_and_the_view_and_no_other(
     conn, kept = _store(given_rows)
     seen = _seen(kept, kinds, view)
 
-    def beyond(direction, limit=100):
-        return graph.beyond(conn, layer, direction=direction, kinds=kinds, view=view, limit=limit)
+    def beyond(forward, limit=100):
+        return edges.beyond(conn, layer, forward=forward, kinds=kinds, view=view, limit=limit)
 
-    assert sorted(beyond(graph.OUT)) == sorted(end for start, end in seen if start in layer)
-    assert sorted(beyond(graph.IN)) == sorted(start for start, end in seen if end in layer)
-    assert len(beyond(graph.OUT, limit=1)) <= 1
-    found = edges.many(conn, graph.among(conn, layer, kinds=kinds, view=view, limit=100))
+    assert sorted(beyond(True)) == sorted(end for start, end in seen if start in layer)
+    assert sorted(beyond(False)) == sorted(start for start, end in seen if end in layer)
+    assert len(beyond(True, limit=1)) <= 1
+    found = edges.among(conn, layer, kinds=kinds, view=view, limit=100)
     assert sorted((row.from_node, row.to_node) for row in found) == sorted(
         (start, end) for start, end in seen if {start, end} <= layer
     )
@@ -71,8 +71,8 @@ def test_everything_is_counted_once(given_rows):
         for name in NAMES
         if any(name in row[:2] for row in open_)
     }
-    assert sum(graph.current(conn).values()) == len(open_)
-    assert graph.historical(conn) == len(kept) - len(open_)
-    assert dict(graph.hubs(conn, 10)) == degrees
-    assert graph.orphans(conn) == len(NAMES) - len(degrees)
-    assert (graph.living(conn), graph.archived(conn)) == ({"convention": len(NAMES)}, 0)
+    current, ended = edges.counts(conn)
+    assert (sum(current.values()), ended) == (len(open_), len(kept) - len(open_))
+    assert dict(edges.hubs(conn, 10)) == degrees
+    assert edges.orphans(conn) == len(NAMES) - len(degrees)
+    assert (nodes.kinds(conn), nodes.count(conn, archived=True)) == ({"convention": len(NAMES)}, 0)

@@ -3,7 +3,7 @@
 import pytest
 from store_samples import NOW, edge, empty_store, node
 
-from yaadwatch.db import anchors, edges, fulltext, graph, history, nodes, projects, visibility
+from yaadwatch.db import anchors, edges, fulltext, history, nodes, projects, visibility
 from yaadwatch.model.anchors import REFERENCES, Method
 from yaadwatch.model.queries import Filter
 
@@ -14,7 +14,7 @@ STEP = {"kinds": ("led_to",), "view": "current", "limit": 9}
 LOOKUPS = {
     "nodes.many": lambda conn: nodes.many(conn, ["a"]),
     "nodes.by_hash": lambda conn: nodes.by_hash(conn, "project", "x", thing=False),
-    "nodes.replace": lambda conn: nodes.replace(conn, node("a", version=2), expected_version=1),
+    "nodes.replace": lambda conn: nodes.replace(conn, node("a", version=2)),
     "nodes.batch": lambda conn: nodes.batch(conn, after="", limit=9, archived=False),
     "nodes.boost": lambda conn: nodes.boost(conn, {"a": 0.7}, now=NOW),
     "versions.of_node": lambda conn: history.versions_of_node(conn, "a"),
@@ -22,12 +22,15 @@ LOOKUPS = {
     "edges.insert": lambda conn: edges.insert(conn, edge("a", "b", "led_to")),
     "edges.of_node": lambda conn: edges.of_node(conn, "a"),
     "edges.of_node, all": lambda conn: edges.of_node(conn, "a", "all"),
-    "edges.many": lambda conn: edges.many(conn, [1]),
+    "edges.get": lambda conn: edges.get(conn, 1),
+    "edges.holds": lambda conn: edges.holds_within(conn, ("a", "touches", "b"), 1, 2),
+    "edges.close": lambda conn: edges.close(conn, [edge("a", "b")], NOW),
+    "edges.update": lambda conn: edges.update(conn, edge("a", "b"), NOW, weight=0.5),
     "edges.equal": lambda conn: edges.equal(conn, edge("a", "b")),
     "edges.erase": lambda conn: edges.erase(conn, [1]),
-    "steps.beyond, out": lambda conn: graph.beyond(conn, ["a"], direction=graph.OUT, **STEP),
-    "steps.beyond, in": lambda conn: graph.beyond(conn, ["a"], direction=graph.IN, **STEP),
-    "steps.among": lambda conn: graph.among(conn, ["a"], **STEP),
+    "steps.beyond, out": lambda conn: edges.beyond(conn, ["a"], forward=True, **STEP),
+    "steps.beyond, in": lambda conn: edges.beyond(conn, ["a"], forward=False, **STEP),
+    "steps.among": lambda conn: edges.among(conn, ["a"], **STEP),
     "agreements.places": lambda conn: projects.agreed_places(conn, "a"),
     "agreements.standing": lambda conn: projects.agreed_files(conn, "a"),
     "edges.degrees": lambda conn: edges.degrees(conn, ["a"]),
@@ -38,7 +41,7 @@ LOOKUPS = {
     "anchors.unchanged": lambda conn: anchors.unchanged(conn, {"a": []}),
     "anchors.on_paths": lambda conn: anchors.on_paths(conn, ["src/auth.py"]),
     "flags.of_worktree": lambda conn: anchors.flags_of_worktree(conn, 1),
-    "flags.drop_node": lambda conn: anchors.drop_flags_of_node(conn, "a"),
+    "flags.drop_node": lambda conn: anchors.drop_flags(conn, ["a"]),
     "provenance.of_node": lambda conn: history.provenance_of_node(conn, "a"),
     "provenance.on_path": lambda conn: history.provenance_on_path(conn, 1, "CLAUDE.md"),
     "provenance.said": lambda conn: history.said_somewhere(conn, ["a"]),

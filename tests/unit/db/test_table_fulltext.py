@@ -15,7 +15,7 @@ def conn():
 
 def _remember(conn, id, text, sub="", tags="", **given):
     number = nodes.insert(conn, node(id, **given))
-    fulltext.index(conn, number, text=text, sub=sub, tags=tags)
+    fulltext.index(conn, [(number, text, sub, tags)])
     return number
 
 
@@ -85,7 +85,7 @@ def test_what_passes_no_filter_is_not_found(conn):
 def test_new_words_replace_the_old_ones(conn):
     number = _remember(conn, "a", "jsonwebtoken")
 
-    fulltext.index(conn, number, text="jose", sub="", tags="")
+    fulltext.index(conn, [(number, "jose", "", "")])
 
     assert search(conn, '"jsonwebtoken"', 5) == []
     assert search(conn, '"jose"', 5) == ["a"]
@@ -97,15 +97,6 @@ def test_removed_words_are_not_found(conn):
     fulltext.remove(conn, number)
 
     assert fulltext.search(conn, '"jose"', 5) == []
-
-
-def test_compacting_loses_nothing(conn):
-    for number in range(50):
-        _remember(conn, f"{number:02}", "jose")
-
-    fulltext.compact(conn)
-
-    assert len(fulltext.search(conn, '"jose"', 99)) == 50
 
 
 def test_an_expression_that_is_none_is_an_error(conn):

@@ -1,6 +1,5 @@
 """The tables of sessions: what is kept of one, found again, and gone with it."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -55,14 +54,6 @@ def test_asked_again_a_session_that_is_over_goes_on(conn):
     assert (found.ended_at, found.ended_by, found.last_at) == (None, "", NOW + MINUTE)
 
 
-def test_a_clock_that_went_back_does_not_make_it_older(conn):
-    sessions.put(conn, session())
-
-    sessions.touch(conn, "s1", NOW - MINUTE)
-
-    assert sessions.get(conn, "s1").last_at == NOW
-
-
 def test_what_goes_on_here_is_of_one_agent_in_one_tree_and_no_day(conn, tmp_path):
     here, there = (projects.add_worktree(conn, tmp_path / name).id for name in ("a", "b"))
     sessions.put(conn, session("one", worktree=here))
@@ -96,9 +87,9 @@ def test_ids_are_found_by_their_ends_and_letters_are_only_themselves(conn):
     for name in ("ab_1", "abx1", "zz"):
         sessions.put(conn, session(name))
 
-    assert sessions.find(conn, "ab_", 9) == ["ab_1"]
-    assert sessions.find(conn, "1", 9) == ["ab_1", "abx1"]
-    assert sessions.find(conn, "%", 9) == []
+    assert nodes.find(conn, "ab_", 9, table="sessions") == ["ab_1"]
+    assert nodes.find(conn, "1", 9, table="sessions") == ["ab_1", "abx1"]
+    assert nodes.find(conn, "%", 9, table="sessions") == []
 
 
 def test_the_words_of_a_session_go_with_it(conn):
@@ -109,15 +100,6 @@ def test_the_words_of_a_session_go_with_it(conn):
     sessions.drop(conn, "s1")
 
     assert sessions.search(conn, '"parsers"', 5) == []
-
-
-def test_a_work_tree_that_goes_leaves_its_sessions(conn, tmp_path):
-    here = projects.add_worktree(conn, tmp_path).id
-    sessions.put(conn, session(worktree=here))
-
-    projects.drop_worktree(conn, here)
-
-    assert sessions.get(conn, "s1").worktree is None
 
 
 def test_tokens_of_what_was_shown_add_up_and_the_unknown_is_left_out(conn):
@@ -136,16 +118,6 @@ def test_tokens_of_what_was_shown_add_up_and_the_unknown_is_left_out(conn):
     found = {one.role: (one.at, one.tokens) for one in sessions.of_session(conn, "s1")}
     assert found == {SHOWN: (NOW, 17), LEARNED: (NOW, 0), USED: (NOW, 0)}
     assert sessions.learned_in(conn, ["a"]) == {"a": ["s1"]}
-
-
-def test_an_erased_node_was_never_shown(conn):
-    nodes.insert(conn, node("a"))
-    sessions.put(conn, session())
-    sessions.note_shown_nodes(conn, "s1", {"a": 10}, NOW)
-
-    nodes.erase(conn, ["a"])
-
-    assert sessions.of_session(conn, "s1") == []
 
 
 def test_a_file_is_told_of_once(conn):
@@ -208,14 +180,3 @@ def test_a_done_task_is_not_waited_for(conn):
 
     (only,) = sessions.of_states(conn, ["open"], 9)
     assert (only.node, only.waits_for) == ("a", ())
-
-
-def test_a_skill_is_found_by_its_name_while_it_lives(conn):
-    nodes.insert(conn, node("k", kind="skill"))
-    sessions.describe_skill(conn, "k", name="release", description="how")
-
-    assert sessions.skill_named(conn, "release") == sessions.skill_holder(conn, "release") == "k"
-    assert sessions.skill_description(conn, "k") == "how"
-    kept = nodes.get(conn, "k")
-    nodes.replace(conn, replace(kept, archived_at=NOW, version=2), expected_version=1)
-    assert sessions.skill_named(conn, "release") is None

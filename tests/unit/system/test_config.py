@@ -88,12 +88,10 @@ def test_every_setting_is_read_from_the_environment_over_the_file(path, section,
     assert loaded.warnings == ()
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [("grap", "must hold graph and curate only, got 'grap'"), ("graph, graph", "each tool once")],
-)
-def test_a_wide_tool_that_there_is_not_is_named(path, given, told):
-    assert told in refused(path, {"YAAD_MCP_WIDE": given})
+def test_a_wide_tool_that_there_is_not_is_named(path):
+    told = refused(path, {"YAAD_MCP_WIDE": "grap"})
+
+    assert "must hold graph and curate only, got 'grap'" in told
 
 
 def test_a_whole_number_will_do_where_a_fraction_may_stand(path):

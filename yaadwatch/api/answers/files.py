@@ -478,6 +478,4 @@ class Embedding(TypedDict):
     why: str
     models: list[Model]
     known: list[_Known]
-    extension: bool
-    """sqlite-vec is installed (without it the answers are the same, but slower)"""
     problems: list[str]

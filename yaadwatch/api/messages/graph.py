@@ -6,7 +6,6 @@ from yaadwatch.api.message import (
     KINDS_MAX,
     NUMBER,
     REASON,
-    TAG_CHARS_MAX,
     TIME,
     TOKENS,
     WORDS,
@@ -17,77 +16,44 @@ from yaadwatch.api.message import (
     Within,
     field,
 )
-from yaadwatch.api.messages.memories import ONE
-from yaadwatch.model.limits import (
-    CURRENT,
-    GRAPH_DEPTH_MAX,
-    GRAPH_NODES_MAX,
-    INJECT_EDGES_MAX,
-    INJECT_NODES_MAX,
-    QUERY_CHARS_MAX,
-    TAGS_MAX,
-    VIEWS,
-)
+from yaadwatch.api.messages.memories import ONE, TAGS
+from yaadwatch.model import limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yaadwatch.model.queries import GivenEdge, GivenNode
 
 
-DIRECTIONS = ("both", "ancestors", "descendants")
-_TAGS = Each(TAGS_MAX, Text(TAG_CHARS_MAX))
-
-
 class Unlink(Message, answer="Unlinked"):
     """End the relation of a kind between two memories."""
 
-    id: str = field(
-        limit=ID,
-        help="id of a memory; a unique beginning or end is enough",
-        option="FROM",
-        tool="",
-    )
-    kind: str = field(
-        limit=EDGE_KIND,
-        help="depends_on, part_of, caused_by, led_to, ...",
-        option="KIND",
-        tool="",
-    )
-    to: str = field(limit=ID, help="id of the other memory", option="TO", tool="")
+    id: str = field("FROM  id of a memory; a unique beginning or end is enough", limit=ID, tool="")
+    kind: str = field("KIND  depends_on, part_of, caused_by, led_to, ...", limit=EDGE_KIND, tool="")
+    to: str = field("TO  id of the other memory", limit=ID, tool="")
 
 
 class Link(Message, answer="Linked"):
     """Say that the memory `id` relates to the memory `to`."""
 
-    id: str = field(
-        limit=ID,
-        help="id of a memory; a unique beginning or end is enough",
-        option="FROM",
-        tool="",
-    )
+    id: str = field("FROM  id of a memory; a unique beginning or end is enough", limit=ID, tool="")
     kind: str = field(
+        "KIND  depends_on, part_of, caused_by, led_to, ...",
         limit=EDGE_KIND,
-        help="depends_on, part_of, caused_by, led_to, ...",
-        option="KIND",
         tool="depends_on, part_of, caused_by, led_to, ...",
     )
-    to: str = field(limit=ID, help="id of the other memory", option="TO", tool="")
+    to: str = field("TO  id of the other memory", limit=ID, tool="")
     weight: float | None = field(
+        "--weight W  how much of a flag it passes on, 0 to 1 (default: unchanged; 1 for a "
+        "new relation)",
         default=None,
         limit=Within(0, 1, excludes_low=True),
-        help="how much of a flag it passes on, 0 to 1 (default: unchanged; 1 for a new relation)",
-        option="--weight W",
     )
     since: str | None = field(
-        default=None,
-        limit=TIME,
-        help="when the relation began (default: now)",
-        option="--since TIME",
+        "--since TIME  when the relation began (default: now)", default=None, limit=TIME
     )
     attributes: dict[str, object] | None = field(
+        '--attributes JSON  extra data to keep with it, such as \'{"source": "review"}\'',
         default=None,
-        help='extra data to keep with it, such as \'{"source": "review"}\'',
-        option="--attributes JSON",
     )
 
 
@@ -96,41 +62,32 @@ class CloseLink(Message, answer="Unlinked"):
 
     edge: int = field(limit=NUMBER)
     at: str | None = field(
-        default=None,
-        limit=TIME,
-        help="for close: when it ended (default: now)",
-        option="--at TIME",
+        "--at TIME  for close: when it ended (default: now)", default=None, limit=TIME
     )
 
 
 class Traverse(Message, answer="Walked"):
     """Walk from a memory along its edges; `kinds` and `view`: of the edges."""
 
-    id: str = field(limit=ID, help=ONE, option="ID")
-    direction: str = field(default="both", limit=OneOf(DIRECTIONS))
+    id: str = field(f"ID  {ONE}", limit=ID)
+    direction: str = field(default="both", limit=OneOf(("both", "ancestors", "descendants")))
     depth: int = field(
+        "--depth N  steps, 1 to 10 (default: {default})",
         default=1,
-        limit=Within(1, GRAPH_DEPTH_MAX),
-        help="steps, 1 to 10 (default: {default})",
-        option="--depth N",
+        limit=Within(1, limits.GRAPH_DEPTH_MAX),
     )
     kinds: tuple[str, ...] = field(
+        "--kind KIND  only relations of this kind; may be repeated",
         default=(),
         limit=Each(KINDS_MAX, EDGE_KIND),
-        help="only relations of this kind; may be repeated",
-        option="--kind KIND",
     )
     view: str = field(
-        default=CURRENT,
-        limit=OneOf(VIEWS),
-        help="relations that hold, that have ended, or both (default: {default})",
-        option="--view",
+        "--view  relations that hold, that have ended, or both (default: {default})",
+        default=limits.CURRENT,
+        limit=OneOf(limits.VIEWS),
     )
     nodes_max: int = field(
-        default=100,
-        limit=Within(1, GRAPH_NODES_MAX),
-        help="at most so many memories",
-        option="--nodes N",
+        "--nodes N  at most so many memories", default=100, limit=Within(1, limits.GRAPH_NODES_MAX)
     )
     tokens_max: int = field(default=8000, limit=TOKENS)
 
@@ -138,60 +95,48 @@ class Traverse(Message, answer="Walked"):
 class Subgraph(Message, answer="Walked"):
     """Ask what is around a memory, or around the answers to a question."""
 
-    id: str | None = field(default=None, limit=ID, help=ONE, option="[ID]", tool="")
+    id: str | None = field(f"[ID]  {ONE}", default=None, limit=ID, tool="")
     query: str | None = field(
+        "--query WORDS  start from the answers to this question",
         default=None,
-        limit=Text(QUERY_CHARS_MAX),
-        help="start from the answers to this question",
-        option="--query WORDS",
+        limit=Text(limits.QUERY_CHARS_MAX),
         tool="",
     )
     depth: int = field(
+        "--depth N  steps, 1 to 10 (default: {default})",
         default=2,
-        limit=Within(1, GRAPH_DEPTH_MAX),
-        help="steps, 1 to 10 (default: {default})",
-        option="--depth N",
+        limit=Within(1, limits.GRAPH_DEPTH_MAX),
         tool="steps, to 10",
     )
     kinds: tuple[str, ...] = field(
+        "--kind KIND  only relations of this kind; may be repeated",
         default=(),
         limit=Each(KINDS_MAX, EDGE_KIND),
-        help="only relations of this kind; may be repeated",
-        option="--kind KIND",
     )
     view: str = field(
-        default=CURRENT,
-        limit=OneOf(VIEWS),
-        help="relations that hold, that have ended, or both (default: {default})",
-        option="--view",
+        "--view  relations that hold, that have ended, or both (default: {default})",
+        default=limits.CURRENT,
+        limit=OneOf(limits.VIEWS),
     )
     nodes_max: int = field(
-        default=50,
-        limit=Within(1, GRAPH_NODES_MAX),
-        help="at most so many memories",
-        option="--nodes N",
+        "--nodes N  at most so many memories", default=50, limit=Within(1, limits.GRAPH_NODES_MAX)
     )
     tokens_max: int = field(
-        default=2000,
-        limit=TOKENS,
-        help="at most so many tokens (default: {default})",
-        option="--tokens N",
+        "--tokens N  at most so many tokens (default: {default})", default=2000, limit=TOKENS
     )
 
 
 class Inject(Message, answer="Injected"):
     """Take in many memories with ids of their own, and relations: all of them or none."""
 
-    nodes: "tuple[GivenNode, ...]" = field(default=(), limit=Each(INJECT_NODES_MAX))
-    edges: "tuple[GivenEdge, ...]" = field(default=(), limit=Each(INJECT_EDGES_MAX))
-    dry_run: bool = field(
-        default=False, help="change nothing; count what would change", option="--dry-run"
-    )
+    nodes: "tuple[GivenNode, ...]" = field(default=(), limit=Each(limits.INJECT_NODES_MAX))
+    edges: "tuple[GivenEdge, ...]" = field(default=(), limit=Each(limits.INJECT_EDGES_MAX))
+    dry_run: bool = field("--dry-run  change nothing; count what would change", default=False)
 
     def validate(self) -> None:
         """Raise ValueError when a memory has too many tags, or too long ones."""
         for place, node in enumerate(self.nodes):
-            _TAGS.check(f"nodes[{place}].tags", node.tags)
+            TAGS.check(f"nodes[{place}].tags", node.tags)
 
 
 class GraphStats(Message, answer="GraphStats"):
@@ -213,19 +158,14 @@ class DeleteEdge(Message, answer="DeletedEdge"):
     to: str | None = field(default=None, limit=ID)
 
 
-VERDICTS = ("approve", "edit", "discard")
-DECISIONS = ("approve", "edit", "dismiss", "undo")
-_QUESTION = Text(QUERY_CHARS_MAX)
-
-
 class Claims(Message, answer="Claims"):
     """Ask what is claimed: by one memory, or of one subject."""
 
     id: str | None = field(default=None, limit=ID)
     subject: str | None = field(
-        default=None, limit=WORDS, help="only claims about this subject", option="--subject S"
+        "--subject S  only claims about this subject", default=None, limit=WORDS
     )
-    all: bool = field(default=False, help="also claims that no longer hold", option="--all")
+    all: bool = field("--all  also claims that no longer hold", default=False)
 
 
 class AddClaim(Message, answer="Claimed"):
@@ -236,22 +176,17 @@ class AddClaim(Message, answer="Claimed"):
     attribute: str = field(limit=WORDS)
     value: str = field(limit=WORDS)
     evidence: str = field(
-        default="",
-        limit=REASON,
-        help="for add: what shows that it is true, in words",
-        option="--evidence TEXT",
+        "--evidence TEXT  for add: what shows that it is true, in words", default="", limit=REASON
     )
     evidence_at: str | None = field(
+        "--evidence-at TIME  for add: the date of the evidence, such as 2026-03-01",
         default=None,
         limit=TIME,
-        help="for add: the date of the evidence, such as 2026-03-01",
-        option="--evidence-at TIME",
     )
     edge: int | None = field(
+        "--edge N  for add: the relation it rests on; when that ends, the claim is contradicted",
         default=None,
         limit=NUMBER,
-        help="for add: the relation it rests on; when that ends, the claim is contradicted",
-        option="--edge N",
     )
 
 
@@ -264,35 +199,25 @@ class EndClaim(Message, answer="Claimed"):
 class Contradictions(Message, answer="Contradictions"):
     """Ask what cannot all be true."""
 
-    settled: bool = field(default=False, help="also those that were settled", option="--settled")
+    settled: bool = field("--settled  also those that were settled", default=False)
 
 
 class Resolve(Message, answer="Resolved"):
     """Settle a contradiction: keep one memory, both, or none."""
 
-    id: str = field(limit=ID, help="the id of the contradiction, or its beginning", option="ID")
+    id: str = field("ID  the id of the contradiction, or its beginning", limit=ID)
     keep: str | None = field(
+        "--keep MEMORY  the memory that is right: " + ONE,
         default=None,
         limit=ID,
-        help="the memory that is right: " + ONE,
-        option="--keep MEMORY",
         one_of="how, required",
     )
     both: bool = field(
-        default=False,
-        help="both are right; do not show it again",
-        option="--both",
-        one_of="how, required",
+        "--both  both are right; do not show it again", default=False, one_of="how, required"
     )
-    none: bool = field(
-        default=False, help="none of them is right", option="--none", one_of="how, required"
-    )
-    forget: bool = field(
-        default=False, help="archive the memories that are not kept", option="--forget"
-    )
-    reason: str = field(
-        default="", limit=REASON, help="why; kept with the decision", option="--reason TEXT"
-    )
+    none: bool = field("--none  none of them is right", default=False, one_of="how, required")
+    forget: bool = field("--forget  archive the memories that are not kept", default=False)
+    reason: str = field("--reason TEXT  why; kept with the decision", default="", limit=REASON)
 
 
 class Gaps(Message, answer="Gaps"):
@@ -302,13 +227,8 @@ class Gaps(Message, answer="Gaps"):
 class ApproveGap(Message, answer="Gap"):
     """Have the words of a question kept that had no good answer: only who gives them can."""
 
-    question: str = field(limit=_QUESTION)
-    reason: str = field(
-        default="",
-        limit=REASON,
-        help="for approve: why; kept with it",
-        option="--reason TEXT",
-    )
+    question: str = field(limit=Text(limits.QUERY_CHARS_MAX))
+    reason: str = field("--reason TEXT  for approve: why; kept with it", default="", limit=REASON)
 
 
 class DropGap(Message, answer="Gap"):
@@ -320,17 +240,12 @@ class DropGap(Message, answer="Gap"):
 class Feedback(Message, answer="Judged"):
     """Judge a memory: `approve` it, `edit` it (with `text`), or `discard` it (with a reason)."""
 
-    id: str = field(limit=ID, help=ONE, option="ID")
+    id: str = field(f"ID  {ONE}", limit=ID)
     verdict: str = field(
-        limit=OneOf(VERDICTS), help="your verdict", option="{approve,edit,discard}"
+        "{approve,edit,discard}  your verdict", limit=OneOf(("approve", "edit", "discard"))
     )
-    text: str | None = field(default=None, help="for edit: the new text", option="[TEXT...]")
-    reason: str = field(
-        default="",
-        limit=REASON,
-        help="for discard: why; kept with it",
-        option="--reason TEXT",
-    )
+    text: str | None = field("[TEXT...]  for edit: the new text", default=None)
+    reason: str = field("--reason TEXT  for discard: why; kept with it", default="", limit=REASON)
 
     def validate(self) -> None:
         """Raise ValueError unless text and reason go with the verdict."""
@@ -350,7 +265,7 @@ class Decide(Message, answer="Decided"):
     """Approve, edit or dismiss a note or a proposal, or undo that."""
 
     id: str = field(limit=ID)
-    verdict: str = field(limit=OneOf(DECISIONS))
+    verdict: str = field(limit=OneOf(("approve", "edit", "dismiss", "undo")))
     text: str | None = None
     expected_version: int | None = field(
         default=None, limit=NUMBER, help="the version that the person saw"

@@ -22,18 +22,8 @@ from yaadwatch.api.message import (
     field,
 )
 from yaadwatch.api.messages.memories import CHARS_MAX, WAIT_MS_MAX
-from yaadwatch.model.limits import (
-    INLINE,
-    MODES,
-    PRIORITIES,
-    QUERY_CHARS_MAX,
-    STATES,
-    TEXT_CHARS_MAX,
-    UNFINISHED,
-)
+from yaadwatch.model import limits
 
-EXPORTS = ("jsonl", "markdown", "store")
-IMPORTS = ("jsonl", "markdown", "agent-file", "yaad", "store")
 _OWN = "your own store instead of the project's"
 
 
@@ -41,9 +31,9 @@ class Export(Message, answer="Exported"):
     """Ask for a piece of what goes out: the first one, or, with `upload`, the one at `after`."""
 
     format: str = field(
-        default="jsonl", limit=OneOf(EXPORTS), help="default: {default}", option="--format"
+        "--format  default: {default}", default="jsonl", limit=OneOf(("jsonl", "markdown", "store"))
     )
-    user: bool = field(default=False, help=_OWN, option="--user")
+    user: bool = field(f"--user  {_OWN}", default=False)
     upload: str | None = None
     after: int = field(default=0, limit=Within(0, NUMBER_MAX))
 
@@ -52,23 +42,19 @@ class Import(Message, answer="Imported"):
     """Hand in a piece (base64) of what comes in; `last`: that was all, now take it."""
 
     format: str = field(
-        limit=OneOf(IMPORTS), help="default: found out from the file", option="--format"
+        "--format  default: found out from the file",
+        limit=OneOf(("jsonl", "markdown", "agent-file", "yaad", "store")),
     )
     upload: str | None = None
     part: str = "data"
     data: str = ""
     last: bool = False
-    dry_run: bool = field(
-        default=False, help="change nothing; count what would change", option="--dry-run"
-    )
-    user: bool = field(
-        default=False, help="into your own store instead of the project's", option="--user"
-    )
+    dry_run: bool = field("--dry-run  change nothing; count what would change", default=False)
+    user: bool = field("--user  into your own store instead of the project's", default=False)
     source: str = field(default="", limit=Text(NAME_CHARS_MAX, may_be_empty=True))
     mine: bool = field(
+        "--mine  an export of your own: your words in it count as yours, and need no review",
         default=False,
-        help="an export of your own: your words in it count as yours, and need no review",
-        option="--mine",
     )
 
 
@@ -81,24 +67,22 @@ class Imports(Message, answer="Imports"):
 class Verify(Message, answer="StoreVerified"):
     """Look for what is wrong in a store."""
 
-    user: bool = field(default=False, help=_OWN, option="--user")
+    user: bool = field(f"--user  {_OWN}", default=False)
     repair: bool = field(
-        default=False,
-        help="rebuild what is derived from the rest: index, vectors",
-        option="--repair",
+        "--repair  rebuild what is derived from the rest: index, vectors", default=False
     )
 
 
 class Compact(Message, answer="Compacted"):
     """Rewrite a store without the space of deleted rows."""
 
-    user: bool = field(default=False, help=_OWN, option="--user")
+    user: bool = field(f"--user  {_OWN}", default=False)
 
 
 class Backup(Message, answer="BackedUp"):
     """Make a dated copy of a store now."""
 
-    user: bool = field(default=False, help=_OWN, option="--user")
+    user: bool = field(f"--user  {_OWN}", default=False)
 
 
 class EmbedStatus(Message, answer="Embedding"):
@@ -109,54 +93,40 @@ class EmbedEnable(Message, answer="Embedding"):
     """Have a model make vectors: a known one, or one in a folder (absolute). Nothing is fetched."""
 
     model: str | None = field(
-        default=None,
-        limit=PATH,
-        help="for enable: a known name or a folder",
-        option="[MODEL]",
+        "[MODEL]  for enable: a known name or a folder", default=None, limit=PATH
     )
 
 
 class EmbedDisable(Message, answer="Embedding"):
     """Have words answer; the vectors stay, unless `erase`."""
 
-    erase: bool = field(
-        default=False, help="for disable: also delete the vectors", option="--erase"
-    )
-
-
-PATHS_MAX = 64
-HISTORY_ENTRIES_MAX = 1_000
-IDS_MAX = 1_000
+    erase: bool = field("--erase  for disable: also delete the vectors", default=False)
 
 
 class Add(Message, answer="Added"):
     """Watch a repository and read its agent files."""
 
     adopt: bool = field(
+        "--adopt  use the earlier memories of this repository: it was removed, deleted or "
+        "cloned again",
         default=False,
-        help="use the earlier memories of this repository: it was removed, deleted or cloned again",
-        option="--adopt",
         one_of="which",
     )
     separate: bool = field(
+        "--separate  start without earlier memories; give a copy of a watched repository its "
+        "own id",
         default=False,
-        help="start without earlier memories; give a copy of a watched repository its own id",
-        option="--separate",
         one_of="which",
     )
     restore: bool = field(
-        default=False,
-        help="bring back the newest backup of this repository",
-        option="--restore",
-        one_of="which",
+        "--restore  bring back the newest backup of this repository", default=False, one_of="which"
     )
     mode: str | None = field(
-        default=None,
-        limit=OneOf(MODES),
-        help="what may be written: a block in your agent files (inline), a file of ours that git"
+        "--mode  what may be written: a block in your agent files (inline), a file of ours that git"
         " ignores (private), nothing (read); default: inline for files that git does not track,"
         " else private",
-        option="--mode",
+        default=None,
+        limit=OneOf(limits.MODES),
     )
 
     def validate(self) -> None:
@@ -169,9 +139,8 @@ class Remove(Message, answer="Removed"):
     """Stop watching a repository; its memories are kept."""
 
     erase: bool = field(
+        "--erase  delete its memories, copies and backups, too; works on a removed project as well",
         default=False,
-        help="delete its memories, copies and backups, too; works on a removed project as well",
-        option="--erase",
     )
 
 
@@ -195,10 +164,10 @@ class FilesSync(Message, answer="FilesSynced"):
     """Bring agent files and memories together; deletions in the files named are meant."""
 
     accept_deletions: tuple[str, ...] = field(
+        "--accept-deletions FILE  for sync: the rules missing from FILE were deleted on "
+        "purpose; may be repeated",
         default=(),
-        limit=Each(PATHS_MAX, PATH),
-        help="for sync: the rules missing from FILE were deleted on purpose; may be repeated",
-        option="--accept-deletions FILE",
+        limit=Each(64, PATH),
     )
 
 
@@ -207,10 +176,7 @@ class FilesAdopt(Message, answer="FilesSynced"):
 
     path: str | None = field(default=None, limit=PATH)
     mode: str = field(
-        default=INLINE,
-        limit=OneOf(MODES),
-        help="for adopt (default: {default})",
-        option="--mode",
+        "--mode  for adopt (default: {default})", default=limits.INLINE, limit=OneOf(limits.MODES)
     )
 
 
@@ -224,11 +190,8 @@ class FilesShare(Message, answer="Shared"):
     """Send what a file states, or some of it, to the other agents; `undo` takes it back."""
 
     path: str | None = field(default=None, limit=PATH)
-    ids: tuple[str, ...] = field(
-        default=(),
-        limit=Each(IDS_MAX, PATH),
-    )
-    undo: bool = field(default=False, help="for share: take it back", option="--undo")
+    ids: tuple[str, ...] = field(default=(), limit=Each(1_000, PATH))
+    undo: bool = field("--undo  for share: take it back", default=False)
 
 
 class FilesRelease(Message, answer="FilesSynced"):
@@ -242,10 +205,9 @@ class FilesRestore(Message, answer="FilesRestored"):
 
     path: str = field(limit=PATH)
     snapshot: int | None = field(
+        "--snapshot N  for restore: which copy (default: the newest; `yaadwatch files` lists them)",
         default=None,
         limit=NUMBER,
-        help="for restore: which copy (default: the newest; `yaadwatch files` lists them)",
-        option="--snapshot N",
     )
 
 
@@ -253,10 +215,8 @@ class FilesHistory(Message, answer="FileHistory"):
     """Ask what happened to an agent file, newest first."""
 
     path: str = field(limit=PATH)
-    entries_max: int = field(default=100, limit=Within(1, HISTORY_ENTRIES_MAX))
+    entries_max: int = field(default=100, limit=Within(1, 1_000))
 
-
-CLIENT_CHARS_MAX = 128
 
 AGENT_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """How the name of a coding agent looks."""
@@ -266,7 +226,7 @@ class Hello(Message):
     """The first line a client sends: which language it speaks, and on whose behalf."""
 
     protocol: int
-    client: str = field(limit=Text(CLIENT_CHARS_MAX))
+    client: str = field(limit=Text(128))
     cwd: str = field(limit=FOLDER)
     agent: str | None
     speaks: str
@@ -301,12 +261,9 @@ class Shutdown(Message, answer="Stopped"):
 
 
 SESSION_NAME_CHARS_MAX = 200
-NOTE_CHARS_MAX = 4_000
-LIMIT_MAX = 1_000
-TOUCHED_PATHS_MAX = 200
 DESCRIPTION_CHARS_MAX = 1_024
 _NAME = Text(SESSION_NAME_CHARS_MAX, may_be_empty=True)
-_LIMIT = Within(1, LIMIT_MAX)
+_LIMIT = Within(1, 1_000)
 
 
 def _skill_name(name: str, given: str) -> None:
@@ -322,10 +279,9 @@ class SessionStart(Message, answer="Started"):
     """Begin a session, or go on with the one of this name; the rest is as for `context`."""
 
     name: str = field(
+        "--name NAME  for start: a name; the same name later goes on with it",
         default="",
         limit=_NAME,
-        help="for start: a name; the same name later goes on with it",
-        option="--name NAME",
     )
     tokens_max: int = field(default=2000, limit=TOKENS)
     chars_max: int = field(default=8000, limit=Within(1, CHARS_MAX))
@@ -335,12 +291,9 @@ class SessionStart(Message, answer="Started"):
 class SessionNote(Message, answer="Noted"):
     """Note something in a session that is no memory of its own."""
 
-    text: str = field(limit=Text(NOTE_CHARS_MAX))
+    text: str = field(limit=Text(4_000))
     session: str | None = field(
-        default=None,
-        limit=ID,
-        help="for note: a session other than the current one",
-        option="--session ID",
+        "--session ID  for note: a session other than the current one", default=None, limit=ID
     )
 
 
@@ -355,12 +308,9 @@ class Sessions(Message, answer="Sessions"):
     """List the sessions, or those that a question finds; or one with its receipt."""
 
     id: str | None = field(default=None, limit=ID, tool="")
-    query: str | None = field(default=None, limit=Text(QUERY_CHARS_MAX), tool="words in it")
+    query: str | None = field(default=None, limit=Text(limits.QUERY_CHARS_MAX), tool="words in it")
     limit: int = field(
-        default=20,
-        limit=_LIMIT,
-        help="at most so many sessions (default: {default})",
-        option="--limit N",
+        "--limit N  at most so many sessions (default: {default})", default=20, limit=_LIMIT
     )
 
     def validate(self) -> None:
@@ -373,16 +323,10 @@ class Handoff(Message, answer="Handoff"):
     """Ask for a prompt for the next session."""
 
     session: str | None = field(
-        default=None,
-        limit=ID,
-        help="from this session (default: the last one here)",
-        option="--session ID",
+        "--session ID  from this session (default: the last one here)", default=None, limit=ID
     )
     tokens_max: int = field(
-        default=2000,
-        limit=TOKENS,
-        help="at most so many tokens (default: {default})",
-        option="--tokens N",
+        "--tokens N  at most so many tokens (default: {default})", default=2000, limit=TOKENS
     )
 
 
@@ -396,7 +340,7 @@ class SessionNews(Message, answer="News"):
 class SessionTouched(Message, answer="Blast"):
     """Say which files an agent touched; hear what rests on them."""
 
-    paths: tuple[str, ...] = field(limit=Each(TOUCHED_PATHS_MAX, PATH))
+    paths: tuple[str, ...] = field(limit=Each(200, PATH))
     name: str = field(default="", limit=_NAME)
     tokens_max: int = field(default=200, limit=TOKENS)
 
@@ -405,16 +349,13 @@ class Tasks(Message, answer="Tasks"):
     """List the tasks in some states."""
 
     states: tuple[str, ...] = field(
-        default=UNFINISHED,
-        limit=Each(len(STATES), OneOf(STATES), "state"),
-        help="only tasks in this state; may be repeated",
-        option="--state",
+        "--state  only tasks in this state; may be repeated",
+        default=limits.UNFINISHED,
+        limit=Each(len(limits.STATES), OneOf(limits.STATES), "state"),
     )
     limit: int = field(default=50, limit=_LIMIT)
     all_branches: bool = field(
-        default=False,
-        help="also tasks from branches that are not merged here",
-        option="--all-branches",
+        "--all-branches  also tasks from branches that are not merged here", default=False
     )
 
 
@@ -423,12 +364,13 @@ class TaskUpdate(Message, answer="Task"):
 
     id: str | None = field(default=None, limit=ID, tool="none: a new task")
     text: str | None = field(default=None, tool="")
-    state: str | None = field(default=None, limit=OneOf(STATES), tool="open, doing, done, dropped")
+    state: str | None = field(
+        default=None, limit=OneOf(limits.STATES), tool="open, doing, done, dropped"
+    )
     priority: str | None = field(
+        "--priority  how urgent it is (default: normal)",
         default=None,
-        limit=OneOf(PRIORITIES),
-        help="how urgent it is (default: normal)",
-        option="--priority",
+        limit=OneOf(limits.PRIORITIES),
         tool="urgent, high, normal, low",
     )
     session: str | None = field(default=None, limit=ID)
@@ -445,5 +387,5 @@ class SkillAdd(Message, answer="Skill"):
 
     name: str = field(limit=Form(_skill_name))
     description: str = field(limit=Text(DESCRIPTION_CHARS_MAX))
-    body: str = field(limit=Text(TEXT_CHARS_MAX - DESCRIPTION_CHARS_MAX - 2))
+    body: str = field(limit=Text(limits.TEXT_CHARS_MAX - DESCRIPTION_CHARS_MAX - 2))
     session: str | None = field(default=None, limit=ID)
