@@ -49,11 +49,15 @@ def touch(conn: apsw.Connection, id: str, at: datetime) -> bool:
     Returns:
         Whether the session exists.
     """
-    conn.execute(
-        "UPDATE sessions SET last_ms = max(last_ms, ?), end_ms = NULL, ended_by = '' WHERE id = ?",
-        (to_ms(at), id),
-    )
-    return conn.changes() > 0
+    # Most are open: the index of open sessions is written only to reopen one.
+    for change in (
+        "WHERE id = ? AND end_ms IS NULL",
+        ", end_ms = NULL, ended_by = '' WHERE id = ?",
+    ):
+        conn.execute(f"UPDATE sessions SET last_ms = max(last_ms, ?) {change}", (to_ms(at), id))
+        if conn.changes() > 0:
+            return True
+    return False
 
 
 def get(conn: apsw.Connection, id: str) -> Session | None:

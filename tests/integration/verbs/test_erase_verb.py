@@ -455,7 +455,6 @@ STRUCTURE = {
     "branch_blocks": {"path", "branch", "head", "block"},
     "claims": {"node", "subject", "attribute", "place", "source"},
     "contradictions": {"name", "kind", "decision", "kept", "actor"},
-    "cursors": {"name"},
     "dismissals": {"text_hash", "node", "how"},
     "edges": {"from_node", "to_node", "kind"},
     "embedding_models": {"space", "name", "state"},

@@ -206,19 +206,6 @@ class TestStore:
         old.look_back()
         assert (doubted(old), old.stale()["looking"]) == (BOTH, 0)
 
-    @pytest.mark.parametrize(
-        "said",
-        [
-            *("{", "[1]", "7", '{"pending": ["a"]}', '{"pending": {"a": 7}}', '{"odd": 1}'),
-            *('{"pending": {"a": [7]}}', '{"failed": [7]}', '{"total": "a"}', '{"why": 7}'),
-        ],
-    )
-    def test_a_foreign_value_means_nothing_to_compare(self, old, said):
-        with old.db() as db:
-            db.write(lambda conn: conn.execute("UPDATE worktrees SET lookback = ?", (said,)))
-        assert old.look_back_once() is False
-        assert (old.stale()["looking"], old.stale()["not_looked"]) == (0, None)
-
     def test_names_of_commits_from_elsewhere_are_no_options(self, old):
         odd = Lookback(pending={"--output=x": [row.id for row in old.living()]}, total=2)
         with old.db() as db:
