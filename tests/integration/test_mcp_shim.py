@@ -568,90 +568,36 @@ def ping(identity):
     return {"jsonrpc": "2.0", "id": identity, "method": "ping"}
 
 
-def initialized():
-    return {"jsonrpc": "2.0", "method": "notifications/initialized"}
-
-
-class Batched(Agent):
-    def say_all(self, *frames):
-        self.send(json.dumps(frames).encode() + b"\n")
-
-
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-11-25"])
-def test_batch_is_answered_by_one_list(served, version):
-    with Batched() as agent:
-        agent.shake_hands(version=version)
-
-        agent.say_all(ping(7), initialized(), ping("8"))
-
-        assert sorted(str(one["id"]) for one in agent.hear()) == ["7", "8"]
-        assert agent.answer(9, "ping")["result"] == {}
-
-
-def test_batch_with_what_is_no_message_answers_the_rest_too(served):
-    with Batched() as agent:
-        agent.shake_hands()
-
-        agent.say_all(1, ping(7), {"jsonrpc": "2.0", "id": [], "method": "ping"}, ping(8))
-
-        heard = agent.hear()
-        assert [one.get("id") for one in heard if "error" in one] == [None, None]
-        assert {one["id"] for one in heard if "result" in one} == {7, 8}
-
-
-def test_batch_of_notifications_is_not_answered(served):
-    with Batched() as agent:
-        agent.shake_hands()
-
-        agent.say_all(initialized(), initialized())
-
-        assert agent.answer(9, "ping")["result"] == {}
-
-
-def test_batch_is_answered_without_a_daemon_too(unusable):
-    with Batched() as agent:
-        agent.shake_hands()
-        call = {"name": "yaad_stale", "arguments": {}}
-
-        agent.say_all(ping(7), {"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": call})
-
-        heard = {one["id"]: one["result"] for one in agent.hear()}
-        assert heard[7] == {}
-        assert heard[8]["isError"]
-
-
-def test_batch_from_which_a_request_is_cancelled_is_answered_for_the_rest(path):
-    def script(connection, lines, number):
-        greet(connection, lines)
-        for frame in lines:
-            if frame.get("id") == 7:
-                say(connection, {"jsonrpc": "2.0", "id": 7, "result": {}})
-
-    with Scripted(path, script), Batched() as agent:
-        agent.say_all(ping(7), ping(8))
-        agent.say({"method": "notifications/cancelled", "params": {"requestId": 8}})
-
-        assert [one["id"] for one in agent.hear()] == [7]
-
-
-def test_request_whose_id_is_in_use_is_answered_after_the_first(served):
-    with Batched() as agent:
-        agent.shake_hands()
-
-        agent.say_all(ping(7), ping(7), ping(7))
-
-        assert [one["id"] for one in agent.hear()] == [7, 7, 7]
-        for _ in range(3):
-            agent.ask(8, "tools/list")
-        answers = [agent.hear() for _ in range(3)]
-        assert [one["id"] for one in answers] == [8, 8, 8]
-        assert all(one["result"]["tools"] for one in answers)
-
-
 def test_request_whose_id_is_in_use_is_answered_without_a_daemon_too(unusable):
-    with Batched() as agent:
+    with Agent() as agent:
         agent.ask(7, "ping")
         agent.ask(7, "tools/list")
 
         assert agent.hear()["result"] == {}
         assert agent.hear()["result"]["tools"] == []
+
+
+def test_each_request_of_a_batch_is_refused(served):
+    with Agent() as agent:
+        agent.shake_hands()
+
+        agent.send(json.dumps([ping(7), 1, ping("8")]).encode() + b"\n")
+
+        refused = [agent.hear() for _ in range(2)]
+        assert [(one["id"], one["error"]["code"]) for one in refused] == [
+            (7, -32600),
+            ("8", -32600),
+        ]
+        assert agent.answer(9, "ping")["result"] == {}
+
+
+def test_request_whose_id_is_in_use_is_answered_after_the_first(served):
+    with Agent() as agent:
+        agent.shake_hands()
+
+        for _ in range(3):
+            agent.ask(8, "tools/list")
+
+        answers = [agent.hear() for _ in range(3)]
+        assert [one["id"] for one in answers] == [8, 8, 8]
+        assert all(one["result"]["tools"] for one in answers)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from yaadwatch.client.presence import Patience
-
 
 ANSWER_TIME_S = 60.0
 SLOW_ANSWER_TIMES_S = {
@@ -31,10 +29,6 @@ SLOW_ANSWER_TIMES_S = {
 """Operations that may look at everything there is."""
 GREETING_TIME_S = 20.0
 """A service manager may just be starting the daemon, on a machine that has much to do."""
-HUNG_TIME_S = 5.0
-"""A daemon past its start that does nothing for so long hangs."""
-YOUNG_S = 20.0
-"""While it starts, it may wait for something before it can answer."""
 ANSWER_BYTES_MAX = 8 * 1024 * 1024
 """Twice what the daemon sends at most."""
 
@@ -69,15 +63,6 @@ class DaemonUnresponsive(DaemonNotRunning):
         if suspended is not None:
             what, hint = f"The daemon (process {suspended}) is suspended", _go_on(suspended)
         YaadError.__init__(self, Code.UNAVAILABLE, f"{what}; nothing was done.", hint=hint)
-
-
-class WaitTimeout(Exception):
-    """The daemon was waited for long enough: for how long, and its pid when it is suspended."""
-
-    def __init__(self, waited_s: float, suspended: int | None = None) -> None:
-        super().__init__(waited_s)
-        self.waited_s = waited_s
-        self.suspended = suspended
 
 
 class ConnectionEnded(YaadError):
@@ -178,9 +163,6 @@ class Client:
             usual_s = SLOW_ANSWER_TIMES_S.get(operation, ANSWER_TIME_S)
             time_s = usual_s if self._patience_s is None else self._patience_s
             found = self._next(connected, operation, time_s)
-        except WaitTimeout as waited:
-            self.close()
-            raise _not_answered(operation, waited) from None
         except BaseException:
             # What comes next on this connection would answer a question that we gave up.
             self.close()
@@ -294,11 +276,8 @@ class Client:
             "agent": self._agent,
             "speaks": "rpc",
         }
-        try:
-            _send(connected, hello)
-            greeting = self._next(connected, _HELLO, GREETING_TIME_S)
-        except WaitTimeout as waited:
-            raise DaemonUnresponsive(waited.waited_s, waited.suspended) from None
+        _send(connected, hello)
+        greeting = self._next(connected, _HELLO, GREETING_TIME_S)
         if "error" in greeting:
             raise to_error(greeting["error"])
         pid = greeting.get("pid")
@@ -310,7 +289,7 @@ class Client:
     ) -> dict[str, object]:
         """Return the next frame within `time_s`; None waits forever."""
         connected.settimeout(None if time_s is None else _TICK_S)
-        searched, waited_s, patience = 0, 0.0, None
+        searched, waited_s, suspended = 0, 0.0, None
         while (end := self._read.find(b"\n", searched)) < 0:
             searched = len(self._read)
             if searched > ANSWER_BYTES_MAX:
@@ -319,8 +298,13 @@ class Client:
                 chunk = connected.recv(65536)
             except TimeoutError:
                 waited_s += _TICK_S
-                patience = patience or _patience()
-                self._keep_waiting(operation, waited_s, time_s or waited_s, patience)
+                before, suspended = suspended, _suspended()
+                is_suspended = suspended is not None and suspended == before
+                if is_suspended or (time_s is not None and waited_s >= time_s):
+                    pid = suspended if is_suspended else None
+                    raise _not_answered(operation, time_s or waited_s, pid) from None
+                if self._on_wait is not None:
+                    self._on_wait(int(waited_s))
                 continue
             except ConnectionError:
                 chunk = b""
@@ -334,43 +318,27 @@ class Client:
         except ValueError:
             raise _nonsense(operation) from None
 
-    def _keep_waiting(
-        self, operation: str, waited_s: float, time_s: float, patience: "Patience"
-    ) -> None:
-        """Say that we wait.
 
-        Raises:
-            Waited: it is no use any more.
-        """
-        patience.look(waited_s)
-        suspended = patience.suspended()
-        if suspended is not None or waited_s >= time_s:
-            raise WaitTimeout(time_s, suspended)
-        # A greeting costs nothing; what an answer costs is not done by the process alone.
-        if operation == _HELLO and patience.is_idle(waited_s, HUNG_TIME_S, YOUNG_S):
-            raise WaitTimeout(waited_s)
-        if self._on_wait is not None:
-            self._on_wait(int(waited_s))
+def _suspended() -> int | None:
+    from yaadwatch.client.presence import suspended_now
+
+    return suspended_now()
 
 
-def _patience() -> "Patience":
-    from yaadwatch.client.presence import Patience
-
-    return Patience()
-
-
-def _not_answered(operation: str, waited: WaitTimeout) -> YaadError:
-    if waited.suspended is not None:
+def _not_answered(operation: str, waited_s: float, suspended: int | None) -> YaadError:
+    """Return the error of a daemon that was waited for; `suspended` is its pid if it is."""
+    if operation == _HELLO:
+        return DaemonUnresponsive(waited_s, suspended)
+    if suspended is not None:
         return YaadError(
             Code.TIMEOUT,
-            f"The daemon (process {waited.suspended}) is suspended and has not answered "
+            f"The daemon (process {suspended}) is suspended and has not answered "
             f"`{operation}`; it may yet be done.",
-            hint=_go_on(waited.suspended),
+            hint=_go_on(suspended),
         )
     return YaadError(
         Code.TIMEOUT,
-        f"The daemon did not answer `{operation}` within {waited.waited_s:g} s; it may yet be "
-        "done.",
+        f"The daemon did not answer `{operation}` within {waited_s:g} s; it may yet be done.",
         hint="See what it does: yaadwatch status",
     )
 
@@ -405,46 +373,40 @@ def reach_daemon(*, waits: bool = True) -> socket.socket | None:
 
 
 def _reach(path: str, tries: int) -> socket.socket | None:
+    """Connect; retry while the listener's queue is full, where the kernel fails at once."""
     connecting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connecting.setblocking(False)
     try:
-        _wait_in_queue(connecting, path, tries)
+        while True:
+            try:
+                at_address(path, connecting.connect)
+                break
+            except BlockingIOError:
+                tries -= 1
+                if not tries:
+                    raise DaemonUnresponsive(_QUEUE_TRIES * _QUEUE_PAUSE_S, _suspended()) from None
+                time.sleep(_QUEUE_PAUSE_S)
         uid = peer_uid(connecting)
+        if uid != os.geteuid():
+            raise YaadError(
+                Code.REFUSED,
+                f"The process that listens on {path} belongs to user {uid}; nothing was sent to"
+                " it.",
+                hint="Run the command as that user, or set YAAD_HOME to a folder of your own.",
+            )
     except (FileNotFoundError, NotADirectoryError, ConnectionError):
         connecting.close()
         return None
-    except DaemonUnresponsive:
-        connecting.close()
-        raise
     except OSError as error:
         connecting.close()
         raise YaadError(
             Code.UNAVAILABLE,
             f"The socket {path} cannot be reached: {error.strerror or error}. Nothing was done.",
         ) from None
-    if uid != os.geteuid():
+    except YaadError:
         connecting.close()
-        raise YaadError(
-            Code.REFUSED,
-            f"The process that listens on {path} belongs to user {uid}; nothing was sent to it.",
-            hint="Run the command as that user, or set YAAD_HOME to a folder of your own.",
-        )
+        raise
     return connecting
-
-
-def _wait_in_queue(connecting: socket.socket, path: str, tries: int) -> None:
-    """Connect; retry while the listener's queue is full, where the kernel fails at once."""
-    connecting.setblocking(False)
-    for left in reversed(range(tries)):
-        try:
-            at_address(path, connecting.connect)
-        except BlockingIOError:
-            if left:
-                time.sleep(_QUEUE_PAUSE_S)
-        else:
-            return
-    from yaadwatch.client.presence import suspended_now
-
-    raise DaemonUnresponsive(tries * _QUEUE_PAUSE_S, suspended_now())
 
 
 def _send(connected: socket.socket, frame: dict[str, object]) -> None:

@@ -22,7 +22,14 @@ if not __package__:  # run as a file
 from yaadwatch import places
 from yaadwatch.api.frames import encode
 from yaadwatch.client.connection import reach_daemon
-from yaadwatch.client.hook_agents import AGENTS, EVENTS, Agent, WrongPayloadError
+from yaadwatch.client.hook_agents import (
+    AGENTS,
+    EVENTS,
+    Agent,
+    WrongPayloadError,
+    read,
+    with_age,
+)
 from yaadwatch.model.errors import YaadError
 
 TYPE_CHECKING = False
@@ -49,10 +56,6 @@ NOTES_MAX = 200
 NOTE_AGE_MAX_S = 7 * 86_400
 """How many sessions without a brief are noted, and for how long; then they are forgotten."""
 
-WORDS_SHOWN_MAX = 60
-"""Of a command line that makes no sense, if it holds nothing but small letters and dashes."""
-
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz-= ")
 _SPARE_S = 0.015  # to end, and for a clock that ticks a hundred times a second
 _START_SPARE_S = 0.500  # to read the prepared brief while others have the processor
 _END_S = 0.5  # to end once it is too late: a few steps, unless a disk hangs
@@ -60,7 +63,6 @@ _BRIEF_END_S = 2.0  # the same where a brief is due; agents allow 5 s in all
 _STARTS = ("session-start", "subagent-start")
 _AGE_UNKNOWN_S = 0.050
 _CHECK_SHARE = 0.4  # of the time that is left, for the daemon to look at the files
-_SILENT = {"not_found"}  # an unwatched folder is no error
 
 
 class HookFailure(Exception):
@@ -221,13 +223,11 @@ def _end_with(call: Call, why: str, kind: str, *, may_use_prepared: bool = True)
 
 def _prepared(call: Call) -> tuple[str, str]:
     """Return the prepared brief with a line about its age, and the age as text; or nothing."""
-    from yaadwatch.client import hook_agents
-
     is_short = call.event == "subagent-start"
-    brief, age = hook_agents.read(call.folder, call.name, is_short=is_short)
+    brief, age = read(call.folder, call.name, is_short=is_short)
     if not brief or (not is_short and _body_of(brief) == _noted(call.name, call.session)):
         return "", ""
-    return hook_agents.with_age(brief, age), f"the brief of {age} ago was sent"
+    return with_age(brief, age), f"the brief of {age} ago was sent"
 
 
 def _body_of(brief: str) -> str:
@@ -261,7 +261,15 @@ def complain(what: str, kind: str = "hook.failed", *, sent: bool = False) -> Non
         sent: whether the agent got an answer all the same.
     """
     line = " ".join(what.split())
-    _log(line, kind, sent=sent)
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    entry = {"at": stamp, "event": kind, "why": line, "sent": sent}
+    try:
+        path = places.hook_log()
+        again = os.path.exists(path) and os.stat(path).st_size > LOG_BYTES_MAX  # noqa: PTH110, PTH116
+        how = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if again else os.O_APPEND)
+        _write(path, how, encode(entry))
+    except (OSError, RuntimeError):  # without a data folder there is only standard error
+        pass
     outcome = "" if sent else "nothing was sent to the agent: "
     try:
         os.write(2, f"yaadwatch: {outcome}{line}\n".encode("utf-8", "replace"))
@@ -269,13 +277,12 @@ def complain(what: str, kind: str = "hook.failed", *, sent: bool = False) -> Non
         return
 
 
-def _log(why: str, kind: str, *, sent: bool) -> None:
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    entry = {"at": stamp, "event": kind, "why": why, "sent": sent}
+def _write(path: str, how: int, data: bytes) -> None:
+    descriptor = os.open(path, how, 0o600)
     try:
-        _append(places.hook_log(), encode(entry))
-    except (OSError, RuntimeError):  # without a data folder there is only standard error
-        return
+        os.write(descriptor, data)
+    finally:
+        os.close(descriptor)
 
 
 def _answer(call: Call, end_s: float) -> tuple[str, bool]:
@@ -331,20 +338,12 @@ def _asked(argv: "Sequence[str]") -> tuple[str, str]:
         agent = "".join(words[at + 1 : at + 2])
         del words[at : at + 2]
     if len(words) != 1 or words[0] not in EVENTS:
-        raise HookFailure(f"no such hook: {_shown(' '.join(argv))}; there are: {', '.join(EVENTS)}")
+        raise HookFailure(f"there is no such hook; there are: {', '.join(EVENTS)}")
     if agent not in AGENTS:
-        known = ", ".join(AGENTS)
-        raise HookFailure(
-            f"the hooks of agent '{_shown(agent)}' are not known; --agent may be: {known}"
-        )
+        raise HookFailure(f"the agent is not known; --agent may be: {', '.join(AGENTS)}")
     if words[0] not in AGENTS[agent].names:
         raise HookFailure(f"agent {agent} has no hook {words[0]}")
     return words[0], agent
-
-
-def _shown(words: str) -> str:
-    """Return words of the command line, masked where they may be secret."""
-    return words if len(words) <= WORDS_SHOWN_MAX and set(words) <= _PLAIN else "[not shown]"
 
 
 def _read_out() -> None:
@@ -389,12 +388,11 @@ def _ask(
 
 
 def _result(frame: "dict[str, Any]") -> "dict[str, Any]":
-    error = frame.get("error")
-    if error is not None and error.get("code") in _SILENT:
-        return {}
+    error, result = frame.get("error"), frame.get("result")
+    if error is not None and error.get("code") == "not_found":
+        return {}  # an unwatched folder is no error
     if error is not None:
         raise NoAnswerError(f"{error.get('message', '')} {error.get('hint') or ''}")
-    result = frame.get("result")
     if not isinstance(result, dict):
         raise NoAnswerError("the daemon ended before it answered")
     return result
@@ -430,11 +428,11 @@ def _note_undelivered(name: str, session: str, body: str = "") -> None:
     how = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if body else os.O_EXCL)
     folder = places.hook_untold()
     try:
-        if not os.path.isdir(folder):  # noqa: PTH112
-            _make_folder(folder)
-        note = os.open(_note(name, session), how, 0o600)
-        os.write(note, body.encode())
-        os.close(note)
+        try:  # noqa: SIM105  (contextlib takes long to import)
+            os.mkdir(folder, 0o700)  # noqa: PTH102
+        except FileExistsError:  # another hook was as quick
+            pass
+        _write(_note(name, session), how, body.encode())
         _forget_old(folder)
     except OSError:  # it is noted already, or there is no log folder: no daemon has ever run
         return
@@ -442,20 +440,11 @@ def _note_undelivered(name: str, session: str, body: str = "") -> None:
 
 def _noted(name: str, session: str) -> str:
     """Return the body of the prepared brief that a session got; '' when it got none."""
-    if not session:
-        return ""
     try:
         with open(_note(name, session), "rb") as note:  # noqa: PTH123
             return note.read(8).decode("ascii", "replace")
     except OSError:
         return ""
-
-
-def _make_folder(path: str) -> None:
-    try:
-        os.mkdir(path, 0o700)  # noqa: PTH102
-    except FileExistsError:  # another hook was as quick
-        return
 
 
 def _forget_old(folder: str) -> None:
@@ -468,8 +457,7 @@ def _forget_old(folder: str) -> None:
 
 
 def _forget_undelivered(name: str, session: str) -> None:
-    if session:
-        _remove(_note(name, session))
+    _remove(_note(name, session))
 
 
 def _remove(path: str) -> None:
@@ -497,16 +485,6 @@ def _age_s() -> float:
     except OSError:
         return _AGE_UNKNOWN_S
     return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _append(path: str, entry: bytes) -> None:
-    again = os.path.exists(path) and os.stat(path).st_size > LOG_BYTES_MAX  # noqa: PTH110, PTH116
-    how = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if again else os.O_APPEND)
-    descriptor = os.open(path, how, 0o600)
-    try:
-        os.write(descriptor, entry)
-    finally:
-        os.close(descriptor)
 
 
 if __name__ == "__main__":

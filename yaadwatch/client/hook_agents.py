@@ -11,12 +11,13 @@ The module also reads the brief that the daemon prepared.
 import json
 import os
 import time
+from types import MappingProxyType
 
 from yaadwatch import places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
 
@@ -46,7 +47,12 @@ class Agent:
         event: where its payload names the event; '' if it does not.
         session: where the payload has the name of the session.
         folder: where it has the folder that the agent works on.
-        files: returns the files that a tool was to change; none for tools that change none.
+        used: where it has the tool that was used; '' for the payload itself.
+        tool: where that names the tool.
+        given: where that has the arguments of the tool: an object, or its text in JSON.
+        edits: the tools that change one file.
+        keys: where their arguments may name it.
+        patches: the tools that take a patch, and its key; '' for the arguments themselves.
         tell: returns the answer that passes a text to the model.
         nothing: the answer when there is nothing to say.
         hears_prompts: whether the model gets the answer to a prompt. If it does not,
@@ -60,7 +66,12 @@ class Agent:
         event: str,
         session: str,
         folder: str,
-        files: "Callable[[Payload], list[str]]",
+        tool: str = "tool_name",
+        given: str = "tool_input",
+        used: str = "",
+        edits: "frozenset[str]",
+        keys: "Sequence[str]",
+        patches: "Mapping[str, str]" = MappingProxyType({}),
         tell: "Callable[[str, str], Any]",
         nothing: "Any" = None,
         hears_prompts: bool = True,
@@ -69,7 +80,12 @@ class Agent:
         self.event = event
         self.session = session
         self.folder = folder
-        self.files = files
+        self._tool = tool
+        self._given = given
+        self._used = used
+        self._edits = edits
+        self._keys = keys
+        self._patches = patches
         self.tell = tell
         self.nothing = nothing
         self.hears_prompts = hears_prompts
@@ -122,7 +138,7 @@ class Agent:
             WrongPayloadError: the tool changes files, and the payload does not name them.
         """
         try:
-            found = self.files(payload)
+            found = self._files(payload)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             missing = repr(error) if isinstance(error, KeyError) else type(error).__name__
             message = f"the payload does not tell which file was changed: {missing}"
@@ -130,6 +146,20 @@ class Agent:
         return list(dict.fromkeys(os.path.normpath(os.path.join(folder, one)) for one in found))[
             :PATHS_MAX
         ]
+
+    def _files(self, payload: "Payload") -> list[str]:
+        used = payload[self._used] if self._used else payload
+        tool, given = used[self._tool], used[self._given]
+        if tool in self._patches:
+            key = self._patches[tool]
+            return patched(given[key] if key else given)
+        if tool not in self._edits:
+            return []
+        given = json.loads(given.encode()) if isinstance(given, str) else given
+        for key in self._keys:
+            if isinstance(given.get(key), str):
+                return [given[key]]
+        raise KeyError(self._keys[0])
 
 
 def patched(patch: str) -> list[str]:
@@ -142,69 +172,6 @@ def patched(patch: str) -> list[str]:
     ]
 
 
-def _path(given: "Payload", *keys: str) -> list[str]:
-    for key in keys:
-        if isinstance(given.get(key), str):
-            return [given[key]]
-    raise KeyError(keys[0])
-
-
-def _claude_files(payload: "Payload") -> list[str]:
-    if payload["tool_name"] in {"Edit", "MultiEdit", "Write", "NotebookEdit"}:
-        return _path(payload["tool_input"], "file_path", "notebook_path")
-    return []
-
-
-def _codex_files(payload: "Payload") -> list[str]:
-    if payload["tool_name"] == "apply_patch":
-        return patched(payload["tool_input"]["command"])
-    return _claude_files(payload)
-
-
-def _gemini_files(payload: "Payload") -> list[str]:
-    if payload["tool_name"] in {"write_file", "replace"}:
-        return _path(payload["tool_input"], "file_path")
-    return []
-
-
-def _copilot_files(payload: "Payload") -> list[str]:
-    tool, given = payload["toolName"], payload["toolArgs"]
-    if isinstance(given, str) and tool == "apply_patch":
-        return patched(given)
-    if tool in {"create", "edit", "str_replace_editor", "str_replace", "insert"}:
-        return _path(
-            json.loads(given.encode()) if isinstance(given, str) else given, "path", "file_path"
-        )
-    return []
-
-
-def _cursor_files(payload: "Payload") -> list[str]:
-    if payload["tool_name"] in {"Write", "Edit", "StrReplace", "Delete", "EditNotebook"}:
-        given = payload["tool_input"]
-        given = json.loads(given.encode()) if isinstance(given, str) else given
-        return _path(given, "file_path", "path", "target_file", "target_notebook")
-    return []
-
-
-def _opencode_files(payload: "Payload") -> list[str]:
-    tool, given = payload["tool"], payload["args"]
-    if tool in {"edit", "write", "multiedit"}:
-        return _path(given, "filePath", "path")
-    if tool in {"patch", "apply_patch"}:
-        return patched(given["patchText"])
-    return []
-
-
-def _cline_files(payload: "Payload") -> list[str]:
-    used = payload["postToolUse"]
-    tool, given = used["toolName"], used["parameters"]
-    if tool in {"editor", "write_to_file", "replace_in_file", "new_file"}:
-        return _path(given, "path", "absolutePath")
-    if tool == "apply_patch":
-        return patched(given["input"])
-    return []
-
-
 def _named(*names: str) -> "dict[str, str]":
     """Return an agent's names for our events; the last ones are optional."""
     return dict(zip(EVENTS, names, strict=False))
@@ -214,6 +181,8 @@ def _specific(name: str, text: str) -> "dict[str, Any]":
     return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
 
 
+_CLAUDE_EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+
 AGENTS = {
     "claude": Agent(
         names=_named(
@@ -222,7 +191,8 @@ AGENTS = {
         event="hook_event_name",
         session="session_id",
         folder="cwd",
-        files=_claude_files,
+        edits=_CLAUDE_EDITS,
+        keys=("file_path", "notebook_path"),
         tell=_specific,
     ),
     "codex": Agent(
@@ -232,7 +202,9 @@ AGENTS = {
         event="hook_event_name",
         session="session_id",
         folder="cwd",
-        files=_codex_files,
+        edits=_CLAUDE_EDITS,
+        keys=("file_path", "notebook_path"),
+        patches={"apply_patch": "command"},
         tell=_specific,
     ),
     "gemini": Agent(
@@ -240,7 +212,8 @@ AGENTS = {
         event="hook_event_name",
         session="session_id",
         folder="cwd",
-        files=_gemini_files,
+        edits=frozenset({"write_file", "replace"}),
+        keys=("file_path",),
         tell=_specific,
     ),
     "copilot": Agent(
@@ -250,7 +223,11 @@ AGENTS = {
         event="",
         session="sessionId",
         folder="cwd",
-        files=_copilot_files,
+        tool="toolName",
+        given="toolArgs",
+        edits=frozenset({"create", "edit", "str_replace_editor", "str_replace", "insert"}),
+        keys=("path", "file_path"),
+        patches={"apply_patch": ""},
         tell=lambda _, text: {"additionalContext": text},
     ),
     "cursor": Agent(
@@ -258,7 +235,8 @@ AGENTS = {
         event="hook_event_name",
         session="conversation_id",
         folder="workspace_roots",
-        files=_cursor_files,
+        edits=frozenset({"Write", "Edit", "StrReplace", "Delete", "EditNotebook"}),
+        keys=("file_path", "path", "target_file", "target_notebook"),
         tell=lambda _, text: {"additional_context": text},
         hears_prompts=False,
     ),
@@ -267,7 +245,11 @@ AGENTS = {
         event="",
         session="session",
         folder="cwd",
-        files=_opencode_files,
+        tool="tool",
+        given="args",
+        edits=frozenset({"edit", "write", "multiedit"}),
+        keys=("filePath", "path"),
+        patches={"patch": "patchText", "apply_patch": "patchText"},
         tell=lambda _, text: {"text": text},
     ),
     "cline": Agent(
@@ -275,7 +257,12 @@ AGENTS = {
         event="hookName",
         session="taskId",
         folder="workspaceRoots",
-        files=_cline_files,
+        used="postToolUse",
+        tool="toolName",
+        given="parameters",
+        edits=frozenset({"editor", "write_to_file", "replace_in_file", "new_file"}),
+        keys=("path", "absolutePath"),
+        patches={"apply_patch": "input"},
         tell=lambda _, text: {"cancel": False, "contextModification": text},
         nothing={"cancel": False},
         hears_prompts=False,

@@ -21,15 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-SUSPENDED = frozenset({"T", "t"})
-"""States of a process: stopped by a signal; by a debugger."""
 _PAUSE_S = 0.02
 _EXIT_S = 5.0
 """A process that has let the lock go has so long to end."""
-_SLEEPS = "S"
-"""The state of a process that waits for another one to wake it."""
-_LOOKS_MIN = 2
-"""One look may fall into the moment in which a debugger attaches to it."""
 
 
 def daemon_holds_lock() -> bool:
@@ -50,24 +44,6 @@ def daemon_holds_lock() -> bool:
     return False
 
 
-def process_state(pid: int) -> tuple[str, int | None, float]:
-    """Return the state of the daemon, a letter; how long it ran by now, in ticks; its age in s.
-
-    '', None, 0.0 where it is not seen: it is gone, this is not Linux, or `pid` is another process
-    here, as it is when the daemon runs in a container.
-    """
-    try:
-        if not _holds_lock(pid):
-            return "", None, 0.0
-        with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123
-            fields = stream.read().rpartition(b")")[2].split()
-        born_s = int(fields[19]) / os.sysconf("SC_CLK_TCK")
-        age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - born_s
-        return fields[0].decode(), int(fields[11]) + int(fields[12]), age_s
-    except (OSError, IndexError, ValueError):
-        return "", None, 0.0
-
-
 def _holds_lock(pid: int) -> bool:
     """Return whether a process has the daemon's lock, as the kernel numbers processes for us.
 
@@ -86,8 +62,18 @@ def _holds_lock(pid: int) -> bool:
 
 
 def is_suspended(pid: int) -> bool:
-    """Return whether the daemon is: by Ctrl-Z, `kill -STOP`, or a debugger."""
-    return process_state(pid)[0] in SUSPENDED
+    """Return whether the daemon is, by Ctrl-Z or `kill -STOP`.
+
+    False where it is not seen: it is gone, this is not Linux, or `pid` is another process here, as
+    it is when the daemon runs in a container.
+    """
+    try:
+        if not _holds_lock(pid):
+            return False
+        with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123
+            return stream.read().rpartition(b")")[2].split()[0] == b"T"
+    except (OSError, IndexError, ValueError):
+        return False
 
 
 def holder(pid: int | None = None) -> tuple[str, str]:
@@ -176,52 +162,6 @@ def suspended_now() -> int | None:
     """Return the pid of the daemon when it is suspended at this moment, else None."""
     pid = places.announced_pid() if daemon_holds_lock() else None
     return pid if pid is not None and is_suspended(pid) else None
-
-
-class Patience:
-    """Observes the daemon's process while a client waits for it."""
-
-    def __init__(self) -> None:
-        self._suspended = 0
-        self._ran: int | None = None
-        self._age_s = 0.0
-        self._ran_at_s = 0.0
-
-    def look(self, waited_s: float) -> None:
-        """Take note of what the process does, after so many seconds of waiting."""
-        pid = places.announced_pid() if daemon_holds_lock() else None
-        self.note(*(("", None, 0.0) if pid is None else process_state(pid)), waited_s)
-
-    def note(self, state: str, ran: int | None, age_s: float, waited_s: float) -> None:
-        """Take note of a look; the first three are as returned by `process_state`.
-
-        A process that waits for the processor or a disk is at work: the machine is busy.
-        """
-        is_still = self._ran is None or ran == self._ran
-        self._suspended = self._suspended + 1 if is_still and state in SUSPENDED else 0
-        if ran is None or state != _SLEEPS or not is_still:
-            self._ran_at_s = waited_s
-        self._ran, self._age_s = ran, age_s
-
-    @property
-    def is_suspended(self) -> bool:
-        """Return whether it is stopped for longer than a debugger takes to attach to it."""
-        return self._suspended >= _LOOKS_MIN
-
-    def suspended(self) -> int | None:
-        """Return the pid of the daemon when it is suspended, else None."""
-        return places.announced_pid() if self.is_suspended else None
-
-    def is_idle(self, waited_s: float, idle_s: float, start_s: float) -> bool:
-        """Return whether it did nothing at all for `idle_s` while a client waited.
-
-        Args:
-            waited_s: for how long it has been waited for.
-            idle_s: the least time in which a working process would have done something.
-            start_s: a daemon that is younger than this may wait for something before it can answer.
-        """
-        is_still = self._ran is not None and waited_s - self._ran_at_s >= idle_s
-        return is_still and self._age_s >= start_s
 
 
 SERVICE = "yaadwatch.service"

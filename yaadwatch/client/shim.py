@@ -18,10 +18,8 @@ if not __package__:  # run as a file
 from yaadwatch import places
 from yaadwatch.client.connection import DaemonUnresponsive, reach_daemon
 from yaadwatch.client.shim_frames import (
-    Batch,
     PendingRequest,
     alone_answer,
-    batch_of,
     frame_of,
     line_of,
     lines_of,
@@ -119,25 +117,15 @@ class Shim:
             times.append((self._ends_s, self._drop_daemon))
         if self._pending:
             asked = min(self._pending.values(), key=lambda one: one.due_s)
-            times.append((asked.due_s, lambda: self._answer_late(asked)))
+            why = self._reason or f"The daemon did not answer within {asked.patience_s:g} s."
+            times.append((asked.due_s, lambda: self._answer_alone(asked, why)))
         if self._daemon is not None:
             if not self._greeted:
-                times.append(
-                    (
-                        self._greeting_due_s,
-                        lambda: self._part(
-                            f"The daemon did not greet us within {GREETING_TIME_S:g} s."
-                        ),
-                    )
-                )
-        elif self._starter is None and (self._pending or self._waits_for_daemon):
+                late = f"The daemon did not greet us within {GREETING_TIME_S:g} s."
+                times.append((self._greeting_due_s, lambda: self._give_up(late)))
+        elif self._starter is None and (self._pending or self._subscribed or self._opened_alone):
             times.append((self._look_at_s, self._look_for_daemon))
         return times
-
-    @property
-    def _waits_for_daemon(self) -> bool:
-        """Return whether the agent expects a message once a daemon runs."""
-        return bool(self._subscribed) or self._opened_alone
 
     def _wait(self, until_s: float | None) -> None:
         """Wait for input, output or a time limit, and handle it."""
@@ -160,10 +148,6 @@ class Shim:
             if event & ~select.POLLOUT:
                 reads[descriptor]()
 
-    def _answer_late(self, asked: PendingRequest) -> None:
-        message = f"The daemon did not answer within {asked.patience_s:g} s."
-        self._answer_alone(asked, self._reason or message)
-
     # The agent.
 
     def _read_agent(self) -> None:
@@ -175,43 +159,27 @@ class Shim:
                 self._from_agent(line)
 
     def _from_agent(self, line: bytes) -> None:
-        batch = batch_of(line)
-        if batch:
-            self._batch(batch)
-            return
         frame = frame_of(line)
-        if frame is None:
+        if isinstance(frame, list) and frame:
+            for one in frame:
+                if isinstance(one, dict) and "id" in one:
+                    self._refuse(one["id"], -32600, "Batches are not taken: one message a line.")
+            return
+        if not isinstance(frame, dict):
             self._refuse(None, -32700, "A line must be one JSON object.")
-        else:
-            self._frame(frame, line)
-
-    def _batch(self, frames: "list[Any]") -> None:
-        """Take the messages of a batch one by one; their answers are one line, a list.
-
-        Versions up to 2025-03-26 of the protocol have batches. In later ones they do no harm.
-        """
-        batch = Batch()
-        for frame in frames:
-            if isinstance(frame, dict):
-                self._frame(frame, line_of(frame), batch)
-            else:
-                self._refuse(None, -32600, "A message must be an object.", batch)
-        batch.is_read = True
-        self._to_agent(batch.whole())
-
-    def _frame(self, frame: "dict[str, Any]", line: bytes, batch: "Batch | None" = None) -> None:
+            return
         method, identity = frame.get("method"), frame.get("id")
         if len(line) > LINE_BYTES_MAX:
             message = f"The line has {len(line)} bytes; {LINE_BYTES_MAX} is the limit."
-            self._refuse(identity, -32600, message, batch)
+            self._refuse(identity, -32600, message)
         elif not isinstance(method, str):
             self._to_daemon(line)
         elif "id" not in frame:
             self._notice(method, frame, line)
         elif isinstance(identity, bool) or not isinstance(identity, int | str):
-            self._refuse(None, -32600, "id must be a number or text.", batch)
+            self._refuse(None, -32600, "id must be a number or text.")
         else:
-            asked = PendingRequest(frame, line, batch)
+            asked = PendingRequest(frame, line)
             if identity in self._pending:
                 self._held.append(asked)  # an id that is in use: asked once the first is answered
             else:
@@ -256,25 +224,14 @@ class Shim:
     def _tell_agent(self, frame: "dict[str, Any]") -> None:
         self._to_agent(line_of(_RPC | frame))
 
-    def _refuse(
-        self, identity: object, code: int, message: str, batch: "Batch | None" = None
-    ) -> None:
-        frame = {"id": identity, "error": {"code": code, "message": message}}
-        if batch is not None:
-            batch.answers.append(line_of(_RPC | frame).strip())
-        else:
-            self._tell_agent(frame)
+    def _refuse(self, identity: object, code: int, message: str) -> None:
+        self._tell_agent({"id": identity, "error": {"code": code, "message": message}})
 
     def _reply(self, asked: PendingRequest, line: bytes) -> None:
         """Answer an open request, or drop it (b""); then send the held requests."""
-        identity, batch = asked.frame["id"], asked.batch
+        identity = asked.frame["id"]
         del self._pending[identity]
-        if batch is None:
-            self._to_agent(line)
-        else:
-            batch.waits -= 1
-            batch.answers += [line.strip()] if line else []
-            self._to_agent(batch.whole())
+        self._to_agent(line)
         held = next((one for one in self._held if one.frame["id"] == identity), None)
         if held is not None:
             self._held.remove(held)
@@ -287,7 +244,7 @@ class Shim:
 
         A waiting request starts a daemon if there is none; a subscription does not.
         """
-        self._look_later()
+        self._look_at_s = time.monotonic() + (0.05 if self._pending else LOOK_S)
         try:
             self._daemon = reach_daemon(waits=False)
         except DaemonUnresponsive:
@@ -309,9 +266,6 @@ class Shim:
             self._unsent += line_of(opening.frame | {"id": _REPLAY}) + self._initialized
         for asked in [*self._subscribed.values(), *self._pending.values()]:
             self._to_daemon(asked.line)
-
-    def _look_later(self) -> None:
-        self._look_at_s = time.monotonic() + (0.05 if self._pending else LOOK_S)
 
     def _to_daemon(self, line: bytes) -> None:
         """Send `line`; without a daemon it is dropped, unless it is an open request."""
@@ -345,7 +299,7 @@ class Shim:
         if not self._greeted:
             error = frame.get("error")
             if error is not None:
-                self._part(words_of(error))
+                self._give_up(words_of(error))
                 return
             self._greeted, self._reason, self._alone_until_s = True, "", 0.0
             return
@@ -409,7 +363,7 @@ class Shim:
         self._drop_daemon()
         if not self._greeted:
             # On its way out: it has read nothing of ours.
-            self._look_later()
+            self._look_at_s = time.monotonic() + (0.05 if self._pending else LOOK_S)
             return
         self._look_at_s = 0.0
         for asked in list(self._pending.values()):
@@ -419,10 +373,6 @@ class Shim:
             elif asked.tries >= TRIES_MAX:
                 message = f"The daemon ended {asked.tries} times before it answered this."
                 self._answer_alone(asked, self._reason or message)
-
-    def _part(self, reason: str) -> None:
-        self._drop_daemon()
-        self._give_up(reason)
 
     def _drop_daemon(self) -> None:
         if self._daemon is not None:
@@ -462,6 +412,7 @@ class Shim:
 
     def _give_up(self, reason: str) -> None:
         """Answer open requests, and those of the next seconds, without a daemon."""
+        self._drop_daemon()
         if reason != self._reason:
             sys.stderr.write(f"yaadwatch: {reason}\n")
         self._reason = reason
@@ -493,18 +444,15 @@ def main(argv: "Sequence[str]") -> int:
             sys.stderr.write(f"yaadwatch: mcp takes no {name}; it was ignored.\n")
     folder = given["--project"] or os.environ.get("CLAUDE_PROJECT_DIR") or "."
     try:
-        Shim(_absolute(folder), given["--agent"] or None).run()
+        folder = os.path.abspath(folder)  # noqa: PTH100
+    except FileNotFoundError:  # the folder that we were started in
+        folder = "/"
+    try:
+        Shim(folder, given["--agent"] or None).run()
     except (BrokenPipeError, KeyboardInterrupt):
         # The agent is gone, or ends us.
         return 0
     return 0
-
-
-def _absolute(folder: str) -> str:
-    try:
-        return os.path.abspath(folder)  # noqa: PTH100
-    except FileNotFoundError:  # the folder that we were started in
-        return "/"
 
 
 if __name__ == "__main__":

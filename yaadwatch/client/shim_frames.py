@@ -1,4 +1,4 @@
-"""The lines that the shim relays: open requests, batches, and answers of its own.
+"""The lines that the shim relays: open requests, and answers of its own.
 
 Standard library only, and little of it, because every session starts the shim.
 """
@@ -27,32 +27,12 @@ WIDE_READS = {
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 
 
-class Batch:
-    """Messages that came as one list, and the answers to them so far."""
-
-    __slots__ = ("answers", "is_read", "waits")
-
-    def __init__(self) -> None:
-        self.answers: list[bytes] = []
-        self.is_read = False
-        self.waits = 0
-
-    def whole(self) -> bytes:
-        """Return the line with all answers; empty while one is missing, or when none is due."""
-        if not self.is_read or self.waits or not self.answers:
-            return b""
-        return b"[" + b",".join(self.answers) + b"]\n"
-
-
 class PendingRequest:
     """A request that waits for its answer."""
 
-    __slots__ = ("batch", "due_s", "frame", "line", "method", "params", "patience_s", "tries")
+    __slots__ = ("due_s", "frame", "line", "method", "params", "patience_s", "tries")
 
-    def __init__(self, frame: "dict[str, Any]", line: bytes, batch: "Batch | None" = None) -> None:
-        self.batch = batch
-        if batch is not None:
-            batch.waits += 1
+    def __init__(self, frame: "dict[str, Any]", line: bytes) -> None:
         self.frame = frame
         self.line = line
         self.method = str(frame["method"])
@@ -125,24 +105,12 @@ def line_of(frame: "dict[str, Any]") -> bytes:
     return text.encode("utf-8", "replace") + b"\n"
 
 
-def frame_of(line: bytes) -> "dict[str, Any] | None":
-    """Return the message in a line; None when it is none."""
+def frame_of(line: bytes) -> "Any":
+    """Return the message in a line, or the list of a batch; None when it is none."""
     try:
-        frame = json.loads(line)
+        return json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return frame if isinstance(frame, dict) else None
-
-
-def batch_of(line: bytes) -> "list[Any]":
-    """Return the messages of a batch; none when the line is something else."""
-    if line.lstrip()[:1] != b"[":
-        return []
-    try:
-        frames = json.loads(line)
-    except (ValueError, RecursionError):
-        return []
-    return frames if isinstance(frames, list) else []
 
 
 def params_of(frame: "dict[str, Any]") -> "dict[str, Any]":
