@@ -30,7 +30,8 @@ from yaadwatch.api.messages.memories import Recall
 from yaadwatch.api.messages.store import Add
 from yaadwatch.db import vectors as db_vectors
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.queries import HYBRID, GivenNode, Model
+from yaadwatch.model.limits import HYBRID
+from yaadwatch.model.queries import GivenNode, Model
 from yaadwatch.model.settings import FILL_BATCH, Settings
 from yaadwatch.projects import projects
 from yaadwatch.recall import recall

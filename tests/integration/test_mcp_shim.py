@@ -20,7 +20,7 @@ from yaadwatch.api.operations import BY_NAME
 from yaadwatch.client import shim, shim_frames
 from yaadwatch.daemon import mcp_news
 from yaadwatch.daemon.mcp_tools import WIDE
-from yaadwatch.model.settings import FRAME_BYTES_MAX
+from yaadwatch.model.limits import FRAME_BYTES_MAX
 from yaadwatch.places import PROTOCOL
 
 

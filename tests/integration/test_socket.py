@@ -21,7 +21,8 @@ from yaadwatch.api.frames import PATH_BYTES_MAX
 from yaadwatch.client.connection import ConnectionEnded, DaemonNotRunning, DaemonUnresponsive
 from yaadwatch.daemon.connection import Limits
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import FRAME_BYTES_MAX, REQUESTS_AT_ONCE_MAX
+from yaadwatch.model.limits import FRAME_BYTES_MAX
+from yaadwatch.model.settings import REQUESTS_AT_ONCE_MAX
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0 and "uid" not in os.environ.get("YAAD_REQUIRE", "").split(","),

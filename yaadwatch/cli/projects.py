@@ -16,7 +16,7 @@ from yaadwatch.cli.commands import actions, given_fields, option, prints, usage
 from yaadwatch.cli.stale import print_shallow
 from yaadwatch.cli.terminal import Terminal, count, folder, quoted_name, short, styled, was_read
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.projects import INLINE, MODES
+from yaadwatch.model.limits import INLINE, MODES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

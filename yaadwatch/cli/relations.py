@@ -25,7 +25,7 @@ from yaadwatch.cli.terminal import (
     styled,
 )
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import FRAME_BYTES_MAX
+from yaadwatch.model.limits import FRAME_BYTES_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

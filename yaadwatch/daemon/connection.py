@@ -17,7 +17,8 @@ from yaadwatch.api import codec, frames
 from yaadwatch.api.messages.store import Hello, Shutdown, Subscribe
 from yaadwatch.daemon.dispatch import Dispatcher, Events
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import FRAME_BYTES_MAX, REQUESTS_AT_ONCE_MAX
+from yaadwatch.model.limits import FRAME_BYTES_MAX
+from yaadwatch.model.settings import REQUESTS_AT_ONCE_MAX
 from yaadwatch.places import PROTOCOL
 
 if TYPE_CHECKING:

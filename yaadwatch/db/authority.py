@@ -18,7 +18,8 @@ import apsw
 from yaadwatch.db import projects
 from yaadwatch.db.codec import Record, column, from_ms, json_list
 from yaadwatch.db.edges import is_superseded_sql, taken_back_sql
-from yaadwatch.model.memories import USER, Version
+from yaadwatch.model.limits import USER
+from yaadwatch.model.memories import Version
 from yaadwatch.model.projects import Authority, Proposal, of_origin
 
 _ROW: Final = Record(Proposal, "proposals")

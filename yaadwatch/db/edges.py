@@ -92,18 +92,6 @@ def get(conn: apsw.Connection, id: int) -> Edge | None:
     return _ROW.first(conn, "WHERE id = ?", (id,))
 
 
-def touching(conn: apsw.Connection, thing: str, limit: int) -> list[str]:
-    """Return at most `limit` living memories that touch a file or an entity, newest first."""
-    sql = """
-        SELECT from_node
-          FROM edges JOIN nodes ON nodes.id = from_node
-         WHERE to_node = ? AND edges.kind = 'touches' AND valid_until_ms IS NULL
-           AND archived_ms IS NULL
-         ORDER BY edges.id DESC LIMIT ?
-    """
-    return column(conn, sql, (thing, limit))
-
-
 def equal(conn: apsw.Connection, edge: Edge) -> list[Edge]:
     """Return the edges of the same kind and ends, closed ones too, by start."""
     where = "WHERE from_node = ? AND kind = ? AND +to_node = ? ORDER BY valid_from_ms, id"
@@ -183,36 +171,6 @@ def some_of_node(conn: apsw.Connection, id: str, view: str, limit: int) -> tuple
     found = _ROW.select(conn, f"{where} ORDER BY from_node <> :id, id DESC LIMIT :limit", given)
     count: int = conn.execute(f"SELECT count(*) FROM edges {where}", given).get
     return sorted(found, key=lambda edge: edge.id), count - len(found)
-
-
-def of_nodes(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[Edge]]:
-    """Return the open edges at each of these nodes, and its closed `touches` edges, oldest first.
-
-    Every given id is a key.
-    """
-    wanted = sorted(set(ids))
-    rows = _ROW.select(
-        conn,
-        """
-         WHERE id IN (SELECT edges.id
-                        FROM json_each(:ids) AS start
-                       CROSS JOIN edges ON edges.from_node = start.value
-                       WHERE edges.valid_until_ms IS NULL OR edges.kind = 'touches'
-                       UNION
-                      SELECT edges.id
-                        FROM json_each(:ids) AS goal
-                       CROSS JOIN edges ON edges.to_node = goal.value
-                       WHERE edges.valid_until_ms IS NULL)
-         ORDER BY id
-        """,
-        {"ids": json_list(wanted)},
-    )
-    found: dict[str, list[Edge]] = {node: [] for node in wanted}
-    for edge in rows:
-        for end in dict.fromkeys((edge.from_node, edge.to_node)):
-            if end in found and (end == edge.from_node or edge.valid_until is None):
-                found[end].append(edge)
-    return found
 
 
 def between_memories(

@@ -154,15 +154,6 @@ def said_somewhere(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
     return set(column(conn, sql, (json_list(ids),)))
 
 
-def no_longer_said(conn: apsw.Connection, ids: Iterable[str]) -> set[str]:
-    """Return those of `ids` that a place once stated and does not now."""
-    sql = """
-        SELECT node FROM provenance
-         WHERE line IS NULL AND node IN (SELECT value FROM json_each(?))
-    """
-    return set(column(conn, sql, (json_list(ids),)))
-
-
 def also_said_elsewhere(conn: apsw.Connection, worktree: int, path: str) -> set[str]:
     """Return the nodes that this file states or stated, and another place states now."""
     sql = """

@@ -17,8 +17,8 @@ from yaadwatch.db.database import Database
 from yaadwatch.db.files import Connection
 from yaadwatch.db.visibility import View
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.limits import short_id
-from yaadwatch.model.memories import HOT, USER, Node
+from yaadwatch.model.limits import USER, short_id
+from yaadwatch.model.memories import HOT, Node
 from yaadwatch.model.projects import Checkout
 from yaadwatch.repo.layout import Head
 from yaadwatch.text import privacy

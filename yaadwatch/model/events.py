@@ -26,27 +26,6 @@ CONTRADICTION_RESOLVED: Final = "contradiction.resolved"
 GAP_APPROVED: Final = "gap.approved"
 JOB_RAN: Final = "job.ran"
 
-EVENTS: Final = (
-    NODE_CREATED,
-    NODE_UPDATED,
-    NODE_ARCHIVED,
-    NODE_RESTORED,
-    NODE_ERASED,
-    EDGE_CREATED,
-    EDGE_CLOSED,
-    SESSION_ENDED,
-    CONTRADICTION_RESOLVED,
-    GAP_APPROVED,
-    STALE_RAISED,
-    STALE_CLEARED,
-    AGENT_FILE_EDITED,
-    AGENT_FILE_SYNCED,
-    AGENT_FILE_PAUSED,
-    HEAD_MOVED,
-    SESSION_STARTED,
-    JOB_RAN,
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:

@@ -10,21 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from yaadwatch.model.limits import ALL, CURRENT, HISTORICAL, PROJECT, SCOPES, USER, VIEWS, short_id
-
-__all__ = (
-    "ALL",
-    "CURRENT",
-    "HISTORICAL",
-    "PROJECT",
-    "SCOPES",
-    "USER",
-    "VIEWS",
-)
-
-
-"""Defined in `limits`, which imports nothing; the other names here are public, too."""
-
+from yaadwatch.model.limits import short_id
 
 KINDS = (
     "convention",
@@ -151,9 +137,6 @@ class Provenance:
     position: int
     line: int | None
     since: datetime
-
-
-"""Defined in `limits`, which imports nothing; the other names here are public, too."""
 
 
 SUPERSEDES: Final = "supersedes"

@@ -6,14 +6,6 @@ from pathlib import Path
 from typing import Final, Literal
 
 from yaadwatch.model.anchors import Anchor
-from yaadwatch.model.limits import INLINE, MODES, PRIVATE, READ
-
-__all__ = (
-    "INLINE",
-    "MODES",
-    "PRIVATE",
-    "READ",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +77,6 @@ class Worktree:
     head: str
     branch: str
     checked_at: datetime | None
-
-
-"""Defined in `limits`, which imports nothing; the other names here are public, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,31 +6,10 @@ from typing import Final, Literal
 
 from yaadwatch.model.events import instant
 from yaadwatch.model.limits import (
-    AUTO,
-    BM25,
-    DEPTHS,
-    FULL,
-    HYBRID,
-    SECTION,
-    STRATEGIES,
-    SUMMARY,
+    ID_CHARS_MAX,
+    TAGS_MAX,
 )
 from yaadwatch.model.memories import NOT_GIVEN, canonical_key, canonical_kind, canonical_relation
-from yaadwatch.model.settings import ID_CHARS_MAX, TAGS_MAX
-
-__all__ = (
-    "AUTO",
-    "BM25",
-    "DEPTHS",
-    "FULL",
-    "HYBRID",
-    "SECTION",
-    "STRATEGIES",
-    "SUMMARY",
-)
-
-
-"""Defined in `limits`, which imports nothing; the other names here are public, too."""
 
 State = Literal["active", "filling", "kept"]
 """`active`: questions are answered with its vectors. `filling`: they are being made, and it takes

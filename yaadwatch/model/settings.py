@@ -6,37 +6,10 @@ from functools import lru_cache
 from typing import Any, Final
 
 from yaadwatch.model.limits import (
-    ANCHORS_PER_NODE_MAX,
-    FRAME_BYTES_MAX,
-    GRAPH_DEPTH_MAX,
-    GRAPH_NODES_MAX,
-    ID_CHARS_MAX,
-    INJECT_EDGES_MAX,
-    INJECT_NODES_MAX,
-    QUERY_CHARS_MAX,
-    TAGS_MAX,
     TEXT_CHARS_MAX,
     TOP_K_MAX,
 )
 from yaadwatch.model.memories import canonical_kind
-
-__all__ = (
-    "ANCHORS_PER_NODE_MAX",
-    "FRAME_BYTES_MAX",
-    "GRAPH_DEPTH_MAX",
-    "GRAPH_NODES_MAX",
-    "ID_CHARS_MAX",
-    "INJECT_EDGES_MAX",
-    "INJECT_NODES_MAX",
-    "QUERY_CHARS_MAX",
-    "TAGS_MAX",
-    "TEXT_CHARS_MAX",
-    "TOP_K_MAX",
-)
-
-
-"""Defined in `limits`, which imports nothing; the other names here are public, too."""
-
 
 HALF_LIFE_DAYS: Final = {
     "convention": 180.0,

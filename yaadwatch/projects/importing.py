@@ -13,8 +13,7 @@ from yaadwatch.db.database import Database, Role
 from yaadwatch.db.files import Connection, is_damage
 from yaadwatch.db.rows import Import
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.limits import short_id
-from yaadwatch.model.memories import PROJECT
+from yaadwatch.model.limits import PROJECT, short_id
 from yaadwatch.model.queries import GivenEdge, GivenNode
 from yaadwatch.projects import exporting, pages
 from yaadwatch.projects.exporting import Spool

@@ -24,6 +24,7 @@ from yaadwatch.db.files import Connection
 from yaadwatch.db.rows import NOT_INDEXED
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import instant, time_text
+from yaadwatch.model.limits import ID_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX
 from yaadwatch.model.memories import (
     NOT_GIVEN,
     THINGS,
@@ -33,12 +34,7 @@ from yaadwatch.model.memories import (
     canonical_kind,
     canonical_relation,
 )
-from yaadwatch.model.settings import (
-    ID_CHARS_MAX,
-    NODE_ATTRIBUTES_BYTES_MAX,
-    TAGS_MAX,
-    TEXT_CHARS_MAX,
-)
+from yaadwatch.model.settings import NODE_ATTRIBUTES_BYTES_MAX
 from yaadwatch.remember import preparing
 from yaadwatch.remember.links import OURS
 from yaadwatch.sessions import ending

@@ -29,10 +29,10 @@ from yaadwatch.memory import changes, gaps, lessons
 from yaadwatch.memory.visibility import is_persons
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.limits import short_id
+from yaadwatch.model.limits import ID_CHARS_MAX, short_id
 from yaadwatch.model.memories import ACYCLIC, SUPERSEDES, THINGS, canonical_kind, canonical_relation
 from yaadwatch.model.projects import IMPORT, Project, Worktree
-from yaadwatch.model.settings import ID_CHARS_MAX, STORED_TEXT_CHARS_MAX
+from yaadwatch.model.settings import STORED_TEXT_CHARS_MAX
 from yaadwatch.text import privacy, words
 from yaadwatch.text.quoting import quoted
 from yaadwatch.workspace.workspace import AGENT, Call, Home, with_more_hint

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
+from yaadwatch.model.limits import AUTO
 from yaadwatch.model.projects import Authority
-from yaadwatch.model.queries import AUTO
 from yaadwatch.recall.rank import coverage
 from yaadwatch.text.quoting import as_item, as_line, as_name, author, day, places_in_words, quoted
 from yaadwatch.text.words import estimate_tokens

@@ -13,8 +13,9 @@ from yaadwatch.memory import changes, flags, lessons, views, visibility
 from yaadwatch.memory.visibility import view_of
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import instant, is_day
-from yaadwatch.model.memories import CURRENT, Edge, Node, canonical_kind
-from yaadwatch.model.queries import AUTO, BM25, EVERYTHING, HYBRID, SECTION, Filter
+from yaadwatch.model.limits import AUTO, BM25, CURRENT, HYBRID, SECTION
+from yaadwatch.model.memories import Edge, Node, canonical_kind
+from yaadwatch.model.queries import EVERYTHING, Filter
 from yaadwatch.recall import brief, gathering, rank, vectors
 from yaadwatch.recall.brief import Fitted, Item
 from yaadwatch.recall.gathering import CANDIDATES_MAX, Answer, Gathered, Question

@@ -20,11 +20,8 @@ from yaadwatch.model import events
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
-from yaadwatch.model.limits import short_id
-from yaadwatch.model.memories import ALL, HOT, Node
-from yaadwatch.model.settings import (
-    TAGS_MAX,
-)
+from yaadwatch.model.limits import ALL, TAGS_MAX, short_id
+from yaadwatch.model.memories import HOT, Node
 from yaadwatch.remember import preparing, proposing
 from yaadwatch.remember.write_batch import change_one, require, require_living
 from yaadwatch.staleness import assessing

@@ -30,8 +30,8 @@ from yaadwatch.memory.claiming import place_of as claim_place
 from yaadwatch.memory.flags import Overlap
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.limits import TEXT_CHARS_MAX
 from yaadwatch.model.memories import HOT, NOT_GIVEN, Node, canonical_key, canonical_kind, tier_of
-from yaadwatch.model.settings import TEXT_CHARS_MAX
 from yaadwatch.repo import layout
 from yaadwatch.staleness import file_state
 from yaadwatch.staleness.worktree import WorkTree

@@ -16,11 +16,10 @@ from yaadwatch.db.files import Connection
 from yaadwatch.memory import changes, visibility
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.limits import short_id
+from yaadwatch.model.limits import PROJECT, short_id
 from yaadwatch.model.memories import (
     ACYCLIC,
     NOT_GIVEN,
-    PROJECT,
     SUPERSEDES,
     Edge,
     Interval,

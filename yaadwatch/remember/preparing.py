@@ -15,12 +15,9 @@ from yaadwatch.memory.changes import NOWHERE, Where
 from yaadwatch.memory.visibility import checkout_of, view_of
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.memories import HOT, PROJECT, USER, Node
-from yaadwatch.model.settings import (
-    ANCHORS_PER_NODE_MAX,
-    NODE_ATTRIBUTES_BYTES_MAX,
-    SYMBOL_FILES_MAX,
-)
+from yaadwatch.model.limits import ANCHORS_PER_NODE_MAX, PROJECT, USER
+from yaadwatch.model.memories import HOT, Node
+from yaadwatch.model.settings import NODE_ATTRIBUTES_BYTES_MAX, SYMBOL_FILES_MAX
 from yaadwatch.remember import classify
 from yaadwatch.remember import drafts as remember_drafts
 from yaadwatch.remember.drafts import Draft, Ready, clean, clean_attributes

@@ -17,8 +17,8 @@ from yaadwatch.db.visibility import seen_from
 from yaadwatch.memory import contradictions, flags, lessons, views, visibility
 from yaadwatch.memory.claiming import HOLDS_IN
 from yaadwatch.memory.flags import said_places
-from yaadwatch.model.limits import short_id
-from yaadwatch.model.memories import SUPERSEDES, USER
+from yaadwatch.model.limits import USER, short_id
+from yaadwatch.model.memories import SUPERSEDES
 from yaadwatch.model.projects import of_origin
 from yaadwatch.remember import drafts, preparing, storing
 from yaadwatch.remember.drafts import NEW, Admitted, Draft, Ready, clean_key, clean_kind

@@ -16,9 +16,9 @@ from yaadwatch.db.files import Connection
 from yaadwatch.memory import changes, lessons, views, visibility
 from yaadwatch.memory import flags as memory_flags
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.limits import short_id
-from yaadwatch.model.memories import HOT, PROJECT, SUPERSEDES, Node, Version
-from yaadwatch.model.projects import ABSENT, INLINE, PAUSED, Authority, Proposal
+from yaadwatch.model.limits import INLINE, PROJECT, short_id
+from yaadwatch.model.memories import HOT, SUPERSEDES, Node, Version
+from yaadwatch.model.projects import ABSENT, PAUSED, Authority, Proposal
 from yaadwatch.model.settings import BLOCK_BYTES_MAX
 from yaadwatch.remember import edit, history, proposing
 from yaadwatch.remember.write_batch import require

@@ -16,9 +16,9 @@ from yaadwatch.memory import changes, lessons, visibility
 from yaadwatch.memory.claiming import HOLDS_IN, place_of
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.limits import short_id
+from yaadwatch.model.limits import TAGS_MAX, short_id
 from yaadwatch.model.memories import HOT, Node
-from yaadwatch.model.settings import NODE_ATTRIBUTES_BYTES_MAX, TAGS_MAX
+from yaadwatch.model.settings import NODE_ATTRIBUTES_BYTES_MAX
 from yaadwatch.remember.drafts import (
     NEW,
     REFINES,

@@ -15,7 +15,8 @@ from yaadwatch.anchors.definitions import last_part
 from yaadwatch.anchors.mentions import Mentions, mentions
 from yaadwatch.anchors.tree import Tree
 from yaadwatch.model.anchors import ASSIGNED, HELD, Anchor, Method
-from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
+from yaadwatch.model.limits import ANCHORS_PER_NODE_MAX
+from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX
 from yaadwatch.staleness import file_state, inner_literals
 from yaadwatch.staleness.commits import is_only_ours
 from yaadwatch.staleness.worktree import View, WorkTree

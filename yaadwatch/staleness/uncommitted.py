@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 from yaadwatch.model.anchors import Anchor, Method, Verdict
 from yaadwatch.model.errors import YaadError
+from yaadwatch.model.limits import ANCHORS_PER_NODE_MAX
 from yaadwatch.model.projects import Checkout, Settled
-from yaadwatch.model.settings import ANCHORS_PER_NODE_MAX
 from yaadwatch.repo.layout import Head
 from yaadwatch.repo.objects import ID
 from yaadwatch.repo.repository import blob_id

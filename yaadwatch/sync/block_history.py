@@ -23,7 +23,7 @@ from typing import Final
 
 from bridges.block import Block, find
 from yaadwatch.db import projects
-from yaadwatch.model.projects import INLINE
+from yaadwatch.model.limits import INLINE
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX, BLOCK_BYTES_MAX, BLOCK_ITEMS_MAX
 from yaadwatch.sync import inventory
 from yaadwatch.sync.inventory import block_bytes, line_bytes

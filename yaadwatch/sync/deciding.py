@@ -10,8 +10,9 @@ from yaadwatch.db import authority, edges, fulltext, history, nodes, projects, v
 from yaadwatch.db.files import Connection
 from yaadwatch.db.visibility import View, seen_from
 from yaadwatch.memory.claiming import HOLDS_IN
+from yaadwatch.model.limits import INLINE
 from yaadwatch.model.memories import Node, Provenance
-from yaadwatch.model.projects import INLINE, Agreement
+from yaadwatch.model.projects import Agreement
 from yaadwatch.sync import inventory, plan
 from yaadwatch.sync.gathering import Gathered
 from yaadwatch.sync.inventory import Inventory, Paused, is_grave

@@ -15,7 +15,8 @@ from yaadwatch.db import history, projects
 from yaadwatch.db.visibility import View
 from yaadwatch.memory.visibility import require_view
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.projects import ABSENT, INLINE, PAUSED, PRIVATE, READ, SYNCED, AgentFileRow
+from yaadwatch.model.limits import INLINE, PRIVATE, READ
+from yaadwatch.model.projects import ABSENT, PAUSED, SYNCED, AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.sync import gathering, inventory, modes, releasing, rules_file, tree
 from yaadwatch.sync.block_history import HeadRules

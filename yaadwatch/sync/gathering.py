@@ -16,7 +16,8 @@ from bridges.rules import Bridge, Statement
 from yaadwatch import places
 from yaadwatch.db import projects
 from yaadwatch.db.projects import BranchBlock
-from yaadwatch.model.projects import INLINE, PRIVATE, AgentFileRow
+from yaadwatch.model.limits import INLINE, PRIVATE
+from yaadwatch.model.projects import AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.repo import layout
 from yaadwatch.repo.layout import Head

@@ -20,7 +20,8 @@ from bridges.block import Absent, find
 from bridges.rules import AGENTS, FIRST, Agent
 from yaadwatch.db import database, projects
 from yaadwatch.db.files import Connection
-from yaadwatch.model.projects import ABSENT, INLINE, PENDING, PRIVATE, READ, AgentFileRow
+from yaadwatch.model.limits import INLINE, PRIVATE, READ
+from yaadwatch.model.projects import ABSENT, PENDING, AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.repo import layout as repo_layout
 from yaadwatch.repo.layout import Layout

@@ -13,7 +13,8 @@ from yaadwatch.db import database, fulltext, history, projects
 from yaadwatch.db.database import Database
 from yaadwatch.db.files import Connection
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.projects import INLINE, PAUSED, PENDING, READ, AgentFileRow, Project
+from yaadwatch.model.limits import INLINE, READ
+from yaadwatch.model.projects import PAUSED, PENDING, AgentFileRow, Project
 from yaadwatch.repo import layout as repo_layout
 from yaadwatch.staleness.worktree import head_of
 from yaadwatch.sync import modes, rules_file

@@ -25,16 +25,9 @@ from yaadwatch.db.visibility import View, seen_from
 from yaadwatch.memory.claiming import HOLDS_IN
 from yaadwatch.model.anchors import Flag
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.limits import INLINE, PRIVATE
 from yaadwatch.model.memories import Node
-from yaadwatch.model.projects import (
-    ABSENT,
-    INLINE,
-    PAUSED,
-    PRIVATE,
-    SYNCED,
-    AgentFileRow,
-    Snapshot,
-)
+from yaadwatch.model.projects import ABSENT, PAUSED, SYNCED, AgentFileRow, Snapshot
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX, ALWAYS
 from yaadwatch.sync.deciding import as_stored, gravest_first
 from yaadwatch.sync.gathering import digest_of

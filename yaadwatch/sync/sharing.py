@@ -15,9 +15,9 @@ from yaadwatch.db.files import Connection
 from yaadwatch.memory import changes, views
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.limits import short_id
+from yaadwatch.model.limits import INLINE, PRIVATE, short_id
 from yaadwatch.model.memories import HOT, WARM, Node
-from yaadwatch.model.projects import INLINE, PRIVATE, SYNCED, AgentFileRow, Authority
+from yaadwatch.model.projects import SYNCED, AgentFileRow, Authority
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.sync import files, tree
 from yaadwatch.sync.deciding import as_stored

@@ -20,8 +20,8 @@ from yaadwatch.db.visibility import View
 from yaadwatch.memory.visibility import require_view
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.limits import short_id
-from yaadwatch.model.projects import ABSENT, INLINE, PAUSED, PENDING, PRIVATE, SYNCED, AgentFileRow
+from yaadwatch.model.limits import INLINE, PRIVATE, short_id
+from yaadwatch.model.projects import ABSENT, PAUSED, PENDING, SYNCED, AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.repo import layout as repo_layout
 from yaadwatch.repo.command import NoGit

@@ -19,7 +19,8 @@ from bridges.registry import bridges, for_path, listed
 from bridges.rules import Bridge, Document
 from yaadwatch.db import projects
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.projects import INLINE, AgentFileRow
+from yaadwatch.model.limits import INLINE
+from yaadwatch.model.projects import AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.repo.repository import Repository
 from yaadwatch.system import files

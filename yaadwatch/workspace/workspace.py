@@ -17,10 +17,10 @@ from yaadwatch.db import nodes, projects
 from yaadwatch.db.database import Database
 from yaadwatch.db.files import Connection
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.limits import short_id
-from yaadwatch.model.memories import PROJECT, THINGS, USER, Node, canonical_key
+from yaadwatch.model.limits import ID_CHARS_MAX, PROJECT, USER, short_id
+from yaadwatch.model.memories import THINGS, Node, canonical_key
 from yaadwatch.model.projects import Project, Worktree
-from yaadwatch.model.settings import GAPS_NOTED_MAX, ID_CHARS_MAX, SHOWN_NOTED_MAX, Settings
+from yaadwatch.model.settings import GAPS_NOTED_MAX, SHOWN_NOTED_MAX, Settings
 from yaadwatch.repo import layout as repo_layout
 from yaadwatch.repo.branches import PatchIdCache, Unmerged
 from yaadwatch.repo.command import GitRunner

@@ -13,8 +13,9 @@ from yaadwatch import places
 from yaadwatch.db import history, rows, vectors
 from yaadwatch.db import sessions as db_sessions
 from yaadwatch.memory import gaps
+from yaadwatch.model.limits import TEXT_CHARS_MAX
 from yaadwatch.model.queries import GivenEdge, GivenNode
-from yaadwatch.model.settings import STORED_TEXT_CHARS_MAX, TEXT_CHARS_MAX
+from yaadwatch.model.settings import STORED_TEXT_CHARS_MAX
 from yaadwatch.projects import exporting, verifying
 from yaadwatch.remember import inject
 from yaadwatch.sessions import sessions

@@ -7,8 +7,8 @@ from verb_world import NET, Tree, every_byte_below
 
 from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.limits import TAGS_MAX
 from yaadwatch.model.queries import GivenNode
-from yaadwatch.model.settings import TAGS_MAX
 from yaadwatch.recall import recall
 from yaadwatch.remember import curate, edit, history, inject, remember, storing
 from yaadwatch.sessions import tasks

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from verb_world import FIVE_TRIES, NET, RETRY, every_byte_below, table
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import TEXT_CHARS_MAX
+from yaadwatch.model.limits import TEXT_CHARS_MAX
 from yaadwatch.recall import recall
 from yaadwatch.text.privacy import kept
 

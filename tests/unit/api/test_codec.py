@@ -11,7 +11,7 @@ from yaadwatch.api import codec, frames, message
 from yaadwatch.api.messages import graph, memories, store
 from yaadwatch.api.operations import OPERATIONS
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import ID_CHARS_MAX, QUERY_CHARS_MAX, TAGS_MAX, TOP_K_MAX
+from yaadwatch.model.limits import ID_CHARS_MAX, QUERY_CHARS_MAX, TAGS_MAX, TOP_K_MAX
 from yaadwatch.places import PROTOCOL
 
 letters = st.characters(exclude_categories=("Cs",), exclude_characters="\0")

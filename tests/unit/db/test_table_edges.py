@@ -11,7 +11,8 @@ from store_samples import NOW, edge, empty_store, node
 
 from yaadwatch.db import edges, nodes
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.memories import ACYCLIC, ALL, CURRENT, HISTORICAL, SUPERSEDES
+from yaadwatch.model.limits import ALL, CURRENT, HISTORICAL
+from yaadwatch.model.memories import ACYCLIC, SUPERSEDES
 
 NAMES = "abcde"
 ends = st.sampled_from(NAMES)
