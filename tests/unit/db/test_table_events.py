@@ -14,10 +14,12 @@ from yaadwatch.model import events
 from yaadwatch.model.events import Event
 from yaadwatch.model.projects import Project
 
+EVENTS = [kind for name, kind in vars(events).items() if name.isupper() and name != "UTC"]
+
 bodies = st.dictionaries(texts, texts | st.integers(-(2**53), 2**53) | st.booleans() | st.none())
 some_events = st.builds(
     Event,
-    kind=st.sampled_from([kind for name, kind in vars(events).items() if name.isupper()]),
+    kind=st.sampled_from(EVENTS),
     at=instants,
     subject=texts,
     body=bodies,
