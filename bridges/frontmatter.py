@@ -8,17 +8,10 @@ on the same line or as a list below. Anything more complex stays plain text, and
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 Value = str | bool | tuple[str, ...] | None
 Fields = Mapping[str, Value]
-
-
-class Misread(NamedTuple):
-    """A line of front matter, from 1, that looks like a mistake, and the reason."""
-
-    line: int
-    message: str
 
 
 HEADER_CHARS_MAX: Final = 20_000
@@ -53,41 +46,18 @@ def fields(lines: Sequence[str]) -> Fields | None:
     count = length(lines)
     if not count:
         return None if lines and lines[0].rstrip() == "---" else {}
-    if _is_too_long(lines[:count]):
+    if sum(map(len, lines[:count])) > HEADER_CHARS_MAX:
         return None
     values = _parts(lines[: count - 1])
-    if isinstance(values, Misread):
+    if values is None:
         return None
     return {key: _value(first, below) for key, (_, (first, *below)) in values.items()}
-
-
-def problems(lines: Sequence[str]) -> tuple[Misread, ...]:
-    """Return what in the header of a text is not what it seems meant to be, by line from 1.
-
-    One alone, if the header cannot be read; else a value each, which `fields` takes for a text.
-    Never raises.
-    """
-    if not lines or lines[0].rstrip() != "---":
-        return ()
-    count = length(lines)
-    if not count:
-        return (_no_header(lines),)
-    if _is_too_long(lines[:count]):
-        return (Misread(line=1, message=f"its header is over {HEADER_CHARS_MAX} characters"),)
-    values = _parts(lines[: count - 1])
-    if isinstance(values, Misread):
-        return (values,)
-    return tuple(
-        Misread(line=line, message=f"{key}: {what} that has no end; taken as a text")
-        for key, (line, parts) in values.items()
-        if (what := _unclosed(" ".join(parts).strip()))
-    )
 
 
 def places(lines: Sequence[str]) -> Mapping[str, int]:
     """Return the line, from 1, on which each field of a header begins."""
     values = _parts(lines[: max(length(lines) - 1, 0)])
-    return {} if isinstance(values, Misread) else {key: line for key, (line, _) in values.items()}
+    return {key: line for key, (line, _) in (values or {}).items()}
 
 
 def patterns(value: Value) -> tuple[str, ...]:
@@ -106,12 +76,11 @@ def _looks_like_yaml(lines: Sequence[str]) -> bool:
     )
 
 
-def _is_too_long(header: Sequence[str]) -> bool:
-    return sum(map(len, header)) > HEADER_CHARS_MAX
+def _parts(header: Sequence[str]) -> dict[str, tuple[int, list[str]]] | None:
+    """Return line and parts of each value in a header without its last line of dashes, by key.
 
-
-def _parts(header: Sequence[str]) -> dict[str, tuple[int, list[str]]] | Misread:
-    """Return line and parts of each value in a header without its last line of dashes, by key."""
+    None when a line is no field, or a field is there twice.
+    """
     values: dict[str, tuple[int, list[str]]] = {}
     last: list[str] | None = None
     for number, line in enumerate(header[1:], 2):
@@ -123,38 +92,9 @@ def _parts(header: Sequence[str]) -> dict[str, tuple[int, list[str]]] | Misread:
             values[field["key"]] = (number, last)
         elif last is not None and line[0] in " \t-]}":
             last.append(line.strip())
-        elif field is not None:
-            return Misread(line=number, message=f"{field['key']} stands twice in its header")
         else:
-            return Misread(line=number, message="this line of its header is no field")
+            return None
     return values
-
-
-def _no_header(lines: Sequence[str]) -> Misread:
-    """Return why lines that begin like front matter are not."""
-    ends = (number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "..."))
-    end = next(ends, 0)
-    if not end:
-        return Misread(line=1, message="its header has no end: no second line of three dashes")
-    first = True
-    for number, line in enumerate(lines[1:end], 2):
-        if not line or line.startswith("#"):
-            continue
-        is_field = _KEY.match(line) if first else _LINE.match(line)
-        if not is_field and (first or not line.startswith((" ", "\t", "-"))):
-            return Misread(line=number, message="this line of its header is no field")
-        first = False
-    return Misread(line=1, message="its header has no fields")
-
-
-def _unclosed(value: str) -> str:
-    """Return the bracket or quote that a value opens and does not close; "" for none."""
-    bare = _COMMENT.sub("", value).strip()
-    if bare.startswith("[") and not bare.endswith("]"):
-        return "a list"
-    if bare.startswith("{") and not bare.endswith("}"):
-        return "an object"
-    return "a quotation" if bare[:1] in ("'", '"') and bare.count(bare[0]) % 2 else ""
 
 
 def _value(first: str, below: Sequence[str]) -> Value:

@@ -44,6 +44,7 @@ from yaadwatch.text.quoting import quoted
 from yaadwatch.workspace import agent_files
 from yaadwatch.workspace.workspace import Home
 
+_NO_HEADER: Final = "it has no header of `name: value` lines between two lines of three dashes"
 _NAME_CHARS_MAX: Final = 200
 _TAG_CHARS_MAX: Final = 64
 RELATED: Final = "relates_to"
@@ -368,7 +369,7 @@ def of_folder(path: Path) -> Incoming:
         if text is not None and ending.is_generated(text):
             continue
         if page is None:
-            coming.leave(name, "it is no UTF-8" if text is None else ending.unread(text))
+            coming.leave(name, "it is no UTF-8" if text is None else _NO_HEADER)
             continue
         for line, reason in sorted(_misread(page)):
             coming.note_misread(name, line, privacy.mask(reason).text)
@@ -396,7 +397,6 @@ def of_folder(path: Path) -> Incoming:
 def _misread(page: Page) -> Iterator[tuple[int, str]]:
     """Yield line and reason for invalid fields of a header, and what is used instead."""
     fields = page.fields
-    yield from page.problems
     checks: dict[str, tuple[Callable[[object], object], str]] = {
         "type": (lambda given: isinstance(given, str) and _kind(given), "no kind; it was chosen"),
         "tier": (_tier, "not 1, 2 or 3; it was chosen from the kind"),

@@ -18,7 +18,6 @@ from itertools import groupby
 from typing import Final
 
 from bridges import frontmatter
-from bridges.frontmatter import Misread
 from yaadwatch.db import anchors, edges, history, nodes, projects, sessions
 from yaadwatch.db.files import Connection
 from yaadwatch.memory import lessons
@@ -392,14 +391,12 @@ class Page:
         text: the words.
         relations: kind, and the stem of the related page.
         lines: the line of each field in the page, from 1.
-        problems: header values that could not be read.
     """
 
     fields: Mapping[str, object]
     text: str
     relations: tuple[tuple[str, str], ...] = ()
     lines: Mapping[str, int] = field(default_factory=dict)
-    problems: tuple[Misread, ...] = ()
 
 
 def stem(name: str, id: str) -> str:
@@ -429,8 +426,7 @@ def parse(source: str) -> Page | None:
     count = frontmatter.length(lines)
     header = lines[1 : count - 1] if count else []
     fields: dict[str, object] = {}
-    json_lines = set()
-    for number, line in enumerate(header, 2):
+    for line in header:
         found = _FIELD.fullmatch(line)
         with contextlib.suppress(ValueError, RecursionError):
             if found is not None:
@@ -438,12 +434,9 @@ def parse(source: str) -> Page | None:
                 # Lone surrogates, and numbers out of range, cannot be stored.
                 json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
                 fields[found["key"]] = value
-                json_lines.add(number)
-    problems: tuple[Misread, ...] = ()
-    if len(json_lines) < len(header):  # `render` did not write it
+    if len(fields) < len(header):  # `render` did not write it
         by_hand = frontmatter.fields(lines)
         fields = {**by_hand, **fields} if by_hand else {}
-        problems = tuple(one for one in frontmatter.problems(lines) if one.line not in json_lines)
     if not fields:
         return None
     said, marked, below = "\n".join(lines[count:]).rpartition(RELATIONS)
@@ -457,14 +450,7 @@ def parse(source: str) -> Page | None:
             (one["kind"], one["stem"].strip().rpartition("/")[2]) for one in relations if one
         ),
         lines=frontmatter.places(lines),
-        problems=problems,
     )
-
-
-def unread(source: str) -> str:
-    """Return why `parse` cannot read a page, and on which line."""
-    found = frontmatter.problems(_lines(source))
-    return f"line {found[0].line}: {found[0].message}" if found else "it has no header with fields"
 
 
 def index(rows: Sequence[tuple[str, str, str]]) -> str:
