@@ -12,7 +12,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from itertools import groupby
 from typing import Final
@@ -121,8 +121,6 @@ def _written(space: Space, session: Session, paths: Iterable[str]) -> frozenset[
     return frozenset(found)
 
 
-GIVEN_UP_AFTER: Final = timedelta(days=1)
-"""Time after the first failed write at which a session is given up."""
 FILES_RELATED: Final = 50
 """Files that the node of a session has an edge to."""
 
@@ -133,8 +131,7 @@ def finish(home: Home, live: Live, by: Ending) -> Session | None:
     """End a session; return it as stored, or None when nothing happened in it.
 
     Git runs first, then one transaction writes everything. Ending is idempotent. A session that
-    could not be written stays live, with what it was shown, and is tried again; after a day it is
-    given up.
+    could not be written stays live, with what it was shown, and is tried again.
 
     Raises:
         YaadError: its store is unavailable, or cannot be written.
@@ -161,26 +158,14 @@ def _leaving(home: Home, live: Live) -> Iterator[None]:
     """End a live session, unless the block fails."""
     with home.live.lock:
         known = home.live.leave(live.id)
-    written = False
     try:
         yield
-        written = True
-    finally:
-        if not written and known is not None:
-            _go_on(home, known)
-
-
-def _go_on(home: Home, live: Live) -> None:
-    """Keep a session live that could not be written, for a day after that at most."""
-    now = home.clock.now()
-    live.failed_at = live.failed_at or now
-    if now - live.failed_at >= GIVEN_UP_AFTER:
-        fields = {"session": live.id, "project": live.project, "shown": len(live.shown)}
-        _log.error("session.lost", extra=fields)
-        return
-    with home.live.lock:
-        if home.live.get(live.id) is None:
-            home.live.enter(live)
+    except BaseException:
+        with home.live.lock:
+            if known is not None and home.live.get(live.id) is None:
+                known.failed_at = known.failed_at or home.clock.now()
+                home.live.enter(known)
+        raise
 
 
 def finish_quietly(home: Home, live: Live, by: Ending) -> None:

@@ -7,7 +7,6 @@ agent files wait for: a lock or an unfinished operation of git.
 
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -276,16 +275,8 @@ class FileWords:
 
 CODEX_BYTES: Final = 32 * 1024
 """Bytes of its agent files that Codex loads by default."""
-MANAGED: Final = (
-    Path("/etc/claude-code"),
-    Path("/Library/Application Support/ClaudeCode"),
-)
-"""Folders of an administrator's settings for Claude Code."""
 OVERRIDE: Final = "AGENTS.override.md"
 """Codex loads this file instead of AGENTS.md."""
-
-_GLOB = re.compile(r"(\*\*/|\*\*|\*|\?|\{[^{}]*\})")
-_GLOB_PARTS: Final = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,13 +287,11 @@ class Loading:
         read: the files, relative to the work tree; imported ones too.
         bytes_max: how many bytes of a file are loaded, where that is limited.
         obstacles: what keeps an agent file from being loaded: sentences without a full stop.
-        excluded: files, ours among them, that its settings exclude.
     """
 
     read: frozenset[str]
     bytes_max: Mapping[str, int] = field(default_factory=dict)
     obstacles: tuple[str, ...] = ()
-    excluded: frozenset[str] = frozenset()
 
 
 def loading(root: Path, fleet: Fleet, agent: Agent) -> Loading:
@@ -316,51 +305,12 @@ def loading(root: Path, fleet: Fleet, agent: Agent) -> Loading:
     formats = fleet.formats(root)
     read = set(rules.read_by(agent, formats))
     found = Loading(read=frozenset(read))
-    if agent.name == "claude":
-        found = _claude(root, fleet, read)
-    elif agent.name == "codex":
+    if agent.name == "codex":
         found = _codex(root, fleet, read, formats)
     elif agent.name == "gemini":
         found = _gemini(root, fleet, read)
     taken = found.read.union(*(fleet.taken_in.get(path, ()) for path in found.read))
-    return replace(found, read=taken - found.excluded)
-
-
-def _claude(root: Path, fleet: Fleet, read: set[str]) -> Loading:
-    """Return what Claude Code loads: no file that `claudeMdExcludes` matches in any settings.
-
-    The patterns of all settings count together; each is compared with the whole path of a file.
-    See https://code.claude.com/docs/en/memory.
-    """
-    own = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    settings = (
-        *(folder / "managed-settings.json" for folder in MANAGED),
-        *(own / "settings.json", root / ".claude/settings.json"),
-        root / ".claude/settings.local.json",
-    )
-    patterns = [
-        re.compile("".join(map(_glob_part, _GLOB.split(text))), re.DOTALL)
-        for path in settings
-        for text in _strings(_json_object(path).get("claudeMdExcludes"))
-    ]
-    excluded = frozenset(
-        path
-        for path in {*fleet.files, FIRST}
-        if any(one.fullmatch(str(top / path)) for one in patterns for top in (root, root.resolve()))
-    )
-    there = read | ({FIRST} if (root / FIRST).exists() else set())
-    reason = "claudeMdExcludes in the settings of Claude Code excludes"
-    return Loading(
-        read=frozenset(read - excluded),
-        obstacles=tuple(f"{reason} {path}" for path in sorted(excluded & there)),
-        excluded=excluded,
-    )
-
-
-def _glob_part(sign: str) -> str:
-    if sign.startswith("{") and sign.endswith("}"):
-        return f"(?:{'|'.join(map(re.escape, sign[1:-1].split(',')))})"
-    return _GLOB_PARTS.get(sign) or re.escape(sign)
+    return replace(found, read=taken)
 
 
 def _codex(

@@ -169,47 +169,6 @@ def test_nobody_watches_a_former_file_for_ever(tree):
     assert len(os.listdir("/proc/self/fd")) < before
 
 
-@pytest.mark.parametrize("how", ["appends", "replaces"])
-def test_no_line_is_lost_while_somebody_else_writes(tree, how):
-    """Forty lines, one after the other, while rules change and five syncs run."""
-    path = tree.path / "CLAUDE.md"
-    said = [f"- Number {number} is typed by a person" for number in range(40)]
-
-    def write():
-        for line in said:
-            if how == "appends":
-                with path.open("a") as stream:
-                    stream.write(line + "\n")
-            else:
-                add_atomically(path, line)
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    for number in range(5):
-        tree.remember(f"Always obey rule {number}", kind="convention")
-        with tree.home.space(tree.call) as space:
-            sync_tree.sync_space(tree.home, space)
-    writer.join()
-    tree.sync()
-    sync_until_quiet(tree)
-
-    text = tree.read("CLAUDE.md")
-    copies = b"".join(one.read_bytes() for one in (tree.store.parent / "snapshots").iterdir())
-    lost = [line for line in said if line not in text]
-    assert [line for line in lost if line not in copies.decode()] == []
-    assert how == "replaces" or lost == []
-    assert text.count("yaad:begin") == 1
-    assert {f"Always obey rule {number}" for number in range(5)} <= set(rules_of(tree, "CLAUDE.md"))
-
-
-def add_atomically(path, line):
-    """Add a line as an editor saves: read, write another file, and put it in the place."""
-    text = path.read_text()
-    other = path.with_name("saved~")
-    other.write_text(text + line + "\n")
-    other.replace(path)
-
-
 def test_a_full_disk_leaves_every_file_as_it_was_and_is_made_up_for(world, tmp_path):
     small = tmp_path / "small"
     small.mkdir()

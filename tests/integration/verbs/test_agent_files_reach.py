@@ -1,7 +1,5 @@
 """What of an agent file reaches other agents: whole rules, with their conditions."""
 
-import json
-
 import pytest
 from verb_world import prepared
 
@@ -282,53 +280,6 @@ class TestWhatIsLoaded:
         (folder / ".gemini" / "settings.json").write_text(settings)
 
         assert self.RULE not in context(tree, agent="gemini")
-
-    @pytest.mark.parametrize(
-        ("where", "pattern"),
-        [
-            ("home", "{root}/CLAUDE.md"),
-            ("project", "**/CLAUDE.md"),
-            ("local", "**/{{CLAUDE,X}}.md"),
-        ],
-    )
-    def test_what_the_settings_of_claude_exclude_is_told(self, tree, tmp_path, where, pattern):
-        (tmp_path / ".claude").mkdir()
-        folder = (tmp_path if where == "home" else tree.path) / ".claude"
-        folder.mkdir(exist_ok=True)
-        name = "settings.local.json" if where == "local" else "settings.json"
-        excludes = json.dumps({"claudeMdExcludes": [pattern.format(root=tree.path)]})
-        (folder / name).write_text(excludes)
-
-        found = files.files(tree.home, tree.call)
-
-        (claude,) = [one for one in found["agents"] if one["agent"] == "claude"]
-        assert "CLAUDE.md" not in claude["reads"]
-        assert claude["obstacles"] == [
-            "claudeMdExcludes in the settings of Claude Code excludes CLAUDE.md"
-        ]
-        assert self.RULE in context(tree, agent="claude")
-        assert self.RULE not in context(tree, agent="codex")
-
-    def test_patterns_for_other_files_exclude_nothing(self, tree):
-        (tree.path / ".claude").mkdir()
-        patterns = ["CLAUDE.md", "/elsewhere/CLAUDE.md", "**/other/*.md", 3]
-        excludes = json.dumps({"claudeMdExcludes": patterns})
-        (tree.path / ".claude" / "settings.json").write_text(excludes)
-
-        assert self.RULE not in context(tree, agent="claude")
-
-    def test_a_file_of_ours_that_claude_excludes_tells_it_nothing(self, world):
-        tree = world.repo()
-        tree.write("CLAUDE.md", CLAUDE)
-        tree.commit("rules")
-        tree.add(mode="private")
-        tree.remember(self.RULE)
-        tree.sync()
-        assert self.RULE not in context(tree, agent="claude")
-        excludes = json.dumps({"claudeMdExcludes": [f"{tree.path}/.claude/rules/**"]})
-        (tree.path / ".claude" / "settings.json").write_text(excludes)
-
-        assert self.RULE in context(tree, agent="claude")
 
 
 class TestPlaceOfABlock:

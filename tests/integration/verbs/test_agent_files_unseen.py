@@ -72,26 +72,6 @@ def hot(tree):
 
 
 @BOTH
-def test_merge_of_other_words_right_after_the_commit_stands(tree):
-    tree.git("checkout", "-q", "-b", "feature")
-    rest(tree)
-    edit(tree, HTTPX, "Always use httpx 2")
-    rest(tree)
-    tree.commit("feature")
-    rest(tree)
-    tree.git("checkout", "-q", "main")
-    rest(tree)
-    edit(tree, HTTPX, "Always use httpx 3")
-    rest(tree)
-
-    tree.commit("mine")
-    tree.git("merge", "-q", "-X", "theirs", "feature", "-m", "both")
-
-    is_clean_after(tree, "Always use httpx 2")
-    assert "Always use httpx 3" not in hot(tree)
-
-
-@BOTH
 def test_revert_right_after_the_commit_deletes_the_rule(tree):
     tree.remember(TABS, kind="convention")
     rest(tree)
@@ -112,43 +92,6 @@ def test_revert_of_wholly_other_words_right_after_the_commit_stands(tree):
     tree.git("revert", "--no-edit", "HEAD")
 
     is_clean_after(tree, HTTPX)
-
-
-@BOTH
-def test_conflict_resolved_by_hand_right_after_the_commit_keeps_the_resolution(tree):
-    tree.git("checkout", "-q", "-b", "feature")
-    rest(tree)
-    edit(tree, HTTPX, "Always use httpx 2")
-    rest(tree)
-    tree.commit("feature")
-    rest(tree)
-    tree.git("checkout", "-q", "main")
-    rest(tree)
-    edit(tree, HTTPX, "Always use httpx 3")
-    rest(tree)
-
-    tree.commit("mine")
-    tree.git("merge", "-q", "feature", check=False)
-    for path in FILES:
-        lines = tree.read(path).splitlines(keepends=True)
-        kept = [one for one in lines if one[:7] not in ("<<<<<<<", "=======", ">>>>>>>")]
-        text = "".join(one for one in kept if "httpx 3" not in one)
-        tree.write(path, text.replace("httpx 2", "httpx 2 or 3"))
-    tree.commit("both")
-
-    is_clean_after(tree, "Always use httpx 2 or 3")
-
-
-def test_older_version_checked_out_and_committed_deletes_the_rule(tree):
-    tree.remember(TABS, kind="convention")
-    rest(tree)
-
-    tree.commit("tabs")
-    tree.git("checkout", "-q", "HEAD~1", "--", *FILES)
-    tree.git("commit", "-q", "-m", "without tabs")
-
-    is_clean_after(tree, HTTPX)
-    assert TABS not in hot(tree)
 
 
 def test_deletion_undone_by_a_revert_brings_the_rule_back(tree):

@@ -52,13 +52,6 @@ def alive(tree):
     return {keys[key] for key in resolved(tree).alive}
 
 
-def test_words_that_one_file_changed_are_alive(tree):
-    commit(tree, C, ANN)
-
-    assert alive(tree) == {ANN}
-    assert resolved(tree).became == {text_hash(OLD): text_hash(ANN)}
-
-
 def test_commits_of_other_files_do_not_matter(tree):
     commit(tree, C, ANN)
     for number in range(3):
@@ -66,35 +59,6 @@ def test_commits_of_other_files_do_not_matter(tree):
         tree.commit("other work")
 
     assert alive(tree) == {ANN}
-
-
-def test_both_merges_of_two_edits_have_the_same_rule(tree):
-    tree.git("checkout", "-q", "-f", "-b", "ann")
-    commit(tree, A, ANN)
-    tree.git("checkout", "-q", "-b", "bob", "main")
-    commit(tree, C, BOB)
-    tree.git("merge", "-q", "--no-edit", "ann")
-    found = alive(tree)
-    tree.git("checkout", "-q", "ann")
-    tree.git("merge", "-q", "--no-edit", "--no-ff", "bob~1")
-
-    assert alive(tree) == found
-    assert found in ({ANN}, {BOB})
-
-
-def test_rule_that_one_file_lost_is_dropped(tree):
-    commit(tree, A, ANN, OLD)
-    commit(tree, C, ANN)
-
-    assert alive(tree) == {ANN}
-    assert resolved(tree).dropped == {text_hash(OLD)}
-
-
-def test_rule_that_the_file_says_outside_its_block_stays(tree):
-    tree.write(C, f"# T\n\n- {OLD}\n\n<!-- yaad:begin v=1 nl=1 -->\n- {ANN}\n<!-- yaad:end -->\n")
-    commit(tree, A, ANN, OLD)
-
-    assert alive(tree) == {ANN, OLD}
 
 
 def test_line_of_a_rule_is_the_one_that_a_block_has(tree):

@@ -323,37 +323,6 @@ class TestShown:
 
         assert (row["id"], row["tokens"]) == (known, 3 * once["tokens"])
 
-    def test_a_session_whose_store_never_comes_back_is_given_up_after_a_day(
-        self, repo, claude, caplog
-    ):
-        repo.remember()
-        claude.recall("retry limit")
-        with repo.without_store():
-            repo.world.clock.advance(timedelta(days=3))  # as after a weekend of sleep
-            refusal(ending.expire, repo.home)
-            repo.world.clock.advance(timedelta(hours=23))
-            refusal(ending.expire, repo.home)
-            kept = len(repo.home.live.everything())
-            repo.world.clock.advance(timedelta(hours=2))
-            refusal(ending.expire, repo.home)
-
-        assert kept == 2  # the agent's, and the day of the person
-        assert repo.home.live.everything() == []
-        assert "session.lost" in caplog.messages
-
-    def test_what_was_written_meanwhile_begins_the_day_anew(self, repo, claude):
-        repo.remember()
-        claude.recall("retry limit")
-        live = repo.home.live.everything()[0]
-        with repo.without_store():
-            refusal(ending.finish, repo.home, live, "asked")
-        ending.flush(repo.home)
-        with repo.without_store():
-            repo.world.clock.advance(timedelta(days=2))
-            refusal(ending.finish, repo.home, live, "asked")
-
-        assert live in repo.home.live.everything()
-
     def test_a_memory_that_was_erased_meanwhile_is_no_trouble(self, repo, claude):
         known = repo.remember("Deploys go out on Tuesdays")
         claude.recall("deploys")
