@@ -273,16 +273,18 @@ WORK_TREE: Final = "work tree"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Contents:
-    """A version of a file that has a block.
+    """A version of a file.
 
     Args:
         rules: of the block, by the key of their words.
+        lines: hashes of the lines of these rules.
         outside: keys of what the file says outside the block.
-        size: bytes of the block.
+        size: bytes of the block; 0 without one.
         digest: of the block, as it is agreed on.
     """
 
     rules: Mapping[str, FileRule]
+    lines: Set[str]
     outside: Set[str]
     size: int
     digest: str
@@ -323,6 +325,14 @@ class HeadRules:
         """Return the rules of the block that a file has in a commit, by the key of their words."""
         contents = self._committed(commit, path)
         return contents.rules if contents is not None else {}
+
+    def words_in(self, commit: str, path: str, *, outside: bool = True) -> Set[str]:
+        """Return the words of a file in a commit: their keys, and the hashes of block lines."""
+        contents = self._committed(commit, path)
+        if contents is None:
+            return frozenset()
+        own = contents.rules.keys() | contents.lines
+        return own | contents.outside if outside else own
 
     def keys_in(self, commit: str) -> set[str]:
         """Return the keys of the rules that the blocks of a commit have."""
@@ -383,7 +393,7 @@ class HeadRules:
                 self._space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0
             ).data
             now = self._read(path, data) if data is not None else None
-            if now is None or self._space.repository.is_as_indexed(path):
+            if now is None or not now.size or self._space.repository.is_as_indexed(path):
                 continue
             row = self._rows[path]
             is_as_before = row.head != commit and row.block == now.digest
@@ -405,28 +415,30 @@ class HeadRules:
     def _of_commit(self, commit: str) -> dict[str, _Contents]:
         """Return the files that have a block in a commit."""
         found = {path: self._committed(commit, path) for path in self._rows}
-        return {path: contents for path, contents in found.items() if contents is not None}
+        return {path: contents for path, contents in found.items() if contents and contents.size}
 
     def _committed(self, commit: str, path: str) -> _Contents | None:
         repository = self._space.repository
         blob = repository.blob_at(commit, path)
-        if blob is None or path not in self._found:
+        if blob is None:
             return None
         if (path, blob) not in self._contents:
             data = repository.read_blob(blob, AGENT_FILE_BYTES_MAX)
-            self._contents[path, blob] = self._read(path, data) if data is not None else None
+            self._contents[path, blob] = None if data is None else self._read(path, data)
         return self._contents[path, blob]
 
-    def _read(self, path: str, data: bytes) -> _Contents | None:
+    def _read(self, path: str, data: bytes) -> _Contents:
         block = find(data)
-        if not isinstance(block, Block):
-            return None
-        statements = parsed(self._found[path].bridge, data).statements
+        lines = block.lines if isinstance(block, Block) else ()
+        rules = read(lines, self.terms)
+        found = self._found.get(path)
+        statements = parsed(found.bridge, data).statements if found is not None else ()
         return _Contents(
-            rules={one.key: one for one in read(block.lines, self.terms)},
+            rules={one.key: one for one in rules},
+            lines={one.hash for one in rules},
             outside={text_hash(self.terms.as_stored(one.text)) for one in statements},
-            size=block_bytes(block.lines, newline=2),
-            digest=self.terms.hashed(block.text),
+            size=block_bytes(lines, newline=2) if isinstance(block, Block) else 0,
+            digest=self.terms.hashed(block.text if isinstance(block, Block) else ""),
         )
 
 

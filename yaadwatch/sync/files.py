@@ -12,18 +12,13 @@ from bridges import registry
 from bridges.rules import CARRIERS
 from yaadwatch.api.messages.store import FilesAdopt, FilesRelease, FilesRestore, FilesSync
 from yaadwatch.db import history, projects
-from yaadwatch.db.visibility import View
-from yaadwatch.memory.visibility import require_view
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.limits import INLINE, PRIVATE, READ
 from yaadwatch.model.projects import ABSENT, PAUSED, SYNCED, AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.sync import gathering, inventory, modes, releasing, rules_file, tree
-from yaadwatch.sync.block_history import HeadRules
-from yaadwatch.sync.deciding import decide, terms_of_files
-from yaadwatch.sync.gathering import MovingError, StashedError, gather, settled
+from yaadwatch.sync.gathering import MovingError, StashedError, settled
 from yaadwatch.sync.inventory import Paused
-from yaadwatch.sync.modes import FileWords
 from yaadwatch.sync.rules_file import by_agent
 from yaadwatch.system import files as system_files
 from yaadwatch.system import safe_write
@@ -58,21 +53,17 @@ def files_diff(home: Home, call: Call) -> dict[str, object]:
         YaadError: CONFLICT when git or another process is at work on a file.
     """
     with home.space(call) as space, _sync_lock(home, space):
-        fleet = agent_files.fleet(home, space, thorough=True)
-        modes.note_missing(space, fleet)
-        known = _rows(space)
-        file_words = FileWords(space, fleet)
-        rules = HeadRules(space, fleet.files, terms_of_files())
-        view = require_view(home, space)
+        work = tree.Sync(home, space, thorough=True)
+        there, known = work.look(), work.rows()
         rows = [
-            _diff(home, space, found, known[path], file_words, rules=rules, view=view)
-            for path, found in fleet.files.items()
+            _diff(work, found, known[path])
+            for path, found in there.items()
             if path in known and not found.reason
         ]
-        for path in sorted(modes.rules_files(space, fleet, known)):
+        for path in sorted(work.needed_rules_files()):
             if path in known and known[path].mode == PRIVATE:
-                said = file_words.read_by_all(modes.users(path))
-                old, new = rules_file.would_write(home, space, path, said=said, view=view)
+                said = work.words.read_by_all(modes.users(path))
+                old, new = rules_file.would_write(home, space, path, said=said, view=work.view)
                 rows.append(_diff_row(path, old, new) if old != new else None)
         return {"files": [row for row in rows if row is not None]}
 
@@ -320,29 +311,16 @@ def _row(space: Space, row: AgentFileRow) -> dict[str, object]:
     }
 
 
-def _diff(
-    home: Home,
-    space: Space,
-    found: FoundFile,
-    row: AgentFileRow,
-    file_words: FileWords,
-    *,
-    rules: HeadRules,
-    view: View,
-) -> dict[str, object] | None:
+def _diff(work: tree.Sync, found: FoundFile, row: AgentFileRow) -> dict[str, object] | None:
     path = found.path
     try:
-        seen = gather(home, space, found, row, rules, first=False)
+        seen, done = work.decide(found, row)
     except StashedError:
         return _diff_row(path, reason=tree.STASHED)
     except MovingError:
         raise YaadError(
             Code.CONFLICT, f"{path} is being written, or git is at work.", hint="Try again."
         ) from None
-    if seen.problem:
-        return _diff_row(path, reason=seen.problem)
-    beside = file_words.also_read(found) if row.mode == INLINE else frozenset()
-    done = decide(space, seen, rules.terms, beside=beside, view=view, personal=file_words.personal)
     if isinstance(done, Paused):
         return _diff_row(path, reason=done.reason)
     old = new = seen.data or b""

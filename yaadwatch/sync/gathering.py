@@ -6,13 +6,13 @@ the switch: a tracked file is written only where the checked-out branch has a bl
 
 import contextlib
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from bridges.block import Absent, Block, Malformed, Refused, find, restricted_by
-from bridges.rules import Bridge, Statement
+from bridges.rules import Statement
 from yaadwatch import places
 from yaadwatch.db import projects
 from yaadwatch.db.projects import BranchBlock
@@ -21,14 +21,13 @@ from yaadwatch.model.projects import AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.repo import layout
 from yaadwatch.repo.layout import Head
-from yaadwatch.repo.repository import Repository, blob_id
+from yaadwatch.repo.repository import blob_id
 from yaadwatch.staleness.worktree import head_of
 from yaadwatch.sync import inventory
 from yaadwatch.sync.block_history import HeadRules
-from yaadwatch.sync.reconcile import Commits, Terms, Words, read
+from yaadwatch.sync.reconcile import Commits, Words
 from yaadwatch.system import files
 from yaadwatch.text import privacy
-from yaadwatch.text.words import text_hash
 from yaadwatch.workspace.agent_files import FILTERED, NO_BLOCK, ODD, FoundFile, parsed
 from yaadwatch.workspace.workspace import Home, Space
 
@@ -144,7 +143,7 @@ def base_of(space: Space, row: AgentFileRow, head: Head) -> BranchBlock | None:
 
 
 def commits_between(
-    space: Space, row: AgentFileRow, base: BranchBlock, head: Head, *, bridge: Bridge, terms: Terms
+    space: Space, row: AgentFileRow, base: BranchBlock, head: Head, rules: HeadRules
 ) -> Commits | None:
     """Return a file's content between two commits of a branch; None without shared history.
 
@@ -156,8 +155,7 @@ def commits_between(
         row: the file.
         base: the last agreement on the branch.
         head: the commit that is checked out.
-        bridge: the format of the file.
-        terms: how words compare.
+        rules: reads versions of the files.
 
     Raises:
         YaadError: from git.
@@ -173,33 +171,12 @@ def commits_between(
     left = {base.head, *there} - {*kept, head.commit} or {base.head}
     rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id).values()
     others = [one.path for one in rows if one.mode == INLINE and one.path != path]
-
-    def words(commits: Iterable[str], paths: Sequence[str], bridge: Bridge | None) -> Words:
-        blobs = {repository.blob_at(commit, one) for commit in commits for one in paths}
-        return Words.of(_words_in(repository, blob, terms, bridge) for blob in blobs)
-
-    own, beside = words(left, [path], bridge), words(left, others, None)
-    return Commits(kept=words(kept, [path], bridge), left=replace(own, some=own.some | beside.some))
-
-
-def _words_in(
-    repository: Repository, blob: str | None, terms: Terms, bridge: Bridge | None = None
-) -> frozenset[str]:
-    """Return the words of a version of a file: their keys, and the hashes of block lines.
-
-    Without `bridge`, those of the block only. Empty when there is no such version.
-
-    Raises:
-        YaadError: from git.
-    """
-    data = repository.read_blob(blob, AGENT_FILE_BYTES_MAX) if blob is not None else None
-    if data is None:
-        return frozenset()
-    block = find(data)
-    inside = read(block.lines, terms) if isinstance(block, Block) else ()
-    statements = parsed(bridge, data).statements if bridge is not None else ()
-    outside = {text_hash(terms.as_stored(one.text)) for one in statements}
-    return frozenset(outside | {said.key for said in inside} | {said.hash for said in inside})
+    own = Words.of(rules.words_in(commit, path) for commit in left)
+    beside = (rules.words_in(commit, other, outside=False) for commit in left for other in others)
+    return Commits(
+        kept=Words.of(rules.words_in(commit, path) for commit in kept),
+        left=replace(own, some=own.some | frozenset[str]().union(*beside)),
+    )
 
 
 SETTLE_S: Final = 0.3
@@ -308,9 +285,7 @@ def gather(
     if (from_git or committed) and not (first and branch.adopted):
         base = None if first else base_of(space, row, head)
         if base is not None:
-            commits = commits_between(
-                space, row, base, head, bridge=found.bridge, terms=rules.terms
-            )
+            commits = commits_between(space, row, base, head, rules)
         same = base is not None and base.branch == row.branch and base.block
         frozen = from_git and branch.block is not None and not (same and commits is not None)
     block: Absent | Block = Absent()

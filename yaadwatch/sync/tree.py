@@ -7,7 +7,7 @@ that is killed anywhere begins again and does the rest.
 import contextlib
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -16,7 +16,6 @@ from bridges import block
 from bridges.block import Malformed, Refused
 from bridges.rules import CARRIERS
 from yaadwatch.db import history, nodes, projects
-from yaadwatch.db.visibility import View
 from yaadwatch.memory.visibility import require_view
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
@@ -29,7 +28,7 @@ from yaadwatch.staleness.worktree import head_of
 from yaadwatch.sync import gathering, inventory, modes, releasing, rules_file
 from yaadwatch.sync.block_history import HeadRules
 from yaadwatch.sync.committing import Committed, Recorder, commit
-from yaadwatch.sync.deciding import decide, terms_of_files
+from yaadwatch.sync.deciding import Decided, decide, terms_of_files
 from yaadwatch.sync.gathering import Gathered, MovingError, StashedError, gather
 from yaadwatch.sync.inventory import Paused
 from yaadwatch.sync.modes import FileWords
@@ -39,7 +38,7 @@ from yaadwatch.system import files, safe_write
 from yaadwatch.text import privacy
 from yaadwatch.text.quoting import as_line
 from yaadwatch.workspace import agent_files
-from yaadwatch.workspace.agent_files import Fleet, FoundFile, is_refused
+from yaadwatch.workspace.agent_files import FoundFile, is_refused
 from yaadwatch.workspace.workspace import Call, Home, Space
 
 ROUNDS_MAX: Final = 5
@@ -124,7 +123,7 @@ def sync_space(
     """
     with home.stores.checking(space.project.id, -space.worktree.id):
         space.repository.require_ours()
-        work = _Sync(home, space, accept_deletions, thorough=thorough, patient=patient)
+        work = Sync(home, space, accept_deletions, thorough=thorough, patient=patient)
         if repo_layout.at_work(space.repository.layout):
             return work.result(waiting=True)
         _drop_removed_worktrees(space)
@@ -149,59 +148,63 @@ def _drop_removed_worktrees(space: Space) -> None:
             space.db.write(projects.drop_worktree, row.id)
 
 
-class _Sync:
-    """One sync of one work tree."""
+class Sync:
+    """One sync of one work tree; see `sync_space`."""
 
     def __init__(
         self,
         home: Home,
         space: Space,
-        accept_deletions: frozenset[str] | None,
+        accept_deletions: frozenset[str] | None = frozenset(),
         *,
-        thorough: bool,
-        patient: bool,
+        thorough: bool = False,
+        patient: bool = False,
     ) -> None:
         self._home = home
         self._space = space
         self._accept = accept_deletions
         self._thorough = thorough
         self._patient = patient
-        self._fleet = Fleet(files={})
-        self._file_words = FileWords(space, self._fleet)
         self._terms: Terms = terms_of_files()
-        self._rules = HeadRules(space, {}, self._terms)
         self._recorder = Recorder(home, space, self._terms)
-        self._view = View(worktree=space.worktree.id)
         self._wrote: dict[str, None] = {}
         self.waiting = False
+
+    def look(self) -> Mapping[str, FoundFile]:
+        """Look for the agent files; return them."""
+        self._fleet = agent_files.fleet(self._home, self._space, thorough=self._thorough)
+        self._thorough = False
+        self.words = FileWords(self._space, self._fleet)
+        self.view = require_view(self._home, self._space)
+        modes.note_missing(self._space, self._fleet)
+        self._rules = HeadRules(self._space, self._fleet.files, self._terms)
+        return self._fleet.files
+
+    def needed_rules_files(self) -> set[str]:
+        """Return the rules files that are needed."""
+        return modes.rules_files(self._space, self._fleet, self.rows())
 
     def round(self) -> bool:
         """Sync every file once; return whether anything changed."""
         self.waiting = False
         changed = False
-        self._fleet = agent_files.fleet(self._home, self._space, thorough=self._thorough)
-        self._thorough = False
-        self._file_words = FileWords(self._space, self._fleet)
-        self._view = require_view(self._home, self._space)
-        modes.note_missing(self._space, self._fleet)
+        found_files = self.look()
         with contextlib.suppress(NoGit):  # the stored set still counts
-            personal = self._file_words.personal  # answers about their memories show that
-            if personal != {path for path, row in self._rows().items() if row.personal}:
+            personal = self.words.personal  # answers about their memories show that
+            if personal != {path for path, row in self.rows().items() if row.personal}:
                 self._space.db.write(projects.note_personal_file, self._space.worktree.id, personal)
-        self._rules = HeadRules(self._space, self._fleet.files, self._terms)
-        for found in self._fleet.files.values():
+        for found in found_files.values():
             changed = self._sync_file(found) or changed
-        for path in self._rows().keys() - self._fleet.files.keys() - CARRIERS:
+        for path in self.rows().keys() - found_files.keys() - CARRIERS:
             try:  # no agent file any more, such as the former target of a link
                 releasing.forget_file(self._home, self._space, path)
                 changed = True
             except YaadError as error:
                 self._note_error(self._row(path), error)
-        rows = self._rows()
-        needed = modes.rules_files(self._space, self._fleet, rows)
-        if needed - rows.keys():
+        needed = self.needed_rules_files()
+        if needed - self.rows().keys():
             modes.note_missing(self._space, self._fleet)
-            rows = self._rows()
+        rows = self.rows()
         for path in sorted(CARRIERS & rows.keys()):
             if rows[path].mode == PRIVATE:
                 changed = self._sync_rules_file(rows[path], needed=path in needed) or changed
@@ -209,7 +212,7 @@ class _Sync:
 
     def result(self, *, waiting: bool, changed: bool = False) -> Synced:
         """Return the state of the files."""
-        rows = self._rows()
+        rows = self.rows()
         watching = rules_file.has_late_writers(self._home, self._space, rows)
         return Synced(
             files=tuple(rows.values()),
@@ -219,7 +222,8 @@ class _Sync:
             wrote=tuple(self._wrote),
         )
 
-    def _rows(self) -> dict[str, AgentFileRow]:
+    def rows(self) -> dict[str, AgentFileRow]:
+        """Return the stored state of the files, by path."""
         return self._space.db.read(projects.agent_files_of_worktree, self._space.worktree.id)
 
     def _row(self, path: str) -> AgentFileRow:
@@ -245,6 +249,30 @@ class _Sync:
         self._wait(self._row(found.path), "is being written, or git is at work")
         return False
 
+    def decide(
+        self, found: FoundFile, row: AgentFileRow, *, first: bool = False, accept: bool = False
+    ) -> tuple[Gathered, Decided | Paused]:
+        """Read a file, and return what has to be done about it; nothing is done.
+
+        Raises:
+            StashedError, MovingError: see `gather`.
+            YaadError: from git or the store.
+        """
+        seen = gather(self._home, self._space, found, row, self._rules, first=first)
+        if seen.problem:
+            return seen, Paused(reason=seen.problem)
+        beside = self.words.also_read(found) if row.mode == INLINE else frozenset()
+        decided = decide(
+            self._space,
+            seen,
+            self._terms,
+            beside=beside,
+            view=self.view,
+            personal=self.words.personal,
+            accept_deletions=accept,
+        )
+        return seen, decided
+
     def _sync_once(self, found: FoundFile) -> bool:
         path = found.path
         row = self._row(path)
@@ -261,23 +289,10 @@ class _Sync:
         accept = self._accept is None or path in self._accept
         if not accept and self._is_as_agreed(row):
             return False
-        seen = gather(self._home, self._space, found, row, self._rules, first=first)
-        if seen.problem:
-            self._recorder.note(row, PAUSED, seen.problem)
-            return False
-        beside = self._file_words.also_read(found) if row.mode == INLINE else frozenset()
-        decided = decide(
-            self._space,
-            seen,
-            self._terms,
-            beside=beside,
-            view=self._view,
-            personal=self._file_words.personal,
-            accept_deletions=accept,
-        )
+        seen, decided = self.decide(found, row, first=first, accept=accept)
         if isinstance(decided, Paused):
             other, name = "", shlex.quote(path)
-            if seen.data is None:
+            if seen.data is None and not seen.problem:
                 other = agent_files.spelled_otherwise(self._space.root, path)
             reason = decided.reason
             if other:
@@ -288,7 +303,7 @@ class _Sync:
             self._recorder.note(row, PAUSED, reason)
             return False
         try:
-            done = commit(self._home, self._space, seen, decided, view=self._view)
+            done = commit(self._home, self._space, seen, decided, view=self.view)
         except YaadError as error:
             self._note_error(row, error)
             return False
@@ -377,8 +392,8 @@ class _Sync:
     def _sync_rules_file(self, row: AgentFileRow, *, needed: bool) -> bool:
         try:
             if needed:
-                said = self._file_words.read_by_all(modes.users(row.path))
-                return rules_file.sync(self._home, self._space, row, said=said, view=self._view)
+                said = self.words.read_by_all(modes.users(row.path))
+                return rules_file.sync(self._home, self._space, row, said=said, view=self.view)
             return rules_file.remove(self._home, self._space, row)
         except safe_write.ChangedUnderneathError:
             self._wait(row, "is being written")

@@ -41,7 +41,7 @@ def _sync_until(folder, beat):
         real(path, expected, new, step=lambda name: name == beat and die(), **given)
 
     if beat == "committed":
-        sync_tree._Sync._write = die
+        sync_tree.Sync._write = die
     elif beat == "kept":
         safe_write.replace_expected = die
     elif beat == "acted":
@@ -79,7 +79,7 @@ def sync_until_quiet(tree):
 
 
 @pytest.mark.parametrize(
-    ("beat", "edit"), zip(BEATS, cycle(["new", "changed", "deleted"]), strict=False)
+    ("beat", "edit"), list(zip(BEATS, cycle(["new", "changed", "deleted"]), strict=False))
 )
 def test_a_sync_that_was_killed_between_any_two_beats_is_made_up_for(tree, beat, edit):
     """Nothing is lost, nothing is made twice, and no file of ours is left behind."""
