@@ -118,20 +118,6 @@ class TestCarriers:
         assert has_rule(inline, "AGENTS.md")
         assert not any((inline.path / one).exists() for one in CARRIERS)
 
-    def test_it_goes_when_its_agent_gets_a_block(self, world, private):
-        used(world, "cursor")
-        private.write("AGENTS.md", AGENTS_MD)
-        private.commit("agents")
-        private.add(mode="private")
-        private.remember(JOSE, kind="convention")
-        private.sync()
-        assert (private.path / ".cursor/rules/yaad.mdc").exists()
-
-        files.files_adopt(private.home, private.call, path="AGENTS.md")
-
-        assert not (private.path / ".cursor").exists()
-        assert has_rule(private, "AGENTS.md")
-
     def test_what_an_agent_reads_anyway_is_not_said_again(self, world, private):
         used(world, "claude")
         private.write(".claude/rules/style.md", f"- {JOSE}\n")
@@ -434,15 +420,6 @@ class TestNamed:
         assert JOSE in told(inline)
         assert not has_rule(inline, "AGENTS.md")
 
-    def test_a_pattern_for_every_folder_leaves_out_what_others_wrote(self, tmp_path):
-        for path in ("docs/RULES.md", "node_modules/a/RULES.md", ".git/RULES.md"):
-            (tmp_path / path).parent.mkdir(parents=True)
-            (tmp_path / path).write_text("- Use tabs\n")
-
-        found = agent_files.formats(("**/RULES.md",)).find(tmp_path)
-
-        assert [path for path in found.files if path.endswith("RULES.md")] == ["docs/RULES.md"]
-
     def test_what_is_no_path_is_told(self):
         with pytest.raises(YaadError, match=r"agent_files\.also: .*\.\./x"):
             agent_files.formats(("../x",))
@@ -495,15 +472,6 @@ class TestAtWork:
         inline.world.clock.wait(40)
 
         assert as_daemon(inline).waiting
-
-    def test_its_end_is_waited_for_no_longer(self, inline, agent):
-        inline.remember(JOSE, kind="convention")
-        agent()
-        inline.home.left(Call(folder=inline.path, origin="agent:claude", session="one"))
-
-        as_daemon(inline)
-
-        assert has_rule(inline, "CLAUDE.md")
 
     def test_of_two_sessions_both_are_waited_for(self, inline):
         inline.remember(JOSE, kind="convention")

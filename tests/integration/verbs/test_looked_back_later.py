@@ -11,6 +11,7 @@ from verb_world import NET, World
 from yaadwatch.db import anchors
 from yaadwatch.db.anchors import Lookback
 from yaadwatch.model.errors import YaadError
+from yaadwatch.model.settings import Git, Settings
 from yaadwatch.projects import projects
 
 RULES = """# Rules
@@ -157,6 +158,8 @@ class TestGitThatFails:
 
     def test_a_command_that_takes_too_long_is_told(self, old, failing):
         failing("blame", "sleep 600")
+        old.world.settings = Settings(git=Git(timeout_ms=1_000))
+        old.world.reopen()
         old.look_back()
         assert "took longer than" in old.stale()["not_looked"]["why"]
 
