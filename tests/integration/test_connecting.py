@@ -284,30 +284,6 @@ def test_what_is_not_understood_is_not_written_and_neither_is_its_neighbour(home
     assert files(home) == before
 
 
-def test_a_table_in_braces_is_left_alone(home):
-    (home / ".codex").mkdir()
-    (home / ".codex" / "config.toml").write_text("mcp_servers = { a = { command = 'a' } }\n")
-
-    (one,) = connect(world(home), ["codex"])["agents"]
-
-    assert one["state"] == "refused"
-    assert not (home / ".codex" / "hooks.json").exists()
-
-
-def test_a_file_that_may_not_be_written_is_not(home):
-    """Some people's settings are made by another program, and read-only for a reason."""
-    (home / ".claude").mkdir()
-    settings = home / ".claude" / "settings.json"
-    settings.write_text("{}")
-    settings.chmod(0o400)
-
-    (one,) = connect(world(home), ["claude"])["agents"]
-
-    assert one["state"] == "refused"
-    assert "is read-only" in one["reason"]
-    assert settings.read_text() == "{}"
-
-
 def test_before_the_first_file_is_written_it_is_known_that_the_last_one_may_be(home):
     (home / ".claude").mkdir()
     settings = home / ".claude" / "settings.json"
@@ -347,14 +323,6 @@ def test_what_was_written_before_a_variable_moved_the_folder_is_taken_out_too(ho
     assert files(home) == {}
     assert not (tmp_path / "cc").exists()
     assert plans.load(places.receipt()).entries == ()
-
-
-def test_a_project_is_told_what_not_to_commit(home, repo):
-    answer = connect(world(home, Path(repo.path)), ["zed", "skill"])
-
-    zed, skill = answer["agents"]
-    assert "do not commit" in zed["todo"]
-    assert "todo" not in skill
 
 
 def test_a_file_of_the_same_name_that_is_not_ours_stays(home):
@@ -423,28 +391,6 @@ def test_a_hook_of_mine_in_the_same_group_as_ours_stays(home, first):
     assert "/new/python -I" in group["hooks"][0]["command"]
     assert said(path)["hooks"] == {"PostToolUse": [{"matcher": group["matcher"], "hooks": [mine]}]}
     assert all("backup" in file for file in one["files"] if file["change"] != "same")
-
-
-def test_a_copy_is_kept_of_what_is_removed(home):
-    connect(world(home), ["opencode"])
-    plugin = home / ".config/opencode/plugins/yaadwatch.js"
-    text = plugin.read_text()
-
-    (one,) = disconnect(world(home), ["opencode"])["agents"]
-
-    assert text in [Path(file["backup"]).read_text() for file in one["files"]]
-    assert not plugin.exists()
-
-
-def test_a_whole_file_of_ours_that_was_edited_stays_and_is_named(home):
-    connect(world(home), ["opencode"])
-    plugin = home / ".config/opencode/plugins/yaadwatch.js"
-    plugin.write_text(plugin.read_text() + "// mine\n")
-
-    (one,) = disconnect(world(home), ["opencode"])["agents"]
-
-    assert plugin.read_text().endswith("// mine\n")
-    assert str(plugin) in one["todo"]
 
 
 def test_a_whole_file_of_ours_that_was_edited_is_not_written_over(home):
@@ -525,15 +471,6 @@ def test_what_codex_noted_of_a_hook_is_told(home, noted, told):
 
     assert told in row["todo"]
     assert row["todo"].endswith("Start codex, type /hooks, and approve those of yaadwatch.")
-
-
-def test_a_whole_file_of_an_older_program_goes(home):
-    connect(world(home), ["opencode"])
-    newer = Program(python="/new/python", client="/new/lib/yaadwatch/client")
-
-    disconnect(World(program=newer, place=Place(home=home, env={}), clock=Clock()), ["opencode"])
-
-    assert files(home) == {}
 
 
 def test_what_a_person_set_in_our_entry_stays_when_it_is_connected_again(home):
@@ -625,15 +562,6 @@ def test_what_others_put_on_the_receipt_stays(home):
 
     assert json.loads(places.receipt().read_text()) == {"service": ["/etc/x"]}
     assert stat.S_IMODE(places.receipt().stat().st_mode) == 0o600
-
-
-def test_a_receipt_of_nothing_goes(home):
-    connect(world(home), ["claude"])
-    assert places.receipt().exists()
-
-    disconnect(world(home), ["claude"])
-
-    assert not places.receipt().exists()
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"connections": [{}]}', '{"connections": 5}'])
@@ -729,11 +657,6 @@ def test_a_file_that_never_holds_still_is_given_up(home, monkeypatch):
 
     assert one["state"] == "refused"
     assert f"{connect_verbs.TRIES_MAX} times" in one["reason"]
-
-
-def test_agents_that_leave_no_traces_are_left_out(home):
-    assert connect(world(home), [])["agents"] == []
-    assert files(home) == {}
 
 
 def test_an_agent_that_was_told_another_folder_is_found_there(home, tmp_path):

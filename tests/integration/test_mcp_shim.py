@@ -3,7 +3,6 @@
 import ast
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 from agent_process import SHIM, Agent
 from served import Served
-from waiting import PATIENCE_S, wait_until
+from waiting import PATIENCE_S
 
 from yaadwatch import places
 from yaadwatch.api.operations import BY_NAME
@@ -130,17 +129,6 @@ def test_lines_go_through_both_ways(served, verbs, tmp_path):
     assert verbs.asked == [("agent:codex", str(tmp_path), "jose")]
 
 
-def test_a_line_with_a_number_that_json_does_not_have_is_answered_at_once(served):
-    with Agent() as agent:
-        agent.shake_hands()
-        agent.call(4, float("nan"))
-        answer = agent.hear()
-
-        assert (answer["id"], answer["error"]["code"]) == (4, -32700)
-        assert "NaN is not JSON" in answer["error"]["message"]
-        assert agent.answer(5, "ping")["result"] == {}
-
-
 def test_the_folder_and_the_agent_can_be_given(served, verbs):
     with Agent("--project", "/srv/shop", "--agent", "claude", "--speed", "high") as agent:
         agent.shake_hands()
@@ -151,22 +139,6 @@ def test_the_folder_and_the_agent_can_be_given(served, verbs):
     assert verbs.asked == [("agent:claude", "/srv/shop", "jose")]
     assert "takes no --speed" in errors
     assert status == 0
-
-
-def test_the_folder_of_the_project_may_come_from_the_environment(served, verbs):
-    with Agent(**os.environ, CLAUDE_PROJECT_DIR="/srv/web") as agent:
-        agent.shake_hands()
-        agent.call(1, "jose")
-        agent.hear()
-
-    assert verbs.asked[0][1] == "/srv/web"
-
-
-def test_it_ends_when_the_agent_closes_its_side(served):
-    with Agent() as agent:
-        agent.shake_hands()
-
-        assert agent.close() == ([], "", 0)
 
 
 def test_what_was_asked_before_the_end_is_still_answered(served):
@@ -392,33 +364,6 @@ def test_without_a_daemon_a_discovery_is_an_unknown_method(unusable):
         assert agent.answer(2, "tools/list", _meta=envelope)["result"]["resultType"] == "complete"
 
 
-def test_an_agent_that_was_answered_alone_hears_when_there_are_tools(path):
-    refusing = {"error": {"code": "unavailable", "message": "256 clients are connected."}}
-
-    def script(connection, lines, number):
-        if number == 0:
-            next(lines)
-            say(connection, refusing)
-            return
-        greet(connection, lines)
-        for frame in lines:
-            if "id" in frame:
-                result = {"tools": [{"name": "yaad_recall"}]}
-                say(connection, {"jsonrpc": "2.0", "id": frame["id"], "result": result})
-
-    def news():
-        agent.ask(1, "tools/list")
-        frame = agent.hear()
-        return frame if "method" in frame else None
-
-    with Scripted(path, script), Agent() as agent:
-        agent.shake_hands()
-        assert agent.answer(1, "tools/list")["result"] == {"tools": []}
-
-        assert wait_until(news)["method"] == "notifications/tools/list_changed"
-        assert agent.hear()["result"]["tools"]
-
-
 def test_an_agent_that_was_answered_alone_and_asks_nothing_hears_it_too(path):
     """One that was told of no tools has nothing to ask for."""
     refusing = {"error": {"code": "unavailable", "message": "256 clients are connected."}}
@@ -473,23 +418,6 @@ def test_much_in_both_directions_at_once_does_not_block(served):
         asking.join()
 
     assert heard == set(range(1, 601))
-
-
-def test_an_interrupt_ends_it_without_a_word(served):
-    with Agent() as agent:
-        agent.shake_hands()
-        agent.process.send_signal(signal.SIGINT)
-
-        assert agent.process.wait(PATIENCE_S) == 0
-        assert agent.close() == ([], "", 0)
-
-
-def test_a_long_way_to_the_socket_is_no_obstacle(tmp_path, monkeypatch, verbs):
-    home = tmp_path / ("long" * 30)
-    home.mkdir()
-    monkeypatch.setenv("YAAD_HOME", str(home))
-    with Served(places.default_socket(), verbs.all()), Agent() as agent:
-        assert agent.shake_hands()["protocolVersion"] == "2025-11-25"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to act as another user")

@@ -106,15 +106,6 @@ def test_where_nothing_could_be_judged_that_is_said(repo):
     assert "still hold" not in ran.out
 
 
-def test_what_only_goes_on_around_it_is_clean(repo):
-    repo.add("src/net.py", AROUND, "lower")
-
-    ran = check(repo)
-
-    assert ran.status == 0
-    assert "all of these still hold" in ran.out
-
-
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_definition_that_went_to_another_file_makes_false_what_says_where_it_was(repo, committed):
     unplaced = "Never call `fetch_with_retry` twice."
@@ -167,30 +158,6 @@ def test_what_we_write_ourselves_is_no_use_that_is_lost(repo, path):
     assert f"but {len(PAGES)} files no longer name it" in found["reason"]
 
 
-def test_a_word_that_stands_only_in_a_file_of_ours_is_gone_from_the_code(repo):
-    repo.write("CLAUDE.md", "- Set `legacy_transport` for old servers.\n")
-    repo.write(".cursor/rules/yaad.mdc", "- Set `legacy_transport` for old servers.\n")
-    repo.add("src/hosts.py", "connect(legacy_transport=True)\n", "two")
-    repo.add("src/hosts.py", "connect()\n", "three")
-
-    found = check(repo, "--json").json["false"]
-
-    assert ("CLAUDE.md", "gone") in [(one["path"], one["verdict"]) for one in found]
-
-
-@pytest.mark.parametrize(
-    "said", ["Tries are three, see `src/net.py`.", "src/net.py: max tries (3)"]
-)
-def test_a_number_is_said_in_words_beside_the_file_that_has_it(repo, said):
-    repo.write("CLAUDE.md", f"- {said}\n- The host is up, see src/net.py.\n")
-    repo.add("src/net.py", f"TRIES = 3\nMAX_TRIES = 3\n{NET}", "three")
-    repo.add("src/net.py", f"TRIES = 3\nMAX_TRIES = 3\n{AROUND}", "the same")
-    assert false(repo) == []
-    repo.add("src/net.py", f"TRIES = 5\nMAX_TRIES = 5\n{NET}", "five")
-
-    assert false(repo) == [("CLAUDE.md:1", "changed")]
-
-
 def test_what_is_not_committed_counts(repo):
     repo.add("notes.md", "x\n")
     repo.write("src/net.py", RENAMED)
@@ -198,12 +165,6 @@ def test_what_is_not_committed_counts(repo):
     assert false(repo) == [("CLAUDE.md:4", "gone")]
     repo.write("src/net.py", NET)
     assert false(repo) == []
-
-
-def test_in_the_first_commit_only_what_is_not_committed_is_a_change(repo):
-    assert false(repo) == []
-    repo.write("src/net.py", RENAMED)
-    assert false(repo) == [("CLAUDE.md:4", "gone")]
 
 
 def test_a_renamed_file_comes_with_the_words_that_are_true(repo):
@@ -260,26 +221,12 @@ def test_reworded_rules_count_as_new_committed_or_not(repo):
     assert counted(repo) == (2, 1, 0)
 
 
-def test_a_staged_rule_is_new(repo):
-    repo.write("CLAUDE.md", f"{RULES}- {PING}\n")
-    repo.git("add", "CLAUDE.md")
-
-    assert counted(repo, "--staged") == (3, 1, 1)
-
-
 def test_a_new_rule_that_uncommitted_work_makes_false_is_judged(repo):
     repo.add("CLAUDE.md", f"{RULES}- {PING}\n", "a rule more")
     repo.write("src/net.py", NET.replace("ping", "knock"))
 
     assert ("CLAUDE.md:5", "gone") in false(repo)
     assert counted(repo) == (3, 2, 0)
-
-
-def test_a_rule_that_was_deleted_is_none(repo):
-    repo.write("CLAUDE.md", "# Rules\n\n- Be kind to the network.\n")
-    repo.add("src/net.py", RENAMED, "five")
-
-    assert false(repo) == []
 
 
 def test_a_rule_is_found_where_it_stands_now(repo):
@@ -344,23 +291,6 @@ class TestBase:
         clone.git("fetch", "-q", "--unshallow")
         assert false(clone) == [("CLAUDE.md:4", "gone")]
 
-    def test_branches_that_are_cut_before_they_meet_are_no_pass(self, repo, tmp_path):
-        repo.git("branch", "topic")
-        repo.add("notes.md", "x\n", "meanwhile")
-        repo.git("switch", "-q", "topic")
-        repo.add("src/net.py", RENAMED, "five")
-        clone = Repo(tmp_path / "clone")
-        url = f"file://{repo.path}"
-        options = ["--depth=1", "--no-single-branch", "--branch=topic"]
-        subprocess.run(["git", "clone", "-q", *options, url, clone.path], check=True)
-
-        ran = check(clone)
-
-        assert ran.status == 5
-        assert "fetch-depth: 0" in ran.err
-        clone.git("fetch", "-q", "--unshallow")
-        assert false(clone, "--base", "origin/main") == [("CLAUDE.md:4", "gone")]
-
     @pytest.mark.parametrize("form", [(), ("--format=github",), ("--json",), ("--staged",)])
     def test_base_without_a_common_commit_in_a_shallow_clone_says_so(self, repo, tmp_path, form):
         repo.git("branch", "topic")
@@ -378,15 +308,6 @@ class TestBase:
         assert "compared with origin/main itself" in ran.out
         clone.git("fetch", "-q", "--unshallow")
         assert "shallow" not in check(clone, "--base", "origin/main", *form).out
-
-    def test_base_with_a_common_commit_in_a_shallow_clone_says_nothing(self, repo, tmp_path):
-        repo.add("src/net.py", RENAMED, "five")
-        repo.add("notes.md", "x\n", "more")
-        clone = Repo(tmp_path / "clone")
-        url = f"file://{repo.path}"
-        subprocess.run(["git", "clone", "-q", "--depth=2", url, clone.path], check=True)
-
-        assert "shallow" not in check(clone, "--base", "HEAD~1").out
 
     def test_a_branch_that_shares_no_commit_with_main_is_judged_from_its_last_one(
         self, repo, tmp_path
@@ -435,13 +356,6 @@ class TestStaged:
 
         assert false(repo, "--staged") == []
 
-    def test_a_staged_rename_and_a_staged_removal_are_seen(self, repo):
-        repo.move("src/net.py", "src/http.py")
-        assert false(repo, "--staged") == [("CLAUDE.md:4", "moved")]
-
-        repo.git("rm", "-q", "-f", "src/http.py")
-        assert false(repo, "--staged") == [("CLAUDE.md:4", "gone")]
-
     def test_another_index_is_used_when_git_says_so(self, repo, monkeypatch):
         """`git commit FILE` stages in an index of its own while hooks run."""
         other = repo.path / ".git" / "next-index"
@@ -487,13 +401,6 @@ class TestStaged:
 
 
 class TestFiles:
-    def test_the_files_of_other_agents_are_read_too(self, repo):
-        repo.write("AGENTS.md", "- `ping` in src/net.py shouts.\n")
-        repo.commit("two")
-        repo.write("src/net.py", NET.replace("ping", "shout"))
-
-        assert false(repo) == [("AGENTS.md:1", "gone")]
-
     def test_a_link_to_another_one_is_nothing_that_was_not_read(self, repo):
         (repo.path / "docs").mkdir()
         (repo.path / "AGENTS.md").symlink_to("CLAUDE.md")
@@ -565,16 +472,6 @@ class TestTakenIn:
 
         assert false(repo) == [("docs/deeper/last.md:1", "gone"), ("docs/rules.md:4", "gone")]
 
-    def test_what_is_staged_is_read_from_the_index(self, repo):
-        repo.write("CLAUDE.md", "@docs/rules.md\n")
-        repo.add("docs/rules.md", RULES, "taken in")
-        repo.write("src/net.py", RENAMED)
-        repo.git("add", "src/net.py")
-        repo.write("CLAUDE.md", "Nothing is taken in any more.\n")
-
-        assert false(repo, "--staged") == [("docs/rules.md:4", "gone")]
-        assert false(repo) == []
-
     def test_each_file_is_read_once_however_they_take_one_another_in(self, repo):
         repo.write("CLAUDE.md", "@docs/rules.md\n\n@docs/rules.md\n")
         repo.write("GEMINI.md", "@docs/rules.md\n")
@@ -616,9 +513,6 @@ class TestOutside:
 
         assert ran.status == 5
         assert ran.json["error"]["code"] == "not_found"
-
-    def test_a_slip_in_the_command_line_is_status_2(self, repo):
-        assert check(repo, "--bass", "x").status == 2
 
     def test_no_store_is_made_and_no_daemon_started(self, repo, environment):
         before = sorted(environment.rglob("*yaad*"))

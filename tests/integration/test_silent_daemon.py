@@ -2,7 +2,6 @@
 
 import contextlib
 import signal
-import socket
 import subprocess
 import sys
 
@@ -73,24 +72,6 @@ def test_a_daemon_that_is_suspended_is_not_waited_for(path, monkeypatch):
     assert isinstance(said, DaemonUnresponsive)
     assert said.message == f"The daemon (process {process.pid}) is suspended; nothing was done."
     assert said.hint.startswith(f"Have it go on: kill -CONT {process.pid} ")
-
-
-@on_linux
-def test_one_that_is_suspended_and_has_a_full_queue_is_told_as_such(path, monkeypatch):
-    """Agents ask it with each of their steps; who gave up stays in its queue."""
-    monkeypatch.setattr("yaadwatch.client.connection._QUEUE_TRIES", 3)
-    with mute_daemon(path, SLEEPS) as process, contextlib.ExitStack() as queue:
-        process.send_signal(signal.SIGSTOP)
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                waits = queue.enter_context(socket.socket(socket.AF_UNIX))
-                waits.setblocking(False)
-                waits.connect(str(path))
-
-        said = refusal(queue.enter_context(contextlib.closing(client())).call, "status")
-
-    assert isinstance(said, DaemonUnresponsive)
-    assert said.message == f"The daemon (process {process.pid}) is suspended; nothing was done."
 
 
 @on_linux

@@ -1,9 +1,5 @@
 """Commands for agents: the brief on a terminal; and help for what agents start by themselves."""
 
-import subprocess
-import sys
-
-import pytest
 from recording import command
 
 BRIEF = (
@@ -44,30 +40,3 @@ def test_context_with_nothing_to_tell_says_so():
     ran = command("context", answers={"context": CONTEXT | {"brief": ""}})
 
     assert ran.out.startswith("The brief is empty")
-
-
-@pytest.mark.parametrize(
-    ("name", "told"), [("hook", "session-start --agent claude"), ("mcp", "Model Context Protocol")]
-)
-def test_what_agents_start_has_help_for_people(name, told):
-    done = subprocess.run(
-        [sys.executable, "-m", "yaadwatch", name, "--help"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-
-    assert done.returncode == 0
-    assert told in done.stdout
-
-
-def test_a_hook_with_a_wrong_command_line_is_no_error_for_the_agent():
-    done = subprocess.run(
-        [sys.executable, "-m", "yaadwatch", "hook", "--bogus"],
-        input="{}",
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-
-    assert (done.returncode, done.stdout) == (0, "")

@@ -58,16 +58,6 @@ def test_the_list_says_what_holds_and_what_set_it(home):
     assert command("config", answers=answers(row())).lines == ["watch.poll_s  60  default"]
 
 
-def test_many_warnings_do_not_bury_the_settings(home):
-    warnings = [f"a{n} is not a setting." for n in range(12)]
-
-    ran = command("config", "list", answers=answers(row(), warnings=warnings))
-
-    assert ran.lines[-2:] == ["a9 is not a setting.", "… and 2 more: yaadwatch config list --json"]
-    shown = command("config", "list", "--json", answers=answers(row(), warnings=warnings)).json
-    assert shown["warnings"] == warnings
-
-
 def test_without_a_daemon_it_is_what_the_next_one_would_have(home, monkeypatch):
     (home / FILE).write_text("[watch]\npoll_s = 30\nquite_ms = 1\n")
     monkeypatch.setenv("YAAD_GIT_TIMEOUT_MS", "500")
@@ -169,17 +159,6 @@ def test_a_key_that_is_no_setting_can_be_taken_out_of_the_file_that_has_it(home,
     assert (again.status, "is not a setting; nothing was done" in again.err) == (2, True)
 
 
-def test_what_is_no_setting_and_spans_lines_is_left_to_the_person(home):
-    (home / FILE).write_text("[old.deep]\nx = 1\n")
-
-    ran = command("config", "unset", "old.deep", answers=alone())
-
-    assert ran.status == 2
-    assert "was left as it is" in ran.err
-    assert "Delete the line by hand" in ran.err
-    assert (home / FILE).read_text() == "[old.deep]\nx = 1\n"
-
-
 def test_a_list_is_written_with_commas(home):
     command("config", "set", "memory.half_lives", "task=7, decision=365", answers=alone())
 
@@ -267,10 +246,3 @@ def test_a_pipe_in_place_of_the_file_keeps_no_change_waiting(home, ask):
 
     assert ran.status == 3
     assert "cannot be changed" in ran.err
-
-
-def test_of_an_empty_name_it_is_told_that_it_is_empty():
-    ran = command("config", "set", "", "1", answers=alone())
-
-    assert ran.status == 2
-    assert "An empty name is not a setting" in ran.err

@@ -1,6 +1,5 @@
 """Commands for connecting: what a person reads, and what programs do."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -27,15 +26,6 @@ def test_agents_that_are_used_are_connected_and_it_is_said_how_to_undo_that(home
     assert ran.lines[-1] == "Undo: yaadwatch disconnect"
 
 
-def test_twice_is_once(home):
-    command("connect")
-
-    ran = command("connect")
-
-    assert ran.lines[0] == "Claude Code: connected already"
-    assert "made" not in ran.out
-
-
 def test_a_dry_run_shows_a_diff_and_writes_nothing(home):
     ran = command("connect", "claude", "--dry-run", colour=True)
 
@@ -55,32 +45,6 @@ def test_a_file_that_is_no_json_is_left_alone_and_the_others_are_connected(home)
     assert "line 1, column 11" in ran.out
     assert "Codex: connected" in ran.lines
     assert not (home / ".claude.json").exists()
-
-
-def test_the_answer_for_programs(home):
-    ran = command("connect", "claude", "--json")
-
-    (one,) = ran.json["agents"]
-    assert one["state"] == "connected"
-    assert [file["change"] for file in one["files"]] == ["created", "created"]
-    assert json.loads((home / ".claude.json").read_text())["mcpServers"]["yaad"]["type"] == "stdio"
-
-
-def test_disconnect_takes_it_out_again(home):
-    command("connect")
-
-    ran = command("disconnect")
-
-    assert ran.lines[0] == "Claude Code: disconnected"
-    assert sorted(path.name for path in home.rglob("*") if path.is_file()) == []
-    assert command("disconnect", "claude").lines == ["Claude Code: not connected"]
-
-
-def test_an_unknown_agent_is_an_error_with_the_nearest_name(home):
-    ran = command("connect", "cluade")
-
-    assert ran.status == 2
-    assert "The nearest one is: claude" in ran.err
 
 
 def test_without_agents_it_says_how_to_name_one(environment):

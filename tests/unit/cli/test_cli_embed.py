@@ -59,16 +59,6 @@ def test_without_a_model_it_tells_which_can_be_enabled_and_what_others_would_fet
     ]
 
 
-def test_when_nothing_is_installed_it_tells_how():
-    known = [one | {"missing": ["numpy"]} for one in KNOWN]
-
-    ran = command("embed", answers={"embed_status": NONE | {"known": known}})
-
-    assert ran.lines[-1] == (
-        "Install one: uv tool install 'yaadwatch[onnx]', or: pipx install --force 'yaadwatch[onnx]'"
-    )
-
-
 @pytest.mark.parametrize(
     ("worker", "line"),
     [
@@ -118,16 +108,6 @@ def test_it_can_wait_until_every_memory_has_a_vector(monkeypatch):
 
     assert [name for name, _ in ran.calls] == ["embed_enable", "embed_status"]
     assert ran.lines[0] == "searches by vectors (e5-0123456789ab)"
-
-
-def test_it_does_not_wait_for_a_process_that_broke():
-    broken = MODEL | {"state": "filling", "worker": {"state": "broken", "pid": None, "why": "x"}}
-
-    ran = command(
-        "embed", "enable", "--wait", answers={"embed_enable": STATUS | {"models": [broken]}}
-    )
-
-    assert [name for name, _ in ran.calls] == ["embed_enable"]
 
 
 @pytest.mark.parametrize("given", [["disable", "minilm"], ["enable", "--erase"]])

@@ -65,12 +65,6 @@ def test_without_more_it_lists_the_files_with_mode_state_and_copies():
     ]
 
 
-def test_no_agent_files_is_said():
-    ran = command("files", answers={"files": {"files": []}})
-
-    assert ran.lines == ["There are no agent files here."]
-
-
 def test_a_folder_is_the_project_and_a_file_is_the_file():
     synced = {"files_sync": SYNCED, "files_release": SYNCED, "files_adopt": SYNCED}
 
@@ -83,12 +77,6 @@ def test_a_folder_is_the_project_and_a_file_is_the_file():
     assert command("files", "adopt", "CLAUDE.md", "--mode", "read", answers=synced).calls == [
         ("files_adopt", {"path": "CLAUDE.md", "mode": "read"})
     ]
-
-
-def test_a_folder_that_is_there_is_adopted_whole(tmp_path):
-    ran = command("files", "adopt", tmp_path, answers={"files_adopt": SYNCED})
-
-    assert ran.calls == [("files_adopt", {"project": str(tmp_path)})]
 
 
 def test_deletions_are_accepted_for_the_files_that_are_named():
@@ -115,12 +103,6 @@ def test_a_diff_shows_what_would_be_written_and_taken_in():
     assert "  +- Use httpx" in ran.lines
 
 
-def test_no_difference_is_said():
-    ran = command("files", "diff", answers={"files_diff": {"files": []}})
-
-    assert ran.lines == ["Nothing would change."]
-
-
 def test_restore_says_what_happens_next():
     restored = {"path": "CLAUDE.md", "snapshot": 4, "at": "x", "bytes": 70, "mode": "read"}
 
@@ -131,20 +113,6 @@ def test_restore_says_what_happens_next():
         "CLAUDE.md is as it was (70 bytes); from now on it is only read",
         "To write to it again: yaadwatch files adopt CLAUDE.md",
     ]
-
-
-@pytest.mark.parametrize(("code", "status"), [(Code.NOT_FOUND, 1), (Code.REFUSED, 4)])
-def test_an_error_is_told_with_its_status(code, status):
-    refused = YaadError(code, "CLAUDE.md is read-only; nothing was taken out of it.")
-
-    ran = command("files", "release", "CLAUDE.md", answers={"files_release": refused})
-
-    assert ran.status == status
-    assert "is read-only" in ran.err
-
-
-def test_json_is_the_answer():
-    assert command("files", "--json", answers={"files": FILES}).json == FILES
 
 
 @pytest.mark.parametrize(
@@ -162,13 +130,6 @@ def test_add_asks_a_person_how_agent_files_shall_take_part(in_new, typed, mode):
 
     assert ran.calls[1:] == [("add", {"mode": mode} if mode else {})]
     assert "git rebase, git pull --rebase, npm version" in " ".join(ran.out.split())
-
-
-def test_a_slip_is_asked_again(in_new):
-    ran = command("add", answers=in_new, given="inlien\nprivate\n", person=True)
-
-    assert "'inlien' is none of them." in ran.out
-    assert ran.calls[1][1]["mode"] == "private"
 
 
 def test_add_asks_nothing_when_it_is_told_or_nobody_is_there(in_new):

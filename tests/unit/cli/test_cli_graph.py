@@ -93,14 +93,6 @@ def test_what_rests_on_a_file_on_other_branches_is_said_in_a_line(memories):
     assert line not in command("impact", "x", answers={"impact": IMPACT}).lines
 
 
-def test_impact_draws_each_link_as_it_was_made():
-    led = ALARM | {"along": [{"id": ID, "kind": "led_to", "to": OTHER, "weight": 1.0}]}
-
-    ran = command("impact", "x", answers={"impact": IMPACT | {"memories": [led]}})
-
-    assert "f2e4ab37 -led_to-> this" in ran.out
-
-
 def test_a_file_that_nobody_speaks_of_is_said_in_a_line():
     answer = IMPACT | {"memories": [], "symbol": "verify", "more": 0}
 
@@ -174,21 +166,6 @@ def test_attributes_that_are_no_object_are_refused_before_anything_is_asked(give
     assert f"{given!r} is not a JSON object" in ran.err
 
 
-def test_attributes_that_nest_too_deep_to_be_read_are_no_object():
-    ran = command("link", "a", "b", "c", "--attributes", '{"a":' + "[" * 3_000 + "]" * 3_000 + "}")
-
-    assert (ran.status, ran.calls) == (2, [])
-    assert "is not a JSON object" in " ".join(ran.err.split())
-    assert len(ran.err) < 500
-
-
-def test_a_weight_that_is_no_number_is_refused_before_anything_is_asked():
-    ran = command("link", "a", "b", "c", "--weight", "heavy")
-
-    assert (ran.status, ran.calls) == (2, [])
-    assert "'heavy' is not a number" in ran.err
-
-
 def test_unlinking_what_is_not_linked_is_no_error():
     ended = {key: value for key, value in LINKED.items() if key not in {"made", "changed"}}
 
@@ -200,14 +177,6 @@ def test_unlinking_what_is_not_linked_is_no_error():
     )
     assert ran.status == 0
     assert ran.lines[0].startswith("Not linked, nothing to do")
-
-
-@pytest.mark.parametrize("name", ["impact", "link", "unlink"])
-def test_programs_get_the_answer_as_it_is(name):
-    answer = {"impact": IMPACT, "link": LINKED, "unlink": LINKED | {"ended": True}}[name]
-    given = ["x"] if name == "impact" else ["a", "b", "c"]
-
-    assert command(name, *given, "--json", answers={name: answer}).json == answer
 
 
 def test_a_doubt_that_came_along_links_says_the_way_and_when_it_goes():
@@ -247,32 +216,6 @@ def test_a_doubt_that_came_along_links_says_the_way_and_when_it_goes():
         },
     )
     assert ran.lines[0].startswith("gone (unlikely)  0000beef  The alarm waits")
-
-
-def test_how_many_rules_were_not_held_against_their_day_is_said_with_the_reason():
-    answer = {"stale": [], "unknown": [], "checked_at": None, "looking": 0}
-    missed = {"memories": 2, "why": "git blame took longer than 10 s."}
-    ran = command("stale", answers={"stale": answer | {"not_looked": missed}})
-    assert " ".join(map(str.strip, ran.lines[1:])) == (
-        "2 statements of your agent files could not be compared with the code of the day they were"
-        " written: git blame took longer than 10 s. To try again: yaadwatch add"
-    )
-    assert len(command("stale", answers={"stale": answer | {"not_looked": None}}).lines) == 1
-
-
-@pytest.mark.parametrize(
-    ("worktree", "branch", "where"),
-    [
-        ("/srv/side", "side", "/srv/side (side)"),
-        (None, "side", "no work tree now (side)"),
-        (None, "", "no work tree now"),
-    ],
-)
-def test_where_uncommitted_work_is_that_is_not_told_of_is_said(worktree, branch, where):
-    answer = {"stale": [], "unknown": [], "checked_at": None, "looking": 0}
-    work = [{"worktree": worktree, "branch": branch, "memories": 1}]
-    ran = command("stale", answers={"stale": answer | {"uncommitted": work}})
-    assert f"1 more about uncommitted work in {where}; see: --all-branches" in " ".join(ran.lines)
 
 
 EDGE = {
@@ -340,14 +283,6 @@ def test_a_relation_is_deleted_by_its_number_or_with_its_history():
     assert ran.lines[-1] == "Undo: x"
 
 
-def test_deleting_what_is_not_there_is_no_error():
-    answer = {"deleted": 0, "edges": [], "undo": None}
-
-    ran = command("graph", "delete-link", "12", answers={"delete_edge": answer})
-
-    assert (ran.status, ran.lines) == (0, ["It does not exist; nothing to do."])
-
-
 @pytest.mark.parametrize(
     "line",
     ["graph stats 12", "graph close", "graph close x", "graph delete-link a b", "graph delete"],
@@ -357,31 +292,6 @@ def test_a_line_about_the_graph_that_makes_no_sense_asks_nothing(line):
 
     assert (ran.status, ran.calls) == (2, [])
     assert "yaadwatch graph --help" in ran.err
-
-
-def test_show_tells_the_numbers_and_times_of_relations_when_asked():
-    shown = {
-        "id": ID,
-        "text": "Retry",
-        "kind": "fix",
-        "tier": 2,
-        "pinned": False,
-        "origin": "cli",
-        "confidence": 1.0,
-        "confirmed_at": None,
-        "created_at": None,
-        "updated_at": None,
-        "tags": [],
-        "anchors": [],
-        "provenance": [],
-        "versions": [],
-        "edges": [ENDED | {"text": "The alarm"}],
-    }
-
-    ran = command("show", "ab37", "--view", "all", answers={"show": shown})
-
-    assert ran.calls == [("show", {"id": "ab37", "view": "all"})]
-    assert "12, since 2026-03-01 until 2026-04-02" in ran.out
 
 
 WALKED = {

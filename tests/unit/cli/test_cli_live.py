@@ -100,12 +100,6 @@ def test_on_a_terminal_it_draws_in_place_and_gives_the_terminal_back(monkeypatch
     assert "Ctrl-C ends" in out
 
 
-def test_a_terminal_that_cannot_be_steered_is_written_line_by_line(monkeypatch):
-    monkeypatch.setenv("TERM", "dumb")
-
-    assert "\x1b" not in watched(STATUS, person=True)
-
-
 @pytest.mark.parametrize("error", [SystemExit(3), BrokenPipeError()])
 def test_however_it_ends_the_terminal_and_the_signals_are_given_back(monkeypatch, error):
     monkeypatch.setenv("TERM", "xterm")

@@ -58,14 +58,6 @@ def test_what_undoes_it_can_be_copied_from_a_narrow_window():
     assert ran.lines[-1] == f"Undo: yaadwatch edit f2e4ab37 '{OLD}'"
 
 
-def test_words_can_come_from_standard_input_for_a_version():
-    ran = command(
-        *("edit", "f2e4ab37", "-", "--version", "2"), answers={"update": UPDATED}, given="a\nb\n"
-    )
-
-    assert ran.calls == [("update", {"id": "f2e4ab37", "text": "a\nb\n", "expected_version": 2})]
-
-
 def test_the_same_words_are_said_to_be_the_same():
     same = UPDATED | {"undo": None, "anchors": [], "masked": []}
 
@@ -222,11 +214,3 @@ def test_a_change_that_outlives_a_move_is_shown_with_the_move():
     ran = command("reanchor", ID, answers={"reanchor": answer})
 
     assert "still flagged: sign in src/security/auth.ts changed" in ran.out
-
-
-def test_a_change_is_accepted_only_when_the_person_says_so():
-    answer = {"dry_run": False, "reanchored": [MOVED], "skipped": []}
-
-    ran = command("reanchor", ID, "--accept-change", answers={"reanchor": answer})
-
-    assert ran.calls == [("reanchor", {"id": ID, "accept_change": True})]

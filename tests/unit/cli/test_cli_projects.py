@@ -137,12 +137,6 @@ def test_add_says_what_it_did_and_how_to_undo_it():
     ]
 
 
-def test_add_says_how_many_statements_are_in_doubt_already():
-    ran = command("add", answers={"add": ADDED | {"stale": 2}})
-
-    assert "  2 memories may no longer be true: yaadwatch stale" in ran.lines
-
-
 @pytest.mark.parametrize(
     ("guards", "said"),
     [
@@ -160,32 +154,10 @@ def test_add_says_what_it_guards(guards, said):
     assert any(line.startswith(f"  {said}") for line in ran.lines)
 
 
-def test_add_says_what_goes_on_in_the_background():
-    ran = command("add", answers={"add": ADDED | {"looking": 1}})
-
-    assert "1 statement is being compared with the code of the day it was written" in ran.out
-
-
-def test_add_says_nothing_of_a_comparison_where_no_rule_is_tied_to_code():
-    guards = {"memories": 0, "definitions": 0, "files": 0}
-
-    ran = command("add", answers={"add": ADDED | {"looking": 2, "guards": guards}})
-
-    assert "being compared" not in ran.out
-    assert "looking up what 2 statements rested on when they were written" in ran.out
-
-
 def test_add_without_agent_files_says_how_to_go_on():
     ran = command("add", answers={"add": ADDED | {"files": []}})
 
     assert "  read   no agent files here; keep a first memory: yaadwatch remember TEXT" in ran.lines
-
-
-def test_add_without_a_folder_means_the_current_one():
-    ran = command("add", answers={"add": ADDED | {"again": True}})
-
-    assert ran.calls == [("add", {})]
-    assert ran.lines[0] == "Read again /srv/api"
 
 
 def test_add_says_what_kind_of_project_it_is():
@@ -212,12 +184,6 @@ def test_add_asks_a_person_about_memories_from_before(typed, chosen):
     assert ran.calls[-1] == ("add", {"mode": "read", chosen: True})
     assert "3 memories of this repository are kept." in ran.out
     assert ran.status == 0
-
-
-def test_add_asks_nothing_when_it_was_told_what_to_do():
-    ran = command("add", "--mode", "read", "--separate", answers={"add": ADDED}, person=True)
-
-    assert ran.calls == [("add", {"mode": "read", "separate": True})]
 
 
 @pytest.mark.parametrize("more", [["--json"], []])
@@ -247,29 +213,6 @@ def test_remove_says_where_the_memories_are():
         "  41 memories kept in /home/ada/.yaad/projects/p1",
         "Undo: yaadwatch add --adopt /srv/api",
     ]
-
-
-def test_remove_says_what_brings_a_missing_repository_back_and_what_was_erased():
-    removed = {
-        "id": ID,
-        "path": "/srv/my api",
-        "kept": "/home/ada/.yaad/projects/p1",
-        "memories": 41,
-        "undo": None,
-        "later": "yaadwatch add --adopt '/srv/my api'",
-    }
-
-    ran = command("remove", "/srv/my api", answers={"remove": removed})
-    erased = command(
-        "remove", "--erase", answers={"remove": removed | {"kept": None, "later": None}}
-    )
-
-    assert ran.lines[1:] == [
-        "  41 memories kept in /home/ada/.yaad/projects/p1",
-        "Undo, once a repository is there again: yaadwatch add --adopt '/srv/my api'",
-    ]
-    assert erased.calls == [("remove", {"erase": True})]
-    assert erased.lines[1:] == ["  41 memories deleted, with all copies and backups"]
 
 
 def test_erase_of_a_removed_project_says_that_it_was_not_watched():
@@ -310,14 +253,6 @@ def unread(state, why):
     return counts | {"id": "p-3", "path": "/srv/old", "state": state, "reason": why}
 
 
-def test_list_counts_nothing_where_nothing_could_be_read():
-    rows = [unread("broken", "it is damaged")]
-
-    ran = command("list", answers={"projects": {"projects": rows}})
-
-    assert ran.lines == ["p-3  /srv/old  -  -  -  broken: it is damaged"]
-
-
 def test_status_counts_nothing_where_nothing_could_be_read():
     rows = [unread("broken", "it is damaged")]
 
@@ -325,12 +260,6 @@ def test_status_counts_nothing_where_nothing_could_be_read():
 
     at = ran.lines.index("Projects")
     assert ran.lines[at + 1 : at + 3] == ["  /srv/old", "    broken, not watched"]
-
-
-def test_an_empty_list_says_how_to_begin():
-    ran = command("list", answers={"projects": {"projects": []}})
-
-    assert ran.lines == ["No repository is watched. Watch one: yaadwatch add DIR"]
 
 
 def test_stale_prints_each_doubt_with_its_evidence_and_what_to_do():
@@ -387,22 +316,6 @@ def test_of_what_a_persons_file_says_it_is_told_where_and_what_to_write(suggesti
     ]
 
 
-def test_no_reanchor_is_offered_where_a_person_has_to_find_new_words():
-    suggestion = {"path": "src/security/auth.ts", "text": None, "also_changed": True}
-    doubt = DOUBT | {
-        "suggestion": suggestion,
-        "said_in": [{"path": "AGENTS.md", "line": 300}],
-    }
-
-    ran = command("stale", answers={"stale": STALE | {"stale": [doubt]}})
-
-    assert ran.lines[4:7] == [
-        "    now at: src/security/auth.ts; more than its place changed",
-        "    correct it in AGENTS.md, line 300",
-        "    still true: yaadwatch confirm f2e4ab37    if not: delete it there",
-    ]
-
-
 @pytest.mark.parametrize(
     ("said", "remove"),
     [
@@ -422,40 +335,6 @@ def test_a_superseded_memory_is_only_to_be_removed(said, remove):
         "    superseded by 0000beef  Tokens are opaque",
         f"    no longer needed: {remove}",
     ]
-
-
-def test_of_many_places_three_are_named():
-    places = [{"path": f"docs/{number}.md", "line": number} for number in range(1, 6)]
-
-    answer = STALE | {"stale": [DOUBT | {"said_in": places}]}
-
-    ran = command("stale", answers={"stale": answer}, width=200)
-
-    assert ran.lines[5] == (
-        "    write in docs/1.md, line 1 and in docs/2.md, line 2 and in docs/3.md, line 3"
-        " and in 2 more: Tokens are signed in src/security/auth.ts"
-    )
-
-
-def test_under_one_commit_only_commands_that_work_are_named():
-    ended = [DOUBT["evidence"][0]]
-    said = {"said_in": [{"path": "AGENTS.md", "line": 7}], "evidence": ended}
-    own = {"id": "0199b1c2-7d3e-7f00-8a11-000000000001", "evidence": ended}
-
-    both = command("stale", answers={"stale": STALE | {"stale": [DOUBT | said, DOUBT | own]}})
-    none = command("stale", answers={"stale": STALE | {"stale": [DOUBT | said, DOUBT | said]}})
-
-    assert (
-        both.lines[4] == "    write in AGENTS.md, line 7: Tokens are signed in src/security/auth.ts"
-    )
-    assert both.lines[9:12] == [
-        "    accept what is proposed: yaadwatch reanchor ID    or: yaadwatch edit ID",
-        "    still true: yaadwatch confirm f2e4ab37 00000001",
-        "    if not: yaadwatch forget 00000001",
-    ]
-    assert "reanchor" not in none.out
-    assert "edit" not in none.out
-    assert "forget" not in none.out
 
 
 def test_what_one_commit_made_doubtful_is_told_under_it():
@@ -557,18 +436,6 @@ def test_of_a_shallow_clone_it_is_told_how_many_statements_are_older(more, line)
     assert line in told.lines
 
 
-@pytest.mark.parametrize("more", [{"shallow": None}, {"shallow": {"statements": 0}}])
-def test_where_nothing_is_older_no_shallow_clone_is_told_of(more):
-    assert "shallow" not in command("add", answers={"add": ADDED | more}).out
-    assert "shallow" not in command("stale", answers={"stale": STALE | more}).out
-
-
-def test_what_settles_a_doubt_fits_a_narrow_terminal():
-    ran = command("stale", answers={"stale": STALE}, width=80)
-
-    assert any("confirm f2e4ab37" in line and "forget f2e4ab37" in line for line in ran.lines)
-
-
 def test_stale_without_doubts_says_so_and_when_it_looked():
     ran = command("stale", "--no-check", answers={"stale": {"stale": [], "unknown": []}})
 
@@ -634,15 +501,6 @@ def test_status_says_that_the_repository_in_which_one_stands_is_not_watched(tmp_
     assert away.lines[-2:] == ["", told]
     assert named.lines[-1] == f"{told} {tmp_path}"
     assert "is not watched" not in command("status", answers=answers, width=UNLIMITED).out
-
-
-def test_status_says_nothing_of_a_folder_that_may_be_a_linked_work_tree(tmp_path, monkeypatch):
-    (tmp_path / ".git").write_text("gitdir: /srv/api/.git/worktrees/two\n")
-    monkeypatch.chdir(tmp_path)
-
-    ran = command("status", answers={"status": STATUS, "stale": STALE})
-
-    assert "is not watched" not in ran.out
 
 
 def test_status_answers_in_one_screen_what_a_person_asks():
@@ -718,36 +576,6 @@ def test_of_many_projects_those_are_shown_that_need_somebody_and_the_others_coun
     assert "  and 71 more, all in sync: yaadwatch files list, in each" in ran.lines
 
 
-def test_more_that_need_somebody_than_there_is_room_for_are_counted():
-    projects = [one | {"watch": "poll"} for one in many(12)]
-
-    ran = command("status", answers={"status": STATUS | {"projects": projects}})
-
-    assert "  and 4 more, 4 of them flagged or not watched: yaadwatch list" in ran.lines
-
-
-def test_doubts_of_several_projects_are_told_with_where_they_are():
-    projects = [one | {"stale": 2} for one in many(2)]
-
-    ran = command("status", answers={"status": STATUS | {"projects": projects}, "stale": STALE})
-
-    begin = ran.lines.index("Flagged")
-    assert ran.lines[begin + 1] == "  /srv/p0"
-    assert ran.lines[begin + 2].startswith("    moved  f2e4ab37  ")
-    assert ran.lines[begin + 3] == "  /srv/p1"
-    assert "  All, with evidence: yaadwatch stale, in each of them" in ran.lines
-
-
-def test_a_project_whose_doubts_cannot_be_had_does_not_hide_the_status():
-    answers = {"status": STATUS, "stale": YaadError(Code.UNAVAILABLE, "The store is gone.")}
-
-    ran = command("status", answers=answers)
-
-    assert ran.status == 0
-    assert "  The store is gone." in ran.lines
-    assert "  and 2 more" in ran.lines
-
-
 def test_nothing_watched_is_said_with_how_to_begin():
     ran = command(answers={"status": STATUS | {"projects": [], "jobs": [], "problems": []}})
 
@@ -772,21 +600,6 @@ def test_status_without_a_daemon_is_an_answer_in_the_same_shape(home):
     assert [row.keys() for row in program.json["problems"]] == [{"what", "mend"}]
 
 
-def test_a_daemon_whose_lock_does_not_say_which_process_it_is_is_found_by_that_file(home):
-    with open(places.lock_file(), "wb") as lock:
-        lock.write(b"zebra\n\0\0")
-        lock.flush()
-        fcntl.flock(lock, fcntl.LOCK_EX)
-
-        ran = command("status", "--json", answers={"status": DaemonNotRunning()})
-        stopped = command("stop", answers={"shutdown": DaemonNotRunning()})
-
-    assert "None" not in str(ran.json["problems"]) + stopped.err
-    look = f"see which process has it open (fuser {places.lock_file()}), kill that"
-    assert look in ran.json["problems"][0]["mend"]
-    assert f"To end it: {look}" in " ".join(stopped.err.split())
-
-
 def test_a_daemon_that_does_not_answer_is_told_apart_from_none(home):
     with open(places.lock_file(), "w") as lock:
         lock.write("4711\n/x\n")
@@ -802,20 +615,6 @@ def test_a_daemon_that_does_not_answer_is_told_apart_from_none(home):
     assert "4711 holds the daemon's lock" in ran.json["problems"][0]["what"]
     assert stopped.status == 3
     assert "4711 holds the daemon's lock and does not answer" in stopped.err
-
-
-def test_status_of_a_daemon_that_greets_and_then_hangs_is_an_answer_too(home):
-    """`status --watch` has a connection already when somebody suspends the daemon."""
-    late = YaadError(Code.TIMEOUT, "The daemon did not answer `status` within 60 s.")
-    with open(places.lock_file(), "w") as lock:
-        lock.write("4711\n/x\n")
-        lock.flush()
-        fcntl.flock(lock, fcntl.LOCK_EX)
-
-        ran = command("status", answers={"status": late})
-
-    assert (ran.status, ran.lines[0]) == (0, "yaadwatch does not answer")
-    assert "4711 holds the daemon's lock" in ran.out
 
 
 def test_stop_waits_until_the_daemon_is_gone(home):
@@ -844,20 +643,3 @@ def test_stop_without_a_daemon_is_no_error(home):
 
     assert (person.status, person.out) == (0, "No daemon is running.\n")
     assert program.json == {"stopping": False, "running": False}
-
-
-@pytest.mark.parametrize(
-    ("argv", "operation", "answer"),
-    [
-        (("add",), "add", ADDED),
-        (("remove",), "remove", ADDED),
-        (("list",), "projects", {"projects": []}),
-        (("stale",), "stale", STALE),
-        (("upkeep",), "upkeep", {"archived": []}),
-        (("status",), "status", STATUS),
-    ],
-)
-def test_a_program_gets_the_answer_as_it_is(argv, operation, answer):
-    ran = command(*argv, "--json", answers={operation: answer})
-
-    assert (ran.status, ran.json) == (0, answer)

@@ -85,12 +85,6 @@ def test_the_list_tells_what_each_session_left():
     assert 'Learned: decision: "Use jose"' in ran.out
 
 
-def test_a_session_that_goes_on_says_so():
-    going_on = SESSION | {"ended_at": None, "ended_by": None}
-
-    assert "still open" in command("sessions", answers={"sessions": {"sessions": [going_on]}}).out
-
-
 @pytest.mark.parametrize(
     ("line", "asked"),
     [
@@ -151,16 +145,6 @@ def test_words_that_mean_nothing_are_refused(line):
 
     assert (ran.status, ran.calls) == (2, [])
     assert "takes nothing more" in ran.err
-
-
-def test_words_may_stand_behind_an_option():
-    noted = {"session": ID, "text": "one more", "masked": [], "notes": 1}
-
-    ran = command(
-        *("sessions", "note", "--session", ID, "one", "more"), answers={"session_note": noted}
-    )
-
-    assert ran.calls == [("session_note", {"text": "one more", "session": ID})]
 
 
 def test_an_empty_handoff_is_said_and_nothing_is_handed_on():
@@ -243,25 +227,6 @@ def test_a_skill_is_kept_from_a_file(tmp_path):
     assert ran.calls == [("skill_add", fields)]
 
 
-def test_a_skill_in_new_words_can_be_had_as_it_was():
-    ran = command(
-        *("skill", "add", "release", "--about", "how", "--file", "-"),
-        answers={"skill_add": SKILL | {"version": 3}},
-    )
-
-    assert f"Undo: yaadwatch restore {ID[-8:]} --version 2" in ran.out
-
-
-def test_without_a_task_in_those_states_that_is_said():
-    answer = {"tasks": [], "counts": {"open": 0, "doing": 0, "done": 0, "dropped": 0}}
-
-    done = command("tasks", "--state", "done", answers={"tasks": answer}).out
-    none = command("tasks", answers={"tasks": answer}).out
-
-    assert done == "No task is done.\n"
-    assert none.startswith("No open tasks.")
-
-
 @pytest.mark.parametrize(
     ("line", "status"),
     [("skill show", 2), ("skill add release", 2), ("skill add r --about x --file /no/such", 3)],
@@ -291,17 +256,3 @@ def test_a_skill_is_exported_once_and_another_file_is_left_alone(tmp_path):
     )
     assert text.endswith("Then tag it.\n")
     assert path.read_text() == "my own"
-
-
-@pytest.mark.parametrize(
-    ("line", "operation", "answer"),
-    [
-        ("sessions --json", "sessions", {"sessions": []}),
-        ("handoff --json", "handoff", {"prompt": ""}),
-        ("tasks --json", "tasks", {"tasks": []}),
-        ("task done ab12 --json", "task_update", TASK),
-        ("skill --json", "skills", {"skills": []}),
-    ],
-)
-def test_programs_get_the_answer_as_it_is(line, operation, answer):
-    assert command(*line.split(), answers={operation: answer}).json == answer

@@ -230,13 +230,6 @@ def test_a_program_is_told_of_its_command_line_in_json():
     assert ran.json["error"]["code"] == "bad_request"
 
 
-def test_the_version_is_told(capsys):
-    with pytest.raises(SystemExit):
-        main.parse(["--version"])
-
-    assert capsys.readouterr().out == "yaadwatch 0.1.0\n"
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh", "fish"])
 def test_completion_knows_every_command(shell):
     pytest.importorskip("shtab")
@@ -302,13 +295,6 @@ def run(*argv, environment, **options):
         timeout=PATIENCE_S,
         **options,
     )
-
-
-def test_status_of_a_real_daemon_over_a_real_socket(daemon, environment):
-    ran = run("--json", environment=environment)
-
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert f'"pid": {daemon.pid}' in ran.stdout
 
 
 def test_stop_ends_a_real_daemon(daemon, environment):
@@ -448,16 +434,6 @@ def test_a_daemon_that_cannot_start_is_told_with_its_last_words(environment):
     assert "Traceback" not in ran.stderr
 
 
-def test_a_home_that_is_a_file_is_left_alone(environment):
-    Path(environment["YAAD_HOME"]).write_text("in the way")
-
-    ran = run("list", environment=environment)
-
-    assert ran.returncode == 4
-    assert "is not a folder; nothing was read from it or written to it" in ran.stderr
-    assert Path(environment["YAAD_HOME"]).read_text() == "in the way"
-
-
 def test_a_folder_that_is_gone_is_told(environment, tmp_path):
     gone = tmp_path / "gone"
     program = (
@@ -543,21 +519,6 @@ def test_an_output_that_cannot_be_written_is_told_as_that(
     assert "Exception ignored" not in ran.stderr
     if ends != 2:
         assert "Standard output cannot be written (No space left on device)." in ran.stderr
-
-
-@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
-def test_where_nobody_can_be_told_the_status_alone_says_that_it_went_wrong(daemon, environment):
-    with FULL.open("w") as full:
-        ran = subprocess.run(
-            [sys.executable, "-m", "yaadwatch", "status"],
-            env=environment,
-            cwd="/",
-            stdout=full,
-            stderr=full,
-            timeout=PATIENCE_S,
-        )
-
-    assert ran.returncode == 3
 
 
 def test_a_folder_whose_name_is_not_utf_8_is_refused_by_its_name(tmp_path, monkeypatch):

@@ -23,6 +23,10 @@ from recording import command
         ("tasks --all-branches", "tasks", {"all_branches": True}),
         ("traverse ab12 --descendants", "traverse", {"direction": "descendants"}),
         ("traverse ab12 --backlinks", "traverse", {"direction": "ancestors"}),
+        ("add --mode read --separate", "add", {"separate": True}),
+        ("show ab12 --view all", "show", {"view": "all"}),
+        ("reanchor ab12 --accept-change", "reanchor", {"accept_change": True}),
+        ("review --list", "review", {}),
         ("upkeep --accept", "upkeep", {"accept": True}),
         ("embed disable --erase", "embed_disable", {"erase": True}),
     ],
@@ -34,11 +38,3 @@ def test_an_option_reaches_its_operation(line, operation, fields):
     assert ran.status == 0, ran.err
     (given,) = [given for asked, given in ran.calls if asked == operation]
     assert {name: given.get(name) for name in fields} == fields
-
-
-def test_review_lists_without_asking():
-    answer = {"waiting": [], "count": 0}
-
-    assert command("review", "--list", answers={"review": answer}).lines == [
-        "Nothing waits for review."
-    ]

@@ -89,14 +89,6 @@ def test_a_repository_is_added_and_each_doubt_is_told_as_it_comes_and_goes():
     ]
 
 
-def test_a_doubt_that_was_there_at_the_start_is_told_once():
-    answers = {"add": ADDED, "stale": {"stale": [DOUBT]}, "projects": WATCHED}
-
-    _, lines, _ = told(answers, [event("stale.raised")])
-
-    assert sum("gone  f2e4ab37" in line for line in lines) == 1
-
-
 def test_without_a_repository_what_is_watched_already_is_told():
     answers = {
         "projects": WATCHED,
@@ -129,12 +121,6 @@ def test_a_daemon_that_ends_ends_the_telling_quietly():
     status, lines, _ = told({"add": ConnectionEnded("add")}, [])
 
     assert (status, lines) == (0, [])
-
-
-def test_a_daemon_that_never_came_up_leaves_nothing_to_tell():
-    status, lines, _ = told({}, [], run=lambda *, foreground, on_ready: 75)
-
-    assert (status, lines) == (75, [])
 
 
 def test_ctrl_c_is_how_it_ends():

@@ -69,14 +69,6 @@ def test_a_home_that_is_named_relative_to_our_folder_is_the_daemons_too(home, mo
     assert daemon_holds_lock()
 
 
-def test_relative_places_are_made_absolute_for_the_daemon(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    known = autostart.clean_environment({"HOME": "me", "YAAD_HOME": "", "LANG": "C"})
-
-    assert known == {"HOME": str(tmp_path / "me"), "YAAD_HOME": "", "LANG": "C"}
-
-
 def test_the_log_and_every_folder_are_for_their_owner_alone(home):
     with contextlib.closing(starting_client()) as client:
         client.call("status")
@@ -232,13 +224,6 @@ def test_a_daemon_is_gone_when_its_process_is_and_not_when_its_lock_is(home):
             print("end", file=going.stdin, flush=True)
             waiting.join(20)
     assert gone == [True]
-
-
-def test_without_a_daemon_there_is_no_process_to_wait_for(home):
-    home.mkdir()
-    places.lock_file().write_text(f"{os.getpid()}\n/x\n")
-    with daemon_process() as process:
-        assert process is None
 
 
 def test_waiting_for_a_lock_that_stays_ends(home):

@@ -144,17 +144,6 @@ def test_under_launchd_the_agent_is_loaded_and_unloaded(mac, home, manager):
     assert manager.told[-1] == ("bootout", f"{domain}/dev.yaadwatch.daemon")
 
 
-def test_a_changed_agent_is_loaded_anew(mac, home, manager):
-    install.install(mac)
-    plist = home / "Library" / "LaunchAgents" / "dev.yaadwatch.daemon.plist"
-    plist.write_bytes(plist.read_bytes().replace(b"<integer>5<", b"<integer>6<"))
-    manager.told.clear()
-
-    assert install.install(mac)["state"] == "changed"
-
-    assert [what[0] for what in manager.told] == ["bootout", "bootstrap"]
-
-
 def test_where_no_manager_runs_nothing_is_written(world, home, monkeypatch):
     started = []
     monkeypatch.setattr("yaadwatch.client.autostart.start", lambda: started.append(True))
@@ -237,20 +226,6 @@ def test_units_of_ours_without_a_receipt_are_not_said_to_be_none(world, home):
         assert error.code is Code.REFUSED
         assert "no receipt says so" in error.message
         assert error.hint.endswith("yaadwatch install && yaadwatch uninstall")
-    assert tree(home) == before
-
-
-def test_units_of_another_home_are_named_also_where_nothing_was_installed(
-    world, home, monkeypatch, environment
-):
-    install.install(world)
-    before = tree(home)
-    monkeypatch.setenv("YAAD_HOME", str(environment / "trial"))
-
-    answer = install.uninstall(world)
-
-    assert answer["state"] == "absent"
-    assert f"for {home}/.yaad, not for {environment}/trial" in answer["why"]
     assert tree(home) == before
 
 
@@ -426,20 +401,6 @@ def test_the_service_of_a_home_of_its_own_is_not_taken_by_another(
     assert tree(home) == before
 
 
-def test_a_copy_of_a_home_with_its_receipt_does_not_take_the_service(
-    world, home, manager, monkeypatch, environment
-):
-    install.install(world)
-    before = tree(home)
-    shutil.copytree(places.data_folder(), environment / "copy")
-    monkeypatch.setenv("YAAD_HOME", str(environment / "copy"))
-    manager.told.clear()
-
-    for verb in (install.install, install.uninstall):
-        assert refusal(verb, world).code is Code.REFUSED
-    assert (tree(home), manager.told) == (before, [])
-
-
 def test_with_a_copied_receipt_the_service_is_neither_started_nor_stopped(
     world, home, manager, monkeypatch, environment
 ):
@@ -481,23 +442,6 @@ def test_a_trial_with_another_home_and_the_real_folder_of_settings_takes_nothing
     assert (tree(home), manager.told) == (before, [])
 
 
-def test_a_socket_that_was_left_over_by_this_home_is_brought_up_to_date(world, home):
-    install.install(world)
-    unit(home).unlink()
-    places.receipt().unlink()
-
-    assert install.install(world)["state"] == "installed"
-    assert unit(home).exists()
-
-
-def test_named_home_is_the_home(world, monkeypatch):
-    install.install(world)
-    places.receipt().unlink()
-    monkeypatch.setenv("YAAD_HOME", str(places.data_folder()))
-
-    assert install.install(world)["state"] == "installed"
-
-
 def test_where_the_manager_does_not_look_nothing_is_written_and_nothing_stopped(
     world, home, manager, monkeypatch
 ):
@@ -512,15 +456,6 @@ def test_where_the_manager_does_not_look_nothing_is_written_and_nothing_stopped(
     assert f"no units below {home}" in answer["why"]
     assert tree(home) == {}
     assert manager.told == []
-
-
-def test_a_folder_that_the_manager_names_by_another_way_is_found(world, home, manager, environment):
-    (environment / "way").symlink_to(home)
-    manager.unit_path = f"{environment}/way/.config/systemd/user"
-
-    install.install(world)
-
-    assert unit(home).exists()
 
 
 def test_a_home_with_a_blank_is_found(environment):
@@ -598,13 +533,6 @@ def test_a_socket_that_no_kernel_takes_is_refused(world, home, monkeypatch, envi
 
     assert "shorter path" in refusal(install.install, world).hint
     assert tree(home) == {}
-
-
-def test_a_daemon_that_does_not_come_is_told(world, manager, monkeypatch):
-    monkeypatch.setattr(install, "START_TIME_S", 0.1)
-    manager.broken = ("start",)
-
-    assert "is installed, and does not run" in refusal(install.install, world).message
 
 
 class TestProgram:
