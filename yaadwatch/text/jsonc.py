@@ -12,6 +12,7 @@ from yaadwatch.text.toml import (
     Path,
     Scanned,
     find,
+    has,
     line_end,
     scan,
     with_pieces,
@@ -19,7 +20,6 @@ from yaadwatch.text.toml import (
 )
 
 _UNIT: Final = "  "
-_LEAD: Final = BLANKS + ","
 
 
 def read(text: str) -> Any:
@@ -68,11 +68,10 @@ def append(text: str, path: tuple[str, ...], value: object) -> tuple[str, Added]
         NotUnderstoodError: the text is not JSON, or the value at `path` is not a list.
     """
     scanned = scan(text)
-    try:
-        there = find(scanned.value, path)
-    except KeyError:
+    if not has(scanned.value, path):
         _require_free(scanned, path)
         return _add(scanned, path, (*path, 0), [value])
+    there = find(scanned.value, path)
     if not isinstance(there, list):
         raise NotUnderstoodError(f"{_name(path)} is no list")
     at: Path = (*path, len(there))
@@ -86,10 +85,9 @@ def replace(text: str, added: Added, value: object) -> tuple[str, Added]:
         NotUnderstoodError: the text is not JSON, or has no such value.
     """
     scanned = scan(text)
-    try:
-        container, item = scanned.container(added.at[:-1]), scanned.item(added.at)
-    except KeyError:
-        raise NotUnderstoodError(f"there is nothing at {_name(added.at)}") from None
+    if not has(scanned.value, added.at):
+        raise NotUnderstoodError(f"there is nothing at {_name(added.at)}")
+    container, item = scanned.container(added.at[:-1]), scanned.item(added.at)
     old = text[item.value : item.end]
     new = _written(scanned, value, _indent(scanned, container) if "\n" in old else None)
     pieces = added.pieces
@@ -134,7 +132,7 @@ def _add(scanned: Scanned, path: Path, at: Path, value: object) -> tuple[str, Ad
         pieces = _whole(scanned, _inside(path, value))
     else:
         depths = range(len(path) - 1, -1, -1)
-        depth = next(depth for depth in depths if _is_there(scanned, path[:depth]))
+        depth = next(depth for depth in depths if has(scanned.value, path[:depth]))
         made = path[: depth + 1]
         inside = _inside(path[depth + 1 :], value)
         pieces = _member(scanned, scanned.container(path[:depth]), path[depth], inside)
@@ -160,7 +158,7 @@ def _member(
     """Return the insertions that give a container one more item at its end."""
     spread = _is_spread(scanned, container)
     indent = _indent(scanned, container)
-    named = f"{_quoted(key)}: " if isinstance(key, str) else ""
+    named = f"{json.dumps(key, ensure_ascii=False)}: " if isinstance(key, str) else ""
     said = named + _written(scanned, value, indent if spread else None)
     lead = f"{line_end(scanned.text)}{indent}" if spread else ""
     if not container.items:
@@ -254,10 +252,8 @@ def _past_comments(scanned: Scanned, at: int, end: int, *, everywhere: bool = Fa
 def _outermost(scanned: Scanned, added: Added) -> Path:
     """Return the place of the outermost parent that would be empty without a value."""
     at = added.at
-    try:
-        find(scanned.value, at)
-    except KeyError:
-        raise NotUnderstoodError(f"there is nothing at {_name(at)}") from None
+    if not has(scanned.value, at):
+        raise NotUnderstoodError(f"there is nothing at {_name(at)}")
     while len(at) > len(added.made):
         container = scanned.container(at[:-1])
         item = scanned.item(at)
@@ -290,47 +286,21 @@ def _without(value: Any, at: Path) -> Any:
 def _ways(scanned: Scanned, at: Path, added: Added) -> Iterator[list[tuple[int, int]]]:
     """Yield spans that may be removed, best result first."""
     text, container, item = scanned.text, scanned.container(at[:-1]), scanned.item(at)
-    number = container.items.index(item)
-    is_last = number == len(container.items) - 1
-    exact = _exact(scanned, at, added)
-    if exact:
-        yield exact
-    before = item.begin - (len(text[: item.begin]) - len(text[: item.begin].rstrip(BLANKS)))
-    if not is_last:
-        comma = scanned.bare.index(",", item.end)
-        yield [(before, comma + 1)]
-        yield [(item.begin, comma + 1)]
+    number, end = container.items.index(item), item.end
+    commas: list[tuple[int, int]] = []
+    if number < len(container.items) - 1:
+        end = scanned.bare.index(",", end) + 1
     elif container.comma >= 0:
-        yield [(before, item.end), (container.comma, container.comma + 1)]
-        yield [(item.begin, item.end), (container.comma, container.comma + 1)]
+        commas = [(container.comma, container.comma + 1)]
     elif number:
         comma = scanned.bare.index(",", container.items[number - 1].end)
-        if comma + 1 <= before:
-            yield [(comma, comma + 1), (before, item.end)]
-        yield [(comma, comma + 1), (item.begin, item.end)]
-    else:
-        yield [(before, item.end)]
-        yield [(item.begin, item.end)]
-
-
-def _exact(scanned: Scanned, at: Path, added: Added) -> list[tuple[int, int]]:
-    """Return the spans of the inserted pieces; empty when they were changed."""
-    if at != added.made or not added.pieces:
-        return []
-    *commas, main = added.pieces
-    text, container, item = scanned.text, scanned.container(at[:-1]), scanned.item(at)
-    begin = item.begin - (len(main) - len(main.lstrip(_LEAD)))
-    if begin < 0 or text[begin : begin + len(main)] != main:
-        return []
-    if container.items[-1] != item or (container.comma >= 0 and not main.endswith(",")):
-        return []
-    spans = [(begin, begin + len(main))]
-    if commas:
-        end = container.items[-2].end if len(container.items) > 1 else -1
-        if text[end : end + 1] != "," or end + 1 > begin:
-            return []
-        spans.append((end, end + 1))
-    return spans
+        commas = [(comma, comma + 1)]
+    main = added.pieces[-1] if at == added.made and added.pieces else ""
+    if main and text.count(main) == 1:
+        begin = text.index(main)
+        yield [*commas[: len(added.pieces) - 1], (begin, begin + len(main))]
+    yield [*commas, (len(text[: item.begin].rstrip(BLANKS)), end)]
+    yield [*commas, (item.begin, end)]
 
 
 def _require_free(scanned: Scanned, path: tuple[str, ...]) -> None:
@@ -351,17 +321,5 @@ def _require_free(scanned: Scanned, path: tuple[str, ...]) -> None:
     raise NotUnderstoodError(f"{_name(path)} is there already, and not ours")
 
 
-def _is_there(scanned: Scanned, path: Path) -> bool:
-    try:
-        find(scanned.value, path)
-    except KeyError:
-        return False
-    return True
-
-
 def _name(path: Path) -> str:
     return ".".join(str(step) for step in path) or "what it says"
-
-
-def _quoted(key: str) -> str:
-    return json.dumps(key, ensure_ascii=False)

@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final
 
 Path = tuple[str | int, ...]
@@ -211,6 +212,15 @@ def find(value: Any, path: Path) -> Any:
     return value
 
 
+def has(value: Any, path: Path) -> bool:
+    """Return whether a value has an element at `path`."""
+    try:
+        find(value, path)
+    except KeyError:
+        return False
+    return True
+
+
 def _bared(text: str) -> tuple[str, list[tuple[int, int]], list[int]]:
     """Return `text` with comments and trailing commas blanked, and their offsets."""
     parts: list[str] = []
@@ -336,14 +346,14 @@ def take(text: str, added: Added) -> str:
     path = tuple(str(step) for step in added.at)
     said = read(text)
     wanted = _without(said, path)
-    if not _has(said, path):
+    if not has(said, path):
         raise NotUnderstoodError(f"there is no table {'.'.join(path)}")
     ways = [text.replace(piece, "") for piece in added.pieces if text.count(piece) == 1]
     for after in (*ways, _without_tables(text, path)):
         try:
             found = read(after)
             # The table around it may stay, with nothing in it.
-            if not _has(found, path) and _without(found, path) == wanted:
+            if not has(found, path) and _without(found, path) == wanted:
                 return after
         except NotUnderstoodError:
             continue
@@ -388,14 +398,6 @@ def _with(value: dict[str, Any], path: tuple[str, ...], ours: object) -> dict[st
     if not rest:
         return value | {key: ours}
     return value | {key: _with(inner if isinstance(inner, dict) else {}, tuple(rest), ours)}
-
-
-def _has(value: dict[str, Any], path: tuple[str, ...]) -> bool:
-    try:
-        find(value, path)
-    except KeyError:
-        return False
-    return True
 
 
 def _without(value: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
@@ -464,9 +466,10 @@ def assign(text: str, section: str, key: str, value: object) -> str:
     if not isinstance(inner, dict):
         raise NotUnderstoodError(f"{section} is not a table there")
     wanted = wanted | {section: inner | {key: value}}
-    return _the_one(
-        _with_line(text, section, key, f"{key} = {toml_value(value)}"), wanted, section, key
-    )
+    for candidate in _with_line(text, section, key, f"{key} = {toml_value(value)}"):
+        if _holds_value(candidate, wanted):
+            return candidate
+    raise _unusual(section, key)
 
 
 def drop(text: str, section: str, key: str) -> str:
@@ -488,10 +491,11 @@ def drop(text: str, section: str, key: str) -> str:
     emptied = [wanted | {section: left} if section else left]
     if section and not left:
         emptied.append({name: value for name, value in wanted.items() if name != section})
-    for one in emptied:
-        for candidate in _without_line(text, section, key):
-            if _holds_value(candidate, one):
-                return candidate
+    lines = _LINES.findall(text)
+    for one, (number, _) in product(emptied, _lines_of(lines, section, key)):
+        candidate = "".join([*lines[:number], *lines[number + 1 :]])
+        if _holds_value(candidate, one):
+            return candidate
     raise _unusual(section, key)
 
 
@@ -512,12 +516,6 @@ def _with_line(text: str, section: str, key: str, line: str) -> Iterator[str]:
     yield f"{whole}{gap}[{section}]{end}{line}{end}"
 
 
-def _without_line(text: str, section: str, key: str) -> Iterator[str]:
-    lines = _LINES.findall(text)
-    for number, _ in _lines_of(lines, section, key):
-        yield "".join([*lines[:number], *lines[number + 1 :]])
-
-
 def _lines_of(lines: list[str], section: str, key: str) -> Iterator[tuple[int, str]]:
     """Yield the lines that may set the key, with the name they use."""
     inside = ""
@@ -535,17 +533,10 @@ def _name_of(line: str) -> str | None:
     return found.group(1) if found else None
 
 
-def _the_one(candidates: Iterator[str], wanted: dict[str, Any], section: str, key: str) -> str:
-    for candidate in candidates:
-        if _holds_value(candidate, wanted):
-            return candidate
-    raise _unusual(section, key)
-
-
 def _holds_value(text: str, wanted: dict[str, Any]) -> bool:
     try:
         return read(text) == wanted
-    except (NotUnderstoodError, tomllib.TOMLDecodeError):
+    except NotUnderstoodError:
         return False
 
 
