@@ -11,7 +11,6 @@ from yaadwatch.recall.gathering import synonym_table, synonyms
 from yaadwatch.recall.rank import (
     BOOST_MAX,
     MILD,
-    USED_MOST,
     Answers,
     merge_stores,
     rank,
@@ -95,7 +94,7 @@ def test_where_no_word_is_rare_nobody_is_led(by_words, by_meaning):
 
 
 def test_no_mild_factor_makes_up_for_what_is_clear():
-    most = (1 + MILD) * (1 + USED_MOST) / (1 - MILD)
+    most = (1 + MILD) / (1 - MILD)
 
     assert most <= recall_rank.CLEARLY
 

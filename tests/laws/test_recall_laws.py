@@ -1,4 +1,3 @@
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,12 +11,10 @@ from yaadwatch.model.settings import Settings
 from yaadwatch.recall.brief import Item, fit
 from yaadwatch.recall.rank import (
     MILD,
-    USED_MOST,
     Candidate,
     is_exact,
     mild_factor,
     rank,
-    usage_factor,
     worth_ranking,
 )
 from yaadwatch.text import words as text_words
@@ -137,7 +134,6 @@ def candidates(draw, **fixed):
             "tier": draw(st.integers(1, 3)),
             "pinned": draw(st.booleans()),
             "exact": draw(st.booleans()),
-            "used": draw(st.integers(0, 100)),
             **fixed,
         }
     )
@@ -176,7 +172,7 @@ def test_the_mild_factors_never_overturn_a_clear_difference_in_relevance(given_c
     for place, above in enumerate(ranked):
         for below in ranked[place + 1 :]:
             if above.exact == below.exact and not above.exact:
-                most = (1 + MILD) / (1 - MILD) * (1 + USED_MOST)
+                most = (1 + MILD) / (1 - MILD)
                 assert below.relevance <= above.relevance * most * 1.000001
 
 
@@ -201,34 +197,6 @@ def test_among_equals_the_surer_newer_hotter_pinned_one_is_first(candidate, conf
     )
 
     assert ranking([lesser, candidate])[0].candidate is candidate
-
-
-@given(st.integers(0, 10_000), st.integers(0, 10_000))
-def test_more_use_never_counts_less_and_all_of_it_little(one, other):
-    less, more = sorted((one, other))
-
-    assert 1.0 <= usage_factor(less) <= usage_factor(more) <= 1 + USED_MOST <= 1.05
-    assert usage_factor(0) == 1.0
-    assert usage_factor(less) < usage_factor(less + 1)
-
-
-@given(found)
-def test_where_nothing_was_of_use_yet_ranking_is_as_without_it(given_candidates):
-    unused = [replace(each, used=0) for each in given_candidates]
-    half_life = timedelta(days=Settings().memory.half_life_days)
-
-    ranked = ranking(unused)
-
-    inexact = [each.candidate for each in ranked if not each.candidate.exact]
-    points = [each.relevance * mild_factor(each, now=NOW, half_life=half_life) for each in inexact]
-    assert points == pytest.approx(sorted(points, reverse=True))
-
-
-@given(candidates(exact=False), st.integers(1, 100))
-def test_among_equals_the_one_that_was_of_use_is_first(candidate, more):
-    useful = replace(candidate, id="useful", used=candidate.used + more)
-
-    assert ranking([candidate, useful])[0].candidate is useful
 
 
 @given(found)

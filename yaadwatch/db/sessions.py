@@ -18,7 +18,6 @@ from yaadwatch.model.projects import (
     DAY,
     LEARNED,
     SHOWN,
-    USED,
     Facts,
     Role,
     Session,
@@ -263,17 +262,6 @@ def learned_in(conn: apsw.Connection, nodes: Iterable[str]) -> dict[str, list[st
     for node, session in rows:
         found.setdefault(node, []).append(session)
     return found
-
-
-def used(conn: apsw.Connection, nodes: Iterable[str]) -> dict[str, int]:
-    """Return the number of sessions that used each of `nodes`; unused nodes are left out."""
-    sql = """
-        SELECT node, count(*)
-          FROM session_nodes
-         WHERE node IN (SELECT value FROM json_each(?)) AND role = ?
-         GROUP BY node
-    """
-    return dict(iter(conn.execute(sql, (json_list(nodes), USED))))
 
 
 def tallies(conn: apsw.Connection, sessions: Iterable[str]) -> dict[str, dict[str, int]]:

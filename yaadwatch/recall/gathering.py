@@ -16,7 +16,7 @@ from functools import cache
 from itertools import combinations, pairwise
 from typing import Final
 
-from yaadwatch.db import anchors, fulltext, nodes, sessions, visibility
+from yaadwatch.db import anchors, fulltext, nodes, visibility
 from yaadwatch.db.files import Connection
 from yaadwatch.db.fulltext import Sketch
 from yaadwatch.memory import flags
@@ -201,7 +201,6 @@ def gather(
     exact = _exact(question.text, known, rests_on)
     found = [known[num] for num in dict.fromkeys((*worth, *sorted(exact)))]
     confident = flags.confidences(conn, found, settings, now)
-    used = sessions.used(conn, [one.id for one in found])
     every = [
         Candidate(
             id=one.id,
@@ -211,7 +210,6 @@ def gather(
             tier=one.tier,
             pinned=one.pinned,
             exact=one.num in exact,
-            used=used.get(one.id, 0),
         )
         for one in found
     ]

@@ -27,21 +27,6 @@ from yaadwatch.model.settings import Settings
 from yaadwatch.text import words as text_words
 from yaadwatch.text.words import STOP_WORDS, content_words, normalise, words
 
-USED_MOST: Final = 0.03
-"""How far having been of use may raise a score."""
-_HALF_AT: Final = 2  # sessions in which half of that is reached
-
-
-def usage_factor(used: int) -> float:
-    """Return the factor for use: from 1.0, without any, to below 1.03.
-
-    Args:
-        used: sessions in which the memory was shown and of use; each one adds less than the last.
-    """
-    count = max(used, 0)
-    return 1.0 + USED_MOST * count / (count + _HALF_AT)
-
-
 Name = TypeVar("Name", bound=Hashable)
 MILD: Final = 0.1
 """How far confidence, recency, tier and pin together may move a score, up or down."""
@@ -57,7 +42,7 @@ class Candidate:
     """A memory that was found.
 
     `relevance`: positive, more is better; 0 when found by name only. `confidence`: after decay, 0.0
-    to 1.0. `exact`: see `is_exact`. `used`: in how many sessions.
+    to 1.0. `exact`: see `is_exact`.
     """
 
     id: str
@@ -67,7 +52,6 @@ class Candidate:
     tier: int
     pinned: bool = False
     exact: bool = False
-    used: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +92,7 @@ def rank(candidates: Sequence[Candidate], *, now: datetime, settings: Settings) 
     """Return the candidates, best first: the exact ones, then the others. Equals keep their order.
 
     A memory is never ranked below one that is less relevant by more than the mild factors can make
-    up for (a ratio of 1.1 to 0.9, and what use it was), unless the other one is exact.
+    up for (a ratio of 1.1 to 0.9), unless the other one is exact.
     """
     if not candidates:
         return []
@@ -117,7 +101,6 @@ def rank(candidates: Sequence[Candidate], *, now: datetime, settings: Settings) 
     points = [
         (candidate.relevance / most + _EXACT * candidate.exact)
         * mild_factor(candidate, now=now, half_life=half_life)
-        * usage_factor(candidate.used)
         for candidate in candidates
     ]
     best = max(points) or 1.0
@@ -133,7 +116,7 @@ def worth_ranking(scores: Mapping[Name, float], count: int) -> list[Name]:
     ordered = sorted(scores, key=scores.__getitem__, reverse=True)
     if len(ordered) <= count:
         return ordered
-    least = scores[ordered[count - 1]] * (1 - MILD) / ((1 + MILD) * (1 + USED_MOST))
+    least = scores[ordered[count - 1]] * (1 - MILD) / (1 + MILD)
     return [name for name in ordered if scores[name] >= least]
 
 
@@ -292,7 +275,7 @@ def _stem(word: str) -> str:
 
 
 CLEARLY: Final = 1.26
-"""The ratio from which one relevance is clearly better; no mild factor makes up for more."""
+"""The ratio from which one relevance is clearly better; the mild factors make up for less."""
 
 
 def merge(

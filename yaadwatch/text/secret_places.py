@@ -93,10 +93,6 @@ def _with_digit(found: re.Match[str]) -> SecretKind | None:
     return argument(found) if DIGIT.search(secret) or is_common(secret) else None
 
 
-def _hash(found: re.Match[str]) -> SecretKind | None:
-    return "password-hash", *found.span("secret")
-
-
 def _code(found: re.Match[str]) -> SecretKind | None:
     """Judge a list of codes that are good once each: one has a digit."""
     if not DIGIT.search(found["secret"]):
@@ -113,6 +109,14 @@ _OWN_OPTIONS = (
     rf"[ ]{{1,3}}(?:{_WORD})??(?:-[^\s|;`]{{1,80}}[ ]{{1,3}}(?:{_WORD}){{0,2}}?){{0,12}}?"
 )
 
+
+def _option(
+    triggers: str, program: str, option: str, *, options: str = _OPTIONS, judge: Judge = argument
+) -> tuple[Judge, str, str]:
+    """Return the row of a program that takes a password behind an option."""
+    return judge, triggers, rf"\b{program}{options}(?-i:{option}){_IT}"
+
+
 # fmt: off
 ARGUMENTS: Final[tuple[tuple[Judge, str, str], ...]] = (
     (argument, "sshpass", rf"sshpass\s{{1,3}}-p\s{{0,3}}{_IT}"),
@@ -121,9 +125,8 @@ ARGUMENTS: Final[tuple[tuple[Judge, str, str], ...]] = (
     (argument, "storepass keypass",
      rf"-(?:src|dest|new)?(?:store|key)pass(?:wd)?[ ]{{1,3}}{_IT}"),
     (argument, "pass:", rf"""-pass(?:in|out)?[ ]{{1,3}}["']?pass:{_IT}"""),
-    (argument, "openssl", rf"\bopenssl[ ]enc{_OPTIONS}(?-i:-[kK])[ ]{_IT}"),
-    (argument, "zip 7z", rf"""
-        \b(?:7|un)?zip[ ][^\n|;]{{0,80}}?(?-i:-P)[ ]{{0,3}}{_IT}"""),
+    _option("openssl", "openssl[ ]enc", "-[kK][ ]"),
+    _option("zip 7z", "(?:7|un)?zip", "-P[ ]{0,3}"),
     (argument, "chpasswd", r"""
         ["']?[\w.-]{1,40}["']?:["']?(?P<secret>[^\s"'|]{4,200})["']?
         [ ]{0,3}\|[ ]{0,3}(?:sudo[ ])?chpasswd"""),
@@ -134,29 +137,27 @@ ARGUMENTS: Final[tuple[tuple[Judge, str, str], ...]] = (
     (_with_digit, "--stdin", r"""\becho[ ]{1,3}(?:-n[ ])?["']?
         (?P<secret>[^\s"'|]{4,200})["']?[ ]{0,3}\|[ ]{0,3}[^\n|;]{0,80}?--stdin\b"""),
     (argument, "jdbc:oracle", r"jdbc:oracle:\w{1,10}:[^\s/:@]{1,60}/(?P<secret>[^\s@]{4,200})@"),
-    (_attached, "mysql mariadb",
-     rf"\b(?:mysql|mariadb)(?:-?dump|-?admin|sh)?{_OWN_OPTIONS}(?-i:-p){_IT}"),
-    (argument, "login", rf"\blogin{_OWN_OPTIONS}(?-i:-p)[ ]{{1,3}}{_IT}"),
-    (argument, "mongo",
-     rf"\bmongo(?:sh|dump|restore|export|import)?{_OWN_OPTIONS}(?-i:-p)[ ]{{1,3}}{_IT}"),
-    (argument, "ldap", rf"\bldap[a-z]{{3,8}}{_OPTIONS}(?-i:-w)[ ]{{1,3}}{_IT}"),
-    (argument, "sqlcmd bcp mosquitto_",
-     rf"\b(?:sqlcmd|bcp|mosquitto_[ps]ub){_OPTIONS}(?-i:-P)[ ]{{0,3}}{_IT}"),
+    _option("mysql mariadb", "(?:mysql|mariadb)(?:-?dump|-?admin|sh)?", "-p",
+            options=_OWN_OPTIONS, judge=_attached),
+    _option("login", "login", "-p[ ]{1,3}", options=_OWN_OPTIONS),
+    _option("mongo", "mongo(?:sh|dump|restore|export|import)?", "-p[ ]{1,3}", options=_OWN_OPTIONS),
+    _option("ldap", "ldap[a-z]{3,8}", "-w[ ]{1,3}"),
+    _option("sqlcmd bcp mosquitto_", "(?:sqlcmd|bcp|mosquitto_[ps]ub)", "-P[ ]{0,3}"),
     (argument, "sqlplus",
      r"\bsqlplus[ ](?:-\w{1,8}[ ]){0,4}[\w.-]{1,60}/(?P<secret>[^\s/@\"'`]{4,200})@"),
-    (argument, "pscp plink psftp", rf"\b(?:pscp|plink|psftp){_OPTIONS}-pw[ ]{{1,3}}{_IT}"),
+    _option("pscp plink psftp", "(?:pscp|plink|psftp)", "-pw[ ]{1,3}"),
     (argument, "htpasswd", rf"""\bhtpasswd[ ](?:-\w{{1,8}}[ ]){{0,4}}(?-i:-\w{{0,6}}b\w{{0,6}})[ ]
         (?:-\w{{1,8}}[ ]){{0,4}}(?:[\w./~-]{{1,80}}[ ])?[\w.@-]{{1,40}}[ ]{_IT}"""),
-    (argument, "smbclient", rf"""\bsmbclient{_OPTIONS}-U[ ]?["']?[^\s%"']{{1,60}}%{_IT}"""),
-    (argument, "lftp", rf"\blftp{_OPTIONS}-u[ ]{{1,3}}[^\s,]{{1,60}},{_IT}"),
-    (argument, "xfreerdp mstsc", rf"\b(?:xfreerdp|mstsc){_OPTIONS}/p:{_IT}"),
+    _option("smbclient", "smbclient", r"""-U[ ]?["']?[^\s%"']{1,60}%"""),
+    _option("lftp", "lftp", r"-u[ ]{1,3}[^\s,]{1,60},"),
+    _option("xfreerdp mstsc", "(?:xfreerdp|mstsc)", "/p:"),
     (argument, "wpa_passphrase", rf"\bwpa_passphrase[ ](?:\"[^\"\n]{{1,40}}\"|\S{{1,40}})[ ]{_IT}"),
     (argument, "\\\\", rf"\bnet[ ]use[ ](?:[A-Z]:[ ])?\\\\\S{{1,120}}[ ](?!/){_IT}"),
     (_with_digit, "/add", rf"\bnet[ ]user[ ][\w.-]{{1,40}}[ ](?!/){_IT}[ ]/add"),
     (_with_digit, "config", rf"""\bconfig(?:ure)?[ ]set[ ](?:--\w{{1,20}}[ ])?
         \S{{0,120}}?(?:password|token|secret|_auth|access_key)[ =]{_IT}"""),
     (_with_digit, "authtoken", rf"\bngrok[ ](?:config[ ])?(?:add-)?authtoken[ ]{_IT}"),
-    (_with_digit, "ssh-keygen", rf"\bssh-keygen{_OPTIONS}(?-i:-[NP])[ ]{_IT}"),
+    _option("ssh-keygen", "ssh-keygen", "-[NP][ ]", judge=_with_digit),
     (_users_argument, "-u --user --auth",
      r"""(?<!\S)(?:-u|--user|--auth)[ =]{0,2}["']?[^\s:"'$]{1,60}:(?P<secret>[^\s"']{4,200})"""),
     # Files that programs read.
@@ -169,7 +170,8 @@ ARGUMENTS: Final[tuple[tuple[Judge, str, str], ...]] = (
     (argument, ":*: :5432: :5433: :5434: :6432: :6543: pgpass", r"""
         (?<![^\s"'`])[\w.*-]{1,80}:(?:\d{4,5}|\*):(?!\d{1,9}:)[\w.*-]{1,60}:
         [\w.@+-]{1,60}:(?P<secret>[^\s:"'`]{4,200})(?=["'`.,;]{0,2}(?:\s|\Z))"""),
-    (_hash, "htpasswd", r"""(?<![^\s"'`])[\w.@-]{1,40}:(?=[./\w]{0,12}\d)(?=[./\w]{0,12}[A-Z])
+    (lambda found: ("password-hash", *found.span("secret")), "htpasswd",
+     r"""(?<![^\s"'`])[\w.@-]{1,40}:(?=[./\w]{0,12}\d)(?=[./\w]{0,12}[A-Z])
         (?P<secret>[./A-Za-z0-9]{13})(?![^\s"'`])"""),
     # Statements.
     (argument, "identified", rf"""
@@ -281,7 +283,7 @@ def secret_kind_of_member(name: str, value: str) -> str | None:
     for start in names(name, name.lower()):
         found = _WHOLE_NAME.match(name, start)
         if found and not _HARMLESS.search(name, 0, start):
-            password = _is_password_name(found["key"])
+            password = bool(_PASSWORD.search(found["key"]))
             lone = password and is_lone_password(value, chars_min=8)
             return _kind(found["key"]) if lone or is_secret(value, strong=password) else None
     return None
@@ -296,12 +298,8 @@ def token_judge(kind: str) -> Judge:
     return judge
 
 
-def _is_password_name(name: str) -> bool:
-    return bool(_PASSWORD.search(name))
-
-
 def _kind(name: str) -> str:
-    return "password" if _is_password_name(name) else "credential"
+    return "password" if _PASSWORD.search(name) else "credential"
 
 
 def _armour(found: re.Match[str]) -> SecretKind | None:
@@ -372,18 +370,26 @@ def _assignment(found: re.Match[str]) -> SecretKind | None:
             end = start + words.start()
             secret = trimmed(found.string[start:end])
     before = found.string[max(0, found.start() - 48) : found.start()]
-    if secret.isdecimal() and _is_count(name, secret, before, found.string[end : end + 40]):
-        return None
-    if separator == "|" and _VARIABLE.search(before):
+    # A number may be a width, or count tests.
+    is_count = secret.isdecimal() and (
+        len(secret) <= _SIZE_DIGITS_MAX
+        if name.lower() == "pw"
+        else name == "pass"
+        and not (_LINE_END.match(found.string, end) and not _WHAT_PASSES.search(before))
+    )
+    if is_count or (separator == "|" and _VARIABLE.search(before)):
         return None  # `echo $PASS | program`
-    password = _is_password_name(name)
+    password = bool(_PASSWORD.search(name))
     exported = name.isupper() and separator.endswith("=")
     if not is_secret(secret, strong=password or exported):
         ends_line = bool(_LINE_END.match(found.string, start + len(secret))) and secret.islower()
-        chars_min = _lone_chars_min(password, exported=exported, quoted=quoted, ends_line=ends_line)
-        if _WITH_DIGIT.fullmatch(name):
-            chars_min = None
-        lone = chars_min is not None and is_lone_password(secret, chars_min=chars_min)
+        # How long letters alone must be to count as a secret; else they never do.
+        if password:
+            chars_min = 6 if exported else 8 if quoted or ends_line else 0
+        else:
+            chars_min = 10 if exported else 16 if quoted else 0
+        may_be_letters = chars_min and not _WITH_DIGIT.fullmatch(name)
+        lone = bool(may_be_letters) and is_lone_password(secret, chars_min=chars_min)
         if password and before.endswith("-"):
             lone = lone or is_lone_argument(secret, found.string, start + len(secret))
         if not lone and not (password and is_common(secret)):
@@ -394,20 +400,6 @@ def _assignment(found: re.Match[str]) -> SecretKind | None:
         rest = _REST.match(found.string, end)
         secret = trimmed(found.string[start : rest.end() if rest else end])
     return _kind(name), start, start + len(secret)
-
-
-def _is_count(name: str, number: str, before: str, after: str) -> bool:
-    """Distinguish numbers of tests, widths and ports from numeric passwords."""
-    if name.lower() == "pw":
-        return len(number) <= _SIZE_DIGITS_MAX
-    return name == "pass" and (not _LINE_END.match(after) or bool(_WHAT_PASSES.search(before)))
-
-
-def _lone_chars_min(password: bool, *, exported: bool, quoted: bool, ends_line: bool) -> int | None:
-    """Return how long letters alone must be to count as a secret; None: they never do."""
-    if password:
-        return 6 if exported else 8 if quoted or ends_line else None
-    return 10 if exported else 16 if quoted else None
 
 
 def _phrase(found: re.Match[str]) -> SecretKind | None:
@@ -424,7 +416,7 @@ def _prose(found: re.Match[str]) -> SecretKind | None:
     name, start = found["key"], found.start("secret")
     quoted = found["quote"] is not None
     secret = found["secret"] if quoted else trimmed(found["secret"])
-    password = _is_password_name(name)
+    password = bool(_PASSWORD.search(name))
     if name.lower() in _SHORT_NAMES and found["link"].split()[:1] not in _LINKS_OF_SHORT_NAMES:
         good = False  # a column, a file, an argument of that name
     elif name.lower() == "pw" and secret.isdecimal():

@@ -258,7 +258,6 @@ PALE: Final = word_set(
     """
 )
 """Words about the manner of a question rather than its subject: they count half next to others."""
-_PARTICLES: Final = word_set("up in out on off down over back through around by")
 
 _PHRASE = re.compile(r'"([^"]*)"|“([^“”]*)”')
 
@@ -325,11 +324,12 @@ def _term(word: str) -> str:
 
 def joined(query: str) -> list[str]:
     """Return the words that a word of `query` and a particle make: `back up` may be a `backup`."""
+    particles = {"up", "in", "out", "on", "off", "down", "over", "back", "through", "around", "by"}
     lowered = [word.lower() for word in words(query)]
     return [
         f"{word}{particle}"
         for word, particle in pairwise(lowered)
-        if particle in _PARTICLES and word not in STOP_WORDS and word.isalpha()
+        if particle in particles and word not in STOP_WORDS and word.isalpha()
     ]
 
 
