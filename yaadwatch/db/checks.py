@@ -4,12 +4,11 @@ Every check returns the faulty rows and writes nothing. `inspect_store` looks at
 opening it as a store: a damaged, newer or locked store is a result there, not an error.
 """
 
-import re
 import stat
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 import apsw
 
@@ -18,7 +17,6 @@ from yaadwatch.db import projects as db_projects
 from yaadwatch.db.codec import column
 from yaadwatch.db.files import is_damage, translated_errors
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.memories import ACYCLIC, circle
 from yaadwatch.model.projects import Project
 
 
@@ -27,10 +25,6 @@ def bytes_used(conn: apsw.Connection) -> int:
     return int(conn.pragma("page_size")) * (
         int(conn.pragma("page_count")) - int(conn.pragma("freelist_count"))
     )
-
-
-_HEX: Final = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})?")
-_ODD_PATH: Final = re.compile(r"\A/|(?:\A|/)\.{1,2}(?:/|\Z)|//|\0")
 
 
 def integrity(conn: apsw.Connection) -> list[str]:
@@ -51,71 +45,6 @@ def dangling(conn: apsw.Connection) -> list[tuple[str, str, int]]:
         """
     )
     return list(rows)
-
-
-def circles(conn: apsw.Connection) -> list[tuple[str, list[str]]]:
-    """Return one circle of open edges for each acyclic kind that has any."""
-    found = []
-    for kind in sorted(ACYCLIC):
-        sql = "SELECT from_node, to_node FROM edges WHERE kind = ? AND valid_until_ms IS NULL"
-        nodes = circle(conn.execute(sql, (kind,)))
-        if nodes is not None:
-            found.append((kind, nodes))
-    return found
-
-
-def overlaps(conn: apsw.Connection) -> list[tuple[int, int]]:
-    """Return pairs of equal edges whose intervals overlap, by number."""
-    rows = conn.execute(
-        """
-        SELECT before, id
-          FROM (SELECT id, valid_from_ms, valid_until_ms,
-                       lag(id) OVER same AS before,
-                       max(coalesce(valid_until_ms, 9223372036854775807))
-                           FILTER (WHERE valid_until_ms IS NULL OR valid_until_ms > valid_from_ms)
-                           OVER (PARTITION BY from_node, kind, to_node
-                                     ORDER BY valid_from_ms, id
-                                      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until_ms
-                  FROM edges
-                WINDOW same AS (PARTITION BY from_node, kind, to_node ORDER BY valid_from_ms, id))
-         WHERE until_ms > valid_from_ms
-           AND (valid_until_ms IS NULL OR valid_until_ms > valid_from_ms)
-         ORDER BY id
-        """
-    )
-    return list(rows)
-
-
-def odd_anchors(conn: apsw.Connection) -> list[tuple[str, str, str]]:
-    """Return anchors that cannot be valid: node, path, and the reason."""
-    rows = conn.execute(
-        "SELECT node, path, commit_id, blob, method, fingerprint, line FROM file_watch ORDER BY id"
-    )
-    found = []
-    for node, path, commit, blob, method, fingerprint, line in rows:
-        if _ODD_PATH.search(path):
-            found.append((node, path, "its path leads out of the work tree"))
-        elif not _HEX.fullmatch(commit) or not _HEX.fullmatch(blob):
-            found.append((node, path, "its commit or its blob is no id of git"))
-        elif method == "tree" and not fingerprint:
-            found.append((node, path, "its definition has no fingerprint"))
-        elif line is not None and line < 1:
-            found.append((node, path, f"its line is {line}"))
-    return found
-
-
-def odd_versions(conn: apsw.Connection) -> list[str]:
-    """Return the memories whose version is not the last one of their history."""
-    sql = """
-        SELECT id
-          FROM nodes
-         WHERE kind NOT IN ('file', 'entity')
-           AND version <> coalesce((SELECT max(node_versions.version)
-                                      FROM node_versions
-                                     WHERE node = nodes.id), version)
-         ORDER BY id
-    """
-    return column(conn, sql)
 
 
 def unindexed(conn: apsw.Connection) -> list[str]:
@@ -150,16 +79,6 @@ def words(conn: apsw.Connection) -> dict[str, int]:
     found = {f"{col}\0{term}": count for term, col, count in rows}
     conn.execute("DROP TABLE temp.words")
     return found
-
-
-def copies(conn: apsw.Connection) -> list[tuple[str, str, str, int]]:
-    """Return the files that the store has records of: kind, folder, name, size in bytes."""
-    rows = conn.execute(
-        """
-        SELECT path, 'snapshots', name, size FROM file_snapshots ORDER BY name
-        """
-    )
-    return list(rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

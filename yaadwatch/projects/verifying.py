@@ -18,8 +18,7 @@ from yaadwatch.db.database import Database
 from yaadwatch.db.files import Connection, drop_logs, is_damage, replacing
 from yaadwatch.memory import changes
 from yaadwatch.model.errors import YaadError
-from yaadwatch.model.limits import short_id
-from yaadwatch.model.memories import Node, circle_in_words
+from yaadwatch.model.memories import Node
 from yaadwatch.projects.row_import import USER, NamedStore, named_store
 from yaadwatch.system import files
 from yaadwatch.workspace.identity import DAMAGED
@@ -85,43 +84,6 @@ def _references(name: str, store: NamedStore) -> Iterator[Finding]:
         yield Finding(check=name, what=what, mend=_from_backup(store))
 
 
-def _circles(name: str, store: NamedStore) -> Iterator[Finding]:
-    for kind, circle in store.db.read(checks.circles):
-        start, end = circle[0], circle[1] if len(circle) > 1 else circle[0]
-        yield Finding(
-            check=name,
-            what=f"Relations of the kind {kind} run in a circle: {circle_in_words(circle, ())}",
-            mend=f"yaadwatch unlink {start} {kind} {end} (the one of them that is not true)",
-        )
-
-
-def _intervals(name: str, store: NamedStore) -> Iterator[Finding]:
-    for before, edge in store.db.read(checks.overlaps):
-        yield Finding(
-            check=name,
-            what=f"Relations {before} and {edge} say the same of the same time",
-            mend=f"yaadwatch graph delete-link {edge}",
-        )
-
-
-def _anchors(name: str, store: NamedStore) -> Iterator[Finding]:
-    for node, path, odd in store.db.read(checks.odd_anchors):
-        yield Finding(
-            check=name,
-            what=f"Memory {short_id(node)} rests on {path}: {odd}",
-            mend=f"yaadwatch confirm {short_id(node)}",
-        )
-
-
-def _history(name: str, store: NamedStore) -> Iterator[Finding]:
-    for node in store.db.read(checks.odd_versions):
-        yield Finding(
-            check=name,
-            what=f"The history of memory {short_id(node)} ends with another version than it has",
-            mend=f"yaadwatch confirm {short_id(node)}",
-        )
-
-
 def _index(name: str, store: NamedStore) -> Iterator[Finding]:
     mend = f"yaadwatch verify --repair{_store_option(store)}"
     missing, left = store.db.read(checks.unindexed), store.db.read(checks.left_in_index)
@@ -157,10 +119,6 @@ Check = Callable[[str, NamedStore], Iterator[Finding]]
 CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("integrity", _integrity),
     ("references", _references),
-    ("circles", _circles),
-    ("intervals", _intervals),
-    ("anchors", _anchors),
-    ("history", _history),
     ("index", _index),
     ("vectors", _vectors),
     ("permissions", _permissions),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from yaadwatch import places
-from yaadwatch.db import checks, history, migrations, nodes, projects
+from yaadwatch.db import history, migrations, nodes, projects
 from yaadwatch.db.database import Database
 from yaadwatch.db.files import Connection, drop_logs, replacing
 from yaadwatch.model.errors import Code, YaadError
@@ -520,10 +520,7 @@ def _forget_lost(db: Database) -> None:
 
     A backup holds only the database, so a restored one may name snapshots that were dropped later.
     """
-    lost = [
-        file
-        for _, folder, file, _ in db.read(checks.copies)
-        if not (db.path.parent / folder / file).is_file()
-    ]
+    folder = db.path.parent / SNAPSHOTS
+    lost = [name for name in db.read(history.snapshot_names) if not (folder / name).is_file()]
     if lost:
         db.write(history.drop_snapshots, lost)

@@ -67,15 +67,6 @@ def test_a_store_that_is_used_as_it_should_be_is_whole(full):
 
 DAMAGE = {
     "references": "DELETE FROM nodes WHERE kind = 'file'",
-    "circles": """INSERT INTO edges (from_node, to_node, kind, created_ms, updated_ms,
-                                     valid_from_ms)
-                  SELECT to_node, from_node, kind, 1, 1, 1 FROM edges WHERE kind = 'led_to'""",
-    "intervals": """INSERT INTO edges (from_node, to_node, kind, created_ms, updated_ms,
-                                       valid_from_ms, valid_until_ms)
-                    SELECT from_node, to_node, kind, 1, 1, valid_from_ms - 10, valid_from_ms + 10
-                      FROM edges WHERE kind = 'led_to'""",
-    "anchors": "UPDATE file_watch SET path = '../../etc/passwd'",
-    "history": "UPDATE nodes SET version = version + 1 WHERE kind NOT IN ('file', 'entity')",
     "index": "DELETE FROM nodes_fts",
     "vectors": """INSERT INTO embeddings (space, node, hash, vector)
                   SELECT 'x', num, zeroblob(8), zeroblob(8) FROM nodes

@@ -402,7 +402,7 @@ class StoreVerified(TypedDict):
     path: str
     sound: bool
     checks: list[str]
-    """integrity, references, circles, intervals, anchors, history, index, vectors, permissions"""
+    """integrity, references, index, vectors, permissions"""
     findings: list[_Finding]
     repaired: list[str]
 
