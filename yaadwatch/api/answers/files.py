@@ -3,7 +3,7 @@
 from typing import Literal, NotRequired, TypedDict
 
 from yaadwatch.api.answers.memories import Shallow
-from yaadwatch.api.answers.shapes import By, Problem, Progress, Said, Time
+from yaadwatch.api.answers.shapes import By, Problem, Progress, Said, Time, _Place
 
 
 class _Imported(TypedDict):
@@ -191,11 +191,9 @@ class FilesSynced(TypedDict):
     files: list[File]
 
 
-class Statement(By):
+class Statement(_Place, By):
     """What an agent file states outside our blocks."""
 
-    path: str
-    line: int
     text: str
     id: str | None
     travels: bool
@@ -211,9 +209,7 @@ class Statements(TypedDict):
     statements: list[Statement]
 
 
-class _Stays(By):
-    path: str
-    line: int
+class _Stays(_Place, By):
     text: str
     reason: str
 
@@ -389,10 +385,8 @@ class Imports(TypedDict):
     imports: list[_Import]
 
 
-class _Finding(TypedDict):
+class _Finding(Problem):
     check: str
-    what: str
-    mend: str
 
 
 class StoreVerified(TypedDict):

@@ -50,13 +50,11 @@ class Unlinked(_Ends):
     """not when it had ended before"""
 
 
-class Walk(By):
+class Walk(Said):
     """A node on the way."""
 
-    id: str
     kind: str
     tier: int
-    text: str
     depth: Literal["full", "section", "summary"]
     steps: int
     """how many edges away"""
@@ -133,12 +131,10 @@ class _EdgeCounts(TypedDict):
     kinds: dict[str, int]
 
 
-class Hub(By):
+class Hub(Said):
     """A memory with many edges."""
 
-    id: str
     kind: str
-    text: str
     edges: int
 
 
@@ -330,11 +326,9 @@ class Gaps(TypedDict):
     more: int
 
 
-class Waiting(By):
+class Waiting(Said):
     """A note of an agent or an import, or new words that it proposes."""
 
-    id: str
-    text: str
     kind: str
     scope: Literal["project", "user"]
     cause: str
@@ -381,11 +375,9 @@ class Decided(Changed):
     masked: NotRequired[list[str]]
 
 
-class Task(By):
+class Task(Said):
     """Something that is to be done."""
 
-    id: str
-    text: str
     state: Literal["open", "doing", "done", "dropped"]
     priority: Literal["urgent", "high", "normal", "low"]
     waits_for: list[str]
@@ -455,10 +447,8 @@ class _Words(TypedDict):
     words: str
 
 
-class _Learned(By):
-    id: str
+class _Learned(Said):
     kind: str
-    text: str
     archived: bool
     stale: ShortFlag | None
     contradicted: list[_Words]

@@ -16,6 +16,7 @@ from yaadwatch.api.answers.shapes import (
     Time,
     Uncommitted,
     _Place,
+    _Relation,
 )
 
 
@@ -25,17 +26,13 @@ class _Missing(TypedDict):
     nearest: str
 
 
-class _Before(By):
-    id: str
+class _Before(Said):
     version: int
-    text: str
 
 
-class Replaceable(By):
+class Replaceable(Said):
     """A flagged memory about the same, which the new one could replace."""
 
-    id: str
-    text: str
     verdict: str
     reason: str
     on: Literal["definition", "file", "words"]
@@ -46,16 +43,14 @@ class Replaceable(By):
     said_in: NotRequired[list[_Place]]
 
 
-class Remembered(By, Restated):
+class Remembered(Said, Restated):
     """What was stored."""
 
-    id: str
     kind: str
     tier: int
     scope: Literal["project", "user"]
     key: str | None
     version: int
-    text: str
     why: str
     """how kind and tier were chosen"""
     anchors: list[Anchor]
@@ -85,11 +80,9 @@ class _Id(TypedDict):
     id: str
 
 
-class Hit(By):
+class Hit(Said):
     """A memory that answers a question."""
 
-    id: str
-    text: str
     kind: str
     tier: int
     scope: Literal["project", "user"]
@@ -100,13 +93,6 @@ class Hit(By):
     stale: ShortFlag | None
     superseded_by: list[_Id] | None
     """the memories that supersede it now, on this branch"""
-
-
-class _Relation(TypedDict):
-    kind: str
-    from_: str
-    to: str
-    weight: float
 
 
 class Recalled(TypedDict):
@@ -184,14 +170,12 @@ class _Short(TypedDict):
     text: str | None
 
 
-class Shown(By):
+class Shown(Said):
     """Everything about one memory."""
 
-    id: str
     kind: str
     tier: int
     scope: Literal["project", "user"]
-    text: str
     key: str | None
     tags: list[str]
     attributes: dict[str, object]
@@ -218,11 +202,9 @@ class Shown(By):
     superseded_by: list[Said] | None
 
 
-class Changed(By, Restated):
+class Changed(Said, Restated):
     """A memory after a change. What it contradicts comes with `confirm`, `pin` and `restore`."""
 
-    id: str
-    text: str
     kind: str
     tier: int
     pinned: bool
@@ -265,13 +247,11 @@ class _StillFlagged(TypedDict):
     reason: str
 
 
-class Mended(By, Restated):
+class Mended(Said, Restated):
     """A memory that follows what it rests on."""
 
-    id: str
     before: str
     """its text before, the same when only the place changed"""
-    text: str
     reason: str
     path: str | None
     also_changed: bool
@@ -403,11 +383,9 @@ class _Doubt(TypedDict):
     reason: str
 
 
-class Resting(By):
+class Resting(Said):
     """A memory that rests on a file, or on one that does."""
 
-    id: str
-    text: str
     kind: str
     weight: float
     """the part of a flag of the file that would reach this memory; 1.0 for one that rests on it"""
@@ -447,11 +425,9 @@ class Checked(TypedDict):
     checked_at: Time | None
 
 
-class Faded(By):
+class Faded(Said):
     """A memory that faded."""
 
-    id: str
-    text: str
     confidence: NotRequired[float]
     project: str
     """the folder of the project, or `user`"""

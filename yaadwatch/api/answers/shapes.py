@@ -62,7 +62,7 @@ class By(TypedDict):
 
 
 class Said(By):
-    """The words of another memory, shortened."""
+    """The words of a memory; of another one, shortened."""
 
     id: str
     text: str
@@ -112,13 +112,11 @@ class Suggestion(TypedDict):
     """only when true: more than the place changed, and there is no `text`"""
 
 
-class Flag(TypedDict):
+class Flag(ShortFlag):
     """Why a memory may no longer be true."""
 
     id: str
     text: str
-    verdict: Literal["touched", "moved", "changed", "gone", "unknown"]
-    score: float
     level: Literal["warn", "suspect", ""]
     """empty for a flag that is too weak; `stale` with `all` lists these"""
     reason: str
@@ -153,12 +151,10 @@ class Uncommitted(TypedDict):
     memories: int
 
 
-class Against(By):
+class Against(Said):
     """A memory that says something else."""
 
-    id: str
     value: str
-    text: str
 
 
 class Contradicted(TypedDict):
@@ -190,7 +186,14 @@ class Restated(TypedDict):
     """the memories that it supersedes now"""
 
 
-class Edge(TypedDict):
+class _Relation(TypedDict):
+    kind: str
+    from_: str
+    to: str
+    weight: float
+
+
+class Edge(_Relation):
     """A relation between two memories. It holds from `since` until right before `until`.
 
     - Edges of one kind from one node to another never hold at the same time
@@ -201,10 +204,6 @@ class Edge(TypedDict):
 
     edge: int | None
     """its number"""
-    kind: str
-    from_: str
-    to: str
-    weight: float
     attributes: dict[str, object]
     since: Time
     until: Time | None
@@ -275,9 +274,7 @@ class Stopped(TypedDict):
     stopping: bool
 
 
-class _Rule(TypedDict):
-    path: str
-    line: int
+class _Rule(_Place):
     end_line: int
     text: str
     reason: str
