@@ -399,17 +399,8 @@ def claim_in_words(node: Node, now: datetime) -> Claimed | None:
     found = claiming.of_text(node.text)
     if found is None or node.kind in _TELLING or node.origin.startswith("file:"):
         return None
-    return Claimed(
-        node=node.id,
-        subject=found.subject,
-        attribute=found.attribute,
-        value=found.value,
-        sense=found.sense,
-        place=claiming.folder_of_claim(node),
-        source=claims.TEXT,
-        evidence=found.evidence,
-        valid_from=now,
-    )
+    place = claiming.folder_of_claim(node)
+    return replace(found, node=node.id, place=place, source=claims.TEXT, valid_from=now)
 
 
 def claim_words(conn: Connection, node: Node, now: datetime) -> None:

@@ -8,12 +8,12 @@ thousands of memories may state one of two values.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import chain, combinations, islice
 from math import isclose
 from typing import Final
 
-from yaadwatch.model.memories import Node, Stated
+from yaadwatch.model.memories import Claimed, Node, Stated
 
 
 def _units() -> dict[str, tuple[str, float]]:
@@ -152,22 +152,8 @@ def stripped(words: str) -> str:
     return " ".join(words.split()).strip(" `'\"*.,;:")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """`subject` has `value` as its `attribute`.
-
-    `value` is as given, `sense` is its normal form: "30 s" and "30 seconds" are equal.
-    """
-
-    subject: str
-    attribute: str
-    value: str
-    sense: str
-    evidence: str = ""
-
-
-def given_claim(*, subject: str, attribute: str, value: str, evidence: str = "") -> Claim:
-    """Return a claim in a caller's words, normalised.
+def given_claim(*, subject: str, attribute: str, value: str, evidence: str = "") -> Claimed:
+    """Return a claim in a caller's words, normalised; it is of no memory yet.
 
     Raises:
         ValueError: subject, attribute or value has no words.
@@ -176,7 +162,10 @@ def given_claim(*, subject: str, attribute: str, value: str, evidence: str = "")
     for name, words in plain.items():
         if not words:
             raise ValueError(f"{name} must have words, got {words!r}")
-    return Claim(
+    return Claimed(
+        node="",
+        source="",
+        valid_from=datetime.min.replace(tzinfo=UTC),
         subject=plain["subject"],
         attribute=plain["attribute"],
         value=plain["value"],
@@ -185,7 +174,7 @@ def given_claim(*, subject: str, attribute: str, value: str, evidence: str = "")
     )
 
 
-def of_text(text: str) -> Claim | None:
+def of_text(text: str) -> Claimed | None:
     """Return the claim of a text of the form "THING is AMOUNT", or None.
 
     "The API timeout is 30 seconds" gives `api` the `timeout` 30 seconds. "The timeout is 30 s"

@@ -4,7 +4,7 @@ To settle a contradiction is to end the claims of the memory that was wrong.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -126,15 +126,11 @@ def add_claim(home: Home, call: Call, ask: AddClaim) -> dict[str, object]:
         db_claims.end(conn, [one.id for one in former], now)
         number = db_claims.insert(
             conn,
-            Claimed(
+            replace(
+                given,
                 node=held.id,
-                subject=given.subject,
-                attribute=given.attribute,
-                value=given.value,
-                sense=given.sense,
                 place=claiming.folder_of_claim(node),
                 source=call.origin,
-                evidence=given.evidence,
                 evidence_at=at,
                 edge=bound.id if bound is not None else None,
                 supersedes=former[-1].id if former else None,
