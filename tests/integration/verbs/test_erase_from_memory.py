@@ -34,7 +34,6 @@ KEPT_ELSEWHERE = {
     "db/database.py": "a store with nothing in it",
     "db/migrations.py": "steps of the schema",
     "db/rows.py": "times, and statements by columns",
-    "db/vectors.py": "whether a package is there",
     "model/settings.py": "settings",
     "projects/row_import.py": "of one import",
     "recall/gathering.py": "synonyms",
