@@ -41,16 +41,6 @@ def test_a_claim_that_contradicts_another_says_so_in_the_answer(repo):
     assert told["settle"] == f"yaadwatch resolve {shown['id']} --keep MEMORY, --both or --none"
 
 
-def test_what_is_told_can_be_settled_as_it_says(repo):
-    claiming(repo, THREE, "3")
-    five, answer = claiming(repo, FIVE, "5")
-
-    claims.resolve(repo.home, repo.call, id=answer["contradicts"][0]["id"], keep=five, both=False)
-
-    assert listed(repo) == []
-    assert "contradicts" not in repo.remembered(FIVE)
-
-
 @pytest.mark.parametrize("value", ["3", "3 times"])
 def test_what_agrees_says_nothing(repo, value):
     claiming(repo, THREE, "3")
@@ -83,14 +73,6 @@ def test_only_those_with_another_value_are_told_and_a_few_of_many(repo):
 
     assert [side["value"] for side in told["against"]] == ["0", "1", "2", "3", "4"]
     assert told["more"] == 2
-
-
-def test_a_long_memory_is_told_by_its_beginning(repo):
-    claiming(repo, f"{THREE}. " + "What else is there to say of it? " * 20, "3")
-
-    (told,) = claiming(repo, FIVE, "5")[1]["contradicts"]
-
-    assert told["against"][0]["text"] == f"{THREE}."
 
 
 def test_many_values_that_go_together_hide_no_contradiction(repo):
@@ -130,25 +112,6 @@ def test_one_thing_with_many_values_hides_no_other_and_every_value_is_told_its_o
     claims.resolve(repo.home, repo.call, id=client["id"], both=True)
 
     assert [row["id"] for row in listed(repo)] == [python["id"]]
-
-
-def test_memories_of_the_users_own_are_compared_among_themselves(repo):
-    claiming(repo, THREE, "3", scope="user")
-
-    assert "contradicts" not in claiming(repo, FIVE, "5")[1]
-    assert len(claiming(repo, FIVE, "5", scope="user")[1]["contradicts"]) == 1
-
-
-def test_what_another_branch_says_is_not_told_here(repo):
-    repo.write("CLAUDE.md", f"- {THREE}\n")
-    repo.add()
-    repo.claim(repo.id_of(THREE), "client", "retries", "3")
-    assert len(claiming(repo, FIVE, "5")[1]["contradicts"]) == 1
-
-    repo.write("CLAUDE.md", "")
-    repo.add()
-
-    assert "contradicts" not in repo.remembered(FIVE)
 
 
 def test_reading_one_answer_leaves_the_store_as_it_is(repo):
@@ -211,21 +174,6 @@ def test_two_amounts_of_one_thing_contradict_each_other_without_a_given_claim(re
     (told,) = answer["contradicts"]
     assert [side["value"] for side in told["against"]] == ["30 seconds"]
     assert len(listed(repo)) == 1
-
-
-def test_the_same_amount_in_another_unit_contradicts_nothing(repo):
-    repo.remember("The API timeout is 30 seconds")
-
-    assert "contradicts" not in repo.remembered("The API timeout is 0.5 minutes")
-
-
-def test_contradiction_ends_when_the_amount_is_edited(repo):
-    repo.remember("The API timeout is 30 seconds")
-    later = repo.remember("The API timeout is 60 seconds")
-
-    edit.update(repo.home, repo.call, id=later, text="The API timeout is 30 s")
-
-    assert listed(repo) == []
 
 
 def test_edited_statement_that_says_no_amount_any_more_contradicts_nothing(repo):

@@ -7,7 +7,6 @@ from verb_world import table
 
 from yaadwatch.memory import claims, contradictions
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.workspace.workspace import Call
 
 DAY = timedelta(days=1)
 
@@ -59,35 +58,6 @@ def test_two_values_of_one_thing_are_a_contradiction_with_both_sides(repo):
     assert row["words"] == f"api port: 8080 ({one[-8:]}) or 9090 ({other[-8:]})"
 
 
-def test_nothing_is_lowered_by_a_contradiction(repo):
-    one, other = torn(repo)
-    before = [repo.show(one_id)["confidence"] for one_id in (one, other)]
-
-    shown(repo)
-
-    assert [repo.show(one_id)["confidence"] for one_id in (one, other)] == before == [1.0, 1.0]
-    assert len(repo.memories()) == 2
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The port is 7070",
-        "The API port is 7070 in CI",
-        "Use pnpm, not npm",
-        "The API times out after 30 seconds. Python 3.12. Indent with tabs.",
-    ],
-)
-def test_other_words_claim_nothing(repo, text):
-    repo.remember("The API port is 8080. Use npm. Python 3.11.")
-
-    answer = repo.remembered(text)
-
-    assert "contradicts" not in answer
-    assert claimed(repo, all=True) == []
-    assert shown(repo) == []
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -113,19 +83,6 @@ def test_what_holds_in_one_folder_does_not_contradict_another(repo):
 
     assert len(repo.memories()) == 2
     assert shown(repo) == []
-
-
-def test_who_keeps_a_value_keeps_what_says_the_same_without_its_unit(repo):
-    sizes = ("20", "20 connections", "30 connections")
-    bare, same, other = (repo.remember(f"The pool size is {size}") for size in sizes)
-    for memory, size in zip((bare, same, other), sizes, strict=True):
-        give(repo, memory, "pool", "size", size)
-    (row,) = shown(repo)
-
-    done = resolve(repo, row["id"], keep=bare)
-
-    assert done["superseded"] == [other]
-    assert [one[2] for one in claimed(repo)] == ["20", "20 connections"]
 
 
 def test_keeping_one_ends_what_the_other_claims_and_supersedes_it(repo):
@@ -327,16 +284,6 @@ def test_what_was_learned_on_another_branch_is_no_evidence_here(repo, world):
     assert shown(repo) == []
 
 
-def test_what_was_superseded_is_no_evidence(repo, world):
-    memory = port(repo, "8080")
-    world.clock.advance(40 * DAY)
-    late = _speaks_against(repo, memory)
-
-    repo.link(repo.remember("The firewall was in the way", kind="fix"), "supersedes", late)
-
-    assert shown(repo) == []
-
-
 def test_evidence_can_be_dated_by_who_gives_the_claim(repo, world):
     memory = repo.remember("The API", kind="spec")
     world.clock.advance(40 * DAY)
@@ -347,14 +294,6 @@ def test_evidence_can_be_dated_by_who_gives_the_claim(repo, world):
 
     assert row["kind"] == "evidence"
     assert "nginx.conf is newer" in row["words"]
-
-
-def test_a_relation_that_says_nothing_of_truth_is_no_evidence(repo, world):
-    memory = port(repo, "8080")
-    world.clock.advance(40 * DAY)
-    repo.link(repo.remember("Nobody answered", kind="bug"), "relates_to", memory)
-
-    assert shown(repo) == []
 
 
 def test_what_only_another_branch_says_is_not_told_here(repo):
@@ -379,18 +318,6 @@ def test_memories_of_the_users_own_contradict_one_another_too(repo):
     resolve(repo, row["id"], both=True)
 
     assert shown(repo) == []
-
-
-def test_an_agent_settles_one_with_its_name(repo):
-    _, other = torn(repo)
-    agent = Call(folder=repo.path, origin="agent:claude")
-    name = shown(repo)[0]["id"]
-
-    claims.resolve(repo.home, agent, id=name, keep=other, reason="ghp_" + "a1B2c3D4e5" * 4)
-
-    (settled,) = found(repo, settled=True)["settled"]
-    assert settled["by"] == "agent claude"
-    assert "a1B2" not in settled["reason"]
 
 
 def test_the_brief_can_ask_for_a_few(repo, world):
@@ -418,17 +345,6 @@ def test_a_given_claim_is_masked_and_can_be_ended(repo):
 
     assert ended["holds"] is False
     assert claimed(repo) == []
-
-
-def test_given_again_it_takes_the_place_of_what_was_given(repo):
-    memory = port(repo, "8080")
-    first = give(repo, memory, "api", "owner", "Ada")
-    second = give(repo, memory, "the API", "Owner", "Grace")
-
-    assert second["supersedes"] == first["claim"]
-    assert claimed(repo, memory) == [("api", "owner", "Grace", True), ("api", "port", "8080", True)]
-    repo.edit(memory, "The API port is 9090")
-    assert ("api", "owner", "Grace", True) in claimed(repo, memory)
 
 
 def test_claims_are_told_by_subject_with_and_without_qualifier(repo):
@@ -468,18 +384,6 @@ def test_an_erased_memory_leaves_no_claim(repo):
     with repo.db() as db:
         assert one not in repr(table(db, "claims"))
         assert "8080" not in repr(table(db, "claims"))
-
-
-def test_what_was_settled_at_once_is_told_once(repo):
-    for number in ("8080", "9090", "7070"):
-        port(repo, number)
-    (row,) = found(repo)["contradictions"]
-    kept = row["sides"][0]["node"]
-    claims.resolve(repo.home, repo.call, id=row["id"], keep=kept)
-
-    (settled,) = found(repo, settled=True)["settled"]
-
-    assert (settled["id"], settled["kept"]) == (row["id"], kept)
 
 
 def test_evidence_is_not_from_a_time_to_come(repo):

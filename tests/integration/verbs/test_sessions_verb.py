@@ -235,21 +235,6 @@ class TestShown:
         (learned,) = after["learned_memories"]
         assert (learned["id"], len(learned["contradicted"])) == (mine, 1)
 
-    def test_what_was_of_use_comes_before_what_says_as_much(self, repo, claude):
-        repo.write("src/auth.py", "")
-        plain = [
-            repo.remember(f"Tokens are signed with `{name}` here") for name in ("abcd", "efgh")
-        ]
-        first, second = (row["id"] for row in claude.recall("tokens signed")["results"])
-        assert {first, second} == set(plain)
-        name = "abcd" if second == plain[0] else "efgh"
-        repo.write("src/auth.py", f"{name}()\n")
-        assert claude.end()["session"]["used"] == 1
-
-        after = Agent(repo, connection="mcp 2").recall("tokens signed")["results"]
-
-        assert [row["id"] for row in after] == [second, first]
-
     def test_a_name_that_turns_up_in_what_was_written_was_of_use(self, repo, claude):
         known = repo.remember("Call `sign_with_jose` for every token")
         claude.recall("sign every token")
@@ -299,22 +284,6 @@ class TestShown:
         ending.flush(world.home)
         assert claude.sessions()[0]["shown"] == 1
 
-    def test_what_was_shown_before_and_after_a_failed_write_is_added_up(self, repo, claude):
-        known = repo.remember()
-        claude.recall("retry limit")
-        with repo.without_store():
-            refusal(ending.flush, repo.home)
-        ending.flush(repo.home)
-        (once,) = claude.receipt(claude.sessions()[0]["id"])["shown_memories"]
-        claude.recall("retry limit")
-        with repo.without_store():
-            refusal(ending.flush, repo.home)
-        claude.recall("retry limit")
-
-        (row,) = claude.receipt(claude.sessions()[0]["id"])["shown_memories"]
-
-        assert (row["id"], row["tokens"]) == (known, 3 * once["tokens"])
-
     def test_a_memory_that_was_erased_meanwhile_is_no_trouble(self, repo, claude):
         known = repo.remember("Deploys go out on Tuesdays")
         claude.recall("deploys")
@@ -359,28 +328,11 @@ class TestEnd:
 
         assert (facts["commits"], facts["files"]) == (0, 0)
 
-    def test_a_file_that_was_removed_is_told(self, repo, claude):
-        claude.remember("Sign tokens with jose")
-        (repo.path / "notes.md").unlink()
-
-        assert "notes.md (removed)" in claude.end()["session"]["summary"]
-
-    def test_what_was_removed_and_changed_before_is_not_told(self, repo, claude):
-        (repo.path / "notes.md").unlink()
-        repo.write("src/net.py", "x = 1\n")
-        repo.world.clock.advance(timedelta(seconds=1))
-        claude.remember("Sign tokens with jose")
-
-        assert claude.end()["session"]["files"] == 0
-
     def test_one_in_which_nothing_happened_is_not_kept(self, claude):
         claude.start()
 
         assert claude.end() == {"kept": False, "session": None}
         assert claude.sessions() == []
-
-    def test_without_a_session_there_is_none_to_end(self, claude):
-        assert refusal(claude.end).code is Code.NOT_FOUND
 
     def test_the_end_of_its_connection_ends_it(self, claude):
         claude.remember("Sign tokens with jose")
@@ -456,16 +408,6 @@ class TestEnd:
 
         assert Agent(repo).sessions()[0]["ended_by"] == "idle"
 
-    def test_it_ends_once(self, repo, claude):
-        claude.remember("Sign tokens with jose")
-        (found,) = claude.sessions()
-        claude.end(session=found["id"])
-        first = claude.sessions()
-
-        claude.end(session=found["id"])
-
-        assert claude.sessions() == first
-
     def test_what_is_said_in_it_after_its_end_is_told_too(self, claude):
         claude.remember("Sign tokens with jose")
         (found,) = claude.sessions()
@@ -513,11 +455,6 @@ class TestFind:
 
         assert by_note["id"] == by_memory["id"]
         assert claude.sessions(query="kubernetes") == []
-
-    def test_a_note_is_found_while_the_session_goes_on(self, claude):
-        claude.note("The parser is too slow on large files")
-
-        assert len(claude.sessions(query="parser")) == 1
 
     def test_a_word_inside_a_text_without_spaces_finds_its_session(self, claude):
         claude.remember("データベースの接続は30秒でタイムアウトする")
@@ -660,12 +597,6 @@ class TestHandoff:
 
         assert (told["session"], "jose" in told["prompt"]) == (ended, True)
 
-    def test_without_any_session_it_says_so(self, repo):
-        told = Agent(repo).handoff()
-
-        assert told["session"] is None
-        assert "nothing that was written down" in told["prompt"]
-
 
 class TestNews:
     def test_only_what_is_new_is_told_and_once(self, repo, claude):
@@ -690,19 +621,6 @@ class TestNews:
         assert (told["stale"], known[-8:] in told["news"]) == (1, True)
         assert "may no longer be true" in told["news"]
         assert "or yaadwatch edit ID TEXT" in told["news"]
-
-    def test_a_new_doubt_about_what_a_person_says_names_their_file(self, repo, claude):
-        repo.write("CLAUDE.md", f"# Net\n\n- {RETRY}\n")
-        repo.commit("rules")
-        repo.add()
-        claude.start()
-        repo.git("mv", "src/net.py", "src/http.py")
-        repo.check()
-
-        told = claude.news()["news"]
-
-        assert "yaadwatch confirm ID, or correct or delete it in CLAUDE.md, line 3" in told
-        assert "forget" not in told
 
     def test_what_the_session_said_itself_is_no_news_to_it(self, repo, claude):
         claude.start()
@@ -752,12 +670,6 @@ class TestTouched:
         assert repo.show(before)["anchors"] == []
         assert [anchor["path"] for anchor in repo.show(after)["anchors"]] == ["web/limits.py"]
 
-    def test_nothing_is_said_of_a_file_that_nothing_rests_on(self, claude):
-        assert claude.touched("notes.md")["text"] == ""
-
-    def test_what_is_outside_is_left_out(self, claude):
-        assert claude.touched("/etc/passwd", "../elsewhere")["files"] == []
-
 
 class TestTasks:
     def test_tasks_come_in_the_order_in_which_to_do_them(self, repo, claude):
@@ -788,14 +700,6 @@ class TestTasks:
         assert [row["id"] for row in listed["tasks"]] == [task]
         changes = [row["change"] for row in repo.show(task)["versions"]]
         assert changes[-1] == "done"
-
-    def test_a_task_gets_new_words_and_stays_the_same(self, claude):
-        task = claude.task(text="Stop the leak")["id"]
-
-        changed = claude.task(id=task, text="Stop the leak in src/net.py", state="doing")
-
-        assert (changed["id"], changed["text"]) == (task, "Stop the leak in src/net.py")
-        assert changed["state"] == "doing"
 
     def test_said_again_it_is_open_again(self, claude):
         task = claude.task(text="Stop the leak", priority="high")["id"]
@@ -835,12 +739,6 @@ class TestTasks:
         repo.forget(task)
 
         assert refusal(claude.task, id=task, state="done").code is Code.REFUSED
-
-    def test_a_task_that_was_done_is_told_with_its_session(self, claude):
-        task = claude.task(text="Stop the leak")["id"]
-        claude.task(id=task, state="done")
-
-        assert 'Tasks: done: "Stop the leak' in claude.end()["session"]["summary"]
 
 
 class TestBrief:

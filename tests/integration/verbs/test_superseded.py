@@ -253,14 +253,6 @@ class TestRules:
         assert tree.show(fact)["tier"] == 3
         assert block(tree) == [YARN, NPM]
 
-    def test_a_rule_before_it_stays_one(self, tree):
-        yarn, pnpm = rule(tree, YARN), rule(tree, PNPM)
-        tree.link(pnpm, "supersedes", yarn)
-
-        tree.unlink(pnpm, "supersedes", yarn)
-
-        assert tree.show(pnpm)["tier"] == 1
-
     def test_so_is_what_a_batch_puts_there_unless_it_says_the_tier(self, tree):
         yarn, npm = rule(tree, YARN), rule(tree, NPM)
         batch = {
@@ -288,15 +280,6 @@ class TestRules:
         tree.link(later, "supersedes", fact)
 
         assert block(tree) == ["pnpm came with Node 22"]
-
-    def test_a_task_takes_no_place_among_the_rules(self, tree):
-        yarn = rule(tree, YARN)
-        task = tree.remember("Move to pnpm", kind="task")
-
-        tree.link(task, "supersedes", yarn)
-
-        assert block(tree) == []
-        assert tree.show(task)["tier"] != 1
 
 
 class TestPeopleAndAgents:
@@ -365,20 +348,6 @@ class TestPeopleAndAgents:
         assert {row["id"] for row in then} == {three, five}
         assert confidence_in_half_a_year(tree, three) > before
 
-    def test_an_agents_rule_gives_way_to_an_agents(self, world):
-        tree = world.repo()
-        tree.add(mode="private")
-        yarn, pnpm = by_agent(tree, YARN)["id"], by_agent(tree, PNPM)["id"]
-
-        links.link(tree.home, agent(tree), id=pnpm, kind="supersedes", to=yarn)
-        for note in (yarn, pnpm):
-            tree.confirm(note)  # in a rules file, an agent's words need a person's approval
-        links.link(tree.home, tree.call, id=pnpm, kind="supersedes", to=yarn)
-        tree.sync()
-
-        assert PNPM in tree.read(PRIVATE)
-        assert YARN not in tree.read(PRIVATE)
-
     def test_a_person_who_puts_an_agents_words_in_a_place_vouches_for_them(self, tree):
         yarn = rule(tree, YARN)
         pnpm = by_agent(tree, PNPM)["id"]
@@ -399,19 +368,6 @@ class TestPeopleAndAgents:
         links.link(tree.home, agent(tree), id=pnpm, kind="supersedes", to=yarn)
         assert block(tree) == [YARN]
 
-    def test_what_a_person_vouched_for_by_a_word_of_their_own_stays_vouched_for(self, tree):
-        yarn = rule(tree, YARN)
-        pnpm, npm = by_agent(tree, PNPM)["id"], by_agent(tree, NPM)["id"]
-        tree.confirm(npm)
-        for later in (pnpm, npm):
-            tree.link(later, "supersedes", yarn)
-        tree.confirm(pnpm)
-
-        for later in (pnpm, npm):
-            tree.unlink(later, "supersedes", yarn)
-
-        assert sorted(block(tree)) == [NPM, PNPM, YARN]
-
     def test_an_agent_cannot_take_back_what_a_person_decided_and_is_told_so(self, tree):
         yarn, pnpm = rule(tree, YARN), rule(tree, PNPM)
         tree.link(pnpm, "supersedes", yarn)
@@ -421,15 +377,6 @@ class TestPeopleAndAgents:
         assert answer["decision"] == "same"
         assert said(answer["superseded_by"]) == [{"id": pnpm, "text": PNPM}]
         assert block(tree) == [PNPM]
-
-    def test_an_agent_takes_back_what_an_agent_did(self, repo):
-        yarn, pnpm = by_agent(repo, YARN)["id"], by_agent(repo, PNPM)["id"]
-        links.link(repo.home, agent(repo), id=pnpm, kind="supersedes", to=yarn)
-
-        answer = by_agent(repo, YARN)
-
-        assert "superseded_by" not in answer
-        assert over(repo, yarn) == []
 
 
 class TestSaidAgain:
@@ -458,17 +405,6 @@ class TestSaidAgain:
         (one,) = listed(tree)
         assert {side["node"] for side in one["sides"]} == {three, five}
 
-    @pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
-    def test_so_it_is_when_the_relation_of_a_decision_ends(self, tree, end):
-        three = retrying(tree, rule(tree, THREE), "3")
-        five = retrying(tree, rule(tree, FIVE), "5")
-        settle(tree, five)
-
-        end(tree, five, three)
-
-        assert sorted(block(tree)) == [THREE, FIVE]
-        assert len(listed(tree)) == 1
-
     @pytest.mark.parametrize(
         "again",
         [
@@ -490,15 +426,6 @@ class TestSaidAgain:
         history = tree.show(three, view="all")["edges"]
         assert [one for one in history if one["kind"] == "supersedes" and one["until"]]
 
-    def test_one_that_was_pinned_before_is_pinned_anew(self, tree):
-        three = retrying(tree, tree.remember(THREE, pin=True), "3")
-        five = retrying(tree, tree.remember(FIVE), "5")
-        settle(tree, five)
-
-        tree.pin(three)
-
-        assert over(tree, three) == []
-
     @pytest.mark.parametrize("say", [curate.confirm, curate.pin])
     def test_who_states_it_anew_hears_what_it_contradicts(self, tree, say):
         three = retrying(tree, tree.remember(THREE), "3")
@@ -517,16 +444,6 @@ class TestSaidAgain:
         answer = say(tree.home, agent(tree), id=yarn)
 
         assert said(answer["superseded_by"]) == [{"id": pnpm, "text": PNPM}]
-
-    def test_tags_and_looking_at_it_do_not(self, tree):
-        three = retrying(tree, tree.remember(THREE), "3")
-        five = retrying(tree, tree.remember(FIVE), "5")
-        settle(tree, five)
-
-        assert not {"contradicts", "superseded_by"} & tree.unpin(three).keys()
-        tree.show(three)
-
-        assert len(over(tree, three)) == 1
 
 
 class TestFiles:
@@ -580,20 +497,6 @@ class TestFiles:
         assert tree.read(CLAUDE).startswith(before)
         assert f"superseded: {THREE}" in brief(tree).replace('"', "")
         assert FIVE in brief(tree)
-
-    def test_new_words_for_what_another_file_says_stand_in_its_place(self, tree):
-        tree.write("AGENTS.md", "# For agents\n")
-        tree.commit("agents")
-        tree.add(mode="inline")
-        type_in(tree, "# Rules\n", f"# Rules\n\n- {YARN}\n")
-        assert block(tree, "AGENTS.md") == [YARN]
-
-        type_in(tree, YARN, "Install with yarn 4", "AGENTS.md")
-
-        assert block(tree, "AGENTS.md") == ["Install with yarn 4"]
-        assert f"- {YARN}\n" in tree.read(CLAUDE)
-        (told,) = [line for line in brief(tree).splitlines() if line.startswith("- superseded")]
-        assert YARN in told
 
     def test_new_words_and_old_ones_back_and_forth_make_no_circle(self, tree):
         tree.write("AGENTS.md", "# For agents\n")
@@ -662,18 +565,6 @@ class TestBranches:
 
 
 class TestClaims:
-    def test_what_is_superseded_by_something_forgotten_claims_again(self, repo):
-        three = retrying(repo, repo.remember(THREE), "3")
-        five = retrying(repo, repo.remember(FIVE), "5")
-        seven = repo.remember("The client was rewritten")
-        repo.link(seven, "supersedes", three)
-        assert listed(repo) == []
-
-        repo.forget(seven)
-
-        (one,) = listed(repo)
-        assert {side["node"] for side in one["sides"]} == {three, five}
-
     @pytest.mark.parametrize("how", ["keeps its own", "keeps none"])
     def test_an_agent_ends_for_its_own_words_nothing_that_a_person_said(self, tree, how):
         retrying(tree, rule(tree, THREE), "3")
@@ -688,17 +579,6 @@ class TestClaims:
         assert block(tree) == [THREE]
         assert len(listed(tree)) == 1
         assert contradictions.contradictions(tree.home, tree.call, settled=True)["settled"] == []
-
-    def test_an_agent_settles_for_what_a_person_said(self, tree):
-        three = retrying(tree, rule(tree, THREE), "3")
-        five = by_agent(tree, FIVE)["id"]
-        retrying(tree, five, "5", call=agent(tree))
-
-        done = settle(tree, three, call=agent(tree))
-
-        assert done["superseded"] == [five]
-        assert block(tree) == [THREE]
-        assert listed(tree) == []
 
     def test_what_an_agent_put_in_vain_in_the_place_of_what_is_kept_is_in_nobodys_way(self, tree):
         three = retrying(tree, rule(tree, THREE), "3")

@@ -39,14 +39,6 @@ def test_the_best_comes_first_and_its_score_is_the_greatest(conn):
     assert {row.num: row.words for row in found} == {1: 12, 2: 3}
 
 
-def test_the_first_that_hold_a_word_are_told_and_no_more_than_asked_for(conn):
-    for name in ("c", "a", "b"):
-        _remember(conn, name, "jose")
-
-    assert fulltext.holding(conn, '"jose"', 2) == [1, 2]
-    assert fulltext.holding(conn, '"tabs"', 2) == []
-
-
 def test_text_weighs_more_than_tags_and_tags_more_than_parts_of_names(conn):
     for filler in range(20):
         _remember(conn, f"x{filler}", "something else")
@@ -89,14 +81,6 @@ def test_new_words_replace_the_old_ones(conn):
 
     assert search(conn, '"jsonwebtoken"', 5) == []
     assert search(conn, '"jose"', 5) == ["a"]
-
-
-def test_removed_words_are_not_found(conn):
-    number = _remember(conn, "a", "jose")
-
-    fulltext.remove(conn, number)
-
-    assert fulltext.search(conn, '"jose"', 5) == []
 
 
 def test_an_expression_that_is_none_is_an_error(conn):

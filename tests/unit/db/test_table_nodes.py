@@ -76,13 +76,6 @@ def test_a_change_of_what_somebody_else_changed_is_refused_with_what_it_reads_no
     assert nodes.get(conn, "a") == theirs
 
 
-def test_a_change_of_what_is_not_there_says_so(conn):
-    with pytest.raises(YaadError) as caught:
-        nodes.replace(conn, node("a", version=2))
-
-    assert caught.value.code is Code.NOT_FOUND
-
-
 def _lower_ascii(text):
     return "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
@@ -107,16 +100,6 @@ def test_what_can_be_no_id_finds_nothing(conn, fragment):
     nodes.insert(conn, node("x"))
 
     assert nodes.find(conn, fragment) == []
-
-
-def test_a_memory_and_a_thing_of_the_same_text_are_two_nodes(conn):
-    memory, thing = node("m", text_hash="same"), node("t", kind="file", text_hash="same")
-    nodes.insert(conn, memory)
-    nodes.insert(conn, thing)
-
-    assert nodes.by_hash(conn, "project", "same", thing=False) == memory
-    assert nodes.by_hash(conn, "project", "same", thing=True) == thing
-    assert nodes.by_hash(conn, "user", "same", thing=True) is None
 
 
 def test_the_same_text_lives_once_in_a_scope(conn):
@@ -202,15 +185,6 @@ def test_the_words_of_an_erased_node_are_not_found_under_the_next_one(conn):
 
     assert nodes.insert(conn, node("b")) == number
     assert fulltext.search(conn, "jose", 5) == []
-
-
-def test_versions_come_oldest_first_and_as_they_were_kept(conn):
-    nodes.insert(conn, node("a"))
-    kept = [_version("a", number) for number in (2, 1, 10)]
-    for version in kept:
-        history.add_versions(conn, [version])
-
-    assert history.versions_of_node(conn, "a") == sorted(kept, key=lambda version: version.version)
 
 
 def _version(id, number):

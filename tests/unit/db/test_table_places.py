@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-import apsw
 import pytest
 from store_samples import NOW, empty_store, node
 
@@ -30,21 +29,6 @@ def _says(id, position, line=1, worktree=1, path="CLAUDE.md"):
     )
 
 
-def test_a_new_work_tree_has_no_head_and_was_never_checked(conn):
-    added = projects.add_worktree(conn, NEXT)
-
-    assert added == Worktree(id=2, path=NEXT, head="", branch="", checked_at=None)
-    assert projects.worktree_by_path(conn, NEXT) == added
-
-
-def test_adding_a_work_tree_again_changes_nothing(conn):
-    projects.set_worktree_head(conn, 1, "c0ffee", "main")
-    before = projects.all_worktrees(conn)
-
-    assert projects.add_worktree(conn, SHOP) == before[0]
-    assert projects.all_worktrees(conn) == before
-
-
 def test_a_work_tree_remembers_its_head_and_when_it_was_checked(conn):
     projects.set_worktree_head(conn, 1, "c0ffee", "main")
     projects.set_worktree_checked(conn, 1, NOW)
@@ -67,10 +51,6 @@ def test_only_places_that_say_a_node_now_say_it(conn):
         ("b", 2, 9),
     ]
     assert history.places_saying(conn, ["c"]) == []
-
-
-def test_a_folder_that_is_no_work_tree_is_none(conn):
-    assert projects.worktree_by_path(conn, Path("/home/ada/other")) is None
 
 
 def test_a_file_says_what_was_put_last(conn):
@@ -112,11 +92,6 @@ def test_what_every_place_of_a_work_tree_hides_is_hidden_there(conn):
 
     assert history.hidden_by_git(conn, 1) == {"a"}
     assert history.hidden_by_git(conn, 2) == set()
-
-
-def test_two_statements_cannot_stand_in_one_place(conn):
-    with pytest.raises(apsw.ConstraintError):
-        history.put_provenance(conn, 1, "CLAUDE.md", [_says("a", 0), _says("b", 0)])
 
 
 def test_a_work_tree_takes_its_places_along(conn):
