@@ -2,6 +2,8 @@
 
 import time
 
+from yaadwatch.api.frames import to_error
+
 PATIENCE_S = 90.0
 """Long enough for a machine that is busy with something else; nobody waits so long otherwise."""
 
@@ -24,3 +26,18 @@ def wait_until(met, what="what was waited for", *, patience_s=PATIENCE_S):
         assert time.monotonic() < end, f"{what() if callable(what) else what} did not happen"
         time.sleep(pause_s)
         pause_s = min(pause_s * 1.5, PAUSE_MAX_S)
+
+
+def events(client, after=None):
+    """Subscribe with a client that asks nothing else from then on; yield what happens."""
+    connected = client.connect()
+    client.call("subscribe", after=after)
+
+    def stream():
+        while True:
+            frame = client._next(connected, "subscribe", 3600.0)
+            if "error" in frame:
+                raise to_error(frame["error"])
+            yield frame["params"]
+
+    return stream()

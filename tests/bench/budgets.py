@@ -30,6 +30,7 @@ from tests.bench.agents import PAYLOADS, Job
 from tests.bench.living import INITIALIZE, NET, SHIM, living
 from tests.bench.watching import WRITER
 from tests.machine import wait_until
+from tests.waiting import events as subscribed
 from yaadwatch.model.settings import Watch
 
 STARTS = 3
@@ -128,7 +129,7 @@ def ms(seconds):
 
 def until(daemon, kind, act):
     """Return the seconds from the end of `act` until an event of this kind is heard."""
-    events = daemon.client(daemon.checkouts[0].root).events()
+    events = subscribed(daemon.client(daemon.checkouts[0].root))
     act()
     began = time.perf_counter()
     signal.alarm(PATIENCE_S)

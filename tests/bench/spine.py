@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.machine import NET, Checkout, Machine, wait_until
+from tests.waiting import events as subscribed
 from yaadwatch.client.connection import Client
 
 ROUNDS = 15
@@ -46,7 +47,7 @@ def _one_project(machine: Machine) -> Rows:
     machine.ask("add", checkout.root)
     yield "add, starting the daemon: wall", ms([time.perf_counter() - started])
     memory = machine.ask("remember", TEXT, "--symbol", SYMBOL, cwd=checkout.root)["id"]
-    events = Client(cwd=str(checkout.root)).events()
+    events = subscribed(Client(cwd=str(checkout.root)))
     saves, commits = [], []
     for number in range(ROUNDS):
         checkout.write("src/net.py", NET.replace("tries=3", f"tries={number + 10}"))

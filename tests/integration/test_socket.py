@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from served import Served, Wire, client
 from waiting import PATIENCE_S, wait_until
+from waiting import events as events_of
 
 from yaadwatch import places
 from yaadwatch.api.frames import PATH_BYTES_MAX
@@ -458,7 +459,7 @@ def test_events_arrive_as_they_happen_and_the_stream_ends_with_the_client(path):
 
     with Served(path, {}, events=events) as served:
         listening = client()
-        stream = listening.events("c7")
+        stream = events_of(listening, "c7")
 
         assert [next(stream)["cursor"] for _ in range(3)] == ["c7+0", "c7+1", "c7+2"]
         listening.close()
@@ -480,7 +481,7 @@ def test_a_stream_that_breaks_says_why(path, fault, code):
         raise fault
 
     with Served(path, {}, events=events):
-        stream = client().events()
+        stream = events_of(client())
         next(stream)
         said = refusal(next, stream)
 

@@ -21,18 +21,13 @@ if TYPE_CHECKING:
 
 
 _STATES = {
-    "connected": ("connected", "green"),
-    "disconnected": ("disconnected", "green"),
-    "unchanged": ("connected already", "dim"),
-    "unconnected": ("not connected", "dim"),
-    "refused": ("left alone", "red"),
+    "connected": ("connected", "installed", "green"),
+    "disconnected": ("disconnected", "removed", "green"),
+    "unchanged": ("connected already", "installed already", "dim"),
+    "unconnected": ("not connected", "not installed", "dim"),
+    "refused": ("left alone", "left alone", "red"),
 }
-_SKILL_STATES = _STATES | {
-    "connected": ("installed", "green"),
-    "disconnected": ("removed", "green"),
-    "unchanged": ("installed already", "dim"),
-    "unconnected": ("not installed", "dim"),
-}
+"""What became of an agent; of our skill; and its colour."""
 _OPTIONS = (
     option(
         "agents",
@@ -110,8 +105,8 @@ def _world(args: Namespace) -> "World":
 def print_written(answer: "Answer", terminal: Terminal, *, undo: str = "") -> None:
     """Print which files of agents were written (Connected), and the command that undoes it."""
     for one in answer["agents"]:
-        states = _SKILL_STATES if one["agent"] == "skill" else _STATES
-        state, colour = states[one["state"]]
+        of_agent, of_skill, colour = _STATES[one["state"]]
+        state = of_skill if one["agent"] == "skill" else of_agent
         if answer["dry_run"] and one["state"] in ("connected", "disconnected"):
             state = f"would be {state}"
         terminal.line(styled(str(one["title"]), "bold"), ": ", styled(state, colour))

@@ -13,7 +13,7 @@ from yaadwatch.model.errors import Code, YaadError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from yaadwatch.api.message import Field, Message
@@ -237,10 +237,7 @@ def given_fields(args: Namespace, request: "type[Message]") -> "dict[str, Any]":
 
     In `args`, what was not given is None, [] or, for a flag, its default.
     """
-    return dict(_given(args, request))
-
-
-def _given(args: Namespace, request: "type[Message]") -> "Iterator[tuple[str, Any]]":
+    given: dict[str, Any] = {}
     for one in request.FIELDS.values():
         value = getattr(args, one.name, None)
         if one.option is None or value in (None, [], one.default):
@@ -249,7 +246,8 @@ def _given(args: Namespace, request: "type[Message]") -> "Iterator[tuple[str, An
             is_text = one.type in (str, str | None)
             is_object = one.type == dict[str, object] | None
             value = " ".join(value) if is_text else dict(value) if is_object else value
-        yield one.name, value
+        given[one.name] = value
+    return given
 
 
 def _of_field(one: "Field") -> "Option":

@@ -14,7 +14,7 @@ import signal
 import stat
 import sys
 import time
-from argparse import ArgumentTypeError, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -38,20 +38,13 @@ LEVELS = ("debug", "info", "warning", "error", "critical")
 _PAUSE_S = 0.25
 
 
-def _count(text: str) -> int:
-    number = whole_number(text)
-    if not 0 <= number <= 1_000_000:
-        raise ArgumentTypeError(f"{text} is not within 0 and 1000000")
-    return number
-
-
 @command(
     "logs",
     options=[
         option(
             "--lines",
             "-n",
-            type=_count,
+            type=whole_number,
             default=50,
             help="show the last LINES lines (default: 50)",
         ),
@@ -107,7 +100,7 @@ def _lines(path: "Path", count: int, least: int) -> list[str]:
         with stream:
             lines = _texts(filter(None, stream.read().split(b"\n")))
         found = [line for line in lines if _level(_entry(line)) >= least] + found
-    return found[-count:] if count else []
+    return found[-count:] if count > 0 else []
 
 
 def _following(path: "Path") -> Iterator[str]:

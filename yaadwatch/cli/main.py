@@ -213,7 +213,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "the store": ("upkeep", "export", "import", "verify", "compact", "backup", "embed"),
     "agents": ("connect", "disconnect", "hook", "mcp"),
     "the daemon": (
-        *("up", "daemon", "install", "uninstall", "start", "stop", "restart"),
+        *("daemon", "install", "uninstall", "start", "stop", "restart"),
         *("logs", "config", "doctor"),
     ),
     "more": ("completion",),
@@ -231,7 +231,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "relations": (*GROUPS["relations"], "impact"),
     "store": GROUPS["the store"],
     "agents": (*GROUPS["agents"], *GROUPS["more"], "config"),
-    "service": ("up", "daemon", "install", "uninstall", "start", "stop", "restart"),
+    "service": ("daemon", "install", "uninstall", "start", "stop", "restart"),
     "logs": ("logs",),
     "doctor": ("doctor",),
 }

@@ -1,20 +1,12 @@
-"""The commands daemon, start, stop, restart, install and uninstall, and the trial run `up`.
-
-`up` runs the daemon in this terminal and prints what it finds. The process is the daemon and its
-own client: a helper thread sends requests over the socket.
-"""
+"""The commands daemon, start, stop, restart, install and uninstall."""
 
 import os
 import sys
-import threading
 from argparse import Namespace
-from collections.abc import Callable
 
 from yaadwatch.cli.commands import command, option, prints
-from yaadwatch.cli.projects import add as print_added
-from yaadwatch.cli.stale import headline, reason
-from yaadwatch.cli.terminal import Terminal, count, folder, print_file_changes, short, styled, when
-from yaadwatch.client.connection import ConnectionEnded, DaemonNotRunning
+from yaadwatch.cli.terminal import Terminal, print_file_changes, styled
+from yaadwatch.client.connection import DaemonNotRunning
 from yaadwatch.client.presence import (
     daemon_holds_lock,
     daemon_process,
@@ -22,13 +14,11 @@ from yaadwatch.client.presence import (
     still_there,
     wait_for_exit,
 )
-from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.events import STALE_CLEARED, STALE_RAISED
 from yaadwatch.places import announced_pid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import NoReturn
 
     from yaadwatch.cli.commands import Answer
     from yaadwatch.client.connection import Client
@@ -56,14 +46,14 @@ def daemon(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noq
 
     examples:
       yaadwatch daemon --supervised  what a service manager runs
-      yaadwatch up                   to try it out, in this terminal
+      yaadwatch daemon               to try it out, in this terminal, until Ctrl-C
     """
     from yaadwatch.daemon.main import run
     from yaadwatch.daemon.scheduler import AGAIN
 
     if args.supervised:
         return run(foreground=False)
-    status = run(foreground=False, begin_again=restart_program)
+    status = run(foreground=sys.stderr.isatty(), begin_again=restart_program)
     if status == AGAIN:
         restart_program()
     return status
@@ -275,159 +265,3 @@ def _print_files(answer: "Answer", terminal: Terminal) -> None:
     words = _WOULD if answer["dry_run"] else _STATES
     terminal.line(styled(f"{words[answer['state']]}{by}", "bold"))
     print_file_changes(answer["files"], terminal, dry_run=answer["dry_run"])
-
-
-# ruff: noqa: PTH100
-
-
-@command(
-    "up",
-    options=[option("repo", metavar="REPO", nargs="?", help="a repository to watch")],
-    starts_daemon=False,
-)
-def up(args: Namespace, client: "Client", terminal: Terminal) -> int:
-    """Run the daemon in this terminal, and print what it finds.
-
-    Ctrl-C ends it. The repository stays watched by later daemons; to stop that:
-    yaadwatch remove DIR
-
-    examples:
-      yaadwatch up ~/src/api  watch a repository, see each flag come and go
-      yaadwatch up            with the repositories that are watched already
-    """
-    if daemon_holds_lock():
-        raise YaadError(
-            Code.REFUSED,
-            f"A daemon runs already (pid {announced_pid()}); no second one was started.",
-            hint="It can watch the repository too: yaadwatch add DIR. Or end it: yaadwatch stop",
-        )
-    from functools import partial
-
-    from yaadwatch.daemon.main import run
-    from yaadwatch.daemon.scheduler import AGAIN
-
-    repo = os.path.abspath(args.repo) if args.repo else None
-    printer = FlagPrinter(client, terminal, repo=repo, as_json=args.json)
-    try:
-        status = run_with(partial(run, begin_again=restart_program), printer)
-        if status == AGAIN:
-            terminal.err.write("The daemon begins again. Why: yaadwatch logs\n")
-            terminal.flush()
-            restart_program()
-        return status
-    finally:
-        if terminal.err.isatty():
-            terminal.err.write("\n")  # after the ^C that the terminal shows
-
-
-def run_with(run: Callable[..., int], printer: "FlagPrinter") -> int:
-    """Run the daemon with `run` while `printer` prints; return the exit status.
-
-    Raises:
-        YaadError: what kept the printer from beginning.
-    """
-    try:
-        status = run(foreground=True, on_ready=printer.start)
-    except KeyboardInterrupt:
-        status = 0
-    printer.join()
-    if printer.error is not None:
-        raise printer.error
-    return status
-
-
-class FlagPrinter:
-    """Watches a repository and prints each flag as it comes and goes, in a thread.
-
-    Args:
-        client: asks the daemon.
-        terminal: is printed to.
-        repo: an absolute folder in the repository to watch; None: only print.
-        as_json: print answers and events as they are, one a line.
-    """
-
-    def __init__(
-        self, client: "Client", terminal: Terminal, *, repo: str | None, as_json: bool
-    ) -> None:
-        self.error: YaadError | None = None
-        self._client = client
-        self._terminal = terminal
-        self._repo = repo
-        self._as_json = as_json
-        self._known: dict[str, tuple[str, str]] = {}
-        self._thread = threading.Thread(target=self._run, name="flags", daemon=True)
-
-    def start(self) -> None:
-        """Begin; the daemon answers from now on."""
-        self._thread.start()
-
-    def join(self) -> None:
-        """Wait until everything is printed."""
-        if self._thread.is_alive():
-            self._thread.join(2.0)
-
-    def _run(self) -> None:
-        try:
-            self._print_all()
-        except (ConnectionEnded, DaemonNotRunning):
-            return  # the daemon stops, and so do we
-        except (YaadError, BrokenPipeError) as error:
-            # A trial run that prints nothing is of no use: it ends, and says why.
-            self.error = error if isinstance(error, YaadError) else None
-            self._client.close()
-            self._client.call("shutdown")
-
-    def _print_all(self) -> None:
-        # Subscribed first, so that nothing which happens from here on is missed.
-        events = self._client.beside().events()
-        terminal = self._terminal
-        if self._repo is not None:
-            added = self._client.call("add", project=self._repo)
-            if self._as_json:
-                terminal.json(added)
-            else:
-                print_added(added, terminal, Namespace())
-                terminal.line(f"Undo: {added['undo']}")
-            for flag in self._flags(self._repo, check=True):
-                self._print_flag(flag, "        ")
-        elif not self._as_json:
-            projects = self._client.call("projects")["projects"]
-            terminal.line(f"{count(len(projects), 'repository')} watched")
-            for project in projects:
-                terminal.line(folder(project["path"]), indent=2)
-        if not self._as_json:
-            terminal.line(styled("Watching. Ctrl-C ends it.", "dim"))
-        terminal.flush()
-        for event in events:
-            if event["kind"] in {STALE_RAISED, STALE_CLEARED}:
-                if self._as_json:
-                    terminal.json(event)
-                else:
-                    self._print_event(event)
-                terminal.flush()
-
-    def _print_event(self, event: "dict[str, Any]") -> None:
-        moment, identity = when(event["at"]), event["subject"]
-        clock = moment.astimezone().strftime("%H:%M:%S") if moment is not None else "        "
-        if event["kind"] == STALE_CLEARED:
-            _, text = self._known.pop(identity, ("", ""))
-            holds = (styled("holds again", "green"), "  ", styled(short(identity), "bold"))
-            self._terminal.line(f"{clock}  ", *holds, f"  {text}", hang=10)
-            return
-        projects = {row["id"]: row["path"] for row in self._client.call("projects")["projects"]}
-        if event["project"] in projects:  # else it was removed meanwhile
-            for flag in self._flags(projects[event["project"]], check=False):
-                if flag["id"] == identity:
-                    self._print_flag(flag, clock)
-
-    def _print_flag(self, flag: "dict[str, Any]", clock: str) -> None:
-        known = self._known.get(flag["id"], ("",))[0]
-        self._known[flag["id"]] = (flag["verdict"], flag["text"])
-        if not self._as_json and known != flag["verdict"]:
-            self._terminal.line(f"{clock}  ", *headline(flag), f"  ({reason(flag)})", hang=10)
-
-    def _flags(self, where: str, *, check: bool) -> "list[dict[str, Any]]":
-        found: list[dict[str, Any]] = self._client.call(
-            "stale", project=where, check=check, all=True
-        )["stale"]
-        return found

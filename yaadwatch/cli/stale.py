@@ -59,11 +59,8 @@ def stale(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
             f"Checked {count(checked['checked'], 'memory')}:"
             f" {count(checked['raised'], 'new flag')}, {checked['cleared']} cleared."
         )
-    for same in _by_commit(answer["stale"]):
-        if len(same) == 1:
-            _print_flag(same[0], terminal)
-        else:
-            _print_commit(same, terminal)
+    for flag in answer["stale"]:
+        _print_flag(flag, terminal)
         terminal.gap()
     if unknown := answer["unknown"]:
         terminal.line(styled("Could not be judged", "bold"))
@@ -130,7 +127,8 @@ def reason(flag: "Row") -> str:
 def _print_flag(flag: "Row", terminal: Terminal) -> None:
     """Print one flag: the memory, why, since which commit, and what to do."""
     terminal.line(*headline(flag), hang=10)
-    _print_reason(flag, terminal)
+    branch = f" on {flag['branch']}" if flag.get("branch") else ""
+    terminal.line(f"{reason(flag)}; noticed {terminal.ago(flag['since'])}{branch}", indent=4)
     print_evidence(flag, terminal)
     identity, places = short(flag["id"]), flag.get("said_in") or []
     if flag.get("via"):
@@ -153,42 +151,6 @@ def _print_flag(flag: "Row", terminal: Terminal) -> None:
         terminal.line(accept, indent=4)
     delete = "delete it there" if places else f"yaadwatch forget {identity}"
     terminal.line(f"still true: yaadwatch confirm {identity}    if not: {delete}", indent=4)
-
-
-def _by_commit(flags: "list[Row]") -> "list[list[Row]]":
-    """Return the flags grouped by commit, each group at the place of its first."""
-    found: dict[tuple[str, ...], list[Row]] = {}
-    for flag in flags:
-        commits = [(one.get("commit") or {}).get("id", "") for one in flag["evidence"]]
-        alone = flag.get("via") or flag.get("superseded_by") or not commits or not all(commits)
-        key = (f"of {flag['id']}",) if alone else tuple(dict.fromkeys(commits))
-        found.setdefault(key, []).append(flag)
-    return list(found.values())
-
-
-def _print_commit(flags: "list[Row]", terminal: Terminal) -> None:
-    """Print the flags with the same commits: commits first, remedies last."""
-    for commit in {one["commit"]["id"]: one["commit"] for one in flags[0]["evidence"]}.values():
-        terminal.line(*_commit(commit))
-    proposed = False
-    for flag in flags:
-        terminal.line(*headline(flag), indent=2, hang=10)
-        _print_reason(flag, terminal)
-        proposed |= _print_suggestion(flag, terminal)
-    ours = [short(flag["id"]) for flag in flags if not flag.get("said_in")]
-    accept = ["accept what is proposed: yaadwatch reanchor ID"] if proposed else []
-    edit = [f"{'or' if proposed else 'correct it'}: yaadwatch edit ID"] if ours else []
-    if accept or edit:
-        terminal.line("    ".join([*accept, *edit]), indent=4)
-    ids = " ".join(short(flag["id"]) for flag in flags)
-    terminal.line(f"still true: yaadwatch confirm {ids}", indent=4)
-    if ours:
-        terminal.line(f"if not: yaadwatch forget {' '.join(ours)}", indent=4)
-
-
-def _print_reason(flag: "Row", terminal: Terminal) -> None:
-    branch = f" on {flag['branch']}" if flag.get("branch") else ""
-    terminal.line(f"{reason(flag)}; noticed {terminal.ago(flag['since'])}{branch}", indent=4)
 
 
 def _print_suggestion(flag: "Row", terminal: Terminal) -> bool:

@@ -7,7 +7,7 @@ coding agent that runs a command by the variables that agents set in their shell
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from yaadwatch import places
 from yaadwatch.api.frames import Stopping, at_address, decode, encode, peer_uid, to_error
@@ -141,18 +141,6 @@ class Client:
                     raise
                 time.sleep(_QUEUE_PAUSE_S)
 
-    def events(self, after: str | None = None) -> "Iterator[dict[str, Any]]":
-        """Return what happens after the cursor `after`, or from now on, until the daemon ends.
-
-        Subscribes at once; the connection carries nothing else from then on.
-
-        Raises:
-            YaadError: as for `call`; unavailable, when the daemon is gone.
-        """
-        connected = self.connect()
-        self._exchange(connected, "subscribe", {"after": after})
-        return self._stream(connected)
-
     def _exchange(
         self, connected: socket.socket, operation: str, fields: dict[str, object]
     ) -> "dict[str, Any]":
@@ -178,19 +166,6 @@ class Client:
             raise _nonsense(operation)
         self.wrote |= dict.fromkeys(result.get("wrote", ()))
         return result
-
-    def _stream(self, connected: socket.socket) -> "Iterator[dict[str, Any]]":
-        try:
-            while True:
-                frame = self._next(connected, "subscribe", None)
-                if "error" in frame:
-                    raise to_error(frame["error"])
-                event = frame.get("params")
-                if not isinstance(event, dict):
-                    raise _nonsense("subscribe")
-                yield event
-        finally:
-            self.close()
 
     def connect(self) -> socket.socket:
         """Return a connection on which the daemon has greeted us; `call` does this by itself.
@@ -284,11 +259,9 @@ class Client:
         self.pid = pid if isinstance(pid, int) else None
         self._greeted_at = (str(greeting.get("at")), time.monotonic())
 
-    def _next(
-        self, connected: socket.socket, operation: str, time_s: float | None
-    ) -> dict[str, object]:
-        """Return the next frame within `time_s`; None waits forever."""
-        connected.settimeout(None if time_s is None else _TICK_S)
+    def _next(self, connected: socket.socket, operation: str, time_s: float) -> dict[str, object]:
+        """Return the next frame within `time_s`."""
+        connected.settimeout(_TICK_S)
         searched, waited_s, suspended = 0, 0.0, None
         while (end := self._read.find(b"\n", searched)) < 0:
             searched = len(self._read)
@@ -300,9 +273,9 @@ class Client:
                 waited_s += _TICK_S
                 before, suspended = suspended, _suspended()
                 is_suspended = suspended is not None and suspended == before
-                if is_suspended or (time_s is not None and waited_s >= time_s):
+                if is_suspended or waited_s >= time_s:
                     pid = suspended if is_suspended else None
-                    raise _not_answered(operation, time_s or waited_s, pid) from None
+                    raise _not_answered(operation, time_s, pid) from None
                 if self._on_wait is not None:
                     self._on_wait(int(waited_s))
                 continue

@@ -11,7 +11,7 @@ import fcntl
 import os
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError
@@ -117,7 +117,10 @@ def daemon_process() -> "Iterator[int | None]":
     None without a daemon, where its process cannot be seen from here, and on systems that have no
     such descriptors.
     """
-    process = _opened(places.announced_pid()) if daemon_holds_lock() else None
+    pid, process = places.announced_pid(), None
+    if pid is not None and hasattr(os, "pidfd_open") and daemon_holds_lock():
+        with suppress(OSError):
+            process = os.pidfd_open(pid)
     # The pid is its own for as long as it holds the lock; before and after it may be another's.
     if process is not None and not daemon_holds_lock():
         os.close(process)
@@ -147,15 +150,6 @@ def wait_for_exit(seconds: float, process: int | None = None) -> bool:
 
         select.select([process], [], [], _EXIT_S)
     return True
-
-
-def _opened(pid: int | None) -> int | None:
-    if pid is None or not hasattr(os, "pidfd_open"):
-        return None
-    try:
-        return os.pidfd_open(pid)
-    except OSError:
-        return None
 
 
 def suspended_now() -> int | None:

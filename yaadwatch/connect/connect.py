@@ -209,7 +209,7 @@ def _changed(
                 entries = [entry for plan in plans for entry in plan.entries]
                 _note(world, row, [*written_elsewhere(world, row), *entries])
             for plan, file in zip(plans, results, strict=True):
-                _write_or_explain(world, plan, file, written)
+                _write(world, plan, file, written)
             if not connects:
                 _note(world, row, [])
         except ChangedUnderneathError as error:
@@ -223,46 +223,30 @@ def _changed(
     )
 
 
-def _write_or_explain(world: World, plan: Plan, result: dict[str, Any], written: list[str]) -> None:
+def _write(world: World, plan: Plan, result: dict[str, Any], written: list[str]) -> None:
     """Write a file, and add it to those that were; when that fails, say which were.
 
     Raises:
         YaadError: it cannot be written.
         ChangedUnderneathError: another program wrote it meanwhile.
     """
+    if plan.change == "same":
+        return
+    copies, now = places.backups(COPIES), world.clock.now()
     try:
-        _write(world, plan, result)
+        if plan.after is None:
+            made = plan.entries[0].folders if plan.entries else ()
+            copy: Path | None = settings_files.remove(plan.found, made=made, copies=copies, now=now)
+        else:
+            after = plan.after.encode()
+            copy = settings_files.write(plan.found, after, mode=plan.mode, copies=copies, now=now)
     except YaadError as error:
-        if not written:
-            raise
         before = ", ".join(dict.fromkeys(written))
-        raise YaadError(
-            error.code, f"{error.message} Before it, this was written: {before}.", hint=error.hint
-        ) from error
-    if plan.change != "same":
-        written.append(str(plan.found.path))
-
-
-def _write(world: World, plan: Plan, result: dict[str, Any]) -> None:
-    if plan.before == plan.after:
-        return
-    if plan.after is None:
-        made = plan.entries[0].folders if plan.entries else ()
-        result["backup"] = str(
-            settings_files.remove(
-                plan.found, made=made, copies=places.backups(COPIES), now=world.clock.now()
-            )
-        )
-        return
-    copy = settings_files.write(
-        plan.found,
-        plan.after.encode(),
-        mode=plan.mode,
-        copies=places.backups(COPIES),
-        now=world.clock.now(),
-    )
+        more = f" Before it, this was written: {before}." if written else ""
+        raise YaadError(error.code, f"{error.message}{more}", hint=error.hint) from error
     if copy is not None:
         result["backup"] = str(copy)
+    written.append(str(plan.found.path))
 
 
 def _note(world: World, row: Connection, entries: Sequence[Entry]) -> None:

@@ -136,7 +136,7 @@ def install(world: World, *, dry_run: bool = False, linger: bool = False) -> Ans
     manager, why = world.manager()
     if manager is None:
         return _on_demand(world, why, dry_run=dry_run, linger=linger)
-    with contextlib.nullcontext() if dry_run else plans.alone():
+    with _receipt(dry_run):
         known = _known(manager)
         service = _service(world, manager)
         files = dict(zip(manager.units(), manager.wanted(service), strict=True))
@@ -191,7 +191,7 @@ def uninstall(world: World, *, dry_run: bool = False) -> Answer:
         YaadError: REFUSED when it has another data folder, or no receipt says what it consists
             of; UNAVAILABLE when the manager fails.
     """
-    with contextlib.nullcontext() if dry_run else plans.alone():
+    with _receipt(dry_run):
         found = world.installed()
         if found is None:
             why = _refuse_unlisted(world)
@@ -225,6 +225,12 @@ def uninstall(world: World, *, dry_run: bool = False) -> Answer:
             managers.linger(False, world.asking)
         plans.save(None)
     return answer
+
+
+def _receipt(dry_run: bool) -> contextlib.AbstractContextManager[None]:
+    """Keep other commands from writing the receipt meanwhile."""
+    lock = places.receipt().with_suffix(".lock")
+    return contextlib.nullcontext() if dry_run else settings_files.alone(lock)
 
 
 def _holder() -> int | None:

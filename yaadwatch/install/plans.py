@@ -52,13 +52,6 @@ class Installed:
     home: str = ""
 
 
-@contextmanager
-def alone() -> Iterator[None]:
-    """Keep other commands from writing the receipt meanwhile."""
-    with settings_files.alone(places.receipt().with_suffix(".lock")):
-        yield
-
-
 def load() -> Installed | None:
     """Return what is installed, or None.
 
@@ -144,7 +137,7 @@ def require_this_data_folder(path: Path) -> None:
             Code.REFUSED,
             f"{path} runs the daemon for {theirs}, not for {places.data_folder()}. Nothing was "
             "done.",
-            hint=f"Beside it: yaadwatch up. To remove it: {as_theirs} yaadwatch uninstall",
+            hint=f"Beside it: yaadwatch daemon. To remove it: {as_theirs} yaadwatch uninstall",
         )
 
 

@@ -18,11 +18,10 @@ class RecordingClient:
     pid = 4711
     unreachable = None
 
-    def __init__(self, answers=None, events=()):
+    def __init__(self, answers=None):
         self.answers = answers or {}
         self.calls = []
         self.wrote = {}
-        self._events = events
 
     def call(self, operation, /, **fields):
         self.calls.append((operation, fields))
@@ -33,10 +32,6 @@ class RecordingClient:
             raise answer
         self.wrote |= dict.fromkeys(answer.get("wrote", ()))
         return answer
-
-    def events(self, after=None):
-        self.calls.append(("subscribe", {"after": after}))
-        return iter(self._events)
 
     def now(self):
         return NOW
@@ -89,9 +84,9 @@ class Screen(io.StringIO):
         return True
 
 
-def command(*argv, answers=None, events=(), given="", width=100, colour=False, person=False):
+def command(*argv, answers=None, given="", width=100, colour=False, person=False):
     """Run a command line against a client with `answers`; `person`: one sits at the terminal."""
-    client = RecordingClient(answers, events)
+    client = RecordingClient(answers)
     text = Screen if person else io.StringIO
     terminal = Terminal(text(), io.StringIO(), keys=text(given), width=width, colour=colour)
     status = run([str(part) for part in argv], terminal, lambda args, terminal: client)

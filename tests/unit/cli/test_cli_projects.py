@@ -337,42 +337,6 @@ def test_a_superseded_memory_is_only_to_be_removed(said, remove):
     ]
 
 
-def test_what_one_commit_made_doubtful_is_told_under_it():
-    commit = {"id": "9f8e7d6c5b4a", "at": "2026-11-21T10:00:00.000Z", "subject": "Drop old"}
-    gone = {
-        "id": "0199b1c2-7d3e-7f00-8a11-000000000001",
-        "text": "The API is in src/old/api.py",
-        "verdict": "gone",
-        "reason": "src/old/api.py is gone",
-        "suggestion": None,
-        "evidence": [{"path": "src/old/api.py", "commit": commit, "summary": "removed it"}],
-    }
-    other = gone | {"id": "0199b1c2-7d3e-7f00-8a11-000000000002", "text": "Two"}
-    by_way = other | {"id": "0199b1c2-7d3e-7f00-8a11-000000000003", "via": [ID]}
-
-    ran = command(
-        "stale",
-        answers={
-            "stale": STALE
-            | {"stale": [DOUBT | gone, DOUBT, DOUBT | other, DOUBT | by_way], "unknown": []}
-        },
-    )
-
-    assert ran.lines[:9] == [
-        "9f8e7d6c5b  2026-11-21  Drop old",
-        "  gone  00000001  The API is in src/old/api.py",
-        "    src/old/api.py is gone; noticed 3 hours ago on main",
-        "  gone  00000002  Two",
-        "    src/old/api.py is gone; noticed 3 hours ago on main",
-        "    correct it: yaadwatch edit ID",
-        "    still true: yaadwatch confirm 00000001 00000002",
-        "    if not: yaadwatch forget 00000001 00000002",
-        "",
-    ]
-    assert ran.lines[9].startswith("moved  f2e4ab37")
-    assert ran.lines[-1].startswith("4 memories flagged")
-
-
 @pytest.mark.parametrize(
     ("commit", "summary", "line"),
     [

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from waiting import events
 
 from yaadwatch import places
 from yaadwatch.client.connection import Client, DaemonNotRunning
@@ -436,9 +437,9 @@ def test_what_happens_is_streamed_and_nothing_is_missed_over_a_restart(start, re
     first = start()
     client = Client(cwd=str(repo.path))
     client.call("add")
-    events = client.beside().events()
+    heard = events(client.beside())
     client.call("remember", text="Use uv, never pip")
-    created = next(event for event in events if event["kind"] == "node.created")
+    created = next(event for event in heard if event["kind"] == "node.created")
     first.terminate()
     ended(first)
 
@@ -446,7 +447,7 @@ def test_what_happens_is_streamed_and_nothing_is_missed_over_a_restart(start, re
     client.call("remember", text="Tests run with make test")
     again = next(
         event
-        for event in client.beside().events(created["cursor"])
+        for event in events(client.beside(), created["cursor"])
         if event["kind"] == "node.created"
     )
 
