@@ -891,7 +891,6 @@ def test_the_person_s_own_settings_change_no_answer(repo, runner, environment, s
     assert opened.changes(["b.py"], first, last) == [last]
     assert opened.commit(last).subject == "change"
     assert opened.tracked() == ["b.py"]
-    assert [hunk.added for hunk in opened.hunks(b"a\n", b"b\n", "x.py")] == [("b",)]
 
 
 # git that does not do what it should

@@ -139,7 +139,6 @@ def ask_everything(repo, runner):
         "stashes": opened.stashes,
         "tips_above": lambda: opened.tips_above(first),
         "stray": lambda: opened.stray([first, last]),
-        "hunks": lambda: opened.hunks(b"def a():\n    b\n", b"def a():\n    c\n", "x.py"),
     }
     public = {name for name, _ in inspect.getmembers(Repository, inspect.isfunction)}
     assert {name for name in public if not name.startswith("_")} <= set(calls)
@@ -170,7 +169,6 @@ def answers_like_the_honest_one(answers, repo):
     assert answers["changes"] == [repo.last]
     assert answers["files_with"] == {"line": ["moved.py"]}
     assert answers["files_with, untracked"] == {"line": ["moved.py", "new.py"]}
-    assert [hunk.added for hunk in answers["hunks"]] == [("    c",)]
     return True
 
 
@@ -627,8 +625,8 @@ def test_a_repository_of_another_user_is_refused_in_plain_words(
     answers = ask_everything(victim, runner)
 
     for name, answer in answers.items():
-        # files that everybody may read; our texts; nothing to be ended
-        if name in ("head", "hunks", "close"):
+        # files that everybody may read; nothing to be ended
+        if name in ("head", "close"):
             continue
         # what was read before, or is indexed; nothing was
         if name in QUIET:

@@ -1,11 +1,9 @@
-"""What git's hunks and the syntax say of definitions, language by language: touched, or not."""
+"""What the lines and the syntax say of definitions, language by language: changed, or not."""
 
 import pytest
 from languages import LANGUAGES
-from repositories import Repo
 
-from yaadwatch.anchors.definitions import State, define, defines, locate, touches
-from yaadwatch.repo.command import GitRunner
+from yaadwatch.anchors.definitions import State, define, define_by_lines, defines, locate
 
 each_language = pytest.mark.parametrize("language", LANGUAGES, ids=lambda one: one.path)
 
@@ -16,28 +14,19 @@ LEAVING = [
 ]
 
 
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory):
-    runner = GitRunner(Repo.TIMEOUT)
-    yield Repo.new(tmp_path_factory.mktemp("work")).open(runner)
-    runner.close()
-
-
-def is_touched(opened, symbol, path, old, new):
-    hunks = opened.hunks(old.encode(), new.encode(), path)
-    assert hunks or "".join(old.split()) == "".join(new.split())
-    return touches(symbol, hunks, new)
+def is_touched(symbol, old, new):
+    then, now = (define_by_lines(text.encode(), symbol) for text in (old, new))
+    return (then.state, then.fingerprint) != (now.state, now.fingerprint)
 
 
 @each_language
 @pytest.mark.parametrize("edit", TOUCHING)
-def test_an_edit_of_a_function_touches_it_and_no_other(opened, language, edit):
+def test_an_edit_of_a_function_touches_it_and_no_other(language, edit):
     new = getattr(language, edit)
     assert new != language.source
 
     touched = {
-        name: is_touched(opened, name, language.path, language.source, new)
-        for name in ("before", "limit", "after")
+        name: is_touched(name, language.source, new) for name in ("before", "limit", "after")
     }
 
     assert touched == {"before": False, "limit": True, "after": False}
@@ -45,18 +34,18 @@ def test_an_edit_of_a_function_touches_it_and_no_other(opened, language, edit):
 
 @each_language
 @pytest.mark.parametrize("edit", LEAVING)
-def test_an_edit_elsewhere_leaves_a_function_untouched(opened, language, edit):
+def test_an_edit_elsewhere_leaves_a_function_untouched(language, edit):
     new = getattr(language, edit)
     assert new != language.source
 
-    assert not is_touched(opened, "limit", language.path, language.source, new)
-    assert not is_touched(opened, "limit", language.path, new, language.source)
+    assert not is_touched("limit", language.source, new)
+    assert not is_touched("limit", new, language.source)
 
 
 @each_language
-def test_a_function_that_is_taken_out_is_touched_and_its_neighbours_are_not(opened, language):
+def test_a_function_that_is_taken_out_is_touched_and_its_neighbours_are_not(language):
     touched = {
-        name: is_touched(opened, name, language.path, language.source, language.without_it)
+        name: is_touched(name, language.source, language.without_it)
         for name in ("before", "limit", "after")
     }
 
@@ -114,56 +103,20 @@ ${this.limits}
         ("setOpen(!open)", "setOpen(true)", {"Cart", "onClick"}),
         ("useState(false)", "useState(true)", {"Cart"}),
         ("small: 1", "small: 2", {"Other"}),
-        ("one\n", "two\n", {"onClick"}),
         ("return 5", "return 6", {"total"}),
         ("  total() {", "  more() {}\n\n  total() {", {"Other"}),
         ("  total() {", "  total(a: number) {", {"Other", "total"}),
         ("  limits = {", "  // words\n  limits = {", set()),
     ],
 )
-def test_a_function_holds_what_is_inside_of_it_and_a_class_what_it_declares(
-    opened, old, new, touched
-):
+def test_a_function_holds_what_is_inside_of_it_and_a_class_what_it_declares(old, new, touched):
     changed = COMPONENT.replace(old, new)
     assert changed != COMPONENT
 
     assert {
         name
         for name in ("Cart", "onClick", "Other", "total")
-        if is_touched(opened, name, "cart.tsx", COMPONENT, changed)
-    } == touched
-
-
-SCRIPT = """\
-usage() {
-    cat <<EOF
-usage: deploy [options]
-options: none
-EOF
-    exit 1
-}
-
-deploy() {
-    echo "$1"
-}
-"""
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "touched"),
-    [
-        ("exit 1", "exit 2", {"usage"}),
-        ("options: none", "options: many", {"usage"}),
-        ('echo "$1"', 'echo "$2"', {"deploy"}),
-    ],
-)
-def test_the_lines_of_a_text_are_no_code(opened, old, new, touched):
-    changed = SCRIPT.replace(old, new)
-
-    assert {
-        name
-        for name in ("usage", "deploy")
-        if is_touched(opened, name, "deploy.sh", SCRIPT, changed)
+        if is_touched(name, COMPONENT, changed)
     } == touched
 
 
@@ -199,55 +152,10 @@ What a comment says is not code.
         ("throws Exception", "throws IOException"),
     ],
 )
-def test_a_long_signature_is_known_to_its_end(opened, old, new):
+def test_a_long_signature_is_known_to_its_end(old, new):
     source = LONG % "limit"
 
-    assert is_touched(opened, "limit", "Retry.java", source, source.replace(old, new))
-
-
-def test_shifts_are_no_texts(opened):
-    """`<< WIDTH` begins a text in a shell, and none in C++."""
-    source = (
-        "int a(int x) {\n  out << WIDTH;\n  return x << WIDTH;\n}\n\nint b() {\n  return 1;\n}\n"
-    )
-    changed = source.replace("return 1", "return 2")
-
-    assert is_touched(opened, "b", "a.cpp", source, changed)
-    assert not is_touched(opened, "a", "a.cpp", source, changed)
-
-
-def test_a_change_of_bytes_that_are_no_text_is_seen(opened):
-    old, new = (b'func a() {\n\tprint("\xe4")\n}\n', b'func a() {\n\tprint("\xf6")\n}\n')
-
-    assert touches("a", opened.hunks(old, new, "a.go"))
-
-
-@pytest.mark.parametrize("name", ["a", ".bashrc", "a.<>|.go", "ü.go", "a" * 300 + ".go", "a.g\0o"])
-def test_any_name_of_a_file_will_do(opened, name):
-    (hunk,) = opened.hunks(b"func a() {\n\t1\n}\n", b"func a() {\n\t2\n}\n", name)
-
-    assert (hunk.removed, hunk.added) == (("\t1",), ("\t2",))
-    assert hunk.header == "func a() {"
-
-
-def test_lines_that_look_like_a_diff_are_lines(opened):
-    old = b"func a() {\n@@ -1 +1 @@ x\n--- a\n+++ b\n\\ No newline\n}\n"
-    new = b"func a() {\n@@ -2 +2 @@ x\n--- b\n+++ c\n\\ No newline\n}"
-
-    (hunk,) = opened.hunks(old, new, "a.go")
-
-    assert hunk.removed == ("@@ -1 +1 @@ x", "--- a", "+++ b")
-    assert hunk.added == ("@@ -2 +2 @@ x", "--- b", "+++ c")
-
-
-def test_large_texts_with_many_changes_are_compared(opened):
-    old = b"".join(b"func a%d() {\n\treturn %d\n}\n\n" % (n, n) for n in range(20_000))
-    new = old.replace(b"7\n", b"8\n")
-
-    hunks = opened.hunks(old, new, "a.go")
-
-    assert touches("a17", hunks, new.decode())
-    assert not touches("a18", hunks, new.decode())
+    assert is_touched("limit", source, source.replace(old, new))
 
 
 @each_language

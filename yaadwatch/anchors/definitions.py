@@ -1,18 +1,15 @@
-"""Find definitions in any known language, fingerprint them, and tell whether a change touches one.
+"""Find definitions in any known language, and fingerprint them.
 
 A fingerprint comes from the syntax tree (`meaning` for Python, `tokens` for other languages,
 `settings` for settings files), so formatting does not change it.
 
-Files without a parser are judged by git's hunks. A changed line belongs to the definitions that
-enclose it by indentation: those in the hunk header and those that begin in the hunk. White space,
-whole-line comments and moving a definition within its file are no change. A type changes by its own
-lines, not by the bodies of its functions.
+In files without a parser a definition is the block below the line that looks like it, by
+indentation.
 """
 
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from yaadwatch.anchors import naming, parsing, python_definitions, settings, tokens
@@ -20,7 +17,6 @@ from yaadwatch.anchors.language import Language
 from yaadwatch.anchors.languages import PYTHON, language_of
 from yaadwatch.anchors.naming import Definition, Kind, Named, State, matching, parts_of
 from yaadwatch.anchors.parsing import grammar, is_readable, parse, unified
-from yaadwatch.model.anchors import Hunk
 from yaadwatch.model.settings import DEFINITIONS_MAX
 from yaadwatch.text.words import cached
 
@@ -34,7 +30,6 @@ __all__ = (
     "Named",
     "State",
     "define",
-    "function",
     "language_of",
     "may_define",
     "names",
@@ -86,25 +81,6 @@ def define(source: bytes, path: str, symbol: str) -> Definition:
     if any(node.has_error for node in nodes) and not (language.has_macros and _is_closed(said)):
         return Definition(state=State.BROKEN)
     return _defined(nodes[0], said, source)
-
-
-def function(source: bytes, path: str, symbol: str) -> "tuple[Node, bytes] | None":
-    """Return the node of the function that `symbol` names, and the source it was read from.
-
-    None when it names none or several, or no function, or the file cannot be parsed.
-    """
-    read = parsed(source, path)
-    language = language_of(path)
-    if read is None or language is None:
-        return None
-    root, source = read
-    if language is PYTHON:
-        node = python_definitions.function(source, symbol)
-        return (node, source) if node is not None else None
-    found = matching(list(parsing.definitions(root, source, language)), symbol)
-    if len(found) != 1 or found[0].kind is not Kind.FUNCTION or found[0].is_lost:
-        return None
-    return (found[0].node, source) if not found[0].node.has_error else None
 
 
 def parsed(source: bytes, path: str) -> "tuple[Node, bytes] | None":
@@ -232,14 +208,7 @@ _NO_DEFINITION = re.compile(
     r"|yield|throw|try|catch|do|go|defer|new|delete|not|and|or|print|echo|assert|import|from|use|using"
     r"|require|include|raise)\b)"
 )
-# Brackets, and words used as brackets, carry no information alone.
-_NOTHING = re.compile(r"\s*(?:[\[\](){}]+[;,]?|end|fi|done|esac)?\s*")
 _COMMENT = re.compile(r"\s*(?:///?|/\*|\*/|\*\s|\*$|#\s|#$|#!(?!\[)|--\s|<!--)")
-_BEGINS = re.compile(r"\s*[\w@#<$\"'\[]")
-_GOES_ON = re.compile(
-    r"\s*(?:(?:else|elif|elsif|catch|except|rescue|ensure|finally|where|throws|then|do|while)\b"
-    r"|(?:public|private|protected|default|case\b[^:]*|\w+):\s*$)"
-)
 _TYPE = re.compile(
     r"[^(=]*?\b(?:class|struct|interface|trait|enum|union|record|object|protocol|extension|actor"
     r"|impl|module|namespace|type|typedef)\b"
@@ -247,8 +216,11 @@ _TYPE = re.compile(
 _ANY_NAME = r"[\w$]+"
 _PATTERNS_KEPT = 256
 _LINE_CHARS_MAX = 1_000
-_CLOSES = re.compile(r"\s*(?:[)\]}]|end\b|done\b|fi\b|esac\b)")
-"""How a line begins that ends what began above it."""
+_GOES_ON = re.compile(
+    r"\s*(?:[{)\]}]|(?:end|done|fi|esac|else|elif|elsif|catch|except|rescue|ensure|finally|where"
+    r"|throws|then|do|while)\b|(?:public|private|protected|default|case\b[^:]*|\w+):\s*$)"
+)
+"""How a line begins that is no deeper than the line above it and belongs to it nevertheless."""
 
 
 def defines(line: str, symbol: str) -> bool:
@@ -275,79 +247,51 @@ def locate(text: str, symbol: str) -> int | None:
     return first
 
 
-def touches(symbol: str, hunks: Sequence[Hunk], text: str = "") -> bool:
-    """Return whether `hunks` change the definition of `symbol`.
+def define_by_lines(source: bytes, symbol: str) -> Definition:
+    """Return the definition of `symbol` in a file without a parser: its block, by indentation.
 
-    `text`: the file after them, which gives the indentation of the definition.
+    White space, whole-line comments and where it stands in the file do not count. Of a type only
+    its own lines do, not the bodies of its functions.
     """
-    number = locate(text, symbol)
-    depth = _indent(text.split("\n")[number - 1]) if number is not None else None
-    removed: list[str] = []
-    added: list[str] = []
-    laid_out: tuple[list[str], list[str]] = ([], [])
-    for hunk in hunks:
-        above = [_Above.of(line, symbol) for line in hunk.header.split("\n") if line.strip()]
-        removed += _own(hunk.removed, symbol, above)
-        laid_out[0].extend(_own(hunk.removed, symbol, above, with_closing=True))
-        if depth is not None:
-            above = [replace(one, depth=depth) if one.is_it else one for one in above]
-        added += _own(hunk.added, symbol, above)
-        laid_out[1].extend(_own(hunk.added, symbol, above, with_closing=True))
-    # A bracket on its own line carries no information, but `f(` `)` on two lines is `f()` on one.
-    is_same = _squeezed(laid_out[0]) == _squeezed(laid_out[1])
-    return not is_same and _squeezed(removed) != _squeezed(added)
+    text = unified(source).decode("utf-8", "replace")
+    line = locate(text, symbol)
+    first, *rest = text.split("\n")[line - 1 :] if line is not None else [""]
+    if line is None or not defines(first, symbol):
+        return Definition(state=State.MISSING)
+    depth, end = _indent(first), line
+    is_braced = first.rstrip().endswith("{")  # then a text inside may begin at any column
+    kept: list[str] = []
+    for number, one in enumerate(rest, line + 1):
+        if not one.strip() or _COMMENT.match(one):
+            continue
+        if _indent(one) <= depth and not (is_braced or _GOES_ON.match(one)):
+            break
+        kept.append(one)
+        end = number
+        if is_braced and _indent(one) <= depth and one.lstrip().startswith("}"):
+            break
+    if _TYPE.match(first):
+        kept = list(_own_lines(kept, depth))
+    squeezed = "".join("".join((first, *kept)).split())
+    digest = hashlib.sha256(squeezed.encode()).hexdigest()
+    return Definition(state=State.FOUND, line=line, end_line=end, fingerprint=digest)
+
+
+def _own_lines(lines: Sequence[str], depth: int) -> Iterator[str]:
+    """Yield the lines of a type at `depth` without the bodies of its functions."""
+    inner = min((_indent(one) for one in lines if _indent(one) > depth), default=depth)
+    is_own = True
+    for line in lines:
+        is_head = _indent(line) <= inner
+        if is_head or is_own:
+            yield line
+        if is_head:
+            is_own = "(" not in line
 
 
 def last_part(symbol: str) -> str:
     """Return the last part of a qualified name: `limit` of `Retry.limit`."""
     return re.split(r"\.|::|#", symbol)[-1]
-
-
-@dataclass(frozen=True, slots=True)
-class _Above:
-    """A line that may enclose others: its depth, and whether it defines something."""
-
-    depth: int
-    is_it: bool
-    is_type: bool
-    is_other: bool
-
-    @classmethod
-    def of(cls, line: str, symbol: str) -> "_Above":
-        is_it = defines(line, symbol)
-        is_other = not is_it and _is_defining(line, _ANY_NAME)
-        return cls(_indent(line), is_it, is_it and _TYPE.match(line) is not None, is_other)
-
-
-def _own(
-    lines: Sequence[str], symbol: str, above: Sequence[_Above], *, with_closing: bool = False
-) -> Iterator[str]:
-    """Yield the lines of the definition; `above`: the lines enclosing the first one."""
-    stack = list(above)
-    for line in lines:
-        if _NOTHING.fullmatch(line) or _COMMENT.match(line):
-            if with_closing and not _COMMENT.match(line) and _is_inside(stack):
-                yield line
-            continue
-        goes_on = _GOES_ON.match(line) is not None or not _BEGINS.match(line)
-        here = _Above.of(line, symbol)
-        while stack and stack[-1].depth >= here.depth + goes_on:
-            stack.pop()
-        if here.is_it or _is_inside(stack):
-            yield line
-        if not goes_on:
-            stack.append(here)
-
-
-def _is_inside(stack: Sequence[_Above]) -> bool:
-    """Return whether a line below these belongs to the definition among them."""
-    inside = False
-    for line in stack:
-        if line.is_it:
-            inside, is_type = True, line.is_type
-        elif inside and is_type and line.is_other:
-            return False
-    return inside
 
 
 def _is_defining(line: str, name: str) -> bool:
@@ -387,20 +331,3 @@ def _line_around(text: str, position: int) -> str:
 def _indent(line: str) -> int:
     wide = line.expandtabs(4)
     return len(wide) - len(wide.lstrip())
-
-
-def _squeezed(lines: Sequence[str]) -> str:
-    return "".join("".join(lines).split())
-
-
-def block(text: str, line: int) -> str:
-    """Return the non-empty lines of the block that starts at a line, by indentation."""
-    first, *rest = text.split("\n")[line - 1 :] or [""]
-    depth = _indent(first)
-    kept = [first.rstrip()]
-    for one in rest:
-        if one.strip() and _indent(one) <= depth and not _CLOSES.match(one):
-            break
-        if one.strip():
-            kept.append(one.rstrip())
-    return "\n".join(kept)

@@ -65,22 +65,6 @@ def define(source: bytes, symbol: str) -> Definition:
     )
 
 
-def function(source: bytes, symbol: str) -> "Node | None":
-    """Return the node of the function that `symbol` names; None for no function, or a broken one.
-
-    Args:
-        source: Python, with line ends of one kind.
-        symbol: as `define` takes it.
-    """
-    root = parse(source, grammar("tree_sitter_python"))
-    if root is None or _is_broken(root, source):
-        return None
-    found = matching(list(_definitions(root, source, broken=False)), symbol)
-    if len(found) != 1 or found[0].kind is not Kind.FUNCTION:
-        return None
-    return found[0].node.child_by_field_name("definition") or found[0].node
-
-
 def names(source: bytes) -> Sequence[Named]:
     """Return all definitions of a Python file in order; none when it cannot be parsed."""
     source = unified(source)

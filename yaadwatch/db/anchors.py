@@ -113,7 +113,7 @@ def census(conn: apsw.Connection) -> dict[str, int]:
     memories, definitions, files = conn.execute(
         f"""
         SELECT count(DISTINCT node),
-               count(DISTINCT iif(method IN ('tree', 'hunks'), path || char(0) || symbol,
+               count(DISTINCT iif(method IN ('tree', 'lines'), path || char(0) || symbol,
                               iif(method = 'value' AND instr(symbol, ?1),
                                   path || char(0) || substr(symbol, 1, instr(symbol, ?1) - 1),
                                   NULL))),

@@ -22,7 +22,7 @@ class Method(StrEnum):
 
     FILE = "file"  # only whether the file is there
     TREE = "tree"  # the definition's syntax tree, as a fingerprint
-    HUNKS = "hunks"  # the function headers of git's hunks
+    LINES = "lines"  # the lines of the definition, in a file that no parser reads
     FOLDER = "folder"  # only whether a file is in it
     GLOB = "glob"  # only whether a file matches the pattern
     WORD = "word"  # only whether the word is still there, or anywhere
@@ -45,7 +45,7 @@ class Reference(StrEnum):
 REFERENCES = {
     Method.FILE: Reference.FILE,
     Method.TREE: Reference.SYMBOL,
-    Method.HUNKS: Reference.SYMBOL,
+    Method.LINES: Reference.SYMBOL,
     Method.FOLDER: Reference.DIRECTORY,
     Method.GLOB: Reference.GLOB,
     Method.WORD: Reference.WORD,
@@ -126,15 +126,6 @@ class Commit:
     id: str
     at: datetime
     subject: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hunk:
-    """One change between two texts: the function header git shows, and the lines."""
-
-    header: str
-    removed: tuple[str, ...]
-    added: tuple[str, ...]
 
 
 NOT_KNOWN: Final = "(whether it is committed is not known)"

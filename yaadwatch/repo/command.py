@@ -478,7 +478,8 @@ class Git:
         Raises:
             YaadError: as every method of `Repository`.
         """
-        self.refuse_if_it_hangs()
+        if self._hangs is not None:
+            raise self._hangs
         try:
             return self._runner.run(
                 arguments,
@@ -507,15 +508,6 @@ class Git:
             raise YaadError(
                 Code.UNAVAILABLE, f"git could not answer for {self._cwd}: {failure}."
             ) from failure
-
-    def refuse_if_it_hangs(self) -> None:
-        """Run no further command in this job after git hung.
-
-        Raises:
-            YaadError: TIMEOUT, the error of the first command that hung.
-        """
-        if self._hangs is not None:
-            raise self._hangs
 
     def compare(self, arguments: list[str], *, given: bytes | None = None) -> bytes:
         """Return what `git diff-tree ARGUMENTS` prints of trees.

@@ -4,24 +4,35 @@
 """
 
 import hashlib
+import os
 import re
 import zlib
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import islice
+from typing import NamedTuple
 
-from yaadwatch.model.anchors import Hunk
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX, HISTORY_COMMITS_MAX
 from yaadwatch.repo import changes, layout
 from yaadwatch.repo.changes import Change, Departure, rematched
-from yaadwatch.repo.command import GitFailed
-from yaadwatch.repo.hunks import hunks_between
 from yaadwatch.repo.objects import ID, Objects
 
 RENAMES = ("-z", "-M", "--diff-filter=R", "--name-status")
 TOUCHED_COMMITS_MAX = 200
 """Commits whose files are listed one by one; a longer stretch is searched again."""
+
+
+class LineOrigin(NamedTuple):
+    """A commit and its author time in Unix seconds.
+
+    `before`: the previous commit with the file, and the path of the file there; both are empty
+    where the commit created the file, or history is cut off.
+    """
+
+    commit: str
+    at_s: int
+    before: tuple[str, str] = ("", "")
 
 
 class CommitHistory(Objects):
@@ -173,19 +184,34 @@ class CommitHistory(Objects):
         names = ["--name-only", "--no-renames"]
         return frozenset(changes.paths_in(self.git.compare([*options, *names], given=commits)))
 
-    def hunks(self, old: bytes, new: bytes, name: str) -> list[Hunk]:
-        """Return git's hunks between two texts, white space ignored; `name` gives the language.
+    def wrote(self, commit: str, path: str) -> list[LineOrigin]:
+        """Return for each line of a file in a commit, in order, which commit wrote it.
 
-        The header of a hunk are the lines that it may be inside of. Neither the repository's
-        configuration nor its attributes play a part.
+        White space, and lines that only went elsewhere in the file, count as no change; a file that
+        was renamed is followed. Where history was cut off it is the oldest commit that is there. No
+        text filter of the repository is run.
+
+        Raises:
+            YaadError: as every method; UNAVAILABLE where the commit has no such file.
         """
-        try:
-            self.git.refuse_if_it_hangs()
-            return hunks_between(self._runner, old, new, name)
-        except GitFailed as failure:
-            raise YaadError(
-                Code.UNAVAILABLE, f"git could not compare two versions of {name}: {failure}."
-            ) from failure
+        # A list of commits to pass over that the repository names, and lacks, would be an error.
+        how = ("--porcelain", "-w", "-M", "--no-textconv", "--no-ignore-revs-file")
+        wrote: list[LineOrigin] = []
+        times: dict[bytes, int] = {}
+        before: dict[bytes, tuple[str, str]] = {}
+        current = b""
+        for row in self.git.ask(["blame", *how, *valid(commit), "--", path]).split(b"\n"):
+            if row.startswith(b"\t"):
+                since = before.get(current, ("", ""))
+                wrote.append(LineOrigin(current.decode(), times.get(current, 0), since))
+            elif begun := re.fullmatch(rb"([0-9a-f]{40}|[0-9a-f]{64}) \d+ \d+(?: \d+)?", row):
+                current = begun[1]
+            elif row.startswith(b"committer-time "):
+                times[current] = int(row.removeprefix(b"committer-time "))
+            # A path in quotation marks has odd characters, and is not followed.
+            elif previous := re.fullmatch(rb"previous ([0-9a-f]{40,64}) ([^\"].*)", row):
+                before[current] = (previous[1].decode(), os.fsdecode(previous[2]))
+        return wrote
 
     def _compared(
         self, options: list[str], commits: Iterable[str], *, given: bytes | None = None

@@ -15,13 +15,12 @@ from typing import Final, TypeVar
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import HISTORY_COMMITS_MAX
-from yaadwatch.repo import attributes, changes, hunks, layout
+from yaadwatch.repo import attributes, changes, layout
 from yaadwatch.repo import words as repo_words
 from yaadwatch.repo.attributes import Conversions, TextAttributes
 from yaadwatch.repo.changes import Cache, IndexKey, SkippedPaths, index_key, path_texts
 from yaadwatch.repo.command import GitRunner
 from yaadwatch.repo.history import RENAMES, CommitHistory, valid
-from yaadwatch.repo.hunks import LineOrigin
 from yaadwatch.repo.layout import Head, Layout
 from yaadwatch.repo.objects import ID, NO_FILE
 from yaadwatch.system import processes
@@ -152,10 +151,6 @@ class Repository(CommitHistory):
         except YaadError:
             return ""
         return found[-1] if found else ""
-
-    def wrote(self, commit: str, path: str) -> list[LineOrigin]:
-        """Return for each line of a file in a commit which commit wrote it."""
-        return hunks.lines_written(self.git, valid(commit)[0], path)
 
     def snapshot(self, index: Path | None = None) -> str:
         """Return a new commit on HEAD that holds what is staged; no branch leads to it.

@@ -291,7 +291,7 @@ def anchor_now(old: Anchor, place: str, view: View, commit: str) -> Anchor | Non
         made = maker.anchor(place, Method.FOLDER) if view.has_folder(place) else None
     elif old.method is Method.FILE:
         made = maker.file(place, old.trust)
-    elif old.method in (Method.TREE, Method.HUNKS):
+    elif old.method in (Method.TREE, Method.LINES):
         made = maker.definition(place, old.symbol, old.trust)
     else:
         made = maker.anchor(

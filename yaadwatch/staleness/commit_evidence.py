@@ -24,7 +24,7 @@ from yaadwatch.repo.changes import Departure
 from yaadwatch.staleness import anchor_state, uses
 from yaadwatch.staleness.commits import AtHead
 from yaadwatch.staleness.git_queries import History
-from yaadwatch.staleness.verdict import STALE_VERDICTS, AnchorVerdict
+from yaadwatch.staleness.verdict import DEFINED, STALE_VERDICTS, AnchorVerdict
 from yaadwatch.text import privacy
 from yaadwatch.text.quoting import as_name
 
@@ -172,7 +172,7 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
         return
     names = [anchor.path, *(row.to for row in left.values() if row.to is not None)]
     path = anchor.path
-    before = _Shape.of(anchor, history, blob, path)
+    before = _state(anchor, history, blob, path)
     commits = history.changes(names, since, until)
     is_cut = len(commits) > EVIDENCE_COMMITS_MAX
     if is_cut:  # the state before the oldest commit read is not that commit's work
@@ -180,7 +180,7 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
         for row in (one for one in left.values() if one.commit not in commits):
             yield from _left([row], history)
             path = row.to or path
-        before = _Shape.at(anchor, history, oldest, path)
+        before = _state_at(anchor, history, oldest, path)
     changed = list(_changed(anchor, history, commits, left, before=before, path=path))
     yield from changed
     if is_cut and anchor.symbol and not changed and not left:
@@ -199,7 +199,7 @@ def _changed(
     commits: Iterable[str],
     left: Mapping[str, Departure],
     *,
-    before: "_Shape | None",
+    before: str | None,
     path: str,
 ) -> Iterator[Step]:
     """Yield what each commit did to the anchored definition, or where it moved the file.
@@ -220,11 +220,15 @@ def _changed(
         if departure is not None:
             yield from _left([departure], history)
             path = departure.to or path
-        after = _Shape.at(anchor, history, commit_id, path)
+        after = _state_at(anchor, history, commit_id, path)
         if after is None:
             continue
-        if departure is None and before and after.differs_from(before, anchor, path, history):
-            yield Step(path=path, commit=commit, summary=_done(before, after, anchor.name, path))
+        if departure is None and before is not None and before != after:
+            name, place = anchor.name, as_name(path)
+            done = f"removed {name} from {place}"
+            if after:
+                done = f"changed {name} in {place}" if before else f"added {name} to {place}"
+            yield Step(path=path, commit=commit, summary=done if name else f"changed {place}")
         before = after
 
 
@@ -237,15 +241,6 @@ def _of_submodule(module: str, history: History, since: str, until: str) -> Iter
             name = as_name(module)
             done = f"changed the commit of submodule {name}" if is_there else f"removed {name}"
             yield Step(path=module, commit=commit, summary=done)
-
-
-def _done(before: "_Shape", after: "_Shape", symbol: str, path: str) -> str:
-    if not after.there:
-        return f"removed {symbol} from {as_name(path)}"
-    place = as_name(path)
-    if not symbol:
-        return f"changed {place}"
-    return f"changed {symbol} in {place}" if before.there else f"added {symbol} to {place}"
 
 
 def _left(departures: Iterable[Departure], history: History) -> Iterator[Step]:
@@ -307,73 +302,53 @@ def _departures(path: str, history: History, since: str, until: str) -> dict[str
     return {one.commit: one for one in history.way_of(path, since, until)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shape:
-    """A definition in one version of its file."""
+def _state_at(anchor: Anchor, history: History, commit: str, path: str) -> str | None:
+    """Return `_state` at a commit; None, too, when the file is missing."""
+    blob = history.blob_at(commit, path)
+    return _state(anchor, history, blob, path) if blob is not None else None
 
-    blob: str
-    there: bool
-    fingerprint: str
 
-    @classmethod
-    def at(cls, anchor: Anchor, history: History, commit: str, path: str) -> "_Shape | None":
-        """Return the definition at a commit; None when the file is missing or unreadable."""
-        blob = history.blob_at(commit, path)
-        return cls.of(anchor, history, blob, path) if blob is not None else None
+def _state(anchor: Anchor, history: History, blob: str, path: str) -> str | None:
+    """Return what one version of a file says of an anchor; '' when it is not in it.
 
-    @classmethod
-    def of(cls, anchor: Anchor, history: History, blob: str, path: str) -> "_Shape | None":
-        """Return the definition in a blob, missing when `blob` is ''; None when it is unreadable.
+    None: the version is unreadable.
 
-        `path`: the file name in that version, which decides the language.
-        """
-        if not blob:
-            return cls(blob=blob, there=False, fingerprint="")
-        if anchor.method is Method.TREE and blob == anchor.blob:
-            return cls(blob=blob, there=True, fingerprint=anchor.fingerprint)
-        data = history.read_blob(blob)
-        if data is None:
-            return None
-        if anchor.method is Method.TREE:
-            found = history.once(
-                "definition",
-                lambda _, *of: definitions.define(data, *of),
-                blob,
-                path,
-                anchor.symbol,
-            )
-            if found.state in (State.BROKEN, State.AMBIGUOUS):
-                return None
-            there = found.state is State.FOUND
-            return cls(blob=blob, there=there, fingerprint=found.fingerprint)
-        if anchor.is_held:
-            then = history.read_blob(anchor.blob) if anchor.blob else None
-            number = anchor_state.number_now(anchor, then, path, data)
-            return cls(blob=blob, there=True, fingerprint=number)
-        if anchor.method is Method.VALUE:
-            # A change between two values that both fit the text is no evidence.
-            now = anchor_state.value_in(anchor, path, data) or ""
-            same = now and anchor_state.value_holds(anchor, now)
-            return cls(blob=blob, there=True, fingerprint=anchor.fingerprint if same else now)
-        if anchor.method is Method.TARGET:
-            text = data.decode("utf-8", "replace")
-            there = targets.defines_target(path, text, anchor.symbol)
-            return cls(blob=blob, there=there, fingerprint="")
-        if anchor.method is Method.FILE:
-            is_retired = uses.has_moved(data) or uses.is_deprecated(data)
-            return cls(blob=blob, there=True, fingerprint=str(is_retired))
-        line = definitions.locate(data.decode("utf-8", "replace"), anchor.symbol)
-        return cls(blob=blob, there=line is not None, fingerprint="")
-
-    def differs_from(self, before: "_Shape", anchor: Anchor, path: str, history: History) -> bool:
-        if self.there != before.there:
-            return True
-        if not self.there:
-            return False
-        if anchor.method in (Method.FILE, Method.TREE, Method.VALUE, Method.TARGET):
-            return self.fingerprint != before.fingerprint
-        old, new = history.read_blob(before.blob), history.read_blob(self.blob)
-        if old is None or new is None:
-            return False
-        found = history.hunks(old, new, path)
-        return definitions.touches(anchor.symbol, found, new.decode("utf-8", "replace"))
+    Args:
+        anchor: whose state.
+        history: the repository's.
+        blob: the version; '' for none.
+        path: the file name in that version, which decides the language.
+    """
+    if not blob:
+        return ""
+    defined = anchor.method in DEFINED
+    if defined and blob == anchor.blob:
+        return anchor.fingerprint
+    data = history.read_blob(blob)
+    if data is None:
+        return None
+    text = data.decode("utf-8", "replace")
+    if defined:
+        define = definitions.define
+        if anchor.method is Method.LINES:
+            found = definitions.define_by_lines(data, anchor.symbol)
+        else:
+            asked = (blob, path, anchor.symbol)
+            found = history.once("definition", lambda _, *of: define(data, *of), *asked)
+        return None if found.state in (State.BROKEN, State.AMBIGUOUS) else found.fingerprint
+    if anchor.is_held:
+        then = history.read_blob(anchor.blob) if anchor.blob else None
+        return anchor_state.number_now(anchor, then, path, data)
+    if anchor.method is Method.VALUE:
+        # A change between two values that both fit the text is no evidence.
+        now = anchor_state.value_in(anchor, path, data)
+        if now is None:
+            return "no value"
+        return anchor.fingerprint if anchor_state.value_holds(anchor, now) else now
+    if anchor.method is Method.FILE:
+        return f"retired: {uses.has_moved(data) or uses.is_deprecated(data)}"
+    if anchor.method is Method.TARGET:
+        is_there = targets.defines_target(path, text, anchor.symbol)
+    else:
+        is_there = definitions.locate(text, anchor.symbol) is not None
+    return "there" if is_there else ""

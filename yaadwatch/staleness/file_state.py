@@ -87,16 +87,16 @@ def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | N
     data = view.read(path)
     if data is None or definitions.last_part(symbol).encode() not in data:
         return None
+    by_lines = definitions.define_by_lines(data, symbol)
     if language_of(path) is not None:
-        if not definitions.may_define(data, path, symbol) and _defining_line(data, symbol) is None:
+        if not definitions.may_define(data, path, symbol) and by_lines.line is None:
             return None
         definition = definitions.define(data, path, symbol)
         if definition.state is State.FOUND and definition.line is not None:
             return Method.TREE, definition.fingerprint, definition.line
         if definition.state is not State.BROKEN:
             return None
-    line = _defining_line(data, symbol)
-    return (Method.HUNKS, "", line) if line is not None else None
+    return (Method.LINES, by_lines.fingerprint, by_lines.line) if by_lines.line else None
 
 
 def why_untold(view: View, path: str, symbol: str) -> str:
@@ -123,14 +123,6 @@ def why_untold(view: View, path: str, symbol: str) -> str:
             "large or broken), so what it defines is not known"
         )
     return ""
-
-
-def _defining_line(data: bytes, symbol: str) -> int | None:
-    """Return the line that defines a name, by what such lines look like in any language."""
-    text = data.decode("utf-8", "replace")
-    line = definitions.locate(text, symbol)
-    defines = line is not None and definitions.defines(text.split("\n")[line - 1], symbol)
-    return line if defines else None
 
 
 def untold(anchor: Anchor, what: str) -> Seen:
@@ -173,18 +165,18 @@ def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
             language = language_of(named)
             title = language.title if language is not None else "what it was"
             return Seen(unknown=f"{as_name(place)} does not parse as {title} at the moment")
-        if definition.state is State.FOUND:
-            same = definition.fingerprint == anchor.fingerprint
-            span = Span.SAME if same else Span.DIFFERENT
-            return Seen(place=place, span=span, line=definition.line)
         if definition.state is State.AMBIGUOUS:
             return Seen(
                 unknown=f"{anchor.symbol} is defined too often in {as_name(place)} to tell which"
             )
     else:
+        definition = definitions.define_by_lines(data, anchor.symbol)
         line = definitions.locate(data.decode("utf-8", "replace"), anchor.symbol)
-        if line is not None:
-            return _compare_by_hunks(anchor, place, data, line, head.history)
+        if definition.state is State.MISSING and line is not None:
+            return Seen(place=place, span=Span.DIFFERENT, line=line)  # maybe in another form
+    if definition.state is State.FOUND:
+        span = Span.SAME if definition.fingerprint == anchor.fingerprint else Span.DIFFERENT
+        return Seen(place=place, span=span, line=definition.line)
     went = _went(anchor, Seen(place=place, span=Span.MISSING), view, head)
     if anchor.method is not Method.TREE or went.elsewhere:
         return went
@@ -207,7 +199,7 @@ def _went(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
     like = seen.place or anchor.path
     defining = _defining(view, anchor.symbol, like)
     same = {
-        path: _is_same(anchor, path, found, view, head)
+        path: found[1] == anchor.fingerprint
         for path, found in defining.items()
         if path != seen.place
     }
@@ -252,29 +244,6 @@ def _defining_lines(data: bytes | None, path: str, symbol: str) -> str:
     return "\n".join(lines[found.line - 1 : found.end_line])
 
 
-def _is_same(
-    anchor: Anchor, path: str, found: tuple[Method, str, int], view: View, head: AtHead
-) -> bool:
-    """Return whether a definition in another file equals the anchored one."""
-    method, fingerprint, line = found
-    if method is Method.TREE or anchor.method is Method.TREE:
-        return fingerprint == anchor.fingerprint
-    old, new = _anchored_bytes(anchor, head.history), view.read(path)
-    if old is None or new is None or anchor.line is None:
-        return False
-    texts = (data.decode("utf-8", "replace") for data in (old, new))
-    return definitions.block(next(texts), anchor.line) == definitions.block(next(texts), line)
-
-
-def _compare_by_hunks(anchor: Anchor, place: str, data: bytes, line: int, history: History) -> Seen:
-    old = _anchored_bytes(anchor, history)
-    if old is None:
-        return Seen(unknown=_why_not_comparable(anchor, history))
-    found = history.hunks(old, data, place)
-    touched = definitions.touches(anchor.symbol, found, data.decode("utf-8", "replace"))
-    return Seen(place=place, span=Span.DIFFERENT if touched else Span.SAME, line=line)
-
-
 def _anchored_bytes(anchor: Anchor, history: History) -> bytes | None:
     """Return the anchored version of the file; None when git does not have it."""
     data = history.read_blob(anchor.blob)
@@ -287,19 +256,6 @@ def _anchored_bytes(anchor: Anchor, history: History) -> bytes | None:
         if blob_id(turned, "sha256" if len(anchor.blob) == 64 else "sha1") == anchor.blob:
             return committed
     return None
-
-
-def _why_not_comparable(anchor: Anchor, history: History) -> str:
-    path = as_name(anchor.path)
-    if not anchor.commit or history.has_commit(anchor.commit):
-        return (
-            f"{path} had uncommitted changes (or goes through a filter of git's) when this "
-            f"was remembered, so git has nothing to compare {anchor.symbol} with"
-        )
-    return (
-        f"the history was rewritten, and git no longer has {path} as it was when this was "
-        f"remembered, so {anchor.symbol} cannot be compared"
-    )
 
 
 def _defining(view: View, symbol: str, like: str) -> dict[str, tuple[Method, str, int]]:

@@ -17,7 +17,6 @@ _ONCE = (
     *("departures", "departure", "departures_in", "departures_like", "touched", "changes"),
     *("commit_named", "commits_of", "merge_base", "stray", "stashes", "tips_above", "logged"),
     *("tracked", "untracked", "left_out", "staged_renames", "is_as_indexed", "differing"),
-    "hunks",
 )
 """Queries that are answered from the cache when they are repeated."""
 _READ_COST = 2

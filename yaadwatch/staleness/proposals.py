@@ -155,7 +155,7 @@ def _proposal(
 
 def _split_into(judged: AnchorVerdict, offer: Suggestion) -> tuple[str, ...]:
     """Return the places of a folder or pattern that was split, so that none replaces it."""
-    is_definition = judged.anchor.method in (Method.TREE, Method.HUNKS)
+    is_definition = judged.anchor.method in (Method.TREE, Method.LINES)
     return () if is_definition or offer.can_be_accepted else offer.places
 
 
@@ -215,7 +215,7 @@ def _where_sure(
     stayed = [
         last_part(one.anchor.symbol)
         for one in every
-        if one.anchor.path == path and one.anchor.method in (Method.TREE, Method.HUNKS)
+        if one.anchor.path == path and one.anchor.method in (Method.TREE, Method.LINES)
         if one.verdict in (Verdict.FRESH, Verdict.TOUCHED, Verdict.CHANGED)
     ]
     said_of_it = name not in text or any(name in part for part in parts)

@@ -15,7 +15,7 @@ from yaadwatch.model.projects import Checkout, Settled
 from yaadwatch.repo.layout import Head
 from yaadwatch.repo.objects import ID
 from yaadwatch.repo.repository import blob_id
-from yaadwatch.staleness import anchor_state, anchoring, file_state, verdict
+from yaadwatch.staleness import anchor_state, anchoring, verdict
 from yaadwatch.staleness.anchoring import Source
 from yaadwatch.staleness.commits import AtHead, FileInView
 from yaadwatch.staleness.git_queries import History
@@ -263,9 +263,7 @@ def _finer(anchors: Sequence[Anchor]) -> set[str]:
 
 def _by_bytes(anchor: Anchor, finer: Collection[str]) -> bool:
     """Return whether only the file's bytes can show that what is anchored was edited."""
-    if anchor.method is Method.FILE:
-        return anchor.path not in finer
-    return anchor.method is Method.HUNKS
+    return anchor.method is Method.FILE and anchor.path not in finer
 
 
 def _is_at_head(anchor: Anchor, tree: WorkTree, head: AtHead, finer: Collection[str]) -> bool:
@@ -282,7 +280,7 @@ def _is_in_tree(anchor: Anchor, tree: WorkTree, head: AtHead, finer: Collection[
     if not _by_bytes(anchor, finer):
         return _shows(anchor, tree, head)
     found = tree.find(anchor.path)
-    if found is None or not _is_defined(anchor, tree):
+    if found is None:
         return False
     return found.blob == anchor.blob or _is_edited(anchor, tree, head)
 
@@ -298,17 +296,10 @@ def _is_in_commit(anchor: Anchor, at: AtHead, then: AtHead | None, finer: Collec
     found = at.find(anchor.path)
     if found is None or found.blob == anchor.blob:
         return found is not None
-    if then is None or not _is_defined(anchor, at):
+    if then is None:
         return False
     before = then.find(anchor.path)
     return before is None or before.blob != found.blob
-
-
-def _is_defined(anchor: Anchor, view: View) -> bool:
-    """Return whether a view has the anchored definition; a whole file needs none."""
-    if not anchor.symbol:
-        return True
-    return file_state.define_in(view, anchor.path, anchor.symbol) is not None
 
 
 def _shows(anchor: Anchor, view: View, head: AtHead) -> bool:

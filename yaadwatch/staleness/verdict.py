@@ -97,7 +97,7 @@ STALE_VERDICTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
 BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
 """Anchors on what is found in a file, or among files, by its name."""
 
-DEFINED = frozenset((Method.TREE, Method.HUNKS))
+DEFINED = frozenset((Method.TREE, Method.LINES))
 """Anchors on definitions."""
 
 _ORDER = (
@@ -299,7 +299,7 @@ _GRAVEST = (
     ("place_lost", _PLACES, _LOST),
     ("target_gone", frozenset((Method.TARGET,)), _GONE),
     ("word_gone", frozenset((Method.WORD,)), _GONE),
-    ("definition_gone", frozenset((Method.TREE, Method.HUNKS)), _GONE),
+    ("definition_gone", frozenset((Method.TREE, Method.LINES)), _GONE),
 )
 """The kinds of loss, with their anchors and verdicts, the gravest first.
 

@@ -20,7 +20,7 @@ from yaadwatch.model.memories import Node
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.remember.write_batch import rest_on
 from yaadwatch.repo import layout
-from yaadwatch.repo.hunks import LineOrigin
+from yaadwatch.repo.history import LineOrigin
 from yaadwatch.repo.repository import Repository
 from yaadwatch.staleness import stale, uncommitted
 from yaadwatch.staleness.anchoring import Source

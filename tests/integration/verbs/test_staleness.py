@@ -82,7 +82,7 @@ OTHER_LANGUAGES = [
     pytest.param("src/net.go", "FetchWithRetry", GO, "limit := 3", id="go"),
     pytest.param("src/net.ts", "fetchWithRetry", TYPESCRIPT, "limit = 3", id="typescript"),
     pytest.param("bin/net.sh", "fetch_with_retry", SHELL, "limit=3", id="shell"),
-    pytest.param("src/net.scala", "fetchWithRetry", SCALA, "limit = 3", id="by-hunks"),
+    pytest.param("src/net.scala", "fetchWithRetry", SCALA, "limit = 3", id="by-lines"),
 ]
 
 
@@ -186,7 +186,7 @@ def test_what_leaves_the_definition_alone_raises_nothing(repo, retry, harmless):
 
 
 @pytest.mark.parametrize(("path", "symbol", "source", "limit"), OTHER_LANGUAGES)
-def test_other_languages_are_compared_by_their_syntax_or_by_gits_hunks(
+def test_other_languages_are_compared_by_their_syntax_or_by_lines(
     repo, path, symbol, source, limit
 ):
     repo.write(path, source)
@@ -547,18 +547,6 @@ def test_committing_what_was_remembered_uncommitted_changes_nothing(repo):
     assert repo.verdict(memory) == "fresh"
 
 
-def test_uncommitted_text_without_a_grammar_is_unknown_once_it_is_overwritten(repo):
-    repo.write("src/net.scala", SCALA)
-    memory = repo.remember("See src/net.scala, fetchWithRetry()")
-
-    repo.write("src/net.scala", SCALA.replace("x + 1", "x + 2"))
-
-    assert repo.verdict(memory) == "unknown"
-    assert "uncommitted" in repo.stale()["unknown"][0]["reason"]
-    repo.write("src/net.scala", SCALA)
-    assert repo.verdict(memory) == "fresh"
-
-
 def test_a_file_that_became_a_link_is_unknown_and_then_known_again(repo, retry):
     notes = repo.remember("Ideas are in notes.md")
     for path in ("src/net.py", "notes.md"):
@@ -670,7 +658,7 @@ def collect_garbage(repo):
     repo.git("gc", "-q", "--prune=now")
 
 
-def test_a_file_without_a_grammar_whose_old_text_was_collected_is_unknown(repo):
+def test_a_file_without_a_grammar_is_compared_when_its_old_text_was_collected(repo):
     repo.write("src/net.scala", SCALA)
     repo.commit("scala")
     memory = repo.remember("See src/net.scala, fetchWithRetry()")
@@ -682,8 +670,9 @@ def test_a_file_without_a_grammar_whose_old_text_was_collected_is_unknown(repo):
     collect_garbage(repo)
     repo.write("src/net.scala", SCALA.replace("x + 1", "x + 3"))
 
-    assert repo.verdict(memory) == "unknown"
-    assert "rewritten" in repo.stale()["unknown"][0]["reason"]
+    assert repo.verdict(memory) == "fresh"
+    repo.write("src/net.scala", SCALA.replace("limit = 3", "limit = 5"))
+    assert repo.verdict(memory) == "changed"
 
 
 def test_rebasing_keeps_the_verdicts(repo, retry):

@@ -11,7 +11,7 @@ from yaadwatch.model.errors import YaadError
 from yaadwatch.projects import projects
 from yaadwatch.repo import layout
 from yaadwatch.repo.command import GitRunner
-from yaadwatch.repo.hunks import LineOrigin
+from yaadwatch.repo.history import LineOrigin
 from yaadwatch.repo.repository import Repository
 from yaadwatch.sync import lookback
 from yaadwatch.sync.lookback import COMMITS_MAX, STATEMENTS_MAX

@@ -2,7 +2,6 @@
 
 import pytest
 
-from yaadwatch.anchors import definitions
 from yaadwatch.staleness.proposals import is_same_but_for_paths
 
 
@@ -33,11 +32,3 @@ def test_imports_and_relative_paths_do_not_count(path, old, new):
 )
 def test_anything_else_counts(path, old, new):
     assert not is_same_but_for_paths(old.encode(), new.encode(), path)
-
-
-def test_a_block_ends_where_its_indent_does():
-    text = "a {\n  b\n\n  c\n}\nd {\n}\n"
-
-    assert definitions.block(text, 1) == "a {\n  b\n  c\n}"
-    assert definitions.block(text, 6) == "d {\n}"
-    assert definitions.block("a\nb\n", 9) == ""

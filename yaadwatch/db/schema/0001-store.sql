@@ -169,11 +169,11 @@ CREATE TABLE file_watch (
     node        TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
     path        TEXT NOT NULL,            -- relative to the work tree, '/' on every OS; of a folder or a pattern's fixed start, too
     reference   TEXT NOT NULL AS (CASE method WHEN 'folder' THEN 'directory' WHEN 'tree' THEN 'symbol'
-                    WHEN 'hunks' THEN 'symbol' WHEN 'target' THEN 'command' ELSE method END),
+                    WHEN 'lines' THEN 'symbol' WHEN 'target' THEN 'command' ELSE method END),
     symbol      TEXT NOT NULL DEFAULT '', -- definition, pattern, word, target or value; '' for a file or folder
     commit_id   TEXT NOT NULL DEFAULT '', -- HEAD then; '' while it is uncommitted, or before the first commit
     blob        TEXT NOT NULL,            -- git's id of the file's bytes then; '' for anything but a file
-    method      TEXT NOT NULL CHECK (method IN ('file', 'tree', 'hunks', 'folder', 'glob', 'word', 'target', 'value')),  -- how it is compared
+    method      TEXT NOT NULL CHECK (method IN ('file', 'tree', 'lines', 'folder', 'glob', 'word', 'target', 'value')),  -- how it is compared
     fingerprint TEXT NOT NULL DEFAULT '', -- 'tree': SHA-256 of the definition without its formatting; 'value': the value
     line        INTEGER,                  -- first line of the definition then, from 1
     trust       TEXT NOT NULL CHECK (trust IN ('text', 'given', 'session')),  -- source of the reference

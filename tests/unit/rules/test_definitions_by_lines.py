@@ -1,0 +1,68 @@
+import pytest
+
+from yaadwatch.anchors.definitions import define_by_lines, defines, locate
+
+DEFINING = [
+    ("func Run(a int) int {", "Run"),
+    ("func (s *Server) Run(a int) error {", "Run"),
+    ("pub fn helper<T>(x: T) -> T {", "helper"),
+    ("export const load = async (x) => {", "load"),
+    ("export default function load(x) {", "load"),
+    ("export interface Retry {", "Retry"),
+    ("class Client extends Base {", "Client"),
+    ("    public int sum(int a) {", "sum"),
+    ("static int add(int a, int b) {", "add"),
+    ("fun find(id: Int): User {", "find"),
+    ("  def perform", "perform"),
+    ("deploy() {", "deploy"),
+    ("struct Point {", "Point"),
+]
+
+
+@pytest.mark.parametrize(("line", "symbol"), DEFINING)
+def test_a_defining_line_is_known(line, symbol):
+    assert defines(line, symbol)
+
+
+@pytest.mark.parametrize(
+    ("line", "symbol"),
+    [
+        ("class Client extends Base {", "Base"),
+        ("    return add(1, 2);", "add"),
+        ("  run(load(x));", "load"),
+        ("// deploy is called at night", "deploy"),
+    ],
+)
+def test_a_line_that_only_uses_a_name_is_not(line, symbol):
+    assert not defines(line, symbol)
+
+
+@pytest.mark.parametrize(("line", "symbol"), DEFINING)
+def test_a_definition_is_located(line, symbol):
+    assert locate(f"// {symbol} is used above\n\n{line}\n", symbol) == 3
+
+
+LUA = "local function run(a)\n{}\nend\n"
+SCALA = "  def run(a: Int): Int = {{\n{}\n  }}\n"
+
+
+def fingerprint(source, body):
+    return define_by_lines(source.format(body).encode(), "run").fingerprint
+
+
+@pytest.mark.parametrize(
+    ("source", "old", "new", "same"),
+    [
+        (LUA, "  return send(\n    a,\n    2\n  )", "  return send(a, 2)", True),
+        (LUA, "  local t = { a, b }", "  local t = {\n    a, b\n  }", True),
+        (LUA, "  if a then b() end", "  if a then\n    b()\n  end", True),
+        (LUA, "  -- twice\n  b()", "  b()", True),
+        (SCALA, "    a.map(x =>\n      x + 1\n    )", "    a.map(x => x + 1)", True),
+        (LUA, "  return send(\n    a,\n    2\n  )", "  return send(a, 3)", False),
+        (LUA, "  return send(\n    a\n  ) + b", "  return send(a + b)", False),
+        (LUA, "  if a then b() end", "  if a then\n    b()\n    c()\n  end", False),
+        (SCALA, "    a.map(x =>\n      x + 1\n    )", "    a.map(x => x - 1)", False),
+    ],
+)
+def test_joining_and_breaking_lines_is_no_change_and_another_word_is_one(source, old, new, same):
+    assert (fingerprint(source, old) == fingerprint(source, new)) is same
