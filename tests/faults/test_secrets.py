@@ -1,7 +1,7 @@
 """A secret that comes in on every way there is: it is in no file of the home, no log, no event.
 
 Verb by verb: `tests/integration/verbs/test_privacy_paths.py`; shape by shape:
-`tests/integration/verbs/test_secret_corpus.py`.
+`tests/unit/rules/test_privacy.py`.
 """
 
 import json

@@ -1,17 +1,24 @@
 """A secret comes in on every way there is; on none of them does it reach the disk, or an answer."""
 
 import json
+import logging
 
 import pytest
+from in_process import ask
+from secret_corpus import TOKENS
 from verb_world import every_byte_below
 
 from yaadwatch import places
 from yaadwatch.api import codec
 from yaadwatch.api.operations import BY_NAME
+from yaadwatch.daemon import supervisor
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.projects import exporting
 from yaadwatch.recall import recall
-from yaadwatch.remember import curate, remember
+from yaadwatch.remember import curate, edit, remember
 from yaadwatch.remember import inject as remember_inject
+from yaadwatch.sessions import sessions
+from yaadwatch.text import privacy
 from yaadwatch.workspace.workspace import Call
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -33,7 +40,51 @@ def agent(repo):
     return Call(folder=repo.path, origin="agent:claude", session="s1")
 
 
+def in_pages(repo):
+    folder = repo.path.parent / "pages"
+    folder.mkdir()
+    (folder / "a.md").write_text(f"---\nname: a\nid: a\n---\n\n{SAID}\n")
+    answer = ask(repo, "import", folder)
+    for path in repo.store.parent.glob("imports/*"):  # byte for byte what the person's files were
+        path.unlink()
+    return answer
+
+
+def in_lines(repo, one):
+    path = repo.path.parent / "out.jsonl"
+    ask(repo, "export", path)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    node = next(line for line in lines if line.get("id") == one)
+    path.write_text(
+        "".join(f"{json.dumps(row)}\n" for row in [*lines, node | {"id": "a", "text": SAID}])
+    )
+    answer = ask(repo, "import", path)
+    path.unlink()
+    return answer
+
+
+def noted(repo):
+    begun = sessions.session_start(repo.home, agent(repo), name=SAID)
+    sessions.session_note(repo.home, agent(repo), text=SAID)
+    return begun, sessions.session_end(repo.home, agent(repo))
+
+
+def logged(repo):
+    handlers = supervisor.begin(repo.store.parent / "log.jsonl", privacy.mask_tree, echo=None)
+    try:
+        logging.getLogger("yaadwatch.test").warning("something", extra={"why": SAID})
+    finally:
+        supervisor.end(handlers)
+
+
 WAYS = {
+    "pages": lambda repo, one: in_pages(repo),
+    "lines": in_lines,
+    "a session, its name and its note": lambda repo, one: noted(repo),
+    "the log": lambda repo, one: logged(repo),
+    "feedback": lambda repo, one: edit.feedback(
+        repo.home, repo.call, id=one, verdict="edit", text=SAID
+    ),
     "remember": lambda repo, one: repo.remembered(SAID),
     "remember for the user": lambda repo, one: repo.remembered(SAID, scope="user"),
     "remember under a key": lambda repo, one: repo.remembered(SAID, key="token"),
@@ -136,3 +187,34 @@ def test_masks_are_what_the_index_knows(repo):
 
     results = recall.recall(repo.home, repo.call, query="masked github token")["results"]
     assert [row["id"] for row in results] == [found]
+
+
+def test_the_name_of_an_unknown_table_is_told_and_kept_by_nothing(repo):
+    repo.add()
+    path = repo.path.parent / "out.jsonl"
+    ask(repo, "export", path)
+    with path.open("a") as stream:
+        for token in TOKENS.values():
+            stream.write(json.dumps({"table": token}) + "\n")
+
+    answer = ask(repo, "import", path)
+
+    assert answer["counts"]["?"] == {"left_out": len(TOKENS)}
+    with repo.db() as db:
+        db.backup(repo.path / "copy.db")
+    kept = (repo.path / "copy.db").read_bytes() + json.dumps(answer).encode()
+    assert [name for name, token in TOKENS.items() if token[:40].encode() in kept] == []
+
+
+def test_no_text_of_an_import_is_kept_in_memory_after_it(repo):
+    repo.add()
+    repo.remember("Deploys go through the ship")
+    path = repo.path.parent / "out.jsonl"
+    ask(repo, "export", path)
+
+    ask(repo, "import", path)
+
+    kept = [one for one in vars(exporting).values() if hasattr(one, "cache_info")]
+    assert [
+        one for one in kept if one.cache_info().currsize and one.__module__ == exporting.__name__
+    ] == []
