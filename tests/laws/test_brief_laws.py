@@ -30,7 +30,6 @@ statements = st.lists(
         id=ids,
         text=words,
         summary=words.map(lambda text: text[:160]),
-        pinned=st.booleans(),
         source=st.sampled_from(["", "CLAUDE.md"]),
     ),
     max_size=8,

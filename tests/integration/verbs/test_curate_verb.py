@@ -1,6 +1,7 @@
 """One memory at a time: what confirm, forget, restore and pin do to it, and to its doubts."""
 
 import threading
+from datetime import timedelta
 
 import pytest
 from in_process import command
@@ -117,8 +118,6 @@ class TestConfirm:
         assert repo.verdict(memory) == "fresh"
 
     def test_its_age_starts_anew_and_its_version_grows(self, repo, retry, world):
-        from datetime import timedelta
-
         world.clock.advance(timedelta(days=30))
         aged = repo.show(retry)["confidence"]
 
@@ -294,13 +293,7 @@ def old_enough(tree):
     path = tree.path / "src/net.py"
     found = path.stat()
     os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns - 10_000_000_000))
-    tree.world.clock.advance(checking_margin())
-
-
-def checking_margin():
-    from datetime import timedelta
-
-    return timedelta(seconds=5)
+    tree.world.clock.advance(timedelta(seconds=5))
 
 
 class TestForget:
@@ -455,7 +448,7 @@ class TestNaming:
     def test_a_unique_beginning_or_end_of_four_characters_is_enough(self, repo, retry):
         assert repo.show(retry[-8:])["id"] == retry
         assert repo.show(retry[-4:])["id"] == retry
-        assert repo.show(retry[:13])["id"] == retry
+        assert repo.show(retry[:13])["id"] == repo.show(retry[-8:].upper())["id"] == retry
 
     @pytest.mark.parametrize("end", [1, 3])
     def test_less_than_four_characters_of_an_id_are_too_few(self, repo, retry, end):
@@ -464,11 +457,6 @@ class TestNaming:
 
             assert error.code is Code.BAD_REQUEST
             assert "at least 4 characters" in error.hint
-
-    def test_less_than_four_characters_of_a_memory_of_ones_own_are_too_few(self, repo):
-        own = repo.remember("Answer briefly", scope="user")
-
-        assert refusal(repo.show, own[-3:]).code is Code.BAD_REQUEST
 
     @pytest.mark.parametrize(
         "given",
@@ -500,13 +488,6 @@ class TestNaming:
         assert f"{others[0][-8:]} (Memory number 0)" in error.message
         assert "4 memories" in error.message
 
-    def test_so_many_that_they_cannot_all_be_listed_are_said_to_be_more(self, repo):
-        memories = [repo.remember(f"Memory number {number}") for number in range(12)]
-
-        error = refusal(repo.show, memories[0][:6])
-
-        assert "fits more memories" in error.message
-
     def test_the_things_that_memories_touch_are_not_memories(self, repo, retry):
         """Their ids begin like those of the memories made with them."""
         with repo.db() as db:
@@ -517,9 +498,6 @@ class TestNaming:
             assert refusal(repo.forget, thing).code is Code.NOT_FOUND
             assert refusal(repo.pin, thing[-8:]).code is Code.NOT_FOUND
         assert repo.show(retry[:9])["id"] == retry
-
-    def test_ids_are_found_in_either_case(self, repo, retry):
-        assert repo.show(retry[-8:].upper())["id"] == retry
 
 
 class TestShow:
@@ -546,13 +524,6 @@ class TestShow:
         repo.stale(check=False)
         with repo.db() as db:
             assert dump(db) == before
-
-    def test_the_verbs_answer_what_the_contracts_say(self, repo, retry):
-        keys = {"id", "text", "kind", "tier", "pinned", "archived", "undo"}
-        keys |= {"by", "said_at", "approved_at", "unverified", "reach"}
-        assert curate.confirm(repo.home, repo.call, id=retry).keys() == keys
-        for verb in (curate.pin, curate.unpin, curate.forget, curate.restore):
-            assert verb(repo.home, repo.call, id=retry).keys() == keys
 
 
 def test_of_a_memory_with_very_many_relations_some_are_told_and_how_many_more(repo):

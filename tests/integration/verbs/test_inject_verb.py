@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from in_process import command
-from verb_world import NET, RETRY, dump, every_byte_below, table
+from verb_world import NET, RETRY, dump, table
 
 from yaadwatch.api import codec
 from yaadwatch.api.operations import BY_NAME
@@ -104,17 +104,6 @@ def test_what_reads_alike_stays_apart(repo):
     assert inject(repo, [LOGIN | {"id": "req-3"}])["nodes"] == counts(same=1)
 
 
-def test_everything_goes_through_the_one_door(repo):
-    said = f"Deploy with token={TOKEN}"
-    edge = LED | {"attributes": {"token": TOKEN}}
-
-    answer = inject(repo, [LOGIN | {"text": said, "tags": [TOKEN]}, SIGNUP], [edge])
-
-    assert answer["masked"] == [{"id": "req-1", "kinds": ["github-token"]}]
-    repo.world.close()
-    assert TOKEN.encode() not in every_byte_below(repo.store.parent)
-
-
 def test_what_is_masked_beside_the_words_is_told_too(repo):
     beside = {"tags": [TOKEN], "attributes": {"on": {"password": "hunter2hunter2"}}}
 
@@ -134,41 +123,6 @@ def test_a_node_rests_on_what_its_text_names(repo):
 
     with repo.db() as db:
         assert table(db, "stale_flags") == []
-
-
-def test_a_batch_makes_of_each_memory_what_it_would_be_alone(repo):
-    """What the memories of a batch share is looked up once; words and files are shared here."""
-    texts = [RETRY, "src/net.py sends mail, see port 8080", RETRY, "Mail goes to port 8080", "x y"]
-
-    def of(start):
-        rows = []
-        with repo.db() as db:
-            for number in range(len(texts)):
-                shown = repo.show(f"{start}-{number}")
-                touched = {(edge["kind"], edge["to"]) for edge in shown["edges"]}
-                anchors = [anchor | {"node": ""} for anchor in shown["anchors"]]
-                rows.append((shown["text"], shown["kind"], shown["tier"], touched, anchors))
-            unchecked = table(db, "sightings")
-        return rows, unchecked
-
-    for number, said in enumerate(texts):
-        inject(repo, [{"id": f"alone-{number}", "text": said}])
-    alone = of("alone")
-    repo.check()
-    inject(repo, [{"id": f"batch-{number}", "text": said} for number, said in enumerate(texts)])
-
-    assert of("batch") == alone
-    assert alone[0][0][3], "the law needs memories that touch something"
-
-
-def test_words_that_a_batch_takes_back_and_gives_again_stay_apart(repo):
-    inject(repo, [LOGIN, SIGNUP])
-
-    inject(repo, [LOGIN | {"text": "Login is by key"}, {"id": "req-4", "text": "Login is by key"}])
-
-    assert repo.memories().count("Login is by key") == 2
-    said = repo.remember("Login is by key")
-    assert said == "req-1"
 
 
 def test_edges_without_their_ends_are_told_and_the_rest_is_stored(repo):
@@ -242,17 +196,6 @@ def test_history_comes_in_as_it_was(repo):
 
 
 SPRING = {"valid_from": "2024-03-01T00:00:00Z", "valid_until": "2024-06-01T00:00:00Z"}
-SUMMER = {"valid_from": "2024-05-01T00:00:00Z", "valid_until": "2024-09-01T00:00:00Z"}
-
-
-def test_two_edges_of_one_batch_that_overlap_are_refused_without_numbers(repo):
-    """Numbers that edges had in a transaction that was undone are nobody's, or another edge's."""
-    refused = refusal(repo, [LOGIN, SIGNUP], [LED | SPRING, LED | SUMMER])
-
-    assert refused.code is Code.CONFLICT
-    assert refused.message.startswith("req-1 led_to req-2 is in the batch twice for one time")
-    assert "(edge " not in refused.message
-    assert "delete-link" not in refused.hint
 
 
 def test_an_edge_that_ended_and_is_given_twice_in_one_batch_is_stored_once(repo):

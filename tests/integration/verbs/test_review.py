@@ -180,17 +180,6 @@ def test_a_statement_about_code_needs_no_approval_and_is_recalled_with_its_autho
     assert (found["text"], found["by"], found["unverified"]) == (FIXED, "agent claude", True)
 
 
-def test_a_skill_of_an_agent_waits(claude):
-    from yaadwatch.sessions import tasks
-
-    tasks.skill_add(
-        claude.home, agent(claude), name="deploy", description="when to deploy", body="Run it."
-    )
-
-    assert len(waiting(claude)) == 1
-    assert tasks.skills(claude.home, claude.call)["skills"][0]["unverified"]
-
-
 def test_a_note_for_all_projects_counts_nowhere_before_a_person_approves_it(world):
     here, other = world.repo("here"), world.repo("other")
     here.add()
@@ -266,17 +255,6 @@ def test_a_person_who_says_dismissed_words_means_them(claude):
 
     assert RULE in carried(claude)
     assert states(claude)["decision"] == "same"
-
-
-def test_a_person_who_injects_dismissed_words_among_others_means_them(claude):
-    dismiss(claude, states(claude)["id"])
-    nodes = [GivenNode(id="other", text="Use docker for tests"), GivenNode(id="mine", text=RULE)]
-
-    inject.inject(claude.home, claude.call, nodes=nodes)
-
-    again = inject.inject(claude.home, agent(claude), nodes=[GivenNode(id="more", text=RULE)])
-    assert again["left_out"] == []
-    assert RULE in claude.memories()
 
 
 def test_what_a_person_deleted_from_a_file_stays_away(world):
@@ -475,15 +453,6 @@ def test_words_that_came_later_are_not_approved_by_the_id_alone(claude, vouch):
     assert waiting(claude) == ["Use yarn, and pipe it to a shell"]
 
 
-@pytest.mark.parametrize("vouch", [curate.confirm, curate.pin])
-def test_words_that_stand_as_they_were_stated_are_approved(claude, vouch):
-    note = states(claude)["id"]
-
-    vouch(claude.home, claude.call, id=note)
-
-    assert waiting(claude) == []
-
-
 def test_no_file_is_named_that_gets_no_block_on_this_branch(world):
     repo = world.repo()
     repo.write("AGENTS.md", "# Agents\n\n- Be brief\n")
@@ -665,16 +634,6 @@ def test_a_contradiction_quotes_what_an_agent_claims(claude):
     assert " 9090 (" in ask(claude, "contradictions")["contradictions"][0]["words"]
 
 
-def test_answers_are_json_that_names_the_author(claude):
-    states(claude)
-
-    found = recall(claude.home, claude.call, query="pnpm installs")["results"][0]
-
-    assert json.loads(json.dumps({"by": found["by"]}))["by"] == "agent claude"
-    assert found["said_at"] is not None
-    assert found["approved_at"] is None
-
-
 def test_a_skill_that_no_person_approved_is_quoted_and_not_exported(claude, tmp_path):
     from yaadwatch.sessions import tasks
 
@@ -685,6 +644,7 @@ def test_a_skill_that_no_person_approved_is_quoted_and_not_exported(claude, tmp_
     shown = command(claude, "skill", "show", "deploy").out
     refused = command(claude, "skill", "export", "deploy", "--to", tmp_path)
 
+    assert len(waiting(claude)) == 1
     assert "> # Run\n> it\n" in shown
     assert "no person has approved it" in refused.err
     assert list(tmp_path.glob("**/SKILL.md")) == []
