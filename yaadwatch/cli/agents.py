@@ -1,128 +1,22 @@
-"""The commands connect, disconnect, hook and mcp, and the commands config and completion."""
+"""The commands hook, mcp and daemon, which other programs start, and config and completion."""
 
 import json
 import os
-from argparse import Namespace, _SubParsersAction
+import sys
+from argparse import Namespace
 
 from yaadwatch.cli.commands import actions, command, option, prints, words
 from yaadwatch.cli.main import full_parser
-from yaadwatch.cli.terminal import Terminal, folder, print_file_changes, styled
+from yaadwatch.cli.terminal import Terminal, folder, styled
 from yaadwatch.client.connection import DaemonNotRunning
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from yaadwatch.cli.commands import Answer
     from yaadwatch.client.connection import Client
-    from yaadwatch.connect.plans import World
-
-
-# ruff: noqa: PTH100, PTH109
-
-
-_STATES = {
-    "connected": ("connected", "installed", "green"),
-    "disconnected": ("disconnected", "removed", "green"),
-    "unchanged": ("connected already", "installed already", "dim"),
-    "unconnected": ("not connected", "not installed", "dim"),
-    "refused": ("left alone", "left alone", "red"),
-}
-"""What became of an agent; of our skill; and its colour."""
-_OPTIONS = (
-    option(
-        "agents",
-        metavar="AGENT",
-        nargs="*",
-        help="claude, codex, gemini, ... (default: all that you use)",
-    ),
-    option(
-        "--project-level",
-        action="store_true",
-        help="in the files of this repository instead of your home folder",
-    ),
-    option("--dry-run", action="store_true", help="write nothing; show a diff"),
-)
-
-
-def refused_status(answer: "Answer") -> int:
-    """Return 4 when an agent's files were left alone, also if the others are connected."""
-    return 4 if any(one["state"] == "refused" for one in answer.get("agents", ())) else 0
-
-
-def _connect(args: Namespace, client: "Client", _: Terminal) -> "Answer":  # noqa: ARG001
-    from yaadwatch.connect import connect as connect_verbs
-
-    return connect_verbs.connect(_world(args), args.agents, dry_run=args.dry_run)
-
-
-@prints("connect", ask=_connect, status=refused_status, options=_OPTIONS, starts_daemon=False)
-def connect(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
-    """Connect your coding agents: MCP server and hooks.
-
-    Adds the MCP server and the hooks to the settings of each agent. Everything
-    else in those files stays as it is, comments and indentation too; a copy is
-    kept. Running it again changes nothing.
-    To see what agents get: yaadwatch context
-
-    examples:
-      yaadwatch connect                   every agent that you use
-      yaadwatch connect claude --dry-run  show what would be written, as a diff
-      yaadwatch connect --project-level   for this repository only
-      yaadwatch disconnect                undo it
-    """
-    undo = ["yaadwatch disconnect", *args.agents, *["--project-level"] * args.project_level]
-    print_written(answer, terminal, undo=" ".join(undo))
-
-
-def _disconnect(args: Namespace, client: "Client", _: Terminal) -> "Answer":  # noqa: ARG001
-    from yaadwatch.connect import connect as connect_verbs
-
-    return connect_verbs.disconnect(_world(args), args.agents, dry_run=args.dry_run)
-
-
-@prints("disconnect", ask=_disconnect, status=refused_status, options=_OPTIONS, starts_daemon=False)
-def disconnect(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
-    """Remove yaadwatch from your agents' settings.
-
-    Removes what `connect` wrote and nothing else. A file that was not edited in
-    the meantime is then byte for byte what it was before.
-
-    examples:
-      yaadwatch disconnect                  every agent
-      yaadwatch disconnect codex --dry-run  show what would be removed, as a diff
-    """
-    print_written(answer, terminal)
-
-
-def _world(args: Namespace) -> "World":
-    from yaadwatch.connect import connect as connect_verbs
-
-    return connect_verbs.this_machine(
-        os.path.abspath(args.project or os.getcwd()) if args.project_level else None
-    )
-
-
-def print_written(answer: "Answer", terminal: Terminal, *, undo: str = "") -> None:
-    """Print which files of agents were written (Connected), and the command that undoes it."""
-    for one in answer["agents"]:
-        of_agent, of_skill, colour = _STATES[one["state"]]
-        state = of_skill if one["agent"] == "skill" else of_agent
-        if answer["dry_run"] and one["state"] in ("connected", "disconnected"):
-            state = f"would be {state}"
-        terminal.line(styled(str(one["title"]), "bold"), ": ", styled(state, colour))
-        print_file_changes(one["files"], terminal, dry_run=answer["dry_run"])
-        for key in ("reason", "hint"):
-            if one.get(key):
-                terminal.line(str(one[key]), indent=2)
-        if one.get("todo"):
-            terminal.line(styled("to do: ", "yellow"), str(one["todo"]), indent=2, hang=7)
-    if answer["dry_run"]:
-        terminal.line(styled("Nothing was written.", "bold"))
-    elif undo and any(one["state"] == "connected" for one in answer["agents"]):
-        terminal.line(f"Undo: {undo}")
-    if not answer["agents"]:
-        terminal.line("No agent was found: none has left files in your home folder.")
-        terminal.line("To name one: yaadwatch connect claude")
 
 
 @command(
@@ -192,6 +86,7 @@ def _config(args: Namespace, client: "Client", _: Terminal) -> "Answer":
     from pathlib import Path
 
     from yaadwatch.install import units
+    from yaadwatch.system import config as config_file
 
     key, *value = words(
         args, *{"get": ["KEY"], "set": ["KEY VALUE"], "unset": ["KEY"]}.get(args.action, [""])
@@ -204,7 +99,7 @@ def _config(args: Namespace, client: "Client", _: Terminal) -> "Answer":
         answer = units.list_settings(os.environ, Path(args.project or Path.cwd()))
     if args.action == "list":
         return answer
-    units.known(key)
+    config_file.known_key(key)
     return next(row for row in answer["settings"] if row["key"] == key)
 
 
@@ -326,25 +221,48 @@ def completion(args: Namespace, client: "Client", terminal: Terminal) -> int:  #
             "Completion is made by the package shtab, which is not installed.",
             hint="Install it with yaadwatch: uv tool install 'yaadwatch[completion]'",
         ) from None
-    from yaadwatch.connect.table import CONNECTIONS
-    from yaadwatch.install.units import keys
-
-    parser = full_parser()
-    (commands,) = (one for one in parser._actions if isinstance(one, _SubParsersAction))
-    # Words that the commands check themselves are offered, too.
-    agents = [row.agent for row in CONNECTIONS]
-    offered = (
-        ("connect", "agents", agents),
-        ("disconnect", "agents", agents),
-        ("config", "words", keys()),
-    )
-    for name, dest, choices in offered:
-        for argument in commands.choices[name]._actions:
-            if argument.dest == dest:
-                argument.choices = choices
-    script = shtab.complete(parser, shell=args.shell)
+    script = shtab.complete(full_parser(), shell=args.shell)
     if args.json:
         terminal.json({"shell": args.shell, "script": script})
     else:
         terminal.write(f"{script}\n")
     return 0
+
+
+@command(
+    "daemon",
+    options=[
+        option(
+            "--supervised",
+            action="store_true",
+            help="to be restarted, exit with status 75 and leave it to the supervisor",
+        )
+    ],
+    starts_daemon=False,
+)
+def daemon(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
+    """Run the daemon in the foreground, for a supervisor.
+
+    You rarely need this: commands start the daemon when they need it. After an
+    upgrade, or above its memory limit, it restarts itself as a new process.
+
+    examples:
+      yaadwatch daemon --supervised  what a service manager runs
+      yaadwatch daemon               to try it out, in this terminal, until Ctrl-C
+    """
+    from yaadwatch.daemon.main import run
+    from yaadwatch.daemon.scheduler import AGAIN
+
+    if args.supervised:
+        return run(foreground=False)
+    status = run(foreground=sys.stderr.isatty(), begin_again=restart_program)
+    if status == AGAIN:
+        restart_program()
+    return status
+
+
+def restart_program() -> "NoReturn":
+    """Become a new process of the same command line, and of the program that is installed now."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606

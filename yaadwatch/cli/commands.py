@@ -200,6 +200,11 @@ def _for_each(args: Namespace, run: "Callable[[Namespace], int]") -> int:
     return 0
 
 
+def refused_status(answer: "Answer") -> int:
+    """Return 4 when an agent's files were left alone, also if the others are connected."""
+    return 4 if any(one["state"] == "refused" for one in answer.get("agents", ())) else 0
+
+
 def words(args: Namespace, *forms: str) -> list[str]:
     """Return the words behind the action of a command.
 

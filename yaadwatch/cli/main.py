@@ -230,8 +230,11 @@ MODULES: dict[str, tuple[str, ...]] = {
     "tasks": GROUPS["tasks and sessions"],
     "relations": (*GROUPS["relations"], "impact"),
     "store": GROUPS["the store"],
-    "agents": (*GROUPS["agents"], *GROUPS["more"], "config"),
-    "service": ("daemon", "install", "uninstall", "start", "stop", "restart"),
+    "agents": ("hook", "mcp", "daemon", "config", "completion"),
+    "service": (
+        *("connect", "disconnect", "install", "uninstall"),
+        *("start", "stop", "restart"),
+    ),
     "logs": ("logs",),
     "doctor": ("doctor",),
 }

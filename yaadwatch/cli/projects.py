@@ -148,25 +148,14 @@ def add(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
         terminal.line(flagged, ": yaadwatch stale", indent=2)
     guards = answer.get("guards")
     if looking := answer.get("looking"):
-        terminal.line(_looking(looking, is_tied=not guards or guards["memories"]), indent=2)
+        statements = count(looking, "statement")
+        terminal.line(f"comparing {statements} with earlier code; see: yaadwatch stale", indent=2)
     print_shallow(answer, terminal, indent=2)
     if guards:
         terminal.line(_guarded(guards, "rule" if files else "memory"), indent=2)
     if any(one["mode"] == "private" for one in files):
         adopt = "yaadwatch files adopt --mode inline"
         terminal.line(f"To write a block into them instead: {adopt}", indent=2)
-
-
-def _looking(looking: int, *, is_tied: bool) -> str:
-    """Return which statements are compared with the past in the background."""
-    looked, were = count(looking, "statement"), "it was" if looking == 1 else "they were"
-    if not is_tied:
-        return f"looking up what {looked} rested on when {were} written; see: yaadwatch stale"
-    are = "is" if looking == 1 else "are"
-    return (
-        f"{looked} {are} being compared with the code of the day {were} written;"
-        " see: yaadwatch stale"
-    )
 
 
 def _guarded(guards: "Row", noun: str) -> str:

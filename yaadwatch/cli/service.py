@@ -1,78 +1,136 @@
-"""The commands daemon, start, stop, restart, install and uninstall."""
+"""The commands connect and disconnect, install and uninstall, start, stop and restart."""
 
 import os
-import sys
 from argparse import Namespace
 
-from yaadwatch.cli.commands import command, option, prints
+from yaadwatch.cli.commands import option, prints, refused_status
 from yaadwatch.cli.terminal import Terminal, print_file_changes, styled
 from yaadwatch.client.connection import DaemonNotRunning
 from yaadwatch.client.presence import (
     daemon_holds_lock,
-    daemon_process,
     manager,
     still_there,
     wait_for_exit,
 )
+from yaadwatch.connect import connect as agents
+from yaadwatch.connect.plans import World
+from yaadwatch.install import install as service
 from yaadwatch.places import announced_pid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
-
     from yaadwatch.cli.commands import Answer
     from yaadwatch.client.connection import Client
+
+
+# ruff: noqa: PTH100, PTH109
 
 
 STOP_TIME_S = 20.0
 
 
-@command(
-    "daemon",
-    options=[
-        option(
-            "--supervised",
-            action="store_true",
-            help="to be restarted, exit with status 75 and leave it to the supervisor",
-        )
-    ],
+_AGENT_STATES = {
+    "connected": ("connected", "installed", "green"),
+    "disconnected": ("disconnected", "removed", "green"),
+    "unchanged": ("connected already", "installed already", "dim"),
+    "unconnected": ("not connected", "not installed", "dim"),
+    "refused": ("left alone", "left alone", "red"),
+}
+"""What became of an agent; of our skill; and its colour."""
+_OPTIONS = (
+    option(
+        "agents",
+        metavar="AGENT",
+        nargs="*",
+        help="claude, codex, gemini, ... (default: all that you use)",
+    ),
+    option(
+        "--project-level",
+        action="store_true",
+        help="in the files of this repository instead of your home folder",
+    ),
+    option("--dry-run", action="store_true", help="write nothing; show a diff"),
+)
+
+
+@prints(
+    "connect",
+    ask=lambda args, *_: agents.connect(_world(args), args.agents, dry_run=args.dry_run),
+    status=refused_status,
+    options=_OPTIONS,
     starts_daemon=False,
 )
-def daemon(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noqa: ARG001
-    """Run the daemon in the foreground, for a supervisor.
+def connect(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
+    """Connect your coding agents: MCP server and hooks.
 
-    You rarely need this: commands start the daemon when they need it. After an
-    upgrade, or above its memory limit, it restarts itself as a new process.
+    Adds the MCP server and the hooks to the settings of each agent. Everything
+    else in those files stays as it is, comments and indentation too; a copy is
+    kept. Running it again changes nothing.
+    To see what agents get: yaadwatch context
 
     examples:
-      yaadwatch daemon --supervised  what a service manager runs
-      yaadwatch daemon               to try it out, in this terminal, until Ctrl-C
+      yaadwatch connect                   every agent that you use
+      yaadwatch connect claude --dry-run  show what would be written, as a diff
+      yaadwatch connect --project-level   for this repository only
+      yaadwatch disconnect                undo it
     """
-    from yaadwatch.daemon.main import run
-    from yaadwatch.daemon.scheduler import AGAIN
-
-    if args.supervised:
-        return run(foreground=False)
-    status = run(foreground=sys.stderr.isatty(), begin_again=restart_program)
-    if status == AGAIN:
-        restart_program()
-    return status
+    undo = ["yaadwatch disconnect", *args.agents, *["--project-level"] * args.project_level]
+    print_written(answer, terminal, undo=" ".join(undo))
 
 
-def restart_program() -> "NoReturn":
-    """Become a new process of the same command line, and of the program that is installed now."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
+@prints(
+    "disconnect",
+    ask=lambda args, *_: agents.disconnect(_world(args), args.agents, dry_run=args.dry_run),
+    status=refused_status,
+    options=_OPTIONS,
+    starts_daemon=False,
+)
+def disconnect(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
+    """Remove yaadwatch from your agents' settings.
+
+    Removes what `connect` wrote and nothing else. A file that was not edited in
+    the meantime is then byte for byte what it was before.
+
+    examples:
+      yaadwatch disconnect                  every agent
+      yaadwatch disconnect codex --dry-run  show what would be removed, as a diff
+    """
+    print_written(answer, terminal)
 
 
-def _start(_: Namespace, client: "Client", __: Terminal) -> "Answer":
-    from yaadwatch.install import install as install_verbs
+def _world(args: Namespace) -> World:
+    here = os.path.abspath(args.project or os.getcwd())
+    return agents.this_machine(here if args.project_level else None)
 
-    return install_verbs.start(install_verbs.this_machine(client))
+
+def print_written(answer: "Answer", terminal: Terminal, *, undo: str = "") -> None:
+    """Print which files of agents were written (Connected), and the command that undoes it."""
+    for one in answer["agents"]:
+        of_agent, of_skill, colour = _AGENT_STATES[one["state"]]
+        state = of_skill if one["agent"] == "skill" else of_agent
+        if answer["dry_run"] and one["state"] in ("connected", "disconnected"):
+            state = f"would be {state}"
+        terminal.line(styled(str(one["title"]), "bold"), ": ", styled(state, colour))
+        print_file_changes(one["files"], terminal, dry_run=answer["dry_run"])
+        for key in ("reason", "hint"):
+            if one.get(key):
+                terminal.line(str(one[key]), indent=2)
+        if one.get("todo"):
+            terminal.line(styled("to do: ", "yellow"), str(one["todo"]), indent=2, hang=7)
+    if answer["dry_run"]:
+        terminal.line(styled("Nothing was written.", "bold"))
+    elif undo and any(one["state"] == "connected" for one in answer["agents"]):
+        terminal.line(f"Undo: {undo}")
+    if not answer["agents"]:
+        terminal.line("No agent was found: none has left files in your home folder.")
+        terminal.line("To name one: yaadwatch connect claude")
 
 
-@prints("start", ask=_start, starts_daemon=False)
+@prints(
+    "start",
+    ask=lambda _, client, __: service.start(service.this_machine(client)),
+    starts_daemon=False,
+)
 def start(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
     """Start the daemon.
 
@@ -88,13 +146,11 @@ def start(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
     terminal.line(f"{runs} ({_process(answer)}{by}).")
 
 
-def _restart(_: Namespace, client: "Client", __: Terminal) -> "Answer":
-    from yaadwatch.install import install as install_verbs
-
-    return install_verbs.restart(install_verbs.this_machine(client))
-
-
-@prints("restart", ask=_restart, starts_daemon=False)
+@prints(
+    "restart",
+    ask=lambda _, client, __: service.restart(service.this_machine(client)),
+    starts_daemon=False,
+)
 def restart(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
     """Stop the daemon and start it again.
 
@@ -114,25 +170,22 @@ def _process(answer: "Answer") -> str:
 
 def _stop(args: Namespace, client: "Client", __: Terminal) -> "Answer":
     """End the daemon and wait until it is gone; without one, say so."""
-    with daemon_process() as process:
-        pid = announced_pid() if daemon_holds_lock() else None
-        args.was_service = False
-        if manager() is not None:
-            from yaadwatch.install import install as install_verbs
-
-            # Also when no process holds the lock: what cannot start is started again and again.
-            stopped = install_verbs.stop(install_verbs.this_machine(client))
-            args.was_service = stopped is not None
-        if not args.was_service or pid is None or not wait_for_exit(STOP_TIME_S, process):
-            try:
-                client.call("shutdown")
-            except DaemonNotRunning:
-                if daemon_holds_lock():
-                    raise still_there("does not answer", pid) from None
-                return {"stopping": False, "running": False}
-            pid = client.pid or pid
-            if not wait_for_exit(STOP_TIME_S, process):
-                raise still_there(f"has not ended after {STOP_TIME_S:g} s", pid)
+    pid = announced_pid() if daemon_holds_lock() else None
+    args.was_service = False
+    if manager() is not None:
+        # Also when no process holds the lock: what cannot start is started again and again.
+        stopped = service.stop(service.this_machine(client))
+        args.was_service = stopped is not None
+    if not args.was_service or pid is None or not wait_for_exit(STOP_TIME_S):
+        try:
+            client.call("shutdown")
+        except DaemonNotRunning:
+            if daemon_holds_lock():
+                raise still_there("does not answer", pid) from None
+            return {"stopping": False, "running": False}
+        pid = client.pid or pid
+        if not wait_for_exit(STOP_TIME_S):
+            raise still_there(f"has not ended after {STOP_TIME_S:g} s", pid)
     return {"stopping": True, "running": False, "pid": pid}
 
 
@@ -169,23 +222,11 @@ _WOULD = {
 }
 
 
-def _install(args: Namespace, client: "Client", _: Terminal) -> "Answer":
-    from yaadwatch.install import install as install_verbs
-
-    world = install_verbs.this_machine(client)
-    return install_verbs.install(world, dry_run=args.dry_run, linger=args.linger)
-
-
 @prints(
     "install",
-    ask=_install,
+    ask=lambda args, client, _: service.install(service.this_machine(client), dry_run=args.dry_run),
     options=[
         option("--dry-run", action="store_true", help="write nothing; show a diff"),
-        option(
-            "--linger",
-            action="store_true",
-            help="keep your services running while you are logged out (loginctl enable-linger)",
-        ),
     ],
     starts_daemon=False,
 )
@@ -201,7 +242,6 @@ def install(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
     examples:
       yaadwatch install --dry-run  show what would be written, as a diff
       yaadwatch install            install the service and start it
-      yaadwatch install --linger   also run it while you are logged out (a server)
       yaadwatch uninstall          undo it
     """
     on_demand, dry_run = answer["state"] == "on_demand", answer["dry_run"]
@@ -221,15 +261,11 @@ def install(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
             terminal.line("See: yaadwatch status, yaadwatch logs    Undo: yaadwatch uninstall")
 
 
-def _uninstall(args: Namespace, client: "Client", _: Terminal) -> "Answer":
-    from yaadwatch.install import install as install_verbs
-
-    return install_verbs.uninstall(install_verbs.this_machine(client), dry_run=args.dry_run)
-
-
 @prints(
     "uninstall",
-    ask=_uninstall,
+    ask=lambda args, client, _: service.uninstall(
+        service.this_machine(client), dry_run=args.dry_run
+    ),
     options=[option("--dry-run", action="store_true", help="remove nothing; list what would go")],
     starts_daemon=False,
 )

@@ -1,6 +1,5 @@
 """The commands tasks, task, skill, sessions and handoff."""
 
-import os
 from argparse import Namespace
 
 from yaadwatch.api.messages.store import (
@@ -11,7 +10,16 @@ from yaadwatch.api.messages.store import (
     Tasks,
     TaskUpdate,
 )
-from yaadwatch.cli.commands import actions, file_name, given_fields, option, prints, usage, words
+from yaadwatch.cli.commands import (
+    actions,
+    file_name,
+    given_fields,
+    option,
+    prints,
+    refused_status,
+    usage,
+    words,
+)
 from yaadwatch.cli.terminal import (
     Terminal,
     count,
@@ -37,7 +45,7 @@ if TYPE_CHECKING:
     from yaadwatch.client.connection import Client
 
 
-# ruff: noqa: PTH103, PTH118, PTH123
+# ruff: noqa: PTH123
 
 
 def _tasks(args: Namespace, client: "Client", _: Terminal) -> "Answer":
@@ -146,18 +154,15 @@ def _skill(args: Namespace, client: "Client", terminal: Terminal) -> "Answer | N
             raise usage(args, "Say when to use it, with --about")
         body = _body(args.file, terminal)
         return client.call("skill_add", name=args.name, description=args.about, body=body)
-    answer = client.call("skills", name=args.name)
-    return _export(answer["skills"][0], args.to) if args.action == "export" else answer
+    return client.call("skills", name=args.name)
 
 
 @prints(
     "skill",
     ask=_skill,
-    status=lambda answer: (
-        4 if any(one["state"] == "refused" for one in answer.get("agents", ())) else 0
-    ),
+    status=refused_status,
     options=[
-        actions("list", "show", "add", "export", "install"),
+        actions("list", "show", "add", "install"),
         option(
             "name", metavar="NAME", nargs="?", help="name of the skill: lower-case letters and '-'"
         ),
@@ -168,17 +173,10 @@ def _skill(args: Namespace, client: "Client", terminal: Terminal) -> "Answer | N
             type=file_name,
             help="for add: the file with its body (default, or -: standard input)",
         ),
-        option(
-            "--to",
-            metavar="DIR",
-            type=file_name,
-            default=".",
-            help="for export: the folder (default: the current one)",
-        ),
     ],
 )
 def skill(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
-    """Keep, show and export skills: how things are done here.
+    """Keep and show skills: how things are done here.
 
     A skill is a named way of working: a line that says when to use it, and a body.
     When files or definitions that it names change, yaadwatch stale lists it.
@@ -187,11 +185,11 @@ def skill(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
       yaadwatch skill                               list them
       yaadwatch skill show release                  print one
       yaadwatch skill add NAME --about LINE < BODY  add or change one
-      yaadwatch skill export NAME --to DIR          as NAME/SKILL.md
+      yaadwatch skill show release > SKILL.md       for an agent that reads skills
       yaadwatch skill install                       teach your agents yaadwatch
     """
     if args.action == "install":
-        from yaadwatch.cli.agents import print_written
+        from yaadwatch.cli.service import print_written
 
         print_written(answer, terminal, undo="yaadwatch disconnect skill")
     elif args.action == "add":
@@ -199,19 +197,24 @@ def skill(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
         identity, version = short(answer["id"]), answer["version"]
         undo = f"restore {identity} --version {version - 1}"
         terminal.line(f"Undo: yaadwatch {undo if version > 1 else f'forget {identity}'}")
-    elif args.action == "export":
-        terminal.line(f"Wrote {answer['path']}")
     elif not answer["skills"]:
         terminal.line("There are no skills here. Add one: yaadwatch skill add --help")
     for found in answer.get("skills", ()):
-        text = memory_words(found | {"text": found["description"]})
-        stale = styled("  may be stale", "yellow") if found["stale"] else ""
-        terminal.line(styled(found["name"], "bold"), f"  {text}", stale)
         if args.name:
-            terminal.gap()
-            mark = "> " if found.get("unverified") else ""
-            for line in str(found["body"]).splitlines():
-                terminal.line(f"{mark}{line}")
+            _print_skill(found, terminal)
+        else:
+            text = memory_words(found | {"text": found["description"]})
+            stale = styled("  may be stale", "yellow") if found["stale"] else ""
+            terminal.line(styled(found["name"], "bold"), f"  {text}", stale)
+
+
+def _print_skill(found: "dict[str, Any]", terminal: Terminal) -> None:
+    """Print a skill as a SKILL.md; one that no person has approved, as a quotation."""
+    about = str(found["description"]).replace("\\", "\\\\").replace('"', '\\"')
+    head = ("---", f"name: {found['name']}", f'description: "{about}"', "---", "")
+    mark = "> " if found.get("unverified") else ""
+    for line in (*head, *str(found["body"]).splitlines()):
+        terminal.line(f"{mark}{line}")
 
 
 def _install(args: Namespace) -> "Answer":
@@ -237,42 +240,6 @@ def _body(path: str | None, terminal: Terminal) -> str:
     except OSError as error:
         why = f"{path} cannot be read ({error.strerror}). Nothing was kept."
         raise YaadError(Code.UNAVAILABLE, why) from None
-
-
-def _export(found: "dict[str, Any]", to: str) -> "Answer":
-    """Write NAME/SKILL.md; another file of that name is left alone.
-
-    Raises:
-        YaadError: refused, when another file is there, or the skill waits for review;
-            unavailable, when it cannot be written.
-    """
-    name = str(found["name"])
-    if found.get("unverified"):
-        raise YaadError(
-            Code.REFUSED,
-            f"The skill {name} is an agent's, and no person has approved it; agents would "
-            "follow the file, so it was not written.",
-            hint=f"Read it: yaadwatch skill show {name}. Then: yaadwatch review",
-        )
-    path = os.path.join(to, name, "SKILL.md")
-    about = str(found["description"]).replace("\\", "\\\\").replace('"', '\\"')
-    text = f'---\nname: {name}\ndescription: "{about}"\n---\n\n{found["body"]}\n'
-    try:
-        os.makedirs(os.path.join(to, name), exist_ok=True)
-        with open(path, "a+", encoding="utf-8", errors="replace") as file:
-            file.seek(0)
-            there = file.read()
-            if not there:
-                file.write(text)
-    except OSError as error:
-        raise YaadError(Code.UNAVAILABLE, f"{path} cannot be written ({error.strerror}).") from None
-    if there not in {"", text}:
-        raise YaadError(
-            Code.REFUSED,
-            f"{path} is there, and reads otherwise; it was left alone.",
-            hint="Move it away, or export to another folder with --to",
-        )
-    return {"name": name, "path": os.path.abspath(path)}  # noqa: PTH100
 
 
 def _sessions(args: Namespace, client: "Client", _: Terminal) -> "Answer":

@@ -23,31 +23,27 @@ class HookCounts:
     Args:
         failed: sent the agent nothing, because something is wrong.
         late: sent it nothing, because the daemon did not answer in time.
-        rescued: sent it the brief that was prepared, for either reason.
         last_failure: why the last one failed.
     """
 
     failed: int = 0
     late: int = 0
-    rescued: int = 0
     last_failure: str = ""
 
     def in_words(self) -> str:
         """Return how many hooks sent nothing, and why; '' when each sent what it had to."""
         if not self.failed + self.late:
             return ""
-        total = _counted(self.failed + self.late)
+        number = self.failed + self.late
+        total = "1 hook" if number == 1 else f"{number} hooks"
         parts = [f"{self.late} came too late" if self.late else ""]
         parts.append(f"{self.failed} failed, the last: {self.last_failure}" if self.failed else "")
-        text = f"Within a day, {total} sent the agent nothing: {'; '.join(filter(None, parts))}"
-        if self.rescued:
-            text += f". {_counted(self.rescued)} more sent the prepared brief"
-        return text
+        return f"Within a day, {total} sent the agent nothing: {'; '.join(filter(None, parts))}"
 
 
 def count(path: str, now: datetime) -> HookCounts:
     """Return what the log of hooks says of the last day; nothing where there is no plain file."""
-    failed = late = rescued = 0
+    failed = late = 0
     last = ""
     for line in _lines(path):
         try:
@@ -56,19 +52,13 @@ def count(path: str, now: datetime) -> HookCounts:
             is_recent = now - at <= WITHIN
         except (ValueError, KeyError, TypeError):
             continue  # the first line that was read may be half a line
-        if not is_recent:
+        if not is_recent or entry.get("sent") is True:  # the prepared brief
             continue
-        if entry.get("sent") is True:
-            rescued += 1
-        elif entry.get("event") == _LATE:
+        if entry.get("event") == _LATE:
             late += 1
         else:
             failed, last = failed + 1, why
-    return HookCounts(failed=failed, late=late, rescued=rescued, last_failure=last)
-
-
-def _counted(number: int) -> str:
-    return "1 hook" if number == 1 else f"{number} hooks"
+    return HookCounts(failed=failed, late=late, last_failure=last)
 
 
 def _lines(path: str) -> list[bytes]:

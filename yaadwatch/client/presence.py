@@ -11,19 +11,16 @@ import fcntl
 import os
 import sys
 import time
-from contextlib import contextmanager, suppress
 
 from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 
 _PAUSE_S = 0.02
-_EXIT_S = 5.0
-"""A process that has let the lock go has so long to end."""
 
 
 def daemon_holds_lock() -> bool:
@@ -110,45 +107,16 @@ def still_there(what: str, pid: int | None = None) -> YaadError:
     )
 
 
-@contextmanager
-def daemon_process() -> "Iterator[int | None]":
-    """Give a descriptor of the daemon's process, for `wait_until_gone`.
-
-    None without a daemon, where its process cannot be seen from here, and on systems that have no
-    such descriptors.
-    """
-    pid, process = places.announced_pid(), None
-    if pid is not None and hasattr(os, "pidfd_open") and daemon_holds_lock():
-        with suppress(OSError):
-            process = os.pidfd_open(pid)
-    # The pid is its own for as long as it holds the lock; before and after it may be another's.
-    if process is not None and not daemon_holds_lock():
-        os.close(process)
-        process = None
-    try:
-        yield process
-    finally:
-        if process is not None:
-            os.close(process)
-
-
-def wait_for_exit(seconds: float, process: int | None = None) -> bool:
+def wait_for_exit(seconds: float) -> bool:
     """Wait until the lock is free, `seconds` at most; return whether it is.
 
-    Args:
-        seconds: how long at most.
-        process: of `daemon_process`; waited for, too, a few seconds at most. The last that a daemon
-            does is to let its lock go, so that it is about to end.
+    The last that a daemon does is to let its lock go.
     """
     deadline = time.monotonic() + seconds
     while daemon_holds_lock():
         if time.monotonic() >= deadline:
             return False
         time.sleep(_PAUSE_S)
-    if process is not None:
-        import select
-
-        select.select([process], [], [], _EXIT_S)
     return True
 
 

@@ -25,7 +25,6 @@ from yaadwatch.text.toml import Added, NotUnderstoodError, find
 from yaadwatch.text.toml import Path as Path_of_toml
 
 How = Literal["member", "element", "table", "default", "file"]
-Change = Literal["new", "changed", "same"]
 
 OURS: Final = re.compile(r"yaadwatch[/\\]+client[/\\]+(?:shim|hook)\.py")
 """What everything of ours starts."""
@@ -66,8 +65,8 @@ class Spot:
         return " ".join((self.path, self.how, ".".join(self.at), self.event))
 
 
-def with_ours(text: str, spot: Spot, known: Added | None) -> tuple[str, Added | None, Change]:
-    """Return a text with our entry at a spot, how it came there, and what that changed.
+def with_ours(text: str, spot: Spot, known: Added | None) -> tuple[str, Added | None]:
+    """Return a text with our entry at a spot, and how it came there.
 
     Args:
         text: of the file; empty when there is none.
@@ -79,22 +78,21 @@ def with_ours(text: str, spot: Spot, known: Added | None) -> tuple[str, Added | 
     """
     if spot.how == "file":
         if text == spot.value:
-            return text, known, "same"
+            return text, known
         if text and not is_our_file(text):
             raise NotUnderstoodError("something else stands there already, which is not ours")
-        return spot.value, None, "changed" if text else "new"
+        return spot.value, None
     there = next(_ours(text, spot), None)
     if there is None:
-        return _put(text, spot)
+        put = {"table": toml.put, "element": jsonc.append}.get(spot.how, jsonc.put)
+        return put(text, spot.at, spot.value)
     at, before = there
     value = spot.value if spot.how == "default" else _merged(before, _value_at(spot, at))
     if value == before or spot.how == "default":
-        return text, _moved(known, at) if known else None, "same"
+        return text, _moved(known, at) if known else None
     if spot.how == "table":
-        after, added = _with_table(text, spot, _moved(known, at), value)
-    else:
-        after, added = jsonc.replace(text, _moved(known, at), value)
-    return after, added, "changed"
+        return _with_table(text, spot, _moved(known, at), value)
+    return jsonc.replace(text, _moved(known, at), value)
 
 
 def without_ours(text: str, spot: Spot, known: Added | None, digest: str = "") -> str:
@@ -140,16 +138,6 @@ def digest_of(text: str) -> str:
 def is_our_file(text: str) -> bool:
     """Return whether the text of a whole file says that it is ours."""
     return OURS.search(text) is not None or MARK in text
-
-
-def _put(text: str, spot: Spot) -> tuple[str, Added, Change]:
-    if spot.how == "table":
-        after, added = toml.put(text, spot.at, spot.value)
-    elif spot.how == "element":
-        after, added = jsonc.append(text, spot.at, spot.value)
-    else:
-        after, added = jsonc.put(text, spot.at, spot.value)
-    return after, added, "new"
 
 
 def _ours(text: str, spot: Spot) -> Iterator[tuple[Path_of_toml, Any]]:

@@ -243,8 +243,9 @@ def _with(
     entries = []
     for spot in spots:
         entry = known.get(spot.key)
-        text, added, change = with_ours(text, spot, entry.added if entry else None)
-        if spot.how == "default" and change == "same" and entry is None:
+        before_spot = text
+        text, added = with_ours(text, spot, entry.added if entry else None)
+        if spot.how == "default" and text == before_spot and entry is None:
             continue  # it was there, and is not ours
         entries.append(
             Entry(

@@ -121,13 +121,12 @@ def this_machine(client: Client) -> World:
     return World(home=Path.home(), environ=os.environ, client=client, clock=Clock())
 
 
-def install(world: World, *, dry_run: bool = False, linger: bool = False) -> Answer:
+def install(world: World, *, dry_run: bool = False) -> Answer:
     """Install the service, or bring it up to date; the answer is Installed.
 
     Args:
         world: what to work on.
         dry_run: write nothing, and return what would be written.
-        linger: have it run without a session, too.
 
     Raises:
         YaadError: REFUSED when something of that name is not ours, or the program may vanish;
@@ -135,7 +134,7 @@ def install(world: World, *, dry_run: bool = False, linger: bool = False) -> Ans
     """
     manager, why = world.manager()
     if manager is None:
-        return _on_demand(world, why, dry_run=dry_run, linger=linger)
+        return _on_demand(world, why, dry_run=dry_run)
     with _receipt(dry_run):
         known = _known(manager)
         service = _service(world, manager)
@@ -144,14 +143,6 @@ def install(world: World, *, dry_run: bool = False, linger: bool = False) -> Ans
             plans.require_this_data_folder(path)
         plan = [plans.planned(path, data, known) for path, data in files.items()]
         changed = [one.path for one in plan if one.change != "same"]
-        lingers = managers.lingers(world.asking) if linger else None
-        if linger and lingers is None:
-            raise YaadError(
-                Code.UNAVAILABLE,
-                "This machine has no loginctl that answers, so that services end with the session."
-                " Nothing was done.",
-                hint="Without it: yaadwatch install",
-            )
         state = "unchanged" if not changed else "installed" if known is None else "changed"
         answer: Answer = {
             "dry_run": dry_run,
@@ -169,7 +160,6 @@ def install(world: World, *, dry_run: bool = False, linger: bool = False) -> Ans
             folder=str(next(iter(files)).parent),
             written={str(path): plans.digest(data) for path, data in files.items()},
             folders=sorted(made, key=lambda one: (-len(Path(one).parts), one)),
-            lingering=(linger and not lingers) or (known is not None and known.lingering),
             program=service.program[0],
             home=str(places.data_folder()),
         )
@@ -177,8 +167,6 @@ def install(world: World, *, dry_run: bool = False, linger: bool = False) -> Ans
         for one, row in zip(plan, answer["files"], strict=True):
             if one.path in copies:
                 row["backup"] = str(copies[one.path])
-        if linger and not lingers:
-            managers.linger(True, world.asking)
     answer["ended"] = _end_other(world, manager)
     answer["daemon"] = _run(world, manager, changed)
     return answer
@@ -221,8 +209,6 @@ def uninstall(world: World, *, dry_run: bool = False) -> Answer:
         plans.remove(manager, plan, known)
         if reachable is not None:
             manager.forget()
-        if known.lingering:
-            managers.linger(False, world.asking)
         plans.save(None)
     return answer
 
@@ -391,14 +377,8 @@ def _answering(world: World, *, other_than: int | None = None) -> Answer:
         time.sleep(_PAUSE_S)
 
 
-def _on_demand(world: World, why: str, *, dry_run: bool, linger: bool) -> Answer:
+def _on_demand(world: World, why: str, *, dry_run: bool) -> Answer:
     """Report that there is no service manager, and start the daemon as commands do."""
-    if linger:
-        raise YaadError(
-            Code.REFUSED,
-            f"No service manager runs here: {why}. Nothing was done.",
-            hint="Commands and agents start the daemon when they need it.",
-        )
     answer: Answer = {
         "dry_run": dry_run,
         "manager": None,

@@ -294,27 +294,6 @@ def by_name(name: str, folder: Path, *, asking: Run = run) -> Manager | None:
     return None
 
 
-def lingers(asking: Run = run) -> bool | None:
-    """Return whether this person's services run without a session; None: unknown."""
-    user = str(os.getuid())
-    found = asking(("loginctl", "show-user", user, "--property=Linger", "--value"))
-    if found.went_well:
-        return found.out.strip() == "yes"
-    # Without a session logind does not know the user; a file shows what it would do.
-    name = asking(("id", "-un")).out.strip()
-    return Path("/var/lib/systemd/linger", name).exists() if name and found.status != 127 else None
-
-
-def linger(wanted: bool, asking: Run = run) -> None:
-    """Have this person's services run without a session, or end that.
-
-    Raises:
-        YaadError: UNAVAILABLE when that cannot be had.
-    """
-    command = ("loginctl", "enable-linger" if wanted else "disable-linger")
-    _require(asking(command), command)
-
-
 def unmask(unit: str) -> str:
     """Return the hint for a unit that is masked."""
     return f"systemctl --user unmask {unit}, then: yaadwatch install"

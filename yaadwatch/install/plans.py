@@ -39,7 +39,6 @@ class Installed:
         written: the SHA-256 digest of each file, by its path, in the order of writing.
         folders: those that were made for them, innermost first.
         program: what the units start.
-        lingering: whether we had services run without a session, which they did not before.
         home: the data folder that it serves; '' where an older version did not say.
     """
 
@@ -47,7 +46,6 @@ class Installed:
     folder: str
     written: dict[str, str]
     folders: Sequence[str] = ()
-    lingering: bool = False
     program: str = ""
     home: str = ""
 

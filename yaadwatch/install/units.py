@@ -223,11 +223,6 @@ def path() -> Path:
     return places.data_folder() / config.FILE
 
 
-def keys() -> list[str]:
-    """Return the names of all settings."""
-    return config.keys(Settings())
-
-
 def list_settings(environ: Mapping[str, str], folder: Path | None = None) -> dict[str, Any]:
     """Return the settings that the next daemon has if it is started from here; as Config.
 
@@ -267,15 +262,6 @@ def _repository_above(folder: Path) -> Path | None:
     if found is None or not layout.project_id(found.common_dir):
         return None
     return (layout.main_root(found) or found.common_dir) / ".yaad"
-
-
-def known(key: str) -> str:
-    """Return `key` if there is such a setting.
-
-    Raises:
-        YaadError: BAD_REQUEST when there is none.
-    """
-    return config.known_key(key)
 
 
 def put(key: str, text: str) -> object:

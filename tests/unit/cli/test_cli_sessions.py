@@ -235,24 +235,3 @@ def test_what_a_skill_needs_is_said(line, status):
     ran = command(*line.split())
 
     assert (ran.status, ran.calls) == (status, [])
-
-
-def test_a_skill_is_exported_once_and_another_file_is_left_alone(tmp_path):
-    def export():
-        return command(
-            *("skill", "export", "release", "--to", str(tmp_path)),
-            answers={"skills": {"skills": [SKILL]}},
-        )
-
-    first, again = export(), export()
-    path = tmp_path / "release" / "SKILL.md"
-    text = path.read_text()
-    path.write_text("my own")
-    refused = export()
-
-    assert (first.status, again.status, refused.status) == (0, 0, 4)
-    assert text.startswith(
-        '---\nname: release\ndescription: "how a \\"version\\" is made"\n---\n\n'
-    )
-    assert text.endswith("Then tag it.\n")
-    assert path.read_text() == "my own"

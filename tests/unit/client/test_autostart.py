@@ -4,7 +4,6 @@ import contextlib
 import fcntl
 import os
 import stat
-import subprocess
 import sys
 import threading
 import time
@@ -15,7 +14,7 @@ import pytest
 from yaadwatch import places
 from yaadwatch.client import autostart
 from yaadwatch.client.connection import Client, DaemonNotRunning
-from yaadwatch.client.presence import daemon_holds_lock, daemon_process, wait_for_exit
+from yaadwatch.client.presence import daemon_holds_lock, wait_for_exit
 from yaadwatch.model.errors import Code, YaadError
 
 SMALL_DAEMON = (sys.executable, str(Path(__file__).with_name("small_daemon.py")))
@@ -199,31 +198,6 @@ lock.close()
 print("let go", flush=True)
 sys.stdin.readline()
 """
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel for the process")
-def test_a_daemon_is_gone_when_its_process_is_and_not_when_its_lock_is(home):
-    home.mkdir()
-    going = subprocess.Popen(
-        [sys.executable, "-c", LEAVING, str(places.lock_file())],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    gone = []
-    with going:
-        assert going.stdout.readline() == "held\n"
-        with daemon_process() as process:
-            waiting = threading.Thread(target=lambda: gone.append(wait_for_exit(20, process)))
-            waiting.start()
-            print("let go of it", file=going.stdin, flush=True)
-            assert going.stdout.readline() == "let go\n"
-            assert not daemon_holds_lock()
-            waiting.join(0.3)
-            assert waiting.is_alive()
-            print("end", file=going.stdin, flush=True)
-            waiting.join(20)
-    assert gone == [True]
 
 
 def test_waiting_for_a_lock_that_stays_ends(home):

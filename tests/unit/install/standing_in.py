@@ -8,12 +8,11 @@ from yaadwatch.install.managers import Ran
 
 @dataclass
 class FakeManager:
-    """Answers systemctl, launchctl and loginctl. `broken`: commands that it does not do;
+    """Answers systemctl and launchctl. `broken`: commands that it does not do;
     `masked`: units that it does not start."""
 
     unit_path: str = ""
     runs: bool = False
-    lingers: bool | None = False
     broken: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
     loaded: bool = True
@@ -25,12 +24,8 @@ class FakeManager:
         command = tuple(command)
         if command[:2] == ("systemctl", "--user"):
             return self._systemctl(command[2:])
-        if command[0] == "launchctl":
-            return self._launchctl(command[1:])
-        if command[0] == "loginctl":
-            return self._loginctl(command[1:])
-        assert command == ("id", "-un")
-        return Ran(0, "ada\n")
+        assert command[0] == "launchctl"
+        return self._launchctl(command[1:])
 
     def _systemctl(self, what):
         if what[0] == "show" and what[1] == "--property=MainPID":
@@ -50,14 +45,6 @@ class FakeManager:
     def _launchctl(self, what):
         if what[0] == "print":
             return Ran(0 if self.runs or what[1].count("/") == 1 else 113)
-        return self._do(what)
-
-    def _loginctl(self, what):
-        if self.lingers is None:
-            return Ran(127, err="loginctl: No such file or directory")
-        if what[0] == "show-user":
-            return Ran(0, "yes\n" if self.lingers else "no\n")
-        self.lingers = what[0] == "enable-linger"
         return self._do(what)
 
     def _do(self, what):

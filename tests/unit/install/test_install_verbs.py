@@ -119,7 +119,7 @@ def test_doing_it_twice_changes_nothing(request, home, manager, kind):
 def test_a_dry_run_writes_nothing_and_asks_for_nothing(request, home, manager, kind):
     world = request.getfixturevalue(kind)
 
-    answer = install.install(world, dry_run=True, linger=kind == "world")
+    answer = install.install(world, dry_run=True)
 
     assert [*home.iterdir()] == []
     assert manager.told == []
@@ -157,7 +157,6 @@ def test_where_no_manager_runs_nothing_is_written(world, home, monkeypatch):
     assert answer["daemon"]["running"]
     assert started == [True]
     assert tree(home) == {}
-    assert refusal(install.install, world, linger=True).code is Code.REFUSED
 
 
 @pytest.mark.parametrize("what", ["file", "link", "folder"])
@@ -275,30 +274,6 @@ def test_a_manager_that_does_not_obey_is_told_with_its_words(world, manager):
     assert said.code is Code.UNAVAILABLE
     assert "`systemctl --user daemon-reload` did not succeed: See the journal" in said.message
     assert "is installed, and does not run" in said.message
-
-
-def test_lingering_is_asked_for_and_taken_back_only_by_us(world, manager):
-    install.install(world)
-    assert manager.lingers is False
-    install.install(world, linger=True)
-    assert manager.lingers is True
-    install.install(world)
-    install.uninstall(world)
-    assert manager.lingers is False
-
-    manager.lingers = True
-    install.install(world, linger=True)
-    install.uninstall(world)
-    assert manager.lingers is True
-
-
-def test_without_loginctl_lingering_is_an_error_and_nothing_is_done(world, home, manager):
-    manager.lingers = None
-
-    said = refusal(install.install, world, linger=True)
-
-    assert "loginctl" in said.message
-    assert tree(home) == {}
 
 
 def test_the_folder_that_the_manager_reads_is_written_to(world, home, manager):
