@@ -23,7 +23,7 @@ from yaadwatch.memory import flags
 from yaadwatch.model.queries import EVERYTHING, Filter
 from yaadwatch.model.settings import Settings
 from yaadwatch.recall import rank
-from yaadwatch.recall.rank import Candidate, Ranked
+from yaadwatch.recall.rank import Answers, Candidate
 from yaadwatch.text import words
 from yaadwatch.text.words import text_hash
 
@@ -108,13 +108,9 @@ HOLDERS_MAX = 3
 """Memories that may share a word that says nearly by itself which one is meant;"""
 RARE_AMONG = 500
 """one for each so many: among few memories, most words are held by one."""
-RARE_TERMS_MAX = 64
-"""Terms of a question that are checked for that."""
 
 _BESIDE = 0.5  # the weight of a synonym against the word itself
-_EXPANDED = 50  # found memories whose relations are read
 _TERMS_MIN = 2  # rare words that are searched for however many hold them
-_SHARED_MAX = 8  # a file that more of those found touch relates nothing
 _AROUND = "`'\". \t\r\n"  # what a question and what it names may differ in at their ends
 
 
@@ -130,19 +126,6 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """The answers of one store, best first.
-
-    `covered`: see `rank.coverage`. `sure`: the worth of the best score, 0.0 to 1.0; less than 1.0
-    only where no word of the question is known.
-    """
-
-    ranked: Sequence[Ranked] = ()
-    covered: float = 0.0
-    sure: float = 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
     """The answers of one store as seen here, and the rows that were read, by memory id.
 
@@ -150,8 +133,8 @@ class Gathered:
     shown.
     """
 
-    here: Answer = field(default_factory=Answer)
-    everywhere: Answer = field(default_factory=Answer)
+    here: Answers = field(default_factory=Answers)
+    everywhere: Answers = field(default_factory=Answers)
     hidden: frozenset[str] = frozenset()
     known: Mapping[str, Sketch] = field(default_factory=dict)
 
@@ -216,12 +199,12 @@ def gather(
     seen = {one.id: one for one in found}
     hidden = frozenset(known[num].id for num in unseen if known[num].id in seen)
 
-    def answer(candidates: Sequence[Candidate]) -> Answer:
+    def answer(candidates: Sequence[Candidate]) -> Answers:
         ranked = rank.rank(candidates, now=now, settings=settings)
         best = seen[ranked[0].candidate.id].text if ranked else ""
         named_first = bool(ranked) and ranked[0].candidate.exact
         sure = bool(bm25) or any(one.exact for one in candidates)
-        return Answer(
+        return Answers(
             ranked=ranked,
             covered=1.0 if named_first else rank.coverage(question.text, best),
             sure=1.0 if sure else rank.score(max(meaning.values(), default=0.0)),
@@ -306,7 +289,7 @@ def _holders(conn: Connection, question: str, found: Collection[int]) -> set[int
     """Return the memories that hold a very rare term of the question."""
     most = min(nodes.last_num(conn) // RARE_AMONG, HOLDERS_MAX)
     holders: set[int] = set()
-    for term in words.terms(question)[:RARE_TERMS_MAX] if most else ():
+    for term in words.terms(question)[:64] if most else ():
         there = fulltext.holding(conn, f'"{term}"', most + 1)
         if len(there) <= most:
             holders.update(there)
@@ -392,7 +375,7 @@ def _worth(
 
 def _expanded(conn: Connection, scores: Mapping[int, float]) -> dict[int, float]:
     """Return the scores, raised a little where found memories are related."""
-    nearest = rank.best_first(scores)[:_EXPANDED]
+    nearest = rank.best_first(scores)[:50]
     links: list[tuple[int, int, float]] = []
     touching: dict[int, list[int]] = {}
     for start, end, kind, weight in fulltext.ways(conn, nearest, 2_000):
@@ -400,7 +383,7 @@ def _expanded(conn: Connection, scores: Mapping[int, float]) -> dict[int, float]
         if kind == "touches" and end not in scores:
             touching.setdefault(end, []).append(start)
     for sharing in touching.values():
-        if len(sharing) <= _SHARED_MAX:
+        if len(sharing) <= 8:
             links += [
                 (one, other, 1 / (len(sharing) - 1)) for one, other in combinations(sharing, 2)
             ]

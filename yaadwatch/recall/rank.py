@@ -31,7 +31,6 @@ Name = TypeVar("Name", bound=Hashable)
 MILD: Final = 0.1
 """How far confidence, recency, tier and pin together may move a score, up or down."""
 
-_EXACT = 10.0  # far above what relevance and the mild factors can give
 
 # The shares of the mild factors; together 1.
 _CONFIDENCE, _RECENCY, _TIER, _PIN = 0.4, 0.25, 0.2, 0.15
@@ -99,7 +98,8 @@ def rank(candidates: Sequence[Candidate], *, now: datetime, settings: Settings) 
     most = max(candidate.relevance for candidate in candidates) or 1.0
     half_life = timedelta(days=settings.memory.half_life_days)
     points = [
-        (candidate.relevance / most + _EXACT * candidate.exact)
+        # What the question names is far above all else.
+        (candidate.relevance / most + 10.0 * candidate.exact)
         * mild_factor(candidate, now=now, half_life=half_life)
         for candidate in candidates
     ]
@@ -132,18 +132,17 @@ def mild_factor(candidate: Candidate, *, now: datetime, half_life: timedelta) ->
     return 1 - MILD + 2 * MILD * share
 
 
-_LEAST: Final = 0.2  # what a store's best counts at least, whatever it holds of the question
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
     """The answers of a store, best first, its best with 1.0.
 
-    `covered`: the share of the question's words in its best one, 0.0 to 1.0.
+    `covered`: the share of the question's words in its best one, 0.0 to 1.0. `sure`: the worth of
+    the best score, 0.0 to 1.0; less than 1.0 only where no word of the question is known.
     """
 
-    ranked: Sequence[Ranked]
-    covered: float
+    ranked: Sequence[Ranked] = ()
+    covered: float = 0.0
+    sure: float = 1.0
 
 
 def merge_stores(stores: Sequence[Answers], *, shadowed: Collection[str] = ()) -> list[Ranked]:
@@ -161,7 +160,8 @@ def merge_stores(stores: Sequence[Answers], *, shadowed: Collection[str] = ()) -
     for store in stores:
         kept = [each for each in store.ranked if each.candidate.id not in shadowed]
         best = max((each.score for each in kept), default=0.0) or 1.0
-        part = max(store.covered / most, _LEAST) if most > 0.0 else 1.0
+        # A store's best counts a fifth at least, whatever it holds of the question.
+        part = max(store.covered / most, 0.2) if most > 0.0 else 1.0
         found += [Ranked(candidate=each.candidate, score=each.score / best * part) for each in kept]
     found.sort(key=lambda each: (not each.candidate.exact, -each.score))
     highest = max((each.score for each in found), default=0.0) or 1.0
@@ -171,12 +171,8 @@ def merge_stores(stores: Sequence[Answers], *, shadowed: Collection[str] = ()) -
 READ_MAX: Final = 50
 """Texts of one question that are read for words side by side, the best by BM25."""
 
-_SIDE_BY_SIDE = 0.8
-_SHORTER = 0.1
-_LENGTH_MIN = 7  # words; no text counts as shorter than a sentence
 _CHARS_READ_MAX = 20_000
 _PAIRS_MAX = 32
-_STEM_CHARS_MIN = 4
 _ENDING = re.compile(r"(?:ing|ies|ied|ed|es|s|e|y)\Z")
 _INFLECTION = re.compile(r"(?<=\w{3})(?:ing|ed|es|s)\Z")
 
@@ -250,9 +246,7 @@ def relevances(
         shares_held: the share of the question's pairs, 0.0 to 1.0; 0.0 for who is not there.
     """
     return {
-        name: score
-        * (1 + _SIDE_BY_SIDE * shares_held.get(name, 0.0))
-        * math.pow(max(lengths[name], _LENGTH_MIN), -_SHORTER)
+        name: score * (1 + 0.8 * shares_held.get(name, 0.0)) * math.pow(max(lengths[name], 7), -0.1)
         for name, score in bm25.items()
     }
 
@@ -271,7 +265,7 @@ def coverage(question: str, text: str) -> float:
 
 
 def _stem(word: str) -> str:
-    return _ENDING.sub("", word) if len(word) > _STEM_CHARS_MIN else word
+    return _ENDING.sub("", word) if len(word) > 4 else word
 
 
 CLEARLY: Final = 1.26

@@ -18,27 +18,13 @@ from yaadwatch.model.memories import Edge, Node, canonical_kind
 from yaadwatch.model.queries import EVERYTHING, Filter
 from yaadwatch.recall import brief, gathering, rank, vectors
 from yaadwatch.recall.brief import Fitted, Item
-from yaadwatch.recall.gathering import CANDIDATES_MAX, Answer, Gathered, Question
+from yaadwatch.recall.gathering import CANDIDATES_MAX, Gathered, Question
 from yaadwatch.recall.rank import Answers, Ranked
 from yaadwatch.remember import drafts
 from yaadwatch.text.words import estimate_tokens, summarise
 from yaadwatch.workspace import lookup
 from yaadwatch.workspace.lookup import Shelf, Shelves
 from yaadwatch.workspace.workspace import AGENT, Call, Home, with_more_hint
-
-EDGES_MAX = 100
-"""Edges shown between the memories of one answer, the strongest."""
-
-SECTION_CHARS_MIN = 400
-"""A shorter text is shown as a whole, or by its summary."""
-
-FILTERED_MAX = 2_000
-"""Memories taken by their meaning when a filter leaves out most of them."""
-
-COVERED_MIN = 1 / 3
-"""A question is poorly answered when no answer holds such a share of its words,"""
-NEAR_MIN = 0.5
-"""nor means nearly the same, by cosine."""
 
 WORDS = "words"
 _T = TypeVar("_T")
@@ -79,6 +65,10 @@ def recall(home: Home, call: Call, ask: Recall) -> dict[str, object]:
         if there.project is None and ask.scope != "user":
             with with_more_hint("Your own memories: yaadwatch recall --scope user WORDS."):
                 there.require_project()
+        project = there.project.space if there.project is not None else None
+        session = ask.session
+        if session is not None and project is not None:
+            session = lessons.find(project, session).id
         question = Question(
             text=ask.query,
             wanted=Filter(
@@ -87,7 +77,7 @@ def recall(home: Home, call: Call, ask: Recall) -> dict[str, object]:
                 path=_place(ask.path, call, there),
                 tags=tuple(ask.tags),
                 agent=None if ask.agent is None else ask.agent.removeprefix(AGENT),
-                session=_session(ask.session, there),
+                session=session,
                 at=_past(ask.at, now),
             ),
             semantic_weight=0.0 if ask.strategy == BM25 else weight,
@@ -123,17 +113,19 @@ def recall(home: Home, call: Call, ask: Recall) -> dict[str, object]:
         )
         related, left = _edges(found, fitted)
         elsewhere: list[visibility.Work] = []
-        if there.project is not None and there.project.space is not None:
+        if project is not None:
             if found.hidden:
-                view = view_of(home, there.project)
-                elsewhere = there.project.db.read(seen_from, view, by_work, found.hidden)
-            project = there.project.space.project.id
-            own = {each.id for each in fitted.items if found.shelf[each.id] is there.project}
-            home.recalled.note(project, own)
+                view = view_of(home, project)
+                elsewhere = project.db.read(seen_from, view, by_work, found.hidden)
+            own = {
+                each.id: each.tokens
+                for each in fitted.items
+                if found.shelf[each.id] is there.project
+            }
+            home.recalled.note(project.project.id, own)
             if _is_poor(found) and question.wanted == EVERYTHING:
-                home.poorly_answered(project, ask.query)
-            shown = {each.id: each.tokens for each in fitted.items if each.id in own}
-            lessons.note_shown(home, call, there.project.space, shown)
+                home.poorly_answered(project.project.id, ask.query)
+            lessons.note_shown(home, call, project, own)
     scores = {each.candidate.id: each.score for each in found.best}
     return {
         "results": [
@@ -193,7 +185,8 @@ def _of_this_package(found: _Answers, known: Mapping[str, Node], call: Call) -> 
 
 
 def _is_poor(found: _Answers) -> bool:
-    return found.covered < COVERED_MIN and found.near < NEAR_MIN
+    """Return whether no answer holds a third of the question's words, or means nearly the same."""
+    return found.covered < 1 / 3 and found.near < 0.5
 
 
 def _ask(
@@ -205,7 +198,10 @@ def _ask(
     for shelf in (there.project, there.own):
         if shelf is None:
             continue
-        meaning = _meaning(home, shelf, question)
+        meaning = None
+        if question.semantic_weight > 0.0:
+            limit = CANDIDATES_MAX if question.wanted == EVERYTHING else 2_000
+            meaning = vectors.nearest(home, shelf.db, question.text, limit=limit)
         meant = meant or meaning is not None
         near = max((similarity for _, similarity in meaning or ()), default=near)
         view = None if all_branches else view_of(home, shelf)
@@ -256,12 +252,12 @@ def _taken(conn: Connection, keys: Collection[str]) -> set[str]:
     return {key for key, node in taken.items() if node not in unseen}
 
 
-def _best(answers: Sequence[Answer], shadowed: Collection[str], question: Question) -> list[Ranked]:
+def _best(
+    answers: Sequence[Answers], shadowed: Collection[str], question: Question
+) -> list[Ranked]:
     """Return the best answers of all stores that are good enough, with their worth."""
     sure = max((each.sure for each in answers if each.ranked), default=1.0)
-    merged = rank.merge_stores(
-        [Answers(ranked=each.ranked, covered=each.covered) for each in answers], shadowed=shadowed
-    )
+    merged = rank.merge_stores(answers, shadowed=shadowed)
     ranked = (replace(each, score=each.score * sure) for each in merged)
     return [each for each in ranked if each.score >= question.min_score][: question.top_k]
 
@@ -284,15 +280,6 @@ def _read(found: _Answers, at: datetime | None) -> dict[str, Node]:
     return known
 
 
-def _meaning(home: Home, shelf: Shelf, question: Question) -> Sequence[tuple[int, float]] | None:
-    """Return the matches by meaning in a store; None without a ready model."""
-    if question.semantic_weight <= 0.0:
-        return None
-    few = question.wanted == EVERYTHING
-    limit = CANDIDATES_MAX if few else FILTERED_MAX
-    return vectors.nearest(home, shelf.db, question.text, limit=limit)
-
-
 def _place(path: str | None, call: Call, there: Shelves) -> str | None:
     """Return a path relative to the top of the work tree; None for all of it.
 
@@ -310,17 +297,6 @@ def _place(path: str | None, call: Call, there: Shelves) -> str | None:
             hint="Name a file or folder of this work tree.",
         )
     return None if place == "." else place
-
-
-def _session(session: str | None, there: Shelves) -> str | None:
-    """Return the id of a session by its id, or a unique end of it.
-
-    Raises:
-        YaadError: NOT_FOUND, BAD_REQUEST, CONFLICT when it does not name exactly one.
-    """
-    if session is None or there.project is None or there.project.space is None:
-        return session
-    return lessons.find(there.project.space, session).id
 
 
 def _past(at: str | None, now: datetime) -> datetime | None:
@@ -350,7 +326,7 @@ def _items(query: str, best: Sequence[Ranked], known: Mapping[str, Node], depth:
         node = known.get(each.candidate.id)
         if node is None:
             continue
-        long = depth == SECTION or (depth == AUTO and len(node.text) > SECTION_CHARS_MIN)
+        long = depth == SECTION or (depth == AUTO and len(node.text) > 400)
         part = brief.section(query, node.text) if long else ""
         items.append(Item(id=node.id, text=node.text, summary=node.summary, section=part))
     return items
@@ -389,4 +365,4 @@ def _by_shelf(found: _Answers, ids: Sequence[str]) -> Iterator[tuple[Shelf, list
 
 
 def _between(conn: Connection, ids: Sequence[str]) -> list[Edge]:
-    return edges.among(conn, ids, kinds=(), view=CURRENT, limit=EDGES_MAX)
+    return edges.among(conn, ids, kinds=(), view=CURRENT, limit=100)

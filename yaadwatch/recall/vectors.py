@@ -264,9 +264,6 @@ def _project(home: Home, store: str) -> Project:
     return project
 
 
-_ENABLE: Final = "yaadwatch embed enable"
-
-
 def embed_status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
     """Return the models and the coverage of each; the answer is Embedding."""
     return embedding_row(home)
@@ -333,7 +330,7 @@ def how(home: Home) -> tuple[str, str]:
     model, coming = active(home), home.user.read(db_vectors.in_state, "filling")
     progress = "" if coming is None else f"{coming.space} is {_percent(home, coming)} % filled"
     if model is None:
-        return "words", progress or f"no model is enabled; see: {_ENABLE}"
+        return "words", progress or "no model is enabled; see: yaadwatch embed enable"
     try:
         worker = home.vectors.of(model.name)
     except YaadError as error:

@@ -27,7 +27,6 @@ from yaadwatch.remember.write_batch import change_one, require, require_living
 from yaadwatch.staleness import assessing
 from yaadwatch.staleness.worktree import look_at
 from yaadwatch.text import privacy, words
-from yaadwatch.text.quoting import quoted
 from yaadwatch.workspace.lookup import LocatedMemory, shelves
 from yaadwatch.workspace.workspace import Call, Home
 
@@ -143,21 +142,7 @@ def restore(home: Home, call: Call, *, id: str) -> dict[str, object]:
         if node.archived_at is None:
             return node
         visibility.refuse(conn, node.text, actor=call.origin, elsewhere=elsewhere)
-        twin = nodes.by_hash(conn, node.scope, node.text_hash, thing=False)
-        if twin is not None:
-            raise YaadError(
-                Code.CONFLICT,
-                f"Memory {short_id(twin.id)} says the same already; nothing was restored.",
-                hint="Keep that one; or forget it, then restore this one.",
-            )
-        holder = nodes.by_key(conn, node.scope, node.key) if node.key is not None else None
-        if holder is not None:
-            raise YaadError(
-                Code.CONFLICT,
-                f"Memory {short_id(holder.id)} is kept under its key {node.key} now: "
-                f"{quoted(holder.text)}; nothing was restored.",
-                hint=f"Keep that one; or forget it first: yaadwatch forget {short_id(holder.id)}",
-            )
+        changes.refuse_twin(conn, node)
         return changes.unarchive(conn, node, now, actor=call.origin)
 
     return _change(

@@ -321,7 +321,6 @@ def place_of(given: str, here: str, space: Space) -> str | None:
     return f"{real[len(top) :]}/{name}".removeprefix("/")
 
 
-_FILES_COMPARED_MAX: Final = 200_000
 _NEAR: Final = 0.75
 """How alike two names must be, 0..1."""
 
@@ -365,7 +364,7 @@ def nearest_file(path: str, tree: WorkTree) -> str:
     """Return the existing path most similar to a missing one; '' for none."""
     folder, _, name = path.rpartition("/")
     best, score = "", _NEAR
-    for other in islice(tree.listing().every(), _FILES_COMPARED_MAX):
+    for other in islice(tree.listing().every(), 200_000):
         its_folder, _, its_name = other.rpartition("/")
         if abs(len(its_name) - len(name)) > 3 or its_name[:1] != name[:1]:
             continue

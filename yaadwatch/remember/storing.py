@@ -7,7 +7,7 @@ is named in the answer, and never merged.
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from yaadwatch.db import anchors, fulltext, nodes, projects
 from yaadwatch.db.authority import FROM_GIT
@@ -33,9 +33,6 @@ from yaadwatch.remember.write_batch import WriteBatch, change_one
 from yaadwatch.text import words
 from yaadwatch.text.quoting import quoted
 from yaadwatch.workspace.workspace import Home
-
-_ALIKE_AMONG: Final = 16
-"""Memories that are compared with a new one, the newest with the same anchor."""
 
 
 class Match(NamedTuple):
@@ -71,7 +68,7 @@ def alike(conn: Connection, node: Node, rests_on: Sequence[Anchor]) -> list[Node
     """Return living memories with the same anchors (one at least), in nearly the same words."""
     if not rests_on:
         return []
-    beside = anchors.nodes_on(conn, rests_on[-1].path, rests_on[-1].symbol, _ALIKE_AMONG)
+    beside = anchors.nodes_on(conn, rests_on[-1].path, rests_on[-1].symbol, 16)
     said = nodes.texts(conn, set(beside) - {node.id})
     near = [other for other, text in said.items() if are_alike(node.text, text)]
     mine = {(one.path, one.symbol) for one in rests_on}

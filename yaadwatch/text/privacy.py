@@ -25,7 +25,6 @@ class Reading(NamedTuple):
     at: Sequence[int]
 
 
-_ASCII: Final = frozenset(map(chr, range(128)))
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
 _INVISIBLE: Final = (
     r"(?:\x1b\[|\x9b)[0-?]{0,32}[ -/]{0,4}[@-~]"
@@ -44,7 +43,6 @@ _DRAWN_AS_NOTHING: Final = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]+")
-_HYPHENS: Final = "\u2010\u2011"
 
 
 def readings(text: str) -> Iterator[Reading]:
@@ -52,7 +50,8 @@ def readings(text: str) -> Iterator[Reading]:
     yield Reading(text, range(len(text)))
     if text.isascii() and not _CONTROL.search(text):
         return
-    odd = {char: plain for char in set(text) - _ASCII if (plain := _plain(char)) != char}
+    strange = {char for char in text if not char.isascii()}
+    odd = {char: plain for char in strange if (plain := _plain(char)) != char}
     odd |= dict.fromkeys(_CONTROL.findall(text), "")
     if not odd:
         return
@@ -85,7 +84,7 @@ def _plain(char: str) -> str:
     """Return the reading of a character beyond ASCII: nothing, plain letters, or itself."""
     if unicodedata.category(char) in ("Cf", "Cc") or _DRAWN_AS_NOTHING.match(char):
         return "" if not char.isspace() else char
-    if char in _HYPHENS:
+    if char in "\u2010\u2011":
         return "-"
     # Marks stay: a full-width colon is one of its language, and what follows is in it.
     plain = unicodedata.normalize("NFKC", char)

@@ -196,8 +196,6 @@ ARGUMENTS: Final[tuple[tuple[Judge, str, str], ...]] = (
 # fmt: on
 
 
-_SEED_WORDS_MIN: Final = 8
-"""A phrase that was drawn by lot for a wallet has at least so many words, and most have twelve."""
 _VALUE_CHARS: Final = 200
 """So much of a value is looked at before it is known to be secret; then all of it is masked."""
 
@@ -245,10 +243,6 @@ _VALUE = rf"""(?:[bruf@]{{1,2}}(?=["']))?
 
 _REST = re.compile(_RUN + "*", re.VERBOSE)
 _SIZE_DIGITS_MAX: Final = 5
-_SHORT_NAMES = frozenset(("pw", "pwd", "psk"))
-_LINKS_OF_SHORT_NAMES = [
-    [word] for word in ("is", "was", "are", "to", "for", "of", "on", "in", "at")
-]
 _WHAT_PASSES = re.compile(r"(?:tests?|checks?|cases|specs|suites?|all|\d)[ ]\Z", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$\{?\w*\Z")
 _LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
@@ -406,7 +400,7 @@ def _phrase(found: re.Match[str]) -> SecretKind | None:
     """Judge words to the end of the line: a sentence has words of grammar, a phrase has none."""
     if not is_lone_password(found["secret"], chars_min=12):
         return None
-    if not found["own"] and found["secret"].count(" ") < _SEED_WORDS_MIN - 1:
+    if not found["own"] and found["secret"].count(" ") < 7:
         return None
     return "password", *found.span("secret")
 
@@ -417,7 +411,9 @@ def _prose(found: re.Match[str]) -> SecretKind | None:
     quoted = found["quote"] is not None
     secret = found["secret"] if quoted else trimmed(found["secret"])
     password = bool(_PASSWORD.search(name))
-    if name.lower() in _SHORT_NAMES and found["link"].split()[:1] not in _LINKS_OF_SHORT_NAMES:
+    first = (found["link"].split() or [""])[0]
+    verbs = ("is", "was", "are", "to", "for", "of", "on", "in", "at")
+    if name.lower() in ("pw", "pwd", "psk") and first not in verbs:
         good = False  # a column, a file, an argument of that name
     elif name.lower() == "pw" and secret.isdecimal():
         good = len(secret) > _SIZE_DIGITS_MAX

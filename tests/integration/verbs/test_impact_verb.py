@@ -336,15 +336,6 @@ class TestLink:
         assert shown["text"] == RETRY
         assert repo.show(retry)["edges"][-1]["text"] == ALARM
 
-    def test_said_again_it_changes_the_weight_alone(self, repo, retry, alarm):
-        same = repo.link(alarm, "depends_on", retry)
-        other = repo.link(alarm, "depends_on", retry, weight=0.25)
-
-        assert (same["made"], same["changed"], same["undo"]) == (False, False, None)
-        assert (other["made"], other["changed"]) == (False, True)
-        repo.write("src/net.py", FIVE_TRIES)
-        assert repo.doubt(alarm) is None  # 0.7 of doubt, 0.8 of that, a quarter: too little
-
     def test_unlinking_tells_how_it_was_and_twice_is_no_error(self, repo, retry, alarm):
         repo.link(alarm, "depends_on", retry, weight=0.25)
 
