@@ -111,7 +111,6 @@ RARE_AMONG = 500
 
 _BESIDE = 0.5  # the weight of a synonym against the word itself
 _TERMS_MIN = 2  # rare words that are searched for however many hold them
-_AROUND = "`'\". \t\r\n"  # what a question and what it names may differ in at their ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +180,17 @@ def gather(
         scores = rank.led(scores, words, _holders(conn, question.text, words))
     scores = _expanded(conn, scores)
     worth, unseen = _worth(conn, question, scores, known, named=named)
-    exact = _exact(question.text, known, rests_on)
+    exact = {
+        num
+        for num, one in known.items()
+        if rank.is_exact(
+            question.text,
+            text=one.text,
+            summary=one.summary,
+            key=one.key,
+            paths=rests_on.get(one.id, ()),
+        )
+    }
     found = [known[num] for num in dict.fromkeys((*worth, *sorted(exact)))]
     confident = flags.confidences(conn, found, settings, now)
     every = [
@@ -317,35 +326,6 @@ def _named(conn: Connection, question: str, about: Collection[str]) -> set[int]:
         text_hash=text_hash(question.strip("`'\" ")),
         ids=about,
     )
-
-
-def _exact(
-    question: str, known: Mapping[int, Sketch], rests_on: Mapping[str, Sequence[str]]
-) -> set[int]:
-    """Return the memories that the question names; see `rank.is_exact`.
-
-    Only texts with the question's ending are normalised for the comparison.
-    """
-    last = question.rstrip(_AROUND).rpartition(" ")[2].casefold()
-    if not last.isascii():  # it may be written in several ways
-        last = ""
-    return {
-        num
-        for num, one in known.items()
-        if (
-            one.key is not None
-            or one.id in rests_on
-            or one.text.rstrip(_AROUND)[-len(last) :].casefold().endswith(last)
-            or one.summary.rstrip(_AROUND)[-len(last) :].casefold().endswith(last)
-        )
-        and rank.is_exact(
-            question,
-            text=one.text,
-            summary=one.summary,
-            key=one.key,
-            paths=rests_on.get(one.id, ()),
-        )
-    }
 
 
 def _worth(

@@ -78,10 +78,10 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
         placed = [_placed(*one, space, tree, head) for one in zip(cleaned, anchored, strict=True)]
     view = view_of(home, space) if known.replaced and space is not None else None
     ready = []
-    kinds = [_kinds(draft, m) for draft, m in zip(drafts, masked, strict=True)]
-    for draft, digest, masked_kinds, (rests_on, where) in zip(
-        cleaned, hashes, kinds, placed, strict=True
+    for given, draft, digest, text, (rests_on, where) in zip(
+        drafts, cleaned, hashes, masked, placed, strict=True
     ):
+        kinds = (*text.kinds, *privacy.tree_kinds((given.tags, dict(given.attributes))))
         sort = classify.classify(
             draft.text, headings=draft.headings, kind=draft.kind, tier=draft.tier
         )
@@ -91,7 +91,7 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
                 scope=scope,
                 text=" ".join(draft.text.split()) if draft.baseline else draft.text.strip(),
                 text_hash=digest,
-                masked=masked_kinds,
+                masked=tuple(dict.fromkeys(kinds)),
                 kind=sort.kind,
                 tier=sort.tier,
                 why=sort.why,
@@ -132,14 +132,6 @@ def _cleaned(draft: Draft, masked: Masked) -> Draft:
         tags=tuple(dict.fromkeys(privacy.kept(tag).text for tag in draft.tags)),
         attributes=clean_attributes(draft.attributes, NODE_ATTRIBUTES_BYTES_MAX),
     )
-
-
-def _kinds(draft: Draft, masked: Masked) -> tuple[str, ...]:
-    """Return the kinds of secret in a draft: in its text, its tags, its attributes."""
-    if not draft.tags and not draft.attributes:
-        return masked.kinds
-    beside = privacy.tree_kinds((draft.tags, dict(draft.attributes)))
-    return tuple(dict.fromkeys((*masked.kinds, *beside)))
 
 
 def _placed(
