@@ -297,23 +297,6 @@ def test_before_the_first_file_is_written_it_is_known_that_the_last_one_may_be(h
     assert not places.receipt().exists()
 
 
-def test_a_write_that_fails_names_what_was_written_before_it(home, monkeypatch):
-    real = settings_files.write
-
-    def write(found, data, **options):
-        if found.path.name == "settings.json":
-            raise YaadError(Code.UNAVAILABLE, "The disk is full.")
-        return real(found, data, **options)
-
-    monkeypatch.setattr(settings_files, "write", write)
-
-    (one,) = connect(world(home), ["claude"])["agents"]
-
-    assert one["state"] == "refused"
-    assert str(home / ".claude.json") in one["reason"]
-    assert (home / ".claude.json").exists()
-
-
 def test_what_was_written_before_a_variable_moved_the_folder_is_taken_out_too(home, tmp_path):
     connect(world(home), ["claude"])
     connect(world(home, CLAUDE_CONFIG_DIR=str(tmp_path / "cc")), ["claude"])
@@ -511,15 +494,6 @@ def test_what_a_person_set_in_our_entry_stays_when_it_is_connected_again(home):
     assert files(home) == {}
 
 
-def test_a_home_of_our_own_that_is_not_asked_for_any_more_is_told_to_nobody(home):
-    moved = Program(python=PROGRAM.python, client=PROGRAM.client, env={"YAAD_HOME": "/a"})
-    connect(World(program=moved, place=Place(home=home, env={}), clock=Clock()), ["claude"])
-
-    connect(world(home), ["claude"])
-
-    assert "env" not in said(home / ".claude.json")["mcpServers"]["yaad"]
-
-
 def test_without_a_receipt_ours_is_found_by_what_it_starts(samples):
     connect(world(samples), NAMES)
     places.receipt().unlink()
@@ -541,17 +515,6 @@ def test_a_broken_file_without_anything_of_ours_is_no_trouble_on_the_way_out(hom
 
     assert one["state"] == "unconnected"
     assert (home / ".config/zed/settings.json").read_bytes() == text
-
-
-def test_a_broken_file_with_something_of_ours_is_left_alone_and_said(samples):
-    connect(world(samples), ["zed"])
-    path = samples / ".config/zed/settings.json"
-    path.write_text(path.read_text() + "}")
-
-    (one,) = disconnect(world(samples), ["zed"])["agents"]
-
-    assert one["state"] == "refused"
-    assert "Extra data" in one["reason"]
 
 
 def test_what_others_put_on_the_receipt_stays(home):

@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -41,7 +40,6 @@ HOOKS = [(agent, event) for agent, events in PAYLOADS.items() for event in event
 ENOUGH_S = 60.0
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 """A limit for hooks that no machine comes near."""
-CLINE = ("session-start", "--agent", "cline")
 each_hook = pytest.mark.parametrize(("agent", "event"), HOOKS, ids=lambda one: one)
 BRIEF = "## May no longer be true\n- gone: it"
 SHORT = "## Rules\n- be quick"
@@ -318,21 +316,6 @@ def test_the_hooks_that_connect_writes_are_those_that_are_answered(agent):
             assert agent == "cline" or name in json.dumps([spot.at for spot in spots]) + written
 
 
-@pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact", "fork"])
-def test_every_way_to_start_is_answered(served, source):
-    assert patiently(STARTUP | {"source": source}).told == BRIEF
-
-
-def test_without_a_folder_in_the_payload_the_agents_environment_tells_it(served, daemon):
-    payload = {name: value for name, value in STARTUP.items() if name != "cwd"}
-
-    patiently(payload, CLAUDE_PROJECT_DIR="/srv/web")
-    patiently(payload)
-
-    # On a busy machine a hook is run again, and what it asked first is answered late.
-    assert list(dict.fromkeys(asked[0] for asked in daemon.asked)) == ["/srv/web", "/"]
-
-
 def test_a_folder_that_nobody_watches_is_silence(served, daemon):
     daemon.brief = YaadError(Code.NOT_FOUND, "/srv/shop is not watched.", hint="yaadwatch add")
 
@@ -340,15 +323,6 @@ def test_a_folder_that_nobody_watches_is_silence(served, daemon):
 
     assert ran.silent
     assert ran.err == ""
-
-
-def test_what_is_wrong_with_the_store_is_a_line_for_people(served, daemon):
-    daemon.brief = YaadError(Code.UNAVAILABLE, "The store is damaged.", hint="Restore it.")
-
-    ran = patiently(STARTUP)
-
-    assert ran.silent
-    assert "The store is damaged. Restore it." in ran.err
 
 
 @pytest.mark.parametrize(
@@ -464,14 +438,6 @@ def test_a_daemon_that_never_answers_costs_the_time_and_no_more(listening):
     late = too_late(STARTUP, began=lambda _: True)
     assert late.silent
     assert log()[-1]["why"] in late.err
-
-
-def test_whatever_is_wrong_an_agent_that_takes_json_only_gets_it_empty(environment):
-    for payload in (b"nonsense", PAYLOADS["cline"]["session-end"], PAYLOADS["cline"][CLINE[0]]):
-        ran = patiently(payload, *CLINE)
-
-        assert (ran.status, json.loads(ran.out)) == (0, {"cancel": False})
-        assert ran.err.startswith("yaadwatch: nothing was sent to the agent: ")
 
 
 @pytest.fixture
@@ -623,32 +589,6 @@ def test_notes_are_bounded_in_number_and_age(logged, monkeypatch):
     assert len(notes()) == 5
 
 
-def test_sessions_of_two_agents_and_of_any_name_are_noted_apart(logged):
-    hook = yaadwatch.client.hook
-    sessions = [("claude", "1"), ("codex", "1"), ("claude", "\ud800/../x"), ("claude", "x" * 9999)]
-    for one in sessions:
-        hook._note_undelivered(*one)
-    hook._note_undelivered("claude", "")
-
-    assert len(notes()) == len(sessions)
-    assert all(hook._is_undelivered(*one) for one in sessions)
-    assert not hook._is_undelivered("claude", "")
-
-
-def test_which_session_it_was_is_seen_in_what_there_was_no_time_to_read():
-    code = (
-        f"import sys; sys.path.append({str(HOOK.parents[2])!r});"
-        "from yaadwatch.client import hook; call = hook.Call(); call.name = 'claude';"
-        "call.read_at_hand(); print(call.session)"
-    )
-    command = [sys.executable, "-I", "-S", "-c", code]
-
-    assert run(STARTUP, command=command).out.strip() == STARTUP["session_id"]
-    assert run(b"", command=command).out.strip() == ""
-    assert run(b'{"session_id": ', command=command).out.strip() == ""
-    assert run(b"[]", command=command).out.strip() == ""
-
-
 def test_an_agent_that_never_closes_its_side_costs_the_time_and_no_more(served):
     with subprocess.Popen(
         [sys.executable, "-I", "-S", str(HOOK), "session-start", "--agent", "claude"],
@@ -662,23 +602,6 @@ def test_an_agent_that_never_closes_its_side_costs_the_time_and_no_more(served):
         assert hook.wait(PATIENCE_S) == 0
         assert hook.stdout.read() == b""
         assert b"did not answer within" in hook.stderr.read()
-
-
-def test_a_daemon_that_ends_is_one_line(listening):
-    def end():
-        connection, _ = listening.accept()
-        connection.recv(65536)
-        connection.close()
-
-    ending = threading.Thread(target=end)
-    ending.start()
-
-    ran = run(STARTUP)
-
-    socket.socket(socket.AF_UNIX).connect(str(places.default_socket())) if ending.is_alive() else 0
-    ending.join(PATIENCE_S)
-    assert ran.silent
-    assert "ended before it answered" in ran.err or "did not answer within" in ran.err
 
 
 def test_a_long_log_begins_anew(environment):
@@ -763,15 +686,6 @@ def test_prepared_brief_is_sent_when_no_daemon_runs(shop, agent):
     assert "prepared 3 minutes ago" in told_by(ran.out)
     assert "the brief of 3 minutes ago was sent" in ran.err
     assert log()[-1]["sent"] is True
-
-
-def test_short_prepared_brief_is_sent_to_a_sub_agent(shop):
-    prepare(shop)
-
-    ran = started(shop, event="subagent-start")
-
-    assert PREPARED_SHORT in told_by(ran.out)
-    assert notes() == [], "the session itself was sent nothing"
 
 
 def other_branch(shop, path):

@@ -141,16 +141,6 @@ def test_the_folder_and_the_agent_can_be_given(served, verbs):
     assert status == 0
 
 
-def test_what_was_asked_before_the_end_is_still_answered(served):
-    with Agent() as agent:
-        agent.ask(0, "initialize", protocolVersion="2025-11-25", capabilities={})
-        agent.call(1, "jose")
-
-        heard, _, _ = agent.close()
-
-    assert {frame["id"] for frame in heard} == {0, 1}
-
-
 def test_a_restart_between_two_requests_is_not_noticed(path, verbs):
     with Agent() as agent:
         with Served(path, verbs.all()):
@@ -309,22 +299,6 @@ def test_a_daemon_that_hangs_keeps_no_agent_waiting(path):
         assert agent.answer(1, "tools/list")["result"] == {"tools": []}
         agent.call(2, "jose")
         assert agent.hear()["result"]["isError"]
-
-
-def test_a_daemon_that_refuses_us_is_told_to_the_agent(path):
-    refusal = {"code": "refused", "message": "The daemon speaks protocol 7.", "hint": "Stop it."}
-
-    def script(connection, lines, number):
-        next(lines)
-        say(connection, {"jsonrpc": "2.0", "id": None, "error": refusal})
-
-    with Scripted(path, script), Agent() as agent:
-        told = agent.shake_hands()
-        _, errors, status = agent.close()
-
-    assert "The daemon speaks protocol 7. Stop it." in told["instructions"]
-    assert "The daemon speaks protocol 7." in errors
-    assert status == 0
 
 
 @pytest.fixture
@@ -494,15 +468,6 @@ def test_an_output_that_cannot_be_written_ends_it_in_one_line(environment):
 
 def ping(identity):
     return {"jsonrpc": "2.0", "id": identity, "method": "ping"}
-
-
-def test_request_whose_id_is_in_use_is_answered_without_a_daemon_too(unusable):
-    with Agent() as agent:
-        agent.ask(7, "ping")
-        agent.ask(7, "tools/list")
-
-        assert agent.hear()["result"] == {}
-        assert agent.hear()["result"]["tools"] == []
 
 
 def test_each_request_of_a_batch_is_refused(served):

@@ -70,30 +70,6 @@ def test_without_a_daemon_it_is_what_the_next_one_would_have(home, monkeypatch):
     assert ran.lines[-1] == "The daemon is not running; the next one would have these."
 
 
-def test_without_a_daemon_what_a_project_sets_is_told_too(home, tmp_path, monkeypatch):
-    (home / FILE).write_text("[memory]\nhalf_life_days = 20\n")
-    root = tmp_path / "shop"
-    (root / ".git").mkdir(parents=True)
-    (root / ".git/HEAD").write_text("ref: refs/heads/main\n")
-    (root / ".yaad").mkdir()
-    config = root / ".git/config"
-    config.write_text("[yaad]\n\tproject = 0199b1c2-7d3e-7f00-8a11-5c01f2e4ab37\n")
-    own = root / ".yaad" / FILE
-    own.write_text("[memory]\nhalf_life_days = 7\n[watch]\npoll_s = 3\n")
-    monkeypatch.chdir(root)
-
-    ran = command("config", "list", answers=alone())
-    value = command("config", "get", "memory.half_life_days", answers=alone())
-
-    (line,) = [line for line in ran.lines if line.startswith("memory.half_life_days")]
-    assert line.split()[1] == "7"
-    assert FILE in line
-    assert any("watch.poll_s cannot be set by a project" in line for line in ran.lines)
-    assert value.out == "7\n"
-    config.unlink()
-    assert command("config", "get", "memory.half_life_days", answers=alone()).out == "20\n"
-
-
 def test_one_value_is_told_for_scripts(home):
     known = answers(row(value=30, source="/f"), row("memory.half_lives", ["task=7"], "/f", []))
 
@@ -141,31 +117,6 @@ def test_taking_one_out_brings_the_default_back(home):
 
 
 @pytest.mark.parametrize(
-    ("key", "left"),
-    [
-        ("watch.pol_s", "top = 1\n[watch]\nquiet_ms = 50\n[old]\nthing = 4\n"),
-        ("old.thing", "top = 1\n[watch]\npol_s = 3\nquiet_ms = 50\n[old]\n"),
-        ("top", "[watch]\npol_s = 3\nquiet_ms = 50\n[old]\nthing = 4\n"),
-    ],
-)
-def test_a_key_that_is_no_setting_can_be_taken_out_of_the_file_that_has_it(home, key, left):
-    (home / FILE).write_text("top = 1\n[watch]\npol_s = 3\nquiet_ms = 50\n[old]\nthing = 4\n")
-
-    ran = command("config", "unset", key, answers=alone())
-    again = command("config", "unset", key, answers=alone())
-
-    assert ran.lines == [f"{key} is no longer in {home}/{FILE}"]
-    assert (home / FILE).read_text() == left
-    assert (again.status, "is not a setting; nothing was done" in again.err) == (2, True)
-
-
-def test_a_list_is_written_with_commas(home):
-    command("config", "set", "memory.half_lives", "task=7, decision=365", answers=alone())
-
-    assert '["task=7", "decision=365"]' in (home / FILE).read_text()
-
-
-@pytest.mark.parametrize(
     ("key", "value", "words"),
     [
         ("watch.poll_s", "often", "watch.poll_s must be a whole number"),
@@ -189,16 +140,6 @@ def test_a_file_that_is_no_toml_is_left_as_it_is(home):
     assert ran.status == 2
     assert "was left as it is" in ran.err
     assert (home / FILE).read_text() == "[watch\n"
-
-
-def test_a_file_that_is_a_link_stays_one(home, environment):
-    (environment / "dotfiles.toml").write_text("")
-    (home / FILE).symlink_to(environment / "dotfiles.toml")
-
-    command("config", "set", "watch.poll_s", "30", answers=alone())
-
-    assert (home / FILE).is_symlink()
-    assert "poll_s = 30" in (environment / "dotfiles.toml").read_text()
 
 
 def test_a_variable_of_this_shell_is_named_that_says_otherwise(home, monkeypatch):

@@ -60,23 +60,6 @@ def test_without_a_model_it_tells_which_can_be_enabled_and_what_others_would_fet
 
 
 @pytest.mark.parametrize(
-    ("worker", "line"),
-    [
-        (None, "its process is not running; it starts when it is needed"),
-        ({"state": "cold", "pid": None}, "its process is not running; it starts when it is needed"),
-        ({"state": "starting", "pid": 7}, "its process is starting, pid 7"),
-        ({"state": "broken", "pid": None, "why": "signal 9"}, "its process broke: signal 9"),
-    ],
-)
-def test_it_tells_how_the_process_is(worker, line):
-    answer = STATUS | {"models": [MODEL | {"worker": worker}]}
-
-    ran = command("embed", answers={"embed_status": answer})
-
-    assert f"    {line}" in ran.lines
-
-
-@pytest.mark.parametrize(
     ("given", "asked"),
     [
         (["enable"], ("embed_enable", {})),

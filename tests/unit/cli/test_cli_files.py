@@ -79,15 +79,6 @@ def test_a_folder_is_the_project_and_a_file_is_the_file():
     ]
 
 
-def test_deletions_are_accepted_for_the_files_that_are_named():
-    ran = command(
-        *("files", "sync", "--accept-deletions", "CLAUDE.md", "--accept-deletions", "AGENTS.md"),
-        answers={"files_sync": SYNCED},
-    )
-
-    assert ran.calls == [("files_sync", {"accept_deletions": ["CLAUDE.md", "AGENTS.md"]})]
-
-
 def test_what_is_not_settled_is_said_and_is_no_success():
     ran = command("files", "sync", answers={"files_sync": SYNCED | {"settled": False}})
 
@@ -141,31 +132,6 @@ def test_add_asks_nothing_when_it_is_told_or_nobody_is_there(in_new):
     assert alone.calls[0][1].get("mode") is None
 
 
-def test_add_asks_nothing_where_it_was_asked_before(in_new):
-    again = command("add", answers=in_new | {"files": FILES}, given="inline\n", person=True)
-    back = command("add", "--restore", answers=in_new, given="inline\n", person=True)
-
-    assert "May yaadwatch write" not in again.out + back.out
-    assert [again.calls[-1], back.calls[-1]] == [("add", {}), ("add", {"restore": True})]
-
-
-def test_add_asks_nothing_where_nothing_can_be_watched(tmp_path):
-    nowhere = YaadError(Code.NOT_FOUND, f"{tmp_path} is not in a git repository.", hint="git init")
-
-    ran = command("add", tmp_path, answers={"add": nowhere}, given="inline\n", person=True)
-
-    assert ran.status == 1
-    assert "May yaadwatch write" not in ran.out
-
-
-def test_a_private_file_is_said_with_the_command_that_changes_it():
-    files = [{"path": "CLAUDE.md", "statements": 2, "mode": "private", "state": "synced"}]
-
-    ran = command("add", answers={"add": ADDED | {"files": files}})
-
-    assert "  To write a block into them instead: yaadwatch files adopt --mode inline" in ran.lines
-
-
 @pytest.mark.parametrize(
     ("wrote", "said"),
     [
@@ -180,12 +146,6 @@ def test_a_command_says_which_agent_files_it_wrote(wrote, said):
     as_json = command("files", "sync", "--json", answers={"files_sync": SYNCED | {"wrote": wrote}})
     assert "undo" not in as_json.out
     assert as_json.json["wrote"] == wrote
-
-
-def test_adopting_a_file_asks_for_a_commit():
-    answer = SYNCED | {"wrote": ["CLAUDE.md"]}
-    ran = command("files", "adopt", "CLAUDE.md", answers={"files_adopt": answer})
-    assert "commit this: git commit CLAUDE.md" in ran.out
 
 
 def test_sharing_says_what_was_sent_what_stays_and_how_to_undo_it():
@@ -204,16 +164,6 @@ def test_sharing_says_what_was_sent_what_stays_and_how_to_undo_it():
     assert ran.lines[0] == "1 statement sent to the other agents"
     assert ran.lines[2:4] == ["  web/A.md:3 Use Zod", "    it holds for web/ only"]
     assert ran.lines[-1] == "Undo: yaadwatch files share --undo 5c01f2e4"
-
-
-def test_memories_are_shared_without_a_file():
-    answer = SYNCED | {"shared": [], "stays": [], "undo": None}
-    ran = command(
-        "files", "share", "--undo", "5c01f2e4", "94df4b12", answers={"files_share": answer}
-    )
-
-    assert ran.calls[0][1] == {"ids": ["5c01f2e4", "94df4b12"], "undo": True}
-    assert ran.lines == ["Nothing changed."]
 
 
 def test_each_statement_is_listed_with_what_becomes_of_it():

@@ -63,24 +63,6 @@ def test_impact_says_what_rests_on_a_file_how_and_whether_it_is_in_doubt():
     ]
 
 
-@pytest.mark.parametrize(
-    ("verdict", "said"),
-    [
-        ("unknown", "could not be judged  (see the log)"),
-        ("moved", "moved, most likely still true  (see the log)"),
-    ],
-)
-def test_impact_tells_what_is_not_in_doubt_from_what_nobody_could_judge(verdict, said):
-    weak = {"verdict": verdict, "score": 0.1, "level": None, "reason": "see the log"}
-
-    ran = command(
-        "impact", "x", answers={"impact": IMPACT | {"memories": [RETRY | {"stale": weak}]}}
-    )
-
-    assert f"                {said}" in ran.lines
-    assert ran.lines[-1].endswith("none flagged now.")
-
-
 @pytest.mark.parametrize("memories", [[RETRY], []])
 def test_what_rests_on_a_file_on_other_branches_is_said_in_a_line(memories):
     answer = IMPACT | {"memories": memories, "hidden": 2}
@@ -134,88 +116,12 @@ def test_link_prints_both_ends_and_how_to_undo_it():
     ]
 
 
-@pytest.mark.parametrize(
-    ("made", "changed", "said"),
-    [(False, False, "Linked already"), (False, True, "Changed")],
-)
-def test_linking_again_says_what_it_did(made, changed, said):
-    answer = LINKED | {"made": made, "changed": changed, "undo": None}
-
-    ran = command("link", "a", "b", "c", answers={"link": answer})
-
-    assert ran.lines[0].startswith(said)
-    assert "Undo" not in ran.out
-
-
-def test_a_link_can_begin_earlier_and_say_more_of_itself():
-    ran = command(
-        *("link", "a", "b", "c", "--since", "2026-03-01", "--attributes", '{"source": "review"}'),
-        answers={"link": LINKED},
-    )
-
-    fields = {"id": "a", "kind": "b", "to": "c"}
-    more = {"since": "2026-03-01", "attributes": {"source": "review"}}
-    assert ran.calls == [("link", fields | more)]
-
-
 @pytest.mark.parametrize("given", ["[1]", "{", "words", '{"a": NaN}', '{"a": 1e999}'])
 def test_attributes_that_are_no_object_are_refused_before_anything_is_asked(given):
     ran = command("link", "a", "b", "c", "--attributes", given)
 
     assert (ran.status, ran.calls) == (2, [])
     assert f"{given!r} is not a JSON object" in ran.err
-
-
-def test_unlinking_what_is_not_linked_is_no_error():
-    ended = {key: value for key, value in LINKED.items() if key not in {"made", "changed"}}
-
-    ran = command("unlink", "a", "b", "c", answers={"unlink": ended | {"ended": True}})
-    assert ran.lines[0] == "Unlinked  (weight 0.5):"
-
-    ran = command(
-        "unlink", "a", "b", "c", answers={"unlink": ended | {"ended": False, "undo": None}}
-    )
-    assert ran.status == 0
-    assert ran.lines[0].startswith("Not linked, nothing to do")
-
-
-def test_a_doubt_that_came_along_links_says_the_way_and_when_it_goes():
-    doubt = {
-        "id": OTHER,
-        "text": "The alarm waits for all retries",
-        "verdict": "gone",
-        "score": 0.76,
-        "level": "suspect",
-        "reason": "depends on f2e4ab37 (Retry three times), which is in doubt: src/net.py is gone",
-        "since": "2026-11-21T11:59:00.000Z",
-        "branch": "main",
-        "uncommitted": True,
-        "evidence": [
-            {"path": "src/net.py", "symbol": None, "commit": None, "summary": "src/net.py is gone"}
-        ],
-        "via": [ID],
-    }
-
-    ran = command(
-        "stale", "--all", answers={"stale": {"stale": [doubt], "unknown": [], "checked_at": None}}
-    )
-
-    assert ran.lines[0].startswith("flagged through another (suspect)  0000beef  The alarm waits")
-    assert "    through f2e4ab37 -> this; clears once f2e4ab37 is settled" in ran.lines
-
-    # One that deserves no level is shown with --all as well.
-    ran = command(
-        "stale",
-        "--all",
-        answers={
-            "stale": {
-                "stale": [doubt | {"level": "", "via": []}],
-                "unknown": [],
-                "checked_at": None,
-            }
-        },
-    )
-    assert ran.lines[0].startswith("gone (unlikely)  0000beef  The alarm waits")
 
 
 EDGE = {
@@ -341,16 +247,6 @@ def test_a_subgraph_is_drawn_around_a_memory_or_a_question():
 
     ran = command("subgraph", "--query", "jose", "--tokens", "9", answers={"subgraph": WALKED})
     assert ran.calls == [("subgraph", {"query": "jose", "tokens_max": 9})]
-
-
-def test_what_a_walk_left_out_is_said_with_what_to_do():
-    answer = WALKED | {"complete": False, "more": 7}
-    ran = command("subgraph", "ab37", answers={"subgraph": answer})
-    assert "7 more left out." in " ".join(ran.lines[-2:])
-
-    nothing = WALKED | {"nodes": [], "edges": []}
-    ran = command("subgraph", "--query", "x", answers={"subgraph": nothing})
-    assert ran.lines == ["Nothing was found to look around."]
 
 
 def test_a_memory_is_deleted_and_told_once_more():

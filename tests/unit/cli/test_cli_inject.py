@@ -33,13 +33,6 @@ def test_a_file_is_sent_whole_and_what_became_of_it_is_printed(tmp_path):
     ]
 
 
-def test_standard_input_is_read_and_programs_get_the_answer():
-    ran = command("inject", "-", "--json", given=json.dumps(GRAPH), answers={"inject": ANSWER})
-
-    assert ran.calls == [("inject", {"nodes": GRAPH["nodes"]})]
-    assert ran.json == ANSWER
-
-
 @pytest.mark.parametrize(
     ("given", "status", "told"),
     [
@@ -58,13 +51,6 @@ def test_what_is_no_graph_is_refused_before_anything_is_asked(given, status, tol
     assert "Nothing was stored." in " ".join(ran.err.split())
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path):
-    ran = command("inject", tmp_path / "none.json")
-
-    assert (ran.status, ran.calls) == (1, [])
-    assert "cannot be read" in " ".join(ran.err.split())  # wherever the line is broken
-
-
 @pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
 def test_a_number_that_is_not_finite_is_refused_before_anything_is_asked(number):
     node = f'{{"id": "a", "text": "b", "attributes": {{"x": [{number}]}}}}'
@@ -73,13 +59,6 @@ def test_a_number_that_is_not_finite_is_refused_before_anything_is_asked(number)
 
     assert (ran.status, ran.calls) == (2, [])
     assert "Nothing was stored." in " ".join(ran.err.split())
-
-
-def test_half_a_character_is_refused_and_not_stored_as_something_else():
-    ran = command("inject", "-", given='{"nodes": [{"id": "a", "text": "caf\\ud800"}]}')
-
-    assert (ran.status, ran.calls) == (2, [])
-    assert "half a character stands in it" in ran.err
 
 
 def test_a_mark_of_the_encoding_is_no_part_of_the_json():

@@ -1,7 +1,5 @@
 """Commands about memories: what they ask, what a person reads, what a program gets."""
 
-import json
-
 import pytest
 from recording import ID, command
 
@@ -125,12 +123,6 @@ def test_what_a_statement_contradicts_is_said_with_what_to_do(words, operation, 
     ]
 
 
-def test_a_memory_that_nothing_can_put_in_doubt_says_so():
-    ran = command("remember", "x", answers={"remember": REMEMBERED | {"anchors": []}})
-
-    assert "  rests on no file, so no change can flag it; name one with --file" in ran.lines
-
-
 def test_recall_prints_the_best_first_with_its_doubt_and_the_budget():
     ran = command(
         "recall", "which", "jwt", "--top", "3", "--kind", "fix", answers={"recall": RECALLED}
@@ -166,26 +158,6 @@ def test_recall_hands_over_what_was_asked_for_and_nothing_else():
         "min_score": 0.5,
         "semantic_weight": 0.3,
     }
-
-
-def test_recall_tells_whose_it_is_how_deep_it_is_told_and_what_is_related():
-    row = RECALLED["results"][0] | {"scope": "user", "depth": "summary", "stale": None}
-    edge = {"kind": "depends_on", "from": ID, "to": "0199b1c2-7d3e-7f00-8a11-000000001234"}
-    ran = command("recall", "x", answers={"recall": RECALLED | {"results": [row], "edges": [edge]}})
-
-    assert ran.lines[:2] == [
-        "f2e4ab37  1.00  decision, yours, summary  Use jose, not jsonwebtoken",
-        "          f2e4ab37 depends_on 00001234",
-    ]
-
-
-def test_recalling_nothing_is_no_error():
-    ran = command("recall", "x", answers={"recall": RECALLED | {"results": []}})
-
-    assert (ran.status, ran.out) == (
-        0,
-        "Nothing is remembered about that. Fewer or other words may find it.\n",
-    )
 
 
 def test_what_is_hidden_is_said_in_a_line_and_asked_for_with_an_option():
@@ -304,38 +276,6 @@ def test_several_are_forgotten_each_once_and_one_that_fails_keeps_none_from_it()
     assert "zz: There is no memory zz. It was done for 2 of 3." in ran.err
 
 
-@pytest.mark.parametrize("name", ["confirm", "restore", "pin", "unpin"])
-def test_several_are_named_at_once_with_a_line_of_json_for_each(name):
-    ran = command(name, "f2e4ab37", "f2e4ab38", "--json", answers={name: CHANGED})
-
-    assert [fields["id"] for _, fields in ran.calls] == ["f2e4ab37", "f2e4ab38"]
-    assert [json.loads(line) for line in ran.lines] == [CHANGED, CHANGED]
-
-
-def test_remember_under_a_key_says_what_was_there_and_how_to_get_it_back():
-    before = {"id": ID, "version": 3, "text": "Use authlib's jose"}
-    ran = command(
-        *("remember", "Use", "jose", "--scope", "user", "--key", "tokens", "--version", "3"),
-        *("--attribute", "ticket=SEC-12", "--attribute", "owner="),
-        answers={
-            "remember": REMEMBERED
-            | {"decision": "refines", "supersedes": before, "scope": "user", "anchors": []}
-        },
-    )
-
-    asked = ran.calls[0][1]
-    assert (asked["scope"], asked["key"], asked["expected_version"]) == ("user", "tokens", 3)
-    assert asked["attributes"] == {"ticket": "SEC-12", "owner": None}
-    assert ran.lines[0].startswith("Updated what was known: f2e4ab37  decision")
-    assert ran.lines[1:] == [
-        "  Use jose, not jsonwebtoken",
-        "  holds in all your projects",
-        "  masked: github-token",
-        "  before: Use authlib's jose",
-        """Undo: yaadwatch edit f2e4ab37 'Use authlib'"'"'s jose'""",
-    ]
-
-
 @pytest.mark.parametrize("words", ["Use\njose", "Use jose " * 40])
 def test_words_that_are_no_argument_come_back_by_their_version(words):
     before = {"id": ID, "version": 3, "text": words}
@@ -372,21 +312,6 @@ def test_tag_says_which_tags_a_memory_has_now():
         "  now has auth, security",
         "Undo: yaadwatch tag f2e4ab37 --remove security",
     ]
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("restore", "Restored"),
-        ("pin", "Pinned"),
-        ("unpin", "Unpinned"),
-    ],
-)
-def test_a_changed_memory_is_named_with_what_it_says(name, said):
-    ran = command(name, "f2e4ab37", answers={name: CHANGED | {"undo": "yaadwatch x"}})
-
-    assert ran.calls == [(name, {"id": "f2e4ab37"})]
-    assert ran.lines == [f"{said} f2e4ab37  Use jose, not jsonwebtoken", "Undo: yaadwatch x"]
 
 
 @pytest.mark.parametrize(

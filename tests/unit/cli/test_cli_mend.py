@@ -58,15 +58,6 @@ def test_what_undoes_it_can_be_copied_from_a_narrow_window():
     assert ran.lines[-1] == f"Undo: yaadwatch edit f2e4ab37 '{OLD}'"
 
 
-def test_the_same_words_are_said_to_be_the_same():
-    same = UPDATED | {"undo": None, "anchors": [], "masked": []}
-
-    ran = command("edit", "f2e4ab37", "x", answers={"update": same})
-
-    assert ran.lines[0].startswith("Already says that, nothing was changed: f2e4ab37")
-    assert "rests on no file" in ran.lines[1]
-
-
 def test_without_words_and_without_a_terminal_nothing_is_asked():
     ran = command("edit", "f2e4ab37")
 
@@ -153,14 +144,6 @@ class TestEditor:
         assert "Nothing was changed." in screen
         assert str(kept) in screen
 
-    def test_an_editor_that_is_not_there_is_said(self, monkeypatch):
-        monkeypatch.setenv("VISUAL", str(self.folder / "none"))
-
-        status, _, screen = self.edited(monkeypatch, "true")
-
-        assert status == 3
-        assert "could not be run" in screen
-
 
 def test_reanchor_prints_each_memory_before_and_after():
     answer = {"dry_run": False, "reanchored": [MOVED], "skipped": []}
@@ -194,23 +177,3 @@ def test_reanchoring_all_says_what_was_skipped_and_why():
         "Would reanchor 1 memory, skipped 1.",
     ]
     assert "Undo" not in ran.out
-
-
-def test_nothing_to_accept_is_said():
-    answer = {"dry_run": False, "reanchored": [], "skipped": []}
-
-    ran = command("reanchor", "--all", answers={"reanchor": answer})
-
-    assert ran.lines == ["Nothing to accept: no flag proposes anything."]
-    assert command("reanchor", "--all", "--json", answers={"reanchor": answer}).json == answer
-
-
-def test_a_change_that_outlives_a_move_is_shown_with_the_move():
-    still = {"verdict": "changed", "reason": "sign in src/security/auth.ts changed"}
-    one = MOVED | {"also_changed": True, "still_flagged": still}
-
-    answer = {"dry_run": False, "reanchored": [one], "skipped": []}
-
-    ran = command("reanchor", ID, answers={"reanchor": answer})
-
-    assert "still flagged: sign in src/security/auth.ts changed" in ran.out

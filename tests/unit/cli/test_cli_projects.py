@@ -137,40 +137,6 @@ def test_add_says_what_it_did_and_how_to_undo_it():
     ]
 
 
-@pytest.mark.parametrize(
-    ("guards", "said"),
-    [
-        ((41, 57, 23), "guards 41 rules, tied to 57 definitions in 23 files"),
-        ((1, 0, 1), "guards 1 rule, tied to 1 file"),
-        ((0, 0, 0), "no rule is tied to a file or definition here"),
-    ],
-    ids=["definitions", "a file", "nothing"],
-)
-def test_add_says_what_it_guards(guards, said):
-    row = dict(zip(("memories", "definitions", "files"), guards, strict=True))
-
-    ran = command("add", answers={"add": ADDED | {"guards": row}})
-
-    assert any(line.startswith(f"  {said}") for line in ran.lines)
-
-
-def test_add_without_agent_files_says_how_to_go_on():
-    ran = command("add", answers={"add": ADDED | {"files": []}})
-
-    assert "  read   no agent files here; keep a first memory: yaadwatch remember TEXT" in ran.lines
-
-
-def test_add_says_what_kind_of_project_it_is():
-    copy = command("add", answers={"add": ADDED | {"copy_of": "/srv/first"}})
-    adopted = command("add", answers={"add": ADDED | {"adopted": True}})
-    by_path = command("add", answers={"add": ADDED | {"by_path": True}})
-
-    assert "This is a copy of /srv/first: one more work tree" in " ".join(copy.out.split())
-    assert "--separate" in copy.out
-    assert "the earlier ones" in adopted.out
-    assert "known by its path" in " ".join(by_path.out.split())
-
-
 KEPT = YaadError(Code.CONFLICT, "3 memories of this repository are kept.", hint="--adopt")
 
 
@@ -215,17 +181,6 @@ def test_remove_says_where_the_memories_are():
     ]
 
 
-def test_erase_of_a_removed_project_says_that_it_was_not_watched():
-    removed = {"id": ID, "path": "/srv/api", "kept": None, "memories": 41, "was_watched": False}
-
-    ran = command("remove", "--erase", answers={"remove": removed})
-
-    assert ran.lines == [
-        "Was not watched any more: /srv/api",
-        "  41 memories deleted, with all copies and backups",
-    ]
-
-
 def test_list_lines_the_repositories_up():
     rows = [
         {"id": ID, "path": "/srv/api", "branch": "main", "memories": 41, "stale": 2, "state": "ok"},
@@ -245,21 +200,6 @@ def test_list_lines_the_repositories_up():
         "f2e4ab37  /srv/api  main  41 memories  2 stale  ok",
         "p-2       /srv/old  -     1 memory     0 stale  missing: /srv/old is not there",
     ]
-
-
-def unread(state, why):
-    """Return a project whose store could not be read."""
-    counts = {"memories": 0, "stale": 0, "last_check": None, "watch": "off", "files": []}
-    return counts | {"id": "p-3", "path": "/srv/old", "state": state, "reason": why}
-
-
-def test_status_counts_nothing_where_nothing_could_be_read():
-    rows = [unread("broken", "it is damaged")]
-
-    ran = command("status", answers={"status": STATUS | {"projects": rows}, "stale": STALE})
-
-    at = ran.lines.index("Projects")
-    assert ran.lines[at + 1 : at + 3] == ["  /srv/old", "    broken, not watched"]
 
 
 def test_stale_prints_each_doubt_with_its_evidence_and_what_to_do():
@@ -313,27 +253,6 @@ def test_of_what_a_persons_file_says_it_is_told_where_and_what_to_write(suggesti
     assert ran.lines[4 : 5 + len(lines)] == [
         *lines,
         "    still true: yaadwatch confirm f2e4ab37    if not: delete it there",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("said", "remove"),
-    [
-        ({}, "yaadwatch forget f2e4ab37"),
-        ({"said_in": [{"path": "AGENTS.md", "line": 7}]}, "delete it in AGENTS.md, line 7"),
-    ],
-    ids=["ours", "in a file"],
-)
-def test_a_superseded_memory_is_only_to_be_removed(said, remove):
-    newer = {"id": "0199b1c2-7d3e-7f00-8a11-00000000beef", "text": "Tokens are opaque"}
-
-    ran = command(
-        "stale", answers={"stale": STALE | {"stale": [DOUBT | said | {"superseded_by": [newer]}]}}
-    )
-
-    assert ran.lines[4:6] == [
-        "    superseded by 0000beef  Tokens are opaque",
-        f"    no longer needed: {remove}",
     ]
 
 
@@ -501,21 +420,6 @@ def test_status_answers_in_one_screen_what_a_person_asks():
     ]
 
 
-@pytest.mark.parametrize(
-    ("size", "told"),
-    [
-        ({"bytes": 3_000_000, "budget_bytes": 2_000_000}, ", 3 MB, full: its budget is 2 MB"),
-        ({"bytes": 2_000_000, "budget_bytes": 9_000_000}, ", 2 MB"),
-        ({"bytes": 2_000_000, "budget_bytes": None}, ", 2 MB"),
-    ],
-)
-def test_the_size_of_a_store_is_shown_and_whether_it_is_full(size, told):
-    web = STATUS["projects"][1] | {"size": size}
-    ran = command("status", answers={"status": STATUS | {"projects": [web]}, "stale": STALE})
-
-    assert any(line.endswith(told) for line in ran.lines)
-
-
 def many(number, **of_first):
     """Return so many projects, the first of them as it is said."""
     files = [{"path": path, "mode": "read", "state": "synced"} for path in ("A.md", "B.md")]
@@ -538,13 +442,6 @@ def test_of_many_projects_those_are_shown_that_need_somebody_and_the_others_coun
     assert "  and 32 more: yaadwatch list" in ran.lines
     assert "  /srv/p39/CLAUDE.md  inline  paused: a conflict" in ran.lines
     assert "  and 71 more, all in sync: yaadwatch files list, in each" in ran.lines
-
-
-def test_nothing_watched_is_said_with_how_to_begin():
-    ran = command(answers={"status": STATUS | {"projects": [], "jobs": [], "problems": []}})
-
-    assert ran.calls == [("status", {})]
-    assert ran.lines[-1] == "No repository is watched. Watch one: yaadwatch add DIR"
 
 
 @pytest.fixture
@@ -599,11 +496,3 @@ def test_a_daemon_that_does_not_end_is_told(home, monkeypatch):
 
     assert ran.status == 3
     assert "has not ended after 0.05 s" in ran.err
-
-
-def test_stop_without_a_daemon_is_no_error(home):
-    person = command("stop", answers={"shutdown": DaemonNotRunning()})
-    program = command("stop", "--json", answers={"shutdown": DaemonNotRunning()})
-
-    assert (person.status, person.out) == (0, "No daemon is running.\n")
-    assert program.json == {"stopping": False, "running": False}

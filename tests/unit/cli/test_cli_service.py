@@ -76,15 +76,6 @@ def test_without_a_manager_it_is_said_what_happens_instead(manager, monkeypatch)
     assert ran.lines[1].startswith("Nothing was written. Commands and agents start the daemon")
 
 
-def test_start_and_restart_say_who_answers(manager):
-    command("install")
-
-    assert command("start").lines == [
-        "The daemon answers (pid 4711, version 0.1.0, started by systemd)."
-    ]
-    assert command("restart").lines == ["The daemon was restarted (pid 4711, version 0.1.0)."]
-
-
 def test_stop_asks_the_manager_also_when_no_daemon_has_come_up(manager):
     """A service that cannot start holds no lock, and is started again and again."""
     command("install")
@@ -169,20 +160,6 @@ class TestLogs:
             "odd",
             "bad",
         ]
-
-    def test_programs_get_the_lines_as_they_are(self):
-        lines = self.entry("a") + self.entry("b", value='"x"')
-        self.write(lines)
-
-        assert command("logs", "--json").out == lines
-
-    def test_a_traceback_stands_below_its_line_and_odd_lines_are_told_as_they_are(self):
-        self.write(self.entry("bad", "error", traceback="one\ntwo"), "no JSON\n", "[1]\n")
-
-        lines = command("logs").lines
-
-        assert [line.strip() for line in lines[1:3]] == ["one", "two"]
-        assert lines[3].endswith("no JSON")
 
     def test_what_a_start_complained_of_is_told(self):
         places.start_log().write_text("yaadwatch: config.toml: watch.quiet_ms must be less\n")

@@ -113,14 +113,6 @@ def test_a_claim_is_given_with_what_tells_so():
     assert ran.lines[-1] == "Undo: yaadwatch claims end 12"
 
 
-def test_a_claim_is_ended_by_its_number():
-    ended = CLAIM | {"until": "2026-11-22T09:30:00.000Z", "holds": False}
-    ran = command("claims", "end", "12", answers={"end_claim": ended})
-
-    assert ran.calls == [("end_claim", {"claim": 12})]
-    assert "until 2026-11-22" in ran.lines[0]
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -186,14 +178,6 @@ def test_settling_tells_what_ended_and_how_to_bring_back_what_was_forgotten():
     assert "1 claim ended." in "\n".join(ran.lines)
     assert "f2e4ab37 is a rule still: The API port is 8080." in "\n".join(ran.lines)
     assert ran.lines[-1] == "Undo: yaadwatch restore f2e4ab37"
-
-
-def test_gaps_are_told_without_words_until_they_are_approved():
-    gap = {"gap": "1a2b3c4d", "asked": 3, "last": "2026-11-21T09:30:00.000Z", "text": None}
-    ran = command("gaps", answers={"gaps": {"gaps": [gap], "more": 2}})
-
-    assert "(its words are not kept)" in ran.lines[0]
-    assert ran.lines[1] == "And 2 more, asked less often."
 
 
 def test_a_question_is_approved_in_its_words():

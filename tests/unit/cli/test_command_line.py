@@ -221,13 +221,6 @@ def test_without_a_command_it_is_status(line):
         assert main.parse(line.split()).run.__name__ == "status"
 
 
-def test_a_program_is_told_of_its_command_line_in_json():
-    ran = command("recall", "--json")
-
-    assert ran.status == 2
-    assert ran.json["error"]["code"] == "bad_request"
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh", "fish"])
 def test_completion_knows_every_command(shell):
     pytest.importorskip("shtab")
@@ -430,20 +423,6 @@ def test_a_daemon_that_cannot_start_is_told_with_its_last_words(environment):
     assert "Traceback" not in ran.stderr
 
 
-def test_a_folder_that_is_gone_is_told(environment, tmp_path):
-    gone = tmp_path / "gone"
-    program = (
-        "import os, sys; os.mkdir(sys.argv[1]); os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]);"
-        " from yaadwatch.cli.main import main; sys.exit(main(['list']))"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", program, gone], env=environment, capture_output=True, text=True
-    )
-
-    assert ran.returncode == 2
-    assert "The current folder no longer exists" in ran.stderr
-
-
 ODD = os.fsdecode(b"caf\xe9")
 """As the system gives an argument that is not UTF-8."""
 TEXTS = (
@@ -526,11 +505,3 @@ def test_a_folder_whose_name_is_not_utf_8_is_refused_by_its_name(tmp_path, monke
     assert (ran.status, ran.calls) == (4, [])
     assert "is not UTF-8; it cannot be watched" in ran.err
     assert "Rename the folder" in ran.err
-
-
-def test_a_base_that_is_empty_is_told_as_that():
-    """A variable of CI that is not set, and not a clone that lacks a commit."""
-    ran = command("check", "--base", "")
-
-    assert ran.status == 5
-    assert "--base is empty; nothing was checked." in ran.err

@@ -27,6 +27,13 @@ from recording import command
         ("show ab12 --view all", "show", {"view": "all"}),
         ("reanchor ab12 --accept-change", "reanchor", {"accept_change": True}),
         ("review --list", "review", {}),
+        ("remove --erase", "remove", {"erase": True}),
+        (
+            "remember jose --key tokens --version 3",
+            "remember",
+            {"key": "tokens", "expected_version": 3},
+        ),
+        ("link a led_to b --since 2026-03-01", "link", {"since": "2026-03-01"}),
         ("upkeep --accept", "upkeep", {"accept": True}),
         ("embed disable --erase", "embed_disable", {"erase": True}),
     ],

@@ -67,10 +67,6 @@ def test_a_word_longer_than_the_line_stays_whole():
     assert shown.splitlines() == ["see", "  " + "x" * 60, "  there"]
 
 
-def test_spaces_after_the_last_word_make_no_line():
-    assert printed("x" * 120 + "  ") == "x" * 120 + "\n"
-
-
 def test_what_does_not_fit_continues_under_its_text():
     shown = printed("f2e4ab37  ", "alpha beta gamma delta epsilon zeta", width=40, hang=10)
 
@@ -122,13 +118,6 @@ def test_progress_is_shown_to_people_and_taken_away():
     assert terminal.out.getvalue() == "done\n"
 
 
-def test_progress_is_not_shown_to_programs():
-    terminal = Terminal(io.StringIO(), io.StringIO())
-    terminal.progress("still at it, 1 s")
-
-    assert terminal.err.getvalue() == ""
-
-
 @pytest.mark.parametrize(
     ("distance", "said"),
     [
@@ -144,10 +133,6 @@ def test_progress_is_not_shown_to_programs():
 )
 def test_times_are_told_by_their_distance(distance, said):
     assert terminal.ago((NOW - distance).isoformat(), NOW) == said
-
-
-def test_no_time_is_never():
-    assert terminal.ago(None, NOW) == "never"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import json
 import os
 import plistlib
 import shutil
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +16,7 @@ from tests import answers
 from yaadwatch import places
 from yaadwatch.api.answers.shapes import Installed
 from yaadwatch.client import presence
-from yaadwatch.install import install, managers, plans, units
+from yaadwatch.install import install, units
 from yaadwatch.install.install import World
 from yaadwatch.model.errors import Code, YaadError
 
@@ -276,18 +275,6 @@ def test_a_manager_that_does_not_obey_is_told_with_its_words(world, manager):
     assert "is installed, and does not run" in said.message
 
 
-def test_the_folder_that_the_manager_reads_is_written_to(world, home, manager):
-    """A shell may say XDG_CONFIG_HOME, of which the manager knows nothing."""
-    world = replace(world, environ={**os.environ, "XDG_CONFIG_HOME": str(home / "other")})
-    install.install(world)
-    assert unit(home).exists()
-    install.uninstall(world)
-
-    manager.unit_path = f"{home}/other/systemd/user"
-    install.install(world)
-    assert (home / "other" / "systemd" / "user" / "yaadwatch.service").exists()
-
-
 def test_what_others_wrote_on_the_receipt_stays(world):
     places.data_folder().mkdir(mode=0o700)
     places.receipt().write_text('{"connections": [1]}')
@@ -309,24 +296,6 @@ def test_a_receipt_that_makes_no_sense_is_told_and_nothing_is_written(world, hom
     for verb in (install.install, install.uninstall):
         assert "receipt.json cannot be read" in refusal(verb, world).message
     assert tree(home) == {}
-
-
-def test_a_manager_that_we_do_not_know_is_told(world):
-    plans.save(plans.Installed(manager="runit", folder="/x", written={}))
-
-    assert "'runit'" in refusal(install.uninstall, world).message
-    assert "installed with runit" in refusal(install.install, world).message
-
-
-def test_without_its_manager_the_files_go_all_the_same(world, home):
-    install.install(world)
-    gone = FakeManager()
-
-    answer = install.uninstall(replace(world, asking=gone))
-
-    assert "No medium found" in answer["why"]
-    assert tree(home) == {}
-    assert gone.told == []
 
 
 def test_a_home_of_its_own_stands_in_the_unit(world, home, monkeypatch, environment):
@@ -433,15 +402,6 @@ def test_where_the_manager_does_not_look_nothing_is_written_and_nothing_stopped(
     assert manager.told == []
 
 
-def test_a_home_with_a_blank_is_found(environment):
-    home = environment / "a b"
-    asking = FakeManager(unit_path=f"'{home}/.config/systemd/user' /etc/systemd/user")
-
-    found, _ = managers.here(home, {}, platform="linux", asking=asking)
-
-    assert found.folder == home / ".config/systemd/user"
-
-
 def test_where_the_manager_is_out_of_reach_the_daemon_is_started_without_it(world, monkeypatch):
     """In a container that shares the home there is a receipt, and no manager."""
     install.install(world)
@@ -469,18 +429,6 @@ class Ending(FakeDaemon):
             self._noted.append(operation)
             return {}
         return super().call(operation, **fields)
-
-
-def test_units_that_were_deleted_by_hand_and_forgotten_are_uninstalled(world, home, manager):
-    install.install(world)
-    unit(home).unlink()
-    unit(home).with_name("yaadwatch.socket").unlink()
-    manager.loaded = False
-
-    assert install.uninstall(world)["state"] == "removed"
-
-    assert tree(home) == {}
-    assert not places.receipt().exists()
 
 
 @pytest.mark.parametrize("ours", [False, True])
@@ -541,13 +489,6 @@ class TestProgram:
 
         assert found == (str(tool / "yaadwatch"),)
 
-    def test_without_a_script_it_is_the_interpreter(self, tool):
-        (tool / "yaadwatch").unlink()
-
-        found = install.installed({"PATH": ""}, python=str(tool / "python"))
-
-        assert found == (str(tool / "python"), "-I", "-m", "yaadwatch")
-
     def test_what_lies_in_a_cache_is_refused(self, tool, tmp_path):
         for name in ("UV_CACHE_DIR", "XDG_CACHE_HOME"):
             environ = {"PATH": "", name: str(tmp_path / "tools")}
@@ -561,11 +502,3 @@ class TestProgram:
 
         assert install.folders({"PATH": str(tool)}, units.PATHS) == (str(tool), *units.PATHS)
         assert install.folders({"PATH": ""}, units.PATHS) == units.PATHS
-
-    def test_this_very_program_is_found(self):
-        found = install.installed(os.environ)
-
-        assert Path(found[0]).is_absolute()
-        assert Path(found[0]).parent == Path(sys.executable).parent or found[0].endswith(
-            "yaadwatch"
-        )
