@@ -16,7 +16,7 @@ from waiting import PATIENCE_S
 
 from yaadwatch import places
 from yaadwatch.api.operations import BY_NAME
-from yaadwatch.client import shim, shim_frames
+from yaadwatch.client import shim
 from yaadwatch.daemon import mcp_news
 from yaadwatch.daemon.mcp_tools import WIDE
 from yaadwatch.model.limits import FRAME_BYTES_MAX
@@ -328,7 +328,7 @@ def test_without_a_daemon_it_answers_by_itself_and_says_why(unusable, version):
 
 def test_without_a_daemon_a_discovery_is_an_unknown_method(unusable):
     envelope = {
-        shim_frames.VERSION_KEY: "2026-07-28",
+        shim.VERSION_KEY: "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
     }
     with Agent() as agent:
@@ -420,18 +420,16 @@ def test_nothing_is_sent_to_another_users_process(path, tmp_path):
 
 def test_it_knows_what_the_daemon_knows():
     assert shim.LINE_BYTES_MAX == FRAME_BYTES_MAX
-    assert shim_frames.HANDSHAKE_VERSIONS == mcp_news.HANDSHAKE_VERSIONS
+    assert shim.HANDSHAKE_VERSIONS == mcp_news.HANDSHAKE_VERSIONS
     assert {
         tool.name: tuple(name for name in tool.operations if BY_NAME[name].kind == "read")
         for tool in WIDE.values()
-    } == shim_frames.WIDE_READS
+    } == shim.WIDE_READS
 
 
 def test_it_imports_the_standard_library_and_next_to_nothing_else():
     imported = set()
-    frames = SHIM.with_name("shim_frames.py")
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (SHIM, frames)]
-    for node in (one for tree in trees for one in ast.walk(tree)):
+    for node in ast.walk(ast.parse(SHIM.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             imported |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -443,8 +441,7 @@ def test_it_imports_the_standard_library_and_next_to_nothing_else():
         "yaadwatch.client.connection.reach_daemon",
         "yaadwatch.model.errors.YaadError",
     }
-    own_frames = {name for name in own if name.startswith("yaadwatch.client.shim_frames.")}
-    assert own - own_frames == {"yaadwatch.places"} | light
+    assert own == {"yaadwatch.places"} | light
     assert {name.partition(".")[0] for name in imported - own} <= sys.stdlib_module_names
 
 

@@ -12,6 +12,7 @@ import stat
 import subprocess
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -406,18 +407,13 @@ def examine(ask: Ask, briefly: Ask) -> dict[str, Any]:
     return {
         "sound": not any(one.level == "problem" for one in found),
         "checks": [name for name, _ in diagnosis.CHECKS],
-        "findings": [
-            {
-                "check": one.check,
-                "level": one.level,
-                "what": one.what,
-                "mend": one.mend or None,
-                "advice": one.advice or None,
-            }
-            for one in found
-        ],
-        "agents": [
-            {"agent": one.agent, "title": one.title, "state": one.state, "todo": one.todo or None}
-            for one in facts.agents
-        ],
+        "findings": [_row(one) for one in found],
+        "agents": [_row(one, "agent", "title", "state", "todo") for one in facts.agents],
+    }
+
+
+def _row(one: diagnosis.Finding | AgentFacts, *names: str) -> dict[str, Any]:
+    """Return the fields of a finding or an agent; null for an empty text."""
+    return {
+        name: value or None for name, value in asdict(one).items() if not names or name in names
     }

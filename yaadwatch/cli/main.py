@@ -226,9 +226,11 @@ MODULES: dict[str, tuple[str, ...]] = {
     "edit": ("edit", "tag", "pin", "unpin", "forget", "restore", "confirm", "reanchor"),
     "review": ("review",),
     "stale": ("stale", "check"),
-    "claims": ("claims", "contradictions", "resolve", "gaps"),
     "tasks": GROUPS["tasks and sessions"],
-    "relations": (*GROUPS["relations"], "impact"),
+    "relations": (
+        *(*GROUPS["relations"], "impact"),
+        *("claims", "contradictions", "resolve", "gaps"),
+    ),
     "store": GROUPS["the store"],
     "agents": ("hook", "mcp", "daemon", "config", "completion"),
     "service": (
