@@ -191,9 +191,10 @@ def test_only_a_file_on_which_something_rests_is_spoken_of(files, tokens_max):
     st.lists(st.builds(Gap, question=words, times=st.integers(1, 9)), max_size=5),
     budgets,
     st.integers(1, 12_000),
+    words,
 )
 def test_the_brief_keeps_both_budgets_with_every_section(
-    doubted, rules, tasks, clashes, last, gaps, tokens_max, chars_max
+    doubted, rules, tasks, clashes, last, gaps, tokens_max, chars_max, note
 ):
     told = brief.compose(
         doubted,
@@ -204,8 +205,10 @@ def test_the_brief_keeps_both_budgets_with_every_section(
         gaps=gaps,
         tokens_max=tokens_max,
         chars_max=chars_max,
+        note=note,
     )
 
+    assert told.left >= 0
     assert estimate_tokens(told.text) <= tokens_max
     assert len(told.text) <= chars_max
     assert told.used + told.left == tokens_max

@@ -14,8 +14,8 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Final, NamedTuple, overload
 
-from yaadwatch.text.secret_places import NAMED, PLACES, names, secret_kind_of_member, token_judge
-from yaadwatch.text.secret_shapes import SHORTEST, TOKENS, Judge
+from yaadwatch.text.secret_places import NAMED, PLACES, names, secret_kind_of_member, token_check
+from yaadwatch.text.secret_shapes import SHORTEST, TOKENS, Check
 
 
 class Reading(NamedTuple):
@@ -124,10 +124,10 @@ def kept(text: str) -> Masked:
     Idempotent.
     """
     masked = mask(text)
-    told = _STEERING.sub(_escaped, masked.text)
-    if told == masked.text:
+    shown = _STEERING.sub(_escaped, masked.text)
+    if shown == masked.text:
         return masked
-    again = mask(told)
+    again = mask(shown)
     return Masked(text=again.text, kinds=tuple(dict.fromkeys((*masked.kinds, *again.kinds))))
 
 
@@ -240,24 +240,24 @@ def _worth_trying(lowered: str) -> set[int]:
 def _candidates(text: str, lowered: str, ranks: Iterable[int]) -> Iterator[tuple[int, _Span]]:
     """Yield secrets by shape or place, masked or not, and where the match began."""
     for rank in ranks:
-        pattern, judge = _shape(rank)
+        pattern, check = _shape(rank)
         at = 0
         while found := pattern.search(text, at):
-            judgement = judge(found)
+            secret_kind = check(found)
             at = max(found.start() + 1, found.start("secret"))
-            if judgement is not None:
-                kind, start, end = judgement
+            if secret_kind is not None:
+                kind, start, end = secret_kind
                 at = max(at, end)
                 yield found.start(), _Span(start, end, rank, kind)
     covered = 0
     for name in names(text, lowered):
         if name < covered:
             continue  # a name inside a value; were values looked at again, time would be quadratic
-        for rank, (pattern, judge) in enumerate(NAMED, len(TOKENS) + len(PLACES)):
+        for rank, (pattern, check) in enumerate(NAMED, len(TOKENS) + len(PLACES)):
             named = pattern.match(text, name)
-            judgement = judge(named) if named else None
-            if judgement is not None:
-                kind, start, end = judgement
+            secret_kind = check(named) if named else None
+            if secret_kind is not None:
+                kind, start, end = secret_kind
                 covered = max(covered, end)
                 yield name, _Span(start, end, rank, kind)
 
@@ -291,16 +291,16 @@ def _token_pattern(pattern: str) -> re.Pattern[str]:
 
 
 @cache
-def _shape(rank: int) -> tuple[re.Pattern[str], Judge]:
-    """Return the pattern and the judge of a token or place.
+def _shape(rank: int) -> tuple[re.Pattern[str], Check]:
+    """Return the pattern and the check of a token or place.
 
     Compiled at the first text with its trigger: compiling all took a third of this import.
     """
     if rank < len(TOKENS):
         kind, _, pattern = TOKENS[rank]
-        return _token_pattern(pattern), token_judge(kind)
-    judge, _, pattern = PLACES[rank - len(TOKENS)]
-    return re.compile(pattern, re.IGNORECASE | re.VERBOSE), judge
+        return _token_pattern(pattern), token_check(kind)
+    check, _, pattern = PLACES[rank - len(TOKENS)]
+    return re.compile(pattern, re.IGNORECASE | re.VERBOSE), check
 
 
 def _by_trigger() -> dict[str, tuple[int, list[int]]]:

@@ -1,6 +1,6 @@
 """Find secrets by their place: after a name (`PASSWORD=`), in a header, URI, argument or armour.
 
-A row is a judge, triggers and a pattern with a group `secret`; the judge returns the kind and the
+A row is a check, triggers and a pattern with a group `secret`; the check returns the kind and the
 span of the secret, or None. Patterns take time linear in the text: repeats are bounded, or run over
 characters in which no other match starts.
 
@@ -15,7 +15,7 @@ from typing import Final
 
 from yaadwatch.text.secret_shapes import (
     DIGIT,
-    Judge,
+    Check,
     SecretKind,
     is_common,
     is_filler,
@@ -59,7 +59,7 @@ def is_lone_argument(value: str, text: str, end: int) -> bool:
 
 
 def argument(found: re.Match[str]) -> SecretKind | None:
-    """Judge the password argument of a program."""
+    """Check the password argument of a program."""
     secret = trimmed(found["secret"])
     start, end = found.start("secret"), found.start("secret") + len(secret)
     if _OTHER_USE.fullmatch(secret):
@@ -69,7 +69,7 @@ def argument(found: re.Match[str]) -> SecretKind | None:
 
 
 def _attached(found: re.Match[str]) -> SecretKind | None:
-    """Judge `-pX`: only a password is written so, though other options may share the form."""
+    """Check `-pX`: only a password is written so, though other options may share the form."""
     secret = trimmed(found["secret"])
     start = found.start("secret")
     if secret.partition("=")[0].lower() in _LONG_OPTIONS:
@@ -80,7 +80,7 @@ def _attached(found: re.Match[str]) -> SecretKind | None:
 
 
 def _users_argument(found: re.Match[str]) -> SecretKind | None:
-    """Judge `-u user:X`, which means something else to some programs."""
+    """Check `-u user:X`, which means something else to some programs."""
     before = found.string[max(0, found.start() - 80) : found.start()]
     if _PROGRAMS_WITH_USERS.search(before):
         return None
@@ -88,13 +88,13 @@ def _users_argument(found: re.Match[str]) -> SecretKind | None:
 
 
 def _with_digit(found: re.Match[str]) -> SecretKind | None:
-    """Judge a place that often holds words: only values with a digit, or common passwords."""
+    """Check a place that often holds words: only values with a digit, or common passwords."""
     secret = trimmed(found["secret"])
     return argument(found) if DIGIT.search(secret) or is_common(secret) else None
 
 
 def _code(found: re.Match[str]) -> SecretKind | None:
-    """Judge a list of codes that are good once each: one has a digit."""
+    """Check a list of codes that are good once each: one has a digit."""
     if not DIGIT.search(found["secret"]):
         return None
     return "credential", *found.span("secret")
@@ -111,14 +111,14 @@ _OWN_OPTIONS = (
 
 
 def _option(
-    triggers: str, program: str, option: str, *, options: str = _OPTIONS, judge: Judge = argument
-) -> tuple[Judge, str, str]:
+    triggers: str, program: str, option: str, *, options: str = _OPTIONS, check: Check = argument
+) -> tuple[Check, str, str]:
     """Return the row of a program that takes a password behind an option."""
-    return judge, triggers, rf"\b{program}{options}(?-i:{option}){_IT}"
+    return check, triggers, rf"\b{program}{options}(?-i:{option}){_IT}"
 
 
 # fmt: off
-ARGUMENTS: Final[tuple[tuple[Judge, str, str], ...]] = (
+ARGUMENTS: Final[tuple[tuple[Check, str, str], ...]] = (
     (argument, "sshpass", rf"sshpass\s{{1,3}}-p\s{{0,3}}{_IT}"),
     (argument, "redis-cli requirepass masterauth", rf"""
         (?:redis-cli[ ][^\n|;]{{0,80}}?-a|requirepass|masterauth)[ ]{{1,3}}{_IT}"""),
@@ -138,7 +138,7 @@ ARGUMENTS: Final[tuple[tuple[Judge, str, str], ...]] = (
         (?P<secret>[^\s"'|]{4,200})["']?[ ]{0,3}\|[ ]{0,3}[^\n|;]{0,80}?--stdin\b"""),
     (argument, "jdbc:oracle", r"jdbc:oracle:\w{1,10}:[^\s/:@]{1,60}/(?P<secret>[^\s@]{4,200})@"),
     _option("mysql mariadb", "(?:mysql|mariadb)(?:-?dump|-?admin|sh)?", "-p",
-            options=_OWN_OPTIONS, judge=_attached),
+            options=_OWN_OPTIONS, check=_attached),
     _option("login", "login", "-p[ ]{1,3}", options=_OWN_OPTIONS),
     _option("mongo", "mongo(?:sh|dump|restore|export|import)?", "-p[ ]{1,3}", options=_OWN_OPTIONS),
     _option("ldap", "ldap[a-z]{3,8}", "-w[ ]{1,3}"),
@@ -157,7 +157,7 @@ ARGUMENTS: Final[tuple[tuple[Judge, str, str], ...]] = (
     (_with_digit, "config", rf"""\bconfig(?:ure)?[ ]set[ ](?:--\w{{1,20}}[ ])?
         \S{{0,120}}?(?:password|token|secret|_auth|access_key)[ =]{_IT}"""),
     (_with_digit, "authtoken", rf"\bngrok[ ](?:config[ ])?(?:add-)?authtoken[ ]{_IT}"),
-    _option("ssh-keygen", "ssh-keygen", "-[NP][ ]", judge=_with_digit),
+    _option("ssh-keygen", "ssh-keygen", "-[NP][ ]", check=_with_digit),
     (_users_argument, "-u --user --auth",
      r"""(?<!\S)(?:-u|--user|--auth)[ =]{0,2}["']?[^\s:"'$]{1,60}:(?P<secret>[^\s"']{4,200})"""),
     # Files that programs read.
@@ -192,7 +192,7 @@ ARGUMENTS: Final[tuple[tuple[Judge, str, str], ...]] = (
         (?:phpsessid|jsessionid|asp\.net_sessionid|connect\.sid)
         ["']?[=:][ ]?["']?(?P<secret>[\w.%:+/-]{16,300})"""),
 )
-"""Judge, triggers (one of them, lower case, is in the text), pattern (verbose, any case)."""
+"""Check, triggers (one of them, lower case, is in the text), pattern (verbose, any case)."""
 # fmt: on
 
 
@@ -283,13 +283,13 @@ def secret_kind_of_member(name: str, value: str) -> str | None:
     return None
 
 
-def token_judge(kind: str) -> Judge:
-    """Return a judge that takes everything but a placeholder for a secret of this kind."""
+def token_check(kind: str) -> Check:
+    """Return a check that takes everything but a placeholder for a secret of this kind."""
 
-    def judge(found: re.Match[str]) -> SecretKind | None:
+    def check(found: re.Match[str]) -> SecretKind | None:
         return None if is_filler(found["secret"]) else (kind, *found.span("secret"))
 
-    return judge
+    return check
 
 
 def _kind(name: str) -> str:
@@ -297,7 +297,7 @@ def _kind(name: str) -> str:
 
 
 def _armour(found: re.Match[str]) -> SecretKind | None:
-    """Judge the text between armour lines: a sentence that only names them holds no key."""
+    """Check the text between armour lines: a sentence that only names them holds no key."""
     if not _KEY_BODY.search(found["secret"]):
         return None
     if found["end"]:
@@ -307,12 +307,12 @@ def _armour(found: re.Match[str]) -> SecretKind | None:
 
 
 def _web_token(found: re.Match[str]) -> SecretKind | None:
-    """Judge a run that begins like a JSON web token: one has a head and a body at least."""
+    """Check a run that begins like a JSON web token: one has a head and a body at least."""
     return ("jwt", *found.span()) if "." in found["secret"] else None
 
 
 def _user_and_password(found: re.Match[str]) -> SecretKind | None:
-    """Judge `scheme://user:password@host`: a password equal to the user's name is a default."""
+    """Check `scheme://user:password@host`: a password equal to the user's name is a default."""
     secret = found["secret"]
     if secret == found["user"] or is_placeholder(secret) or is_reference(secret):
         return None
@@ -320,13 +320,13 @@ def _user_and_password(found: re.Match[str]) -> SecretKind | None:
 
 
 def _member(found: re.Match[str]) -> SecretKind | None:
-    """Judge the value of a variable whose name is on a line of its own."""
+    """Check the value of a variable whose name is on a line of its own."""
     kind = secret_kind_of_member(found["key"], found["secret"])
     return None if kind is None else (kind, *found.span("secret"))
 
 
 def _pair(found: re.Match[str]) -> SecretKind | None:
-    """Judge `admin / X`: X is as often a path, so it must look like a password."""
+    """Check `admin / X`: X is as often a path, so it must look like a password."""
     secret = trimmed(found["secret"])
     start = found.start("secret")
     if secret.startswith("/") or not is_secret(secret, strong=True):
@@ -339,7 +339,7 @@ def _pair(found: re.Match[str]) -> SecretKind | None:
 
 
 def _header(found: re.Match[str]) -> SecretKind | None:
-    """Judge `Bearer X`: without `Authorization:` before it, and if it is a word, X is no secret."""
+    """Check `Bearer X`: without `Authorization:` before it, and if it is a word, X is no secret."""
     secret = found["secret"].rstrip(".")
     start = found.start("secret")
     if is_placeholder(secret) or is_reference(secret):
@@ -353,7 +353,7 @@ def _header(found: re.Match[str]) -> SecretKind | None:
 
 
 def _assignment(found: re.Match[str]) -> SecretKind | None:
-    """Judge a value by its name and its form: `PASSWORD=x` is stronger than `token: x`."""
+    """Check a value by its name and its form: `PASSWORD=x` is stronger than `token: x`."""
     name, separator = found["key"], found["sep"]
     start, end = found.span("secret")
     quoted = found["quote"] is not None or separator == ">"
@@ -397,7 +397,7 @@ def _assignment(found: re.Match[str]) -> SecretKind | None:
 
 
 def _phrase(found: re.Match[str]) -> SecretKind | None:
-    """Judge words to the end of the line: a sentence has words of grammar, a phrase has none."""
+    """Check words to the end of the line: a sentence has words of grammar, a phrase has none."""
     if not is_lone_password(found["secret"], chars_min=12):
         return None
     if not found["own"] and found["secret"].count(" ") < 7:
@@ -406,7 +406,7 @@ def _phrase(found: re.Match[str]) -> SecretKind | None:
 
 
 def _prose(found: re.Match[str]) -> SecretKind | None:
-    """Judge `the password for staging is X`: X must look like one, or be in quotes."""
+    """Check `the password for staging is X`: X must look like one, or be in quotes."""
     name, start = found["key"], found.start("secret")
     quoted = found["quote"] is not None
     secret = found["secret"] if quoted else trimmed(found["secret"])
@@ -425,14 +425,14 @@ def _prose(found: re.Match[str]) -> SecretKind | None:
         good = password and (good or (quoted and is_common(secret)))
     else:
         lone = quoted and password and is_lone_password(secret, chars_min=6)
-        told = not secret.isdecimal() or found["link"].strip() in ("is", "is:")
+        may_be = not secret.isdecimal() or found["link"].strip() in ("is", "is:")
         lone = lone or (password and is_common(secret))
-        good = lone or (told and is_secret(secret, strong=password))
+        good = lone or (may_be and is_secret(secret, strong=password))
     return (_kind(name), start, start + len(secret)) if good else None
 
 
-def _named(judge: Judge, pattern: str) -> tuple[re.Pattern[str], Judge]:
-    return re.compile(pattern, re.IGNORECASE | re.VERBOSE), judge
+def _named(check: Check, pattern: str) -> tuple[re.Pattern[str], Check]:
+    return re.compile(pattern, re.IGNORECASE | re.VERBOSE), check
 
 
 _WHOLE_NAME = re.compile(_NAME + r"\Z", re.IGNORECASE | re.VERBOSE)
@@ -447,13 +447,13 @@ NAMED: Final = (
     _named(_prose, r"(?<![\w.-])" + _SPOKEN + _IS + _VALUE),
     _named(_prose, r"(?<![\w.-])" + _SPOKEN + r"(?P<link>[ ])" + _VALUE),
 )
-"""Pattern and judge; the pattern is tried where a name begins."""
+"""Pattern and check; the pattern is tried where a name begins."""
 
-PLACES: Final[tuple[tuple[Judge, str, str], ...]] = (
+PLACES: Final[tuple[tuple[Check, str, str], ...]] = (
     # Keys in armour, from the first line to the last.
     (_armour, "private", r"""-{4,5}[ ]?BEGIN[ ][A-Z0-9 ]{0,30}PRIVATE[ ]KEY(?:[ ]BLOCK)?[ ]?-{4,5}
         (?P<secret>(?:[^-]|-(?!---))*+)(?P<end>-{4,5}[ ]?END[ ][A-Z0-9 ]{0,40}-{4,5})?"""),
-    (token_judge("private-key"), "private-lines:",
+    (token_check("private-key"), "private-lines:",
      r"private-lines:\s{0,4}\d{1,4}\s{1,4}(?P<secret>(?:[A-Za-z0-9+/=]{1,64}\s{1,2})+)"),
     # What is sent along with requests.
     (_web_token, "eyj",
@@ -464,11 +464,11 @@ PLACES: Final[tuple[tuple[Judge, str, str], ...]] = (
      r"""(?:(?P<header>authorization["'`]?\s{0,3}[:=]\s{0,3}["'`]?)
         (?:(?:bearer|basic|token|apikey|api-key|bot)[ ]{1,3})?|(?<![\w-])(?:bearer|basic)[ ]{1,3})
         (?P<secret>[A-Za-z0-9._~+/=-]{8,})"""),
-    (token_judge("authorization"), "_auth",
+    (token_check("authorization"), "_auth",
      r"""_auth[ ]{0,2}=[ ]{0,2}["']?(?P<secret>[A-Za-z0-9+/]{12,}={0,2})"""),
-    (token_judge("authorization"), '"auth"',
+    (token_check("authorization"), '"auth"',
      r"""\"auth\"[ ]{0,2}:[ ]{0,2}\"(?P<secret>[A-Za-z0-9+/]{12,}={0,2})\""""),
-    (token_judge("cookie"), "cookie",
+    (token_check("cookie"), "cookie",
      r"""cookie["']?:[ ]{0,2}["']?[\w.-]{1,60}=(?P<secret>[^\s;"'<${]{12,400}
         (?:;[ ]?[\w.-]{1,60}=[^\s;"']{1,400}){0,20})"""),
     # The name of a variable, and its value in the next line.
@@ -483,7 +483,7 @@ PLACES: Final[tuple[tuple[Judge, str, str], ...]] = (
         (?:[ ]{0,2}[:=][ ]{0,2}|[ ](?:as|with|are)[ ])["'`]?(?P<user>[\w.@-]{2,40})["'`]?
         (?P<between>[ ]?[/:][ ]?)["'`]?
         (?P<secret>[^\s"'`]{6,100})"""),
-    (token_judge("aws-key"), "akia asia",
+    (token_check("aws-key"), "akia asia",
      r"""(?-i:A(?:KIA|SIA)[A-Z0-9]{16})["'\s,:;/|]{1,8}
         (?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"""),
     # Words that were drawn by lot.
@@ -493,5 +493,5 @@ PLACES: Final[tuple[tuple[Judge, str, str], ...]] = (
         (?=[*"'`.]{0,3}[ ]?(?:\n|\Z))"""),
     *ARGUMENTS,
 )
-"""Judge, triggers (one of them, lower case, is in the text), pattern (verbose, any case)."""
+"""Check, triggers (one of them, lower case, is in the text), pattern (verbose, any case)."""
 # fmt: on

@@ -180,7 +180,7 @@ many, and so long a run of characters without white space is in few of them."""
 SecretKind = tuple[str, int, int]
 """Kind, start and end of a secret."""
 
-Judge = Callable[[re.Match[str]], SecretKind | None]
+Check = Callable[[re.Match[str]], SecretKind | None]
 
 KEYWORD: Final = re.compile(
     r"pass(?:word|phrase|code|wd)?|pwd|secret|token|credential|key|login|auth", re.IGNORECASE
