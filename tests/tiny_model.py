@@ -9,6 +9,9 @@ import json
 import struct
 from pathlib import Path
 
+from yaadwatch.recall import vectors
+from yaadwatch.workspace.workspace import Home
+
 DIMENSIONS = 16
 ALIKE = (
     ("car", "automobile", "vehicle"),
@@ -45,6 +48,22 @@ def build(folder: Path, seed: str = "one") -> Path:
     }
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
     return folder
+
+
+def complete(home: Home) -> None:
+    """Make every missing vector, as the daemon does in steps, and activate the model."""
+    for model in vectors.wanted(home):
+        for store in vectors.stores(home):
+            after = 0
+            while after := vectors.batch(home, store, model, after):
+                pass
+        vectors.take_over(home, model.space)
+
+
+def warm_up(home: Home, wait_s: float) -> bool:
+    """Start the worker of the active model and wait for it; return whether it is warm."""
+    model = vectors.active(home)
+    return model is not None and home.vectors.of(model.name).meet(wait_s)[0] == model.space
 
 
 def _row(word: str, seed: str) -> bytes:

@@ -24,6 +24,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tests.bench.kept_vectors import KeptVectors
+from tests.tiny_model import complete, warm_up
 from yaadwatch import places
 from yaadwatch.api.messages.graph import Inject
 from yaadwatch.api.messages.memories import Recall
@@ -185,8 +186,8 @@ def embed(home: Home, call: Call, name: str, kept: Path | None = None) -> None:
                 vectors = known.of(texts)
                 place.db.write(db_vectors.put, space, rows, [vectors[text] for text in texts])
                 after = rows[-1].num
-    recall_vectors.complete(home)
-    recall_vectors.warm_up(home, _PATIENCE_S)
+    complete(home)
+    warm_up(home, _PATIENCE_S)
 
 
 def ask(

@@ -68,19 +68,6 @@ def nearest(
     return found if worker.space == model.space else None
 
 
-def warm_up(home: Home, wait_s: float) -> bool:
-    """Start the worker of the active model and wait for it; return whether it is warm.
-
-    Raises:
-        YaadError: the model is not on this machine, or its worker does not start.
-    """
-    model = active(home)
-    if model is None:
-        return False
-    space, _ = home.vectors.of(model.name).meet(wait_s)
-    return space == model.space
-
-
 def active(home: Home) -> Model | None:
     """Return the model that answers questions, or None."""
     return home.user.read(db_vectors.in_state, "active")
@@ -146,22 +133,6 @@ def these(home: Home, store: str, model: Model, ids: Iterable[str]) -> None:
         found = db.read(db_vectors.missing, model.space, ids=ids)
         for begin in range(0, len(found), FILL_BATCH):
             _make(home, db, model, found[begin : begin + FILL_BATCH])
-
-
-def complete(home: Home) -> None:
-    """Make every missing vector, and activate the model that is being filled.
-
-    For those who can wait: benchmarks, and tests. The daemon does the same in small steps.
-
-    Raises:
-        YaadError: as for `batch`.
-    """
-    for model in wanted(home):
-        for store in stores(home):
-            after = 0
-            while after := batch(home, store, model, after):
-                pass
-        take_over(home, model.space)
 
 
 def take_over(home: Home, space: str) -> bool:

@@ -4,7 +4,7 @@ import json
 
 import extras
 import pytest
-from tiny_model import build
+from tiny_model import build, complete
 from verb_world import World
 
 from yaadwatch.api import frames
@@ -48,7 +48,7 @@ def two(tmp_path):
 def enable(tree, folder, *, fill=True):
     answer = vectors.embed_enable(tree.home, tree.call, model=folder)
     if fill:
-        vectors.complete(tree.home)
+        complete(tree.home)
     return answer
 
 
@@ -81,7 +81,7 @@ def test_a_model_is_filling_until_every_memory_has_a_vector(tree, one):
     assert (answer["search"], answer["models"][0]["percent"]) == ("words", 0)
     assert answer["why"].endswith("is 0 % filled")
 
-    vectors.complete(tree.home)
+    complete(tree.home)
 
     answer = status(tree)
     assert states(answer) == {"one": "active"}
@@ -137,7 +137,7 @@ def test_switching_answers_by_the_old_model_until_the_new_one_is_full(tree, one,
     assert (answer["search"], answer["why"].count("0 % filled")) == ("vectors", 1)
     assert len(stored(tree)) == 1
 
-    vectors.complete(tree.home)
+    complete(tree.home)
 
     assert states(status(tree)) == {"one": "kept", "two": "active"}
     assert len(stored(tree)) == 2
@@ -151,7 +151,7 @@ def test_a_kept_model_is_enabled_again_with_the_vectors_that_it_has(tree, one, t
 
     assert states(answer) == {"one": "filling", "two": "active"}
     assert {model["percent"] for model in answer["models"]} == {100}
-    vectors.complete(tree.home)
+    complete(tree.home)
     assert states(status(tree)) == {"one": "active", "two": "kept"}
 
 
@@ -181,7 +181,7 @@ def test_a_store_at_rest_of_which_nothing_is_missing_stays_at_rest(tree, one):
     enable(tree, one)
     with tree.home.space(tree.call) as space:
         project = space.project.id
-    vectors.complete(tree.home)
+    complete(tree.home)
     tree.home.stores.close_one(project)
     (model,) = vectors.wanted(tree.home)
 
@@ -231,7 +231,7 @@ def test_a_fill_that_was_cut_off_goes_on_where_it_stopped(tree, one):
     left = vectors.coverage(tree.home, project, model.space)
     assert left.filled == 16
     assert vectors.skip(tree.home, project, model, 0) > last
-    vectors.complete(tree.home)
+    complete(tree.home)
     done = vectors.coverage(tree.home, project, model.space)
     assert done.filled == done.memories == left.memories
 
@@ -247,7 +247,7 @@ def test_a_crash_before_the_flip_leaves_the_old_model_and_after_it_the_new_one(t
     assert vectors.active(tree.home) == before
     assert states(status(tree)) == {"one": "active", "two": "filling"}
 
-    vectors.complete(tree.home)
+    complete(tree.home)
     tree.world.reopen()
 
     assert vectors.active(tree.home).name == two

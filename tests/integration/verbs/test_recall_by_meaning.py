@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import extras
 import pytest
-from tiny_model import build
+from tiny_model import build, complete, warm_up
 from verb_world import World
 
 from yaadwatch.db import vectors as db_vectors
@@ -48,8 +48,8 @@ def tree(world, tmp_path):
         enabled_at=tree.home.clock.now(),
     )
     tree.home.user.write(db_vectors.put_model, model)
-    vectors.complete(tree.home)
-    assert vectors.warm_up(tree.home, PATIENCE_S)
+    complete(tree.home)
+    assert warm_up(tree.home, PATIENCE_S)
     return tree
 
 
@@ -88,7 +88,7 @@ def test_no_look_alike_is_ahead_of_the_only_memory_with_a_word_of_the_question(t
     texts += ["a blue log is the maximum of zq0042x"]
     nodes = [GivenNode(id=text, text=text, kind="spec") for text in texts]
     inject.inject(tree.home, tree.call, nodes=nodes)
-    vectors.complete(tree.home)
+    complete(tree.home)
 
     answer = asked(tree, "retry zq0042x")["results"]
 
@@ -142,7 +142,7 @@ def test_a_copy_is_of_the_vectors_as_they_are_now(tree):
     with tree.db() as db:
         before = [num for num, _ in vectors.nearest(tree.home, db, "a vehicle", limit=9)]
     tree.restore("port")
-    vectors.complete(tree.home)
+    complete(tree.home)
     with tree.db() as db:
         after = [num for num, _ in vectors.nearest(tree.home, db, "a vehicle", limit=9)]
     assert len(after) == len(before) + 1

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tiny_model import build
+from tiny_model import build, complete
 from verb_world import World
 
 from yaadwatch.daemon import arming
@@ -48,7 +48,7 @@ def with_model(world, folder):
     tree.remember(CAR)
     tree.remember(TESTS)
     vectors.embed_enable(tree.home, tree.call, model=str(build(folder / "one")))
-    vectors.complete(tree.home)
+    complete(tree.home)
     return tree
 
 

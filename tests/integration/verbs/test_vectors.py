@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import extras
 import pytest
-from tiny_model import build
+from tiny_model import build, complete, warm_up
 from verb_world import World
 
 from yaadwatch.db import vectors as db_vectors
@@ -70,7 +70,7 @@ def test_a_model_answers_once_every_memory_has_a_vector(tree, model):
     car, tests = tree.remember(CAR), tree.remember(TESTS)
     assert nearest(tree, "the automobile in the queue") is None
 
-    vectors.complete(tree.home)
+    complete(tree.home)
 
     found = nearest(tree, "The red automobile is in the queue")
     assert [name for name, _ in found] == [car, tests]
@@ -80,64 +80,64 @@ def test_a_model_answers_once_every_memory_has_a_vector(tree, model):
 
 
 def test_the_user_store_is_searched_in_the_same_way(tree, model):
-    vectors.complete(tree.home)
+    complete(tree.home)
 
     assert vectors.nearest(tree.home, tree.home.user, "automobile", limit=5) == []
 
 
 def test_a_cold_worker_is_not_waited_for(tree, model):
     tree.remember(CAR)
-    vectors.complete(tree.home)
+    complete(tree.home)
     tree.home.vectors.forget(model.name)
 
     assert nearest(tree, "automobile") is None
 
-    assert vectors.warm_up(tree.home, PATIENCE_S)
+    assert warm_up(tree.home, PATIENCE_S)
     assert nearest(tree, "automobile")
 
 
 def test_what_is_not_remembered_any_more_is_not_found(tree, model):
     car, tests = tree.remember(CAR), tree.remember(TESTS)
-    vectors.complete(tree.home)
+    complete(tree.home)
 
     tree.forget(car)
     assert [name for name, _ in nearest(tree, "automobile")] == [tests]
 
     tree.restore(car)
-    vectors.complete(tree.home)
+    complete(tree.home)
     assert {name for name, _ in nearest(tree, "automobile")} == {car, tests}
 
 
 def test_new_words_are_embedded_anew(tree, model):
     car = tree.remember(CAR)
-    vectors.complete(tree.home)
+    complete(tree.home)
 
     tree.edit(car, "The blue port")
     assert nearest(tree, "automobile") == []
 
-    vectors.complete(tree.home)
+    complete(tree.home)
     assert nearest(tree, "the blue port")[0][1] == pytest.approx(1.0, abs=1e-3)
 
 
 def test_another_model_takes_over_only_when_it_is_full(tree, model, tmp_path):
     car = tree.remember(CAR)
-    vectors.complete(tree.home)
+    complete(tree.home)
     other = enable(tree.home, build(tmp_path / "other", seed="two"))
 
     assert vectors.active(tree.home).space == model.space
     assert nearest(tree, "automobile")[0][0] == car
 
-    vectors.complete(tree.home)
+    complete(tree.home)
 
     assert vectors.active(tree.home).space == other.space
-    assert vectors.warm_up(tree.home, PATIENCE_S)
+    assert warm_up(tree.home, PATIENCE_S)
     assert nearest(tree, "a vehicle")[0][0] == car
     assert tree.home.user.read(db_vectors.in_state, "kept").space == model.space
 
 
 def test_a_model_that_is_another_one_now_is_not_believed(tree, model, tmp_path):
     tree.remember(CAR)
-    vectors.complete(tree.home)
+    complete(tree.home)
     build(tmp_path / "tiny", seed="two")
     tree.home.vectors.forget(model.name)
     tree.home.vectors.of(model.name).meet(PATIENCE_S)
@@ -146,7 +146,7 @@ def test_a_model_that_is_another_one_now_is_not_believed(tree, model, tmp_path):
 
     tree.remember(TESTS)
     with pytest.raises(Exception, match="holds another model"):
-        vectors.complete(tree.home)
+        complete(tree.home)
 
 
 def test_a_model_that_is_gone_leaves_words(tree, model):
