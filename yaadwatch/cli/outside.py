@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-# ruff: noqa: PTH102, PTH103, PTH105, PTH108, PTH110, PTH112, PTH113, PTH114, PTH118, PTH119
+# ruff: noqa: PTH103, PTH105, PTH108, PTH110, PTH112, PTH113, PTH114, PTH118, PTH119
 # ruff: noqa: PTH116, PTH120, PTH123
 
 
@@ -80,14 +80,6 @@ def require_plain(path: str) -> None:
             f"{path} is no plain file. Nothing was imported.",
             hint="Write it to a file, and import that.",
         )
-
-
-def size_of(path: str) -> int:
-    """Return about how many bytes there are to read."""
-    if os.path.isdir(path):
-        return sum(size for _, size in _pages(path, []))
-    with _reading(path):
-        return os.stat(path).st_size
 
 
 def parts(path: str, form: str, unread: "list[str]") -> "Iterator[tuple[str, str]]":
@@ -166,11 +158,18 @@ def write_folder(
             continue
         else:
             with _writing(path):
-                _make_folders(folder, name)
+                os.makedirs(folder, mode=0o700, exist_ok=True)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
                 _replace(path, [data])
             written += 1
         now[name] = digest
-    removed = _remove_former(folder, known, now)
+    removed = 0
+    for name in sorted(known.keys() - now.keys()):
+        path = _inside(folder, name)
+        if _digest(path) == known[name]:
+            with _writing(path):
+                os.unlink(path)
+            removed += 1
     with _writing(folder):
         text = json.dumps({"files": now}, indent=0, sort_keys=True)
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -190,10 +189,10 @@ def files(pieces: "Iterable[bytes]") -> "Iterator[tuple[str, bytes]]":
 
 def _sent_files(path: str, unread: "list[str]") -> "Iterator[tuple[str, str]]":
     """Yield files as lines of name and content, many in one piece."""
-    found = _pages(path, unread) if os.path.isdir(path) else [(os.path.basename(path), 0)]
+    found = _pages(path, unread) if os.path.isdir(path) else [os.path.basename(path)]
     above = path if os.path.isdir(path) else os.path.dirname(path)
     batch = b""
-    for name, _ in found:
+    for name in found:
         with _reading(name), open(os.path.join(above, name), "rb") as stream:
             data = stream.read(PAGE_BYTES_MAX + 1)
         if len(data) > PAGE_BYTES_MAX:
@@ -208,11 +207,11 @@ def _sent_files(path: str, unread: "list[str]") -> "Iterator[tuple[str, str]]":
     yield "data", base64.b64encode(batch).decode()
 
 
-def _pages(folder: str, unread: "list[str]") -> "list[tuple[str, int]]":
+def _pages(folder: str, unread: "list[str]") -> "list[str]":
     """Return the markdown files below a folder, by their path in it; no link, and nothing hidden
     but what we archived there.
     """
-    found: list[tuple[str, int]] = []
+    found: list[str] = []
     for above, folders, names in os.walk(folder):
         ours = {ARCHIVE} if MANIFEST in names else set()
         folders[:] = sorted(name for name in folders if name in ours or not name.startswith("."))
@@ -221,11 +220,10 @@ def _pages(folder: str, unread: "list[str]") -> "list[tuple[str, int]]":
             shown = os.path.relpath(path, folder)
             if name.startswith(".") or not name.endswith(".md"):
                 continue
-            status = os.lstat(path)
-            if not stat.S_ISREG(status.st_mode):
+            if not stat.S_ISREG(os.lstat(path).st_mode):
                 unread.append(f"{shown}: it is no plain file")
                 continue
-            found.append((shown, status.st_size))
+            found.append(shown)
             if len(found) > FILES_MAX:
                 raise YaadError(
                     Code.TOO_LARGE,
@@ -302,26 +300,6 @@ def _manifest(folder: str) -> "dict[str, str]":
     if not isinstance(found, dict):
         raise _refused(path, "is not what we wrote")
     return {str(name): str(digest) for name, digest in found.items()}
-
-
-def _remove_former(folder: str, known: "dict[str, str]", now: "dict[str, str]") -> int:
-    removed = 0
-    for name in sorted(known.keys() - now.keys()):
-        path = _inside(folder, name)
-        if _digest(path) == known[name]:
-            with _writing(path):
-                os.unlink(path)
-            removed += 1
-    return removed
-
-
-def _make_folders(folder: str, name: str) -> None:
-    here = folder
-    os.makedirs(here, mode=0o700, exist_ok=True)
-    for part in name.split("/")[:-1]:
-        here = os.path.join(here, part)
-        if not os.path.isdir(here):
-            os.mkdir(here, 0o700)
 
 
 def _replace(path: str, pieces: "Iterable[bytes]") -> int:

@@ -342,12 +342,12 @@ def _import(args: Namespace, client: "Client", terminal: Terminal) -> "Answer":
     fields: dict[str, Any] = given_fields(args, Import)
     fields |= {"format": form, "source": source.rpartition("/")[2]}
     fields.pop("dry_run", None)
-    total, sent = outside.size_of(source), 0
+    sent = 0
     for part, piece in outside.parts(source, form, unread):
         answer = client.call("import", part=part, data=piece, **fields)
         fields["upload"] = answer["upload"]
         sent += len(piece) * 3 // 4
-        terminal.progress(f"{min(100 * sent // max(total, 1), 100)} % read")
+        terminal.progress(f"{size(sent)} read")
     answer = client.call("import", last=True, dry_run=args.dry_run, **fields)
     return answer | {"unread": unread}
 

@@ -181,7 +181,7 @@ def _ran(*command: str) -> bool:
     import subprocess
 
     try:
-        done = subprocess.run(
+        status = subprocess.call(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -189,8 +189,7 @@ def _ran(*command: str) -> bool:
             env=environment(),
             cwd="/",
             timeout=ASK_TIME_S,
-            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return done.returncode == 0
+    return status == 0
