@@ -42,13 +42,6 @@ LIMIT_S = 0.150
 """From the start of the process to its end, in the middle of a session."""
 START_LIMIT_S = 2.0
 """The same when a session or a sub-agent starts. Agents allow 5 s there, and often a build runs."""
-BRIEF_CHARS_MAX = 8_000
-BRIEF_TOKENS_MAX = 2_000
-NEWS_TOKENS_MAX = 400
-TOUCHED_TOKENS_MAX = 200
-SHORT_CHARS_MAX = 2_000
-SHORT_TOKENS_MAX = 500
-"""For a sub-agent, which has one job."""
 PAYLOAD_BYTES_MAX = 16 * 1024 * 1024
 LOG_BYTES_MAX = 256 * 1024
 """The log of hooks is truncated when it is longer than this."""
@@ -61,8 +54,6 @@ _START_SPARE_S = 0.500  # to read the prepared brief while others have the proce
 _END_S = 0.5  # to end once it is too late: a few steps, unless a disk hangs
 _BRIEF_END_S = 2.0  # the same where a brief is due; agents allow 5 s in all
 _STARTS = ("session-start", "subagent-start")
-_AGE_UNKNOWN_S = 0.050
-_CHECK_SHARE = 0.4  # of the time that is left, for the daemon to look at the files
 
 
 class HookFailure(Exception):
@@ -311,20 +302,22 @@ def _requests(
     """Return the requests for the daemon: operation, fields, and the key of the text."""
     agent, event = call.agent, call.event
     named = {"name": call.session}
-    wait_ms = max(0, int((end_s - time.monotonic()) * _CHECK_SHARE * 1000))
+    # Of the time that is left, two fifths are for the daemon to look at the files.
+    wait_ms = max(0, int((end_s - time.monotonic()) * 400))
     if event == "subagent-start":
-        short = {"tokens_max": SHORT_TOKENS_MAX, "chars_max": SHORT_CHARS_MAX, "wait_ms": wait_ms}
+        # A sub-agent has one job.
+        short = {"tokens_max": 500, "chars_max": 2_000, "wait_ms": wait_ms}
         return [("context", short, "brief")]
-    news = ("session_news", named | {"tokens_max": NEWS_TOKENS_MAX}, "news")
+    news = ("session_news", named | {"tokens_max": 400}, "news")
     if call.wants_brief:
-        limits = {"tokens_max": BRIEF_TOKENS_MAX, "chars_max": BRIEF_CHARS_MAX}
+        limits = {"tokens_max": 2_000, "chars_max": 8_000}
         news = ("session_start", named | limits | {"wait_ms": wait_ms}, "brief")
     if event in ("session-start", "prompt-submit"):
         return [news]
     if event == "session-end":
         return [("session_end", named, "")]
     paths = agent.files_of(payload, call.folder)
-    touched = named | {"paths": paths, "tokens_max": TOUCHED_TOKENS_MAX}
+    touched = named | {"paths": paths, "tokens_max": 200}
     asked = [("session_touched", touched, "text")] if paths else []
     return [*asked, news] if call.hears else asked
 
@@ -483,7 +476,7 @@ def _age_s() -> float:
         with open("/proc/self/stat", "rb") as stream:  # noqa: PTH123
             ticks = int(stream.read().rpartition(b")")[2].split()[19])
     except OSError:
-        return _AGE_UNKNOWN_S
+        return 0.050  # not Linux: about as long as Python takes to start
     return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
 
 

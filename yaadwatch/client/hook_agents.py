@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     Payload = Mapping[str, Any]
 
 EVENTS = ("session-start", "prompt-submit", "post-tool-use", "session-end", "subagent-start")
-SESSION_CHARS_MAX = 200
 PATHS_MAX = 200
 """Files reported for one tool call, at most."""
 
@@ -129,7 +128,7 @@ class Agent:
         It is never cut: the rest of a secret might not be recognised as one.
         """
         found = payload.get(self.session)
-        return found if isinstance(found, str) and len(found) <= SESSION_CHARS_MAX else ""
+        return found if isinstance(found, str) and len(found) <= 200 else ""
 
     def files_of(self, payload: "Payload", folder: str) -> list[str]:
         """Return the absolute paths of the files that a tool was to change, each once.

@@ -132,7 +132,6 @@ LABEL = "dev.yaadwatch.daemon"
 """Of the launchd agent."""
 RECEIPT_PART = "service"
 """The key of the service in the receipt."""
-ASK_TIME_S = 10.0
 
 
 def manager() -> str | None:
@@ -188,7 +187,7 @@ def _ran(*command: str) -> bool:
             stderr=subprocess.DEVNULL,
             env=environment(),
             cwd="/",
-            timeout=ASK_TIME_S,
+            timeout=10.0,
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
