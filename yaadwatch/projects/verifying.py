@@ -223,7 +223,7 @@ def restart_reason(user: Database) -> str:
     if not user.is_in_place():
         return "the file of the user store was deleted or replaced"
     try:
-        user.read(_read_essentials)
+        user.examine(_read_essentials)  # pages of an open connection may be cached
     except YaadError as error:
         return "the user store is damaged" if is_damage(error) else ""
     return ""
