@@ -9,12 +9,13 @@ import os
 import shutil
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, TypeVar
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import HISTORY_COMMITS_MAX
+from yaadwatch.model.settings import FILE_BYTES_MAX, HISTORY_COMMITS_MAX
 from yaadwatch.repo import attributes, changes, layout
 from yaadwatch.repo import words as repo_words
 from yaadwatch.repo.attributes import Conversions, TextAttributes
@@ -384,7 +385,16 @@ class Repository(CommitHistory):
         if at is None:
             if self.layout.root is None:
                 return {word: [] for word in words}
-            return repo_words.files_with(self.git, words, at=None, untracked=untracked, whole=False)
+            search = partial(
+                repo_words.files_with, self.git, words, at=None, untracked=untracked, whole=False
+            )
+            try:
+                return search()
+            except YaadError as error:
+                # Git reads each file whole, and ends where one does not fit into memory.
+                if error.code is not Code.UNAVAILABLE or not (huge := self._huge()):
+                    raise
+                return search(without=huge)
         if not ID.fullmatch(at):
             return {word: [] for word in words}
         known = self.remembered(words, at=at)
@@ -393,6 +403,20 @@ class Repository(CommitHistory):
         if whole:
             self.remember(found, at=at)
         return known | found
+
+    def _huge(self) -> list[str]:
+        """Return the files of the work tree that are too large to be read."""
+        root = str(self.layout.root)
+
+        def size(path: str) -> int:
+            try:
+                return os.lstat(f"{root}/{path}").st_size
+            except OSError:
+                return 0
+
+        return [
+            path for path in (*self.tracked(), *self.untracked()) if size(path) > FILE_BYTES_MAX
+        ]
 
     def names_like(self, name: str) -> list[str]:
         """Return words in tracked files of the work tree that are spelt nearly like a name."""

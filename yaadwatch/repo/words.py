@@ -54,9 +54,18 @@ def has_word(data: bytes, word: bytes) -> bool:
 
 
 def files_with(
-    git: Git, words: Sequence[str], *, at: str | None, untracked: bool, whole: bool
+    git: Git,
+    words: Sequence[str],
+    *,
+    at: str | None,
+    untracked: bool,
+    whole: bool,
+    without: Sequence[str] = (),
 ) -> dict[str, list[str]]:
-    """Return for each word the text files that hold it; as `Repository.files_with`."""
+    """Return for each word the text files that hold it, but those of `without`.
+
+    As `Repository.files_with`.
+    """
     wanted = [word for word in dict.fromkeys(words) if may_be_searched(word)]
     found: dict[str, set[str]] = {word: set() for word in words}
     # Of a commit only one thread reads at a time; more of them cost a tenth more.
@@ -65,15 +74,16 @@ def files_with(
     # A blob that is missing (a partial clone) is reported as an error, and the rest is answered;
     # that is good enough only where no text can be missing.
     strict = whole and at is not None
+    there = [*([at] if at else []), "--", *(f":(top,exclude,literal){path}" for path in without)]
     for start in range(0, len(wanted), WORDS_PER_SCAN):
         piece = wanted[start : start + WORDS_PER_SCAN]
         try:
-            found |= _scan(git, scan, piece, at, strict=strict)
+            found |= _scan(git, scan, piece, there, strict=strict)
         except YaadError as error:
             if error.code is not Code.TOO_LARGE:
                 raise
             for word in piece:
-                found |= _scan(git, [*scan, "-l"], [word], at, strict=strict)
+                found |= _scan(git, [*scan, "-l"], [word], there, strict=strict)
     return {word: sorted(paths) for word, paths in found.items()}
 
 
@@ -116,19 +126,20 @@ def _search_output(git: Git, arguments: list[str], words: Sequence[str], *, stri
 
 
 def _scan(
-    git: Git, scan: Sequence[str], words: Sequence[str], at: str | None, *, strict: bool
+    git: Git, scan: Sequence[str], words: Sequence[str], there: Sequence[str], *, strict: bool
 ) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {word: set() for word in words}
-    output = _search_output(git, [*scan, *([at] if at else []), "--"], words, strict=strict)
+    output = _search_output(git, [*scan, *there], words, strict=strict)
     hits: list[tuple[bytes, bytes]] = re.findall(rb"([^\0]+)\0([^\n]*)\n?", output)
     if "-l" in scan:
         only = words[0].encode()
         hits = [(name, only) for name in output.split(b"\0") if name]
+    commit = "" if there[0] == "--" else f"{there[0]}:"
     paths: dict[bytes, str] = {}  # one text of a path, however many words are in the file
     for name, hit in dict.fromkeys(hits):
         word = hit.decode("utf-8", "replace")
         if name not in paths:
-            paths[name] = path_texts([name])[0].removeprefix(f"{at}:" if at else "")
+            paths[name] = path_texts([name])[0].removeprefix(commit)
         if paths[name] and word in found:
             found[word].add(paths[name])
     # Where one word is part of another, git reports only the longer one.
