@@ -11,7 +11,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import Condition, Lock
 from typing import Any, Final, Generic, TypeVar
@@ -288,6 +288,20 @@ class Pool:
                         conn.close()
                 finally:
                     self._leave()
+
+    @contextmanager
+    def fresh(self) -> Iterator[apsw.Connection]:
+        """Lend a new connection that cannot write; it is closed afterwards.
+
+        Raises:
+            YaadError: as for `reader`.
+        """
+        with self.in_use(), undisturbed(self.path) if self.read_only else nullcontext():
+            conn = self._new_reader()
+            try:
+                yield conn
+            finally:
+                conn.close()
 
     def drop_idle(self) -> None:
         """Close idle readers and free their page caches."""

@@ -237,11 +237,7 @@ class Database:
         Raises:
             YaadError: as for `read`.
         """
-        with (
-            translated_errors(self.path),
-            self._pool.in_use(),
-            closing(connections.reader(self.path)) as conn,
-        ):
+        with translated_errors(self.path), self._pool.fresh() as conn:
             conn.execute("BEGIN")
             return look(conn)
 

@@ -634,7 +634,7 @@ def test_a_contradiction_quotes_what_an_agent_claims(claude):
     assert " 9090 (" in ask(claude, "contradictions")["contradictions"][0]["words"]
 
 
-def test_a_skill_that_no_person_approved_is_quoted_and_not_exported(claude, tmp_path):
+def test_a_skill_that_no_person_approved_is_quoted(claude):
     from yaadwatch.sessions import tasks
 
     tasks.skill_add(
@@ -642,12 +642,9 @@ def test_a_skill_that_no_person_approved_is_quoted_and_not_exported(claude, tmp_
     )
 
     shown = command(claude, "skill", "show", "deploy").out
-    refused = command(claude, "skill", "export", "deploy", "--to", tmp_path)
 
     assert len(waiting(claude)) == 1
     assert "> # Run\n> it\n" in shown
-    assert "no person has approved it" in refused.err
-    assert list(tmp_path.glob("**/SKILL.md")) == []
 
 
 @pytest.mark.parametrize(
