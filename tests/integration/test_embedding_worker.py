@@ -119,10 +119,17 @@ def test_a_worker_that_is_killed_is_one_line_in_the_log_and_no_answer(start, cap
     assert [record.message for record in caplog.records] == ["embedding.broke"]
 
 
+def suspend(pid):
+    """Stop a process, and wait until it stands still: what it was reading it may still take in."""
+    os.kill(pid, signal.SIGSTOP)
+    process = psutil.Process(pid)
+    wait_until(lambda: process.status() == psutil.STATUS_STOPPED, "the worker to stand still")
+
+
 def test_whoever_waits_hears_that_the_worker_was_killed(start):
     worker = start()
     worker.meet(PATIENCE_S)
-    os.kill(worker.pid, signal.SIGSTOP)
+    suspend(worker.pid)
     pid = worker.pid
 
     with pytest.raises(NotEmbedded, match="took too long"):
@@ -135,7 +142,7 @@ def test_whoever_waits_hears_that_the_worker_was_killed(start):
 def test_a_worker_that_takes_nothing_in_keeps_nobody_waiting(start):
     worker = start()
     worker.meet(PATIENCE_S)
-    os.kill(worker.pid, signal.SIGSTOP)
+    suspend(worker.pid)
     begin = time.monotonic()
 
     with pytest.raises(NotEmbedded, match="takes nothing in"):

@@ -480,8 +480,8 @@ def test_a_stream_that_breaks_says_why(path, fault, code):
         yield {"cursor": "1"}
         raise fault
 
-    with Served(path, {}, events=events):
-        stream = events_of(client())
+    with Served(path, {}, events=events), contextlib.closing(client()) as listening:
+        stream = events_of(listening)
         next(stream)
         said = refusal(next, stream)
 
